@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from pflow.words.budget import Amounts
 
     Event = dict[str, Any]
-    Hold = tuple[str, Sequence[int], Amounts]
-    """The model of a call in flight, the process that makes it, behind those that it descends from, what is held."""
+    Reservation = tuple[str, Sequence[int], Amounts]
+    """The model of a call, the process that makes it (behind those that it descends from), and what is reserved."""
 
 
 class Budget:
-    """The limits of a run or a map, and what it has `used`: earlier parts, and what is held for calls in flight, count.
+    """The limits of a run or a map, and what it has `used`, with its earlier parts and what calls in flight reserve.
 
-    A call begins only if all that it may take is left. What is held for it is an estimate of the question and an upper
-    bound of the answer, or the most that an answer of the model has taken, if that is more: so a model is asked once at
-    a time until it has answered. What an answer does not tell counts as it was held; so does the call of a process that
-    is gone. `note` is told before each call begins and after it has ended, so that kill -9 makes a run forget none.
+    A call begins only if all that it may take is left, which it reserves: an estimate of the question and an upper
+    bound of the answer, or the most that an answer of the model has taken, if that is more. To know the latter, a model
+    gets one call at a time until it has answered. What an answer does not tell counts as it was reserved; so does the
+    call of a process that is gone. `note` is called before each call begins and after it has ended, so that no call is
+    forgotten after kill -9.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Budget:
         self.again = again
         self.note = note
         self.is_priced = "cost" in limits
-        self._held: dict[int, Hold] = {}
+        self._reserved: dict[int, Reservation] = {}
         self.seen: dict[str, Amounts] = {**(seen or {})}
         """The most that an answer of each model has taken, in earlier parts too."""
         self._stopped: PflowError | None = None
@@ -53,39 +54,39 @@ class Budget:
         return getattr(self, name)(question)
 
     def begin(self, question: dict[str, Any]) -> int | None:
-        """Hold what a call may take; return its ticket, or None if it has to wait for one in flight.
+        """Reserve what a call may take; return its ticket, or None if it has to wait for one in flight.
 
         Raises PflowError (79) if it may take more than is left.
         """
         if self._stopped is not None:
             raise self._stopped
         model, most = question["model"], self._most(question)
-        if self._is_first(question) and any(each == model for each, _, _ in self._held.values()):
+        if self._is_first(question) and any(each == model for each, _, _ in self._reserved.values()):
             return None
         for name in self.limits:
             if most[name] > self._left(name):
-                if self._held:
+                if self._reserved:
                     return None
                 raise self._refused(name, model, most[name])
         self._tickets += 1
-        self._held[self._tickets] = (model, question.get("owner", ()), most)
+        self._reserved[self._tickets] = (model, question.get("owner", ()), most)
         self._add(most)
         return self._tickets
 
-    def held(self, question: dict[str, Any]) -> Amounts:
-        """Return what is held for a call."""
-        return self._held[question["ticket"]][2]
+    def reserved(self, question: dict[str, Any]) -> Amounts:
+        """Return what is reserved for a call."""
+        return self._reserved[question["ticket"]][2]
 
     def end(self, about: dict[str, Any]) -> Amounts:
-        """Count what a call took, and return it: as it `spent`, or as it was held, if that is known not to be all."""
-        if about["ticket"] not in self._held:  # its process had ended it, and was gone before that was heard
+        """Count what a call took, and return it: what it `spent`, or what it reserved if that may not be all."""
+        if about["ticket"] not in self._reserved:  # its process had ended it, and was gone before that was heard
             return {"calls": 0, "tokens": 0, "cost": 0}
-        model, _, most = self._held.pop(about["ticket"])
+        model, _, most = self._reserved.pop(about["ticket"])
         usage = Usage(about["spent"])
         told = {"calls": usage.calls or None, "cost": usage.cost}
         told["tokens"] = sum(usage.tokens.values()) if usage.tokens else None
-        held = most if usage.calls or about.get("is_untold") else {"calls": most["calls"]}
-        took = {name: held.get(name, 0) if amount is None else amount for name, amount in told.items()}
+        reserved = most if usage.calls or about.get("is_untold") else {"calls": most["calls"]}
+        took = {name: reserved.get(name, 0) if amount is None else amount for name, amount in told.items()}
         if about.get("ends_run") and about["exit"] != OVER_BUDGET:  # of which the amounts tell
             self._stopped = PflowError(about["message"], hint=about["hint"], exit=about["exit"], is_permanent=True)
             self._stopped.ends_run = True
@@ -101,8 +102,8 @@ class Budget:
         self._add({"tokens": sum(usage.tokens.values()), "cost": usage.cost or 0})
 
     def lost(self, owner: int) -> list[int]:
-        """Count the calls of a process that is gone as they were held; return their tickets."""
-        tickets = [ticket for ticket, hold in self._held.items() if owner in hold[1]]
+        """Count the calls of a process that is gone as they were reserved; return their tickets."""
+        tickets = [ticket for ticket, call in self._reserved.items() if owner in call[1]]
         for ticket in tickets:
             self.end({"ticket": ticket, "spent": {}, "is_untold": True})
         return tickets
@@ -120,7 +121,7 @@ class Budget:
         return asked
 
     def _is_first(self, question: dict[str, Any]) -> bool:
-        """Return True if no answer of the model has told yet whether its provider bills more than is held."""
+        """Return True if no answer of the model has told yet whether its provider bills more than is reserved."""
         is_known = question["model"] in self.seen or question.get("is_capped")
         return not is_known and bool(self.limits.keys() - {"calls"})
 

@@ -29,7 +29,7 @@ SAMPLE = 1000
 """The items, and the answers so far, that are looked at; all others are taken to be like them."""
 
 ANSWER = 200
-"""The tokens that an answer usually has, if nothing is known of it. A budget holds the most that it may have."""
+"""The tokens that an answer usually has, if nothing is known of it. A budget reserves the most that it may have."""
 
 
 @dataclass
@@ -150,8 +150,8 @@ def _count_tokens(found: Estimate, questions: list[Question], size: float, answe
         tokens_out = answer or limit_of(each.options)
         if tokens_out is None:
             tokens_out = ANSWER
-            held = f" ({longest_answer(each.model, {}):,} for a budget, which holds the most)" if each.model else ""
-            found.assumptions.append(f"an answer of '{each.step}' has {ANSWER} tokens{held}")
+            reserved = f" (a budget reserves {longest_answer(each.model, {}):,})" if each.model else ""
+            found.assumptions.append(f"an answer of '{each.step}' has {ANSWER} tokens{reserved}")
         found.tokens_in += round(tokens_in * found.to_do)
         found.tokens_out += round(tokens_out * found.to_do)
         price = cost_of(each.model, round(tokens_in), round(tokens_out), {}) if each.model else None
@@ -173,7 +173,7 @@ def most_of_item(flow: ItemFlow, questions: list[Question], item: Any) -> Amount
         more = most_of(each.model, size + each.size, each.options) if each.model else {}
         if budget.is_priced and "cost" not in more:
             what = f"cannot hold '{each.step}' to --max-cost: what it may cost is not known before it asks"
-            raise PflowError(what, hint="a map without --executor=dask holds each call", exit=BAD_CONFIG)
+            raise PflowError(what, hint="without --executor=dask, a map reserves each call", exit=BAD_CONFIG)
         most |= {name: most[name] + amount for name, amount in more.items()}
         size = round(more.get("tokens", 0) * BYTES)
     return most

@@ -30,7 +30,7 @@ _DENIED = 3
 
 
 class _Model:
-    """The calls of one model: at most `window` at once, `rate` a second, and none before the time `held`.
+    """The calls of one model: at most `window` at once, `rate` a second, and none before `blocked_until`.
 
     The window and the rate grow with each success, and shrink once for all refusals of the calls in flight. Between two
     refusals a provider has taken as many calls as its limit allows: that is the rate, from the first refusal on.
@@ -42,7 +42,7 @@ class _Model:
         self.waiting: deque[tuple[dict[str, Any], Callable[[Any], None]]] = deque()
         """The calls that wait, each with the function that takes its ticket."""
         self.in_flight = 0
-        self.begun = self.due = self.held = self.refused_at = now
+        self.begun = self.due = self.blocked_until = self.refused_at = now
         self.recent: deque[float] = deque(maxlen=32)
         self.sent = self.steady = self.denied = 0
         self.wait = 0.5
@@ -59,7 +59,7 @@ class _Model:
         """Take note that a call which began `at` was refused."""
         self.refused_since = now if self.refused_since is None else self.refused_since
         self.sent -= at >= self.begun
-        self.held = max(self.held, now + (self.wait if retry_after is None else retry_after))
+        self.blocked_until = max(self.blocked_until, now + (self.wait if retry_after is None else retry_after))
         if at < self.refused_at:
             return
         took = max(now - self.begun, 0.001)
@@ -110,7 +110,7 @@ class Limiter:
         widest = max((model.window for model in self._models.values()), default=START)
         return self._jobs or min(self._most, int(widest * 1.25) + START)
 
-    def holds(self) -> bool:
+    def has_waiting(self) -> bool:
         """Return True if calls wait for their turn."""
         return any(model.waiting for model in self._models.values())
 
@@ -120,8 +120,8 @@ class Limiter:
         waits = []
         for model in self._models.values():
             if model.waiting:
-                what = f"{model.refusal}, next try in" if model.held > model.due else "next call in"
-                waits.append((max(model.held, model.due) - now, what))
+                what = f"{model.refusal}, next try in" if model.blocked_until > model.due else "next call in"
+                waits.append((max(model.blocked_until, model.due) - now, what))
         for name, began, _ in islice(self._open.values(), 1):
             waits.append((now - max(began, self._ended), f"no answer from {name} for"))
         seconds, what = max(waits, default=(0.0, ""))
@@ -162,7 +162,7 @@ class Limiter:
             model.refusal = refusal
             model.refused(at, now, wait)
             if now - (model.refused_since or now) >= _PATIENCE or (wait or 0) > _LONGEST_WAIT:
-                when = time.strftime("%Y-%m-%d %H:%M", time.localtime(time.time() + model.held - now))
+                when = time.strftime("%Y-%m-%d %H:%M", time.localtime(time.time() + model.blocked_until - now))
                 self._stop(PflowError(f"cannot ask '{name}' before {when}: {refusal}", exit=TRY_AGAIN))
         elif exit in _HOPELESS:
             model.denied += 1
@@ -186,7 +186,7 @@ class Limiter:
         for name, model in self._models.items():
             while model.waiting and model.in_flight < int(model.window):
                 now = self._clock()
-                due = max(model.held, model.due)
+                due = max(model.blocked_until, model.due)
                 if now < due:
                     soonest = due - now if soonest is None else min(soonest, due - now)
                     break

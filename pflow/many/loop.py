@@ -276,7 +276,7 @@ class MapLoop:
         self._looked = now
         if not self.policy.timeout:
             return
-        for task in self.running.values() if self.limiter.holds() else ():
+        for task in self.running.values() if self.limiter.has_waiting() else ():
             task.limit += now - looked  # a call that waits for its turn takes no time of its item
         for number in [number for number, task in self.running.items() if task.limit < now]:
             task = self.running.pop(number)

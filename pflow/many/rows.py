@@ -22,7 +22,7 @@ BLOCK = 1 << 16
 
 ERROR = "error"
 
-_MOST_HELD = 1000
+_MOST_WAITING = 1000
 """The most failed rows that wait for the first row with the columns of outputs."""
 
 
@@ -134,17 +134,17 @@ class Table:
 
     def __init__(self) -> None:
         self.columns: list[str] = []
-        self.held: list[Row] = []
+        self.waiting: list[Row] = []
 
     def encode(self, row: Row) -> bytes:
         """Return the lines that can be written now."""
         with suppress(PflowError):  # two columns would have one name: then objects are JSON
             row = flatten(row)
-        self.held.append(row)
-        return self.lines() if self.columns or ERROR not in row or len(self.held) == _MOST_HELD else b""
+        self.waiting.append(row)
+        return self.lines() if self.columns or ERROR not in row or len(self.waiting) == _MOST_WAITING else b""
 
     def lines(self) -> bytes:
-        rows, self.held = self.held, []
+        rows, self.waiting = self.waiting, []
         if not rows:
             return b""
         is_first = not self.columns

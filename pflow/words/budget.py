@@ -41,7 +41,7 @@ in_map = False
 gate: Callable[[str, dict[str, Any]], Any] | None = None
 """Asks the account of a run (pflow.driver.budget) or the limiter of a map; None if nothing is limited.
 
-`begin` returns the ticket of a call once it may begin, `held` what is held for it, `end` True if the call was refused
+`begin` returns the ticket of a call once it may begin, `reserved` what it reserves, `end` True if the call was refused
 and is to be sent again.
 """
 
@@ -49,10 +49,10 @@ and is to be sent again.
 class Call:
     """A call of a model: `with Call(model) as call`, which sets `call.usage` once that is known.
 
-    `size` is the bytes of the question, `most` the tokens and dollars that are held for the call until it has ended.
-    One that `is_capped` keeps to what is `held` for it: as much as is left, `most` at most. Raises PflowError (79) if
-    the budget has no room for it. In a map a refusal of the provider ends the block without an exception: the call is
-    to be made again. A call that a signal, a time limit or a broken answer ends counts as it was held: nobody knows
+    `size` is the bytes of the question, `most` the tokens and dollars that it reserves until it has ended. A call that
+    `is_capped` keeps to what is `reserved` for it: as much as is left, `most` at most. Raises PflowError (79) if the
+    budget has no room for it. In a map a refusal of the provider ends the block without an exception: the call is to be
+    made again. A call that a signal, a time limit or a broken answer ends counts as it was reserved: nobody knows
     what it has cost, and the exception's `usage` says so.
     """
 
@@ -66,9 +66,9 @@ class Call:
             self._ticket = gate("begin", {**self.about})
         return self
 
-    def held(self) -> Amounts:
-        """Return what is held for the call, of each amount that has a limit."""
-        return {} if gate is None else dict(gate("held", {"ticket": self._ticket}))
+    def reserved(self) -> Amounts:
+        """Return what is reserved for the call, of each amount that has a limit."""
+        return {} if gate is None else dict(gate("reserved", {"ticket": self._ticket}))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         about: dict[str, Any] = {"ticket": self._ticket, "spent": self.usage or usage_of(error)}

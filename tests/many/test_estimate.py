@@ -54,7 +54,7 @@ ASK = "llm 'Who answers?' -m reply"
             ["x" * 28] * 50,
             {"rpm": 10},
             "0 done, 50 to do, about $10.00, about 500 tokens in and 10,000 out, about 5m00s; 4 bytes are a token; "
-            "an answer of 'llm' has 200 tokens (4,096 for a budget, which holds the most)",
+            "an answer of 'llm' has 200 tokens (a budget reserves 4,096)",
         ),
         (
             ASK,
@@ -86,8 +86,8 @@ ASK = "llm 'Who answers?' -m reply"
             ASK,
             [],
             {},
-            "0 done, 0 to do, about $0; 4 bytes are a token; an answer of 'llm' has 200 tokens (4,096 for a budget, "
-            "which holds the most)",
+            "0 done, 0 to do, about $0; 4 bytes are a token; an answer of 'llm' has 200 tokens "
+            "(a budget reserves 4,096)",
         ),
     ],
 )

@@ -138,4 +138,4 @@ def test_the_calls_of_a_process_that_is_gone_count_no_more():
     limiter.lost(1)
     clock.append(1)
     limiter.turn()
-    assert (begun, limiter.holds()) == ([1, 2], False)
+    assert (begun, limiter.has_waiting()) == ([1, 2], False)

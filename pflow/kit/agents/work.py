@@ -70,16 +70,16 @@ def work(agent: Agent, task: AgentTask) -> AgentReply:
     while True:
         most = {"cost": task.max_budget} if task.max_budget else {}
         with budget.Call(task.model or agent.program, most=most, is_capped=True) as call:
-            answer = _work(agent, task, call.held().get("cost"))
+            answer = _work(agent, task, call.reserved().get("cost"))
             call.usage = answer_members(answer.usage)
             return answer
 
 
-def _work(agent: Agent, task: AgentTask, held: float | None) -> AgentReply:
-    """Work for at most so many dollars as are held for it in a run whose money is limited."""
-    is_by_run = held is not None and (task.max_budget is None or held < task.max_budget)
+def _work(agent: Agent, task: AgentTask, reserved: float | None) -> AgentReply:
+    """Work for at most so many dollars as are reserved for it in a run whose money is limited."""
+    is_by_run = reserved is not None and (task.max_budget is None or reserved < task.max_budget)
     if is_by_run:
-        task = replace(task, max_budget=held)
+        task = replace(task, max_budget=reserved)
     secrets = Secrets()
     for name in agent.secrets:
         secrets.add(os.environ.get(name))
