@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import USAGE, PflowError, filled
+from pflow.errors import check_positive, filled
+from pflow.interface.interface import spell_flag
 from pflow.node import Node, Shared
 
 if TYPE_CHECKING:
@@ -55,11 +56,10 @@ class ClaudeCode(Node):
     def prep(self, shared: Shared) -> AgentTask:
         from pflow.kit.agents.work import AgentTask
 
-        params, act = self.params, "cannot have claude work"
-        prompt = filled(shared["prompt"], act, "prompt", "--prompt gives one")
+        params = self.params
+        prompt = filled(shared["prompt"], "cannot have claude work", "prompt", "--prompt gives one")
         for name in ("max_turns", "max_budget", "time_limit"):
-            if params[name] is not None and not params[name] > 0:
-                raise PflowError(f"{act}: {name} is {params[name]}", hint="it must be more than 0", exit=USAGE)
+            check_positive(spell_flag(name), params[name])
         settings = {name: params[name] for name in AgentTask.__dataclass_fields__ if name in params}
         return AgentTask(**{**settings, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import USAGE, PflowError
+from pflow.errors import check_natural
 from pflow.kit.git.commit import find_commits, head_of
 from pflow.kit.git.program import Git
 from pflow.node import Any, Node, Shared
@@ -28,9 +28,7 @@ class GitLog(Node):
     """
 
     def prep(self, shared: Shared) -> tuple[Git, str | None, list[str]]:
-        most = self.params["max"]
-        if most is not None and most < 0:
-            raise PflowError(f"cannot list {most} commits", exit=USAGE)
+        check_natural("--max", self.params["max"])
         return Git(shared["repo"], "list the commits", reads=True), shared.get("revision"), shared["paths"]
 
     def exec(self, prepared: tuple[Git, str | None, list[str]]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.errors import check_positive
 from pflow.kit.github.reader import Reader
 from pflow.node import Any, Node, Shared
 
@@ -28,12 +29,13 @@ class GithubListIssues(Reader, Node):
 
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any], int]:
         from pflow.kit.github.access import resolve
-        from pflow.kit.github.rows import at_least_one, time_of
+        from pflow.kit.github.rows import time_of
 
         params = self.params
+        check_positive("--limit", params["limit"])
         labels = ",".join(params["labels"] or []) or None
         query = {"state": params["state"], "labels": labels, "since": time_of(params["since"])}
-        return resolve(shared.get("repo")), query, at_least_one(params["limit"])
+        return resolve(shared.get("repo")), query, params["limit"]
 
     def exec(self, prepared: tuple[str, dict[str, Any], int]) -> list[dict[str, Any]]:
         from itertools import islice

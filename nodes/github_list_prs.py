@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.errors import check_positive
 from pflow.kit.github.reader import Reader
 from pflow.node import Any, Node, Shared
 
@@ -27,9 +28,10 @@ class GithubListPrs(Reader, Node):
 
     def prep(self, shared: Shared) -> tuple[str, str, int]:
         from pflow.kit.github.access import resolve
-        from pflow.kit.github.rows import at_least_one, time_of
+        from pflow.kit.github.rows import time_of
 
-        return resolve(shared.get("repo")), time_of(self.params["since"]) or "", at_least_one(self.params["limit"])
+        check_positive("--limit", self.params["limit"])
+        return resolve(shared.get("repo")), time_of(self.params["since"]) or "", self.params["limit"]
 
     def exec(self, prepared: tuple[str, str, int]) -> list[dict[str, Any]]:
         from itertools import islice, takewhile

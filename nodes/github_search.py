@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import filled
+from pflow.errors import check_positive, filled
 from pflow.node import Any, Node, Shared
 from pflow.terminal.messages import say
 
@@ -39,11 +39,12 @@ class GithubSearch(Node):
 
     def prep(self, shared: Shared) -> tuple[str, str, int]:
         from pflow.kit.github.access import resolve
-        from pflow.kit.github.rows import at_least_one, search
+        from pflow.kit.github.rows import search
 
+        check_positive("--limit", self.params["limit"])
         query = filled(shared["query"], "cannot search GitHub", "query")
         repo = resolve(shared["repo"]) if shared.get("repo") is not None else None
-        return *search(query, self.params["kind"], repo), at_least_one(self.params["limit"])
+        return *search(query, self.params["kind"], repo), self.params["limit"]
 
     def exec(self, prepared: tuple[str, str, int]) -> Found:
         from pflow.kit.github.client import Client

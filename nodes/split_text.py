@@ -1,6 +1,6 @@
 """The split-text node: split a text into chunks."""
 
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, PflowError, check_natural
 from pflow.node import Node, Shared, flow_safe
 from pflow.values.chunks import chunks, parts
 
@@ -28,8 +28,7 @@ class SplitText(Node):
 
     def prep(self, shared: Shared) -> str:
         size, overlap = self.params["size"], self.params["overlap"]
-        if size < 0:
-            raise PflowError(f"cannot split into chunks of {size} characters", exit=USAGE)
+        check_natural("--size", size)
         if not 0 <= overlap <= max(size - 1, 0):
             what = f"cannot have chunks of {size} characters overlap by {overlap}"
             raise PflowError(what, hint="--overlap must be less than --size", exit=USAGE)

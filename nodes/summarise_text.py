@@ -33,7 +33,7 @@ class SummariseText(Node):
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null [positive]  # the maximum number of tokens in the summary
     - Params: chunk: int = null  # the maximum number of characters to send at a time
-    - Params: option: list[str] = [] [short o pair] [pairs]  # NAME=VALUE, any other option of the model
+    - Params: option: list[str] = [] [short o] [pairs]  # NAME=VALUE, any other option of the model
     - Effects: network
     - Repeats: yes
 

@@ -20,7 +20,7 @@ class YtTranscript(Node):
     HTTPS_PROXY. It needs an extra: pip install '.[youtube]' in the checkout.
 
     Interface:
-    - Reads: shared["url"]: url [explicit] [word] [id]  # the video's URL, in any form, or its ID
+    - Reads: shared["url"]: url [explicit] [word]  # the video's URL, in any form, or its ID
     - Writes: shared["transcript"]: str [pipe]  # the transcript
     - Writes: shared["segments"]: list[dict{text: str, start: float, duration: float}]  # each caption, in seconds
     - Params: language: str = "en"  # a language code, or several with commas: the first that exists is used

@@ -174,6 +174,18 @@ def filled(text: str, act: str, what: str, hint: str = "") -> str:
     return text
 
 
+def check_positive(flag: str, value: float | None) -> None:
+    """Check a param that is above 0 if it is set. Raises PflowError (2)."""
+    if value is not None and not value > 0:
+        raise PflowError(f"cannot take {flag}={value}: it must be more than 0", exit=USAGE)
+
+
+def check_natural(flag: str, value: float | None) -> None:
+    """Check a param that is 0 or more if it is set. Raises PflowError (2)."""
+    if value is not None and not value >= 0:
+        raise PflowError(f"cannot take {flag}={value}: it must be 0 or more", exit=USAGE)
+
+
 def encode_text(text: str, act: str, errors: str = "strict") -> bytes:
     """Encode a text as UTF-8. Raises PflowError (65), which begins with `act`, for a lone surrogate."""
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Mapping
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, PflowError, check_positive
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.pipe.scan import separates
 from pflow.flow.subflow import is_one_step
@@ -108,9 +108,7 @@ class RunFlags:
                 setattr(self, name, common_value(items[name], texts.pop(name)[-1]))
         check_common(vars(self))
         for name, limit in self.limits.items():
-            if limit <= 0:
-                flag = spell_flag(BUDGET[name])
-                raise PflowError(f"cannot take {flag}={limit}: it must be above 0", exit=USAGE)
+            check_positive(spell_flag(BUDGET[name]), limit)
         if self.resume and self.no_journal:
             raise PflowError("cannot take --resume with --no-journal", hint="choose one", exit=USAGE)
         if self.jobs is not None and not 1 <= self.jobs <= MOST_JOBS:

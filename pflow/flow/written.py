@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 from pflow import Any, Iterator, Mapping
-from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
+from pflow.errors import PflowError, shorten
 from pflow.flow.flow import FlowSpec, Step
-from pflow.interface.common import is_shared
-from pflow.interface.interface import FORMS, Interface, Item
-from pflow.values.encoding import BYTES, split_encoding
+from pflow.interface.interface import Interface, Item
 from pflow.values.jsontext import quote
-from pflow.values.paths import Path, parse_path
+from pflow.values.paths import Path
 from pflow.values.plain import change_texts
 from pflow.values.templates import TEMPLATE, Bare, parse_place, parse_template, references
-from pflow.values.types import Type, fit, names_schema_file
-from pflow.words.naming import read_pairs
+from pflow.values.types import Type, fit
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"
 
@@ -162,54 +157,6 @@ def misfit(item: Item, value: Any) -> str:
     except (ValueError, PflowError) as error:
         return str(error)
     return ""
-
-
-def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
-    """Check a constant against the form of its type, or that its item is marked with.
-
-    Raises PflowError with what is allowed.
-    """
-    forms = item.marks.intersection(FORMS) if value is not None else ()
-    if "schema" in forms:
-        from pflow.files.schema import load_schema
-
-        is_file = isinstance(value, str) and names_schema_file(value)
-        is_pipe = is_file and opens_files and os.path.exists(value) and not os.path.isfile(value)
-        if not is_file or (opens_files and not is_pipe):  # a pipe can be read only once
-            load_schema(value)
-    elif isinstance(value, int | float):
-        if ("natural" in forms and value < 0) or ("positive" in forms and value <= 0):
-            least = "more than 0" if "positive" in forms else "0 or more"
-            raise PflowError(f"cannot take {item.flag}={value}: it must be {least}", exit=USAGE)
-    elif "pairs" in forms and isinstance(value, list):
-        read_pairs(item.flag, [each for each in value if isinstance(each, str)])
-    elif not isinstance(value, str):
-        return  # of another type than a form has
-    elif item.type.name == "url":
-        scheme, _, rest = value.partition("://")
-        kind = "an http or https URL" if "web" in forms else "a URL"
-        if "id" not in forms and not (scheme and rest and ("web" not in forms or scheme.lower() in ("http", "https"))):
-            hint = f"https://{shorten(rest or value or 'HOST/PATH')}"
-            raise PflowError(f"cannot take {item.flag}='{shorten(value)}': it is not {kind}", hint=hint, exit=BAD_DATA)
-    elif item.name == "encoding" and is_shared(item):
-        if value != BYTES:
-            split_encoding(value)
-    elif "sql" in forms:
-        from pflow.tables.query import check_query
-
-        check_query(value)
-    elif "delimiter" in forms:
-        from pflow.tables.csv_text import delimiter_of
-
-        delimiter_of(value)
-    elif "regex" in forms or "place" in forms:
-        import re
-
-        try:
-            re.compile(value) if "regex" in forms else value and parse_path(value)
-        except (ValueError, re.error) as error:
-            hint = "a regular expression of Python" if "regex" in forms else "a path is like items[0].name"
-            raise PflowError(f"cannot take {item.flag}='{value}': {error}", hint=hint, exit=BAD_DATA) from None
 
 
 def named(type: Type) -> str:

@@ -194,7 +194,7 @@ def flag_of(item: Item, group: str, *, of_stage: bool = False) -> Flag:
         repeats=item.type.name == "list",
         metavar=metavar(item.type),
         env=item.env,
-        words=2 if "pair" in item.marks else 1,
+        words=2 if _takes_two(item) else 1,
     )
 
 
@@ -228,7 +228,11 @@ def _notes(item: Item) -> list[str]:
 
 def _short_forms(item: Item) -> list[str]:
     words = "or bare words" if item.type.name == "list" else "or a bare word"
-    return [words] * ("word" in item.marks) + [f"-{item.letter} NAME VALUE"] * ("pair" in item.marks)
+    return [words] * ("word" in item.marks) + [f"-{item.letter} NAME VALUE"] * _takes_two(item)
+
+
+def _takes_two(item: Item) -> bool:
+    return bool(item.letter) and "pairs" in item.marks
 
 
 def default_note(value: Any) -> list[str]:

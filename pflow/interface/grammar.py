@@ -161,8 +161,8 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
         _fail("a [secret] param needs [env NAME]: no flag and no flow may give it")
     if "secret" in item.marks and (item.letter or "word" in item.marks):
         _fail("a [secret] cannot have a letter or be a bare word")
-    if "pair" in item.marks and str(item.type) not in ("list", "list[str]", "list[any]"):
-        _fail("[short X pair] needs a list[str]")
+    if "pairs" in item.marks and str(item.type) not in ("list", "list[str]", "list[any]"):
+        _fail("[pairs] needs a list[str]")
     item.doc = clean(rest[1:].strip())
     return item
 
@@ -196,14 +196,12 @@ def _take_mark(item: Item, mark: str) -> None:
         item.flags.append(name)
 
 
-def _take_letter(item: Item, text: str) -> None:
-    letter, _, more = text.partition(" ")
-    if len(letter) != 1 or not (letter.isascii() and letter.isalpha()) or more.strip() not in ("", "pair"):
-        _fail("a letter is marked [short X], or [short X pair] if two words make NAME=VALUE")
+def _take_letter(item: Item, letter: str) -> None:
+    if len(letter) != 1 or not (letter.isascii() and letter.isalpha()):
+        _fail("a letter is marked [short X]")
     if item.letter:
         _fail("it has two marks [short X]")
     item.letter = letter
-    item.marks |= {"pair"} if more else set()
 
 
 def _take_actions(interface: Interface, rest: str) -> None:

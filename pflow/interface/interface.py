@@ -20,7 +20,7 @@ ONE_OF = "one of "
 IMPLIES = "implies "
 """The beginning of a mark: a flag for the item gives another param a value, `implies method=POST`."""
 
-FORMS = ("schema", "sql", "place", "regex", "positive", "natural", "delimiter", "pairs", "web", "id")
+FORMS = ("schema", "sql", "place", "regex", "positive", "natural", "delimiter", "pairs", "web")
 """Marks of values that have a form: a constant of a flow is checked before it runs."""
 
 COMMANDS = ("command", "allowed_tools", "expect", "load_settings")
@@ -37,7 +37,7 @@ ANYTHING = "anything"
 class Item:
     """One read, write or param: its name, type, default (UNDECLARED without one), marks and description.
 
-    `letter` is its short flag; with the mark `pair`, a name and a value follow it as two words.
+    `letter` is its short flag; with the mark `pairs`, a name and a value follow it as two words.
     """
 
     def __init__(self, kind: str, name: str, type: Type) -> None:

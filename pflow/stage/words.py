@@ -97,7 +97,7 @@ def _letters(items: Items) -> Items:
 
 
 def _count(item: Item) -> int:
-    return 2 if "pair" in item.marks else 1
+    return 2 if "pairs" in item.marks else 1
 
 
 def _switched_off(name: str, items: Items) -> Item | None:
@@ -172,12 +172,12 @@ def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
     """Take the value after a letter, or the name and the value, which become one text."""
     flag = f"-{item.letter}"
     if len(values) < _count(item):
-        what, form = ("a name and a value", "NAME VALUE") if "pair" in item.marks else ("a value", "VALUE")
+        what, form = ("a name and a value", "NAME VALUE") if "pairs" in item.marks else ("a value", "VALUE")
         raise PflowError(f"cannot take {flag}: it needs {what}", hint=f"{flag} {form}", exit=USAGE)
-    if "pair" in item.marks and "=" in values[0]:
+    if "pairs" in item.marks and "=" in values[0]:
         hint = f"{flag} {shorten(values[0].replace('=', ' ', 1))}"
         raise PflowError(f"cannot take {flag} '{shorten(values[0])}': the name contains '='", hint=hint, exit=USAGE)
-    value = Word("=".join(values)) if "pair" in item.marks else values[0]
+    value = Word("=".join(values)) if "pairs" in item.marks else values[0]
     _add(texts, item.name, flag, value, repeats=item.type.name == "list")
 
 

@@ -40,7 +40,7 @@ pflow run: c (llm): cannot ask 'echo': the run has used 2 of 2 calls; pflow resu
 failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
 79
 0
-78" "cannot take --max-tokens-total=0: it must be above 0"
+78" "cannot take --max-tokens-total=0: it must be more than 0"
     [[ $stderr == *"cannot ask 'echo' under --max-cost: its price is not known"*'prices.toml can give it'*'1 of 1 calls; --max-calls allows more'* ]]
 }
 

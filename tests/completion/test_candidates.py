@@ -39,7 +39,7 @@ MARKED = """#!/bin/sh
 # - Reads: shared["paths"]: list[path] = [] [word]  # where
 # - Writes: shared["result"]: list  # what came of it
 # - Params: model: str = "" [short m]  # which model
-# - Params: option: list[str] = [] [short o pair]  # any of its
+# - Params: option: list[str] = [] [short o] [pairs]  # any of its
 # - Params: bare: bool = false [short b]  # a switch
 touch ran
 """

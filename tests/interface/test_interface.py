@@ -109,7 +109,7 @@ REFUSED = [
         for text in ("", " xy", " é", " 1", " x two")
     ],
     ("- Params: x: str [short x] [short y]", "it has two marks [short X]"),
-    *[(f"- Params: x: {type} [short x pair]", "needs a list[str]") for type in ("str", "list[int]", "dict")],
+    *[(f"- Params: x: {type} [pairs]", "needs a list[str]") for type in ("str", "list[int]", "dict")],
     *[(f"- Params: x: str [implies{text}]", "cannot have the mark [implies") for text in ("", " a", "=b")],
     ('- Writes: shared["a"]: str [implies b=c]', "cannot have the mark [implies"),
     ("- Params: x: str [short q]", "the same flag as every stage"),
@@ -177,12 +177,12 @@ def test_words_and_letters_are_described():
         interface(
             '- Reads: shared["a"]: str [explicit] [word]',
             '- Reads: shared["b"]: list[str] = [] [word]',
-            "- Params: c: list[str] = [] [short c pair]",
+            "- Params: c: list[str] = [] [short c] [pairs]",
         ),
         **ONE,
     )
     assert [about["reads"][key]["marks"] for key in "ab"] == [["explicit", "word"], ["word"]]
-    assert (about["params"]["c"]["short"], about["params"]["c"]["marks"]) == ("c", ["pair"])
+    assert (about["params"]["c"]["short"], about["params"]["c"]["marks"]) == ("c", ["pairs"])
 
 
 def test_actions_effects_version_and_flow_safety_are_read():

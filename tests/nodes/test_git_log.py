@@ -53,7 +53,7 @@ REFUSED = [
     ({"revision": "nope"}, 66, "bad revision 'nope'"),
     ({"revision": "--all"}, 66, "bad revision '--all'"),
     ({"revision": "\ud800"}, 65, "the text has a lone surrogate"),
-    ({"params": {"max": -1}}, 2, "cannot list -1 commits"),
+    ({"params": {"max": -1}}, 2, "--max=-1: it must be 0 or more"),
 ]
 
 

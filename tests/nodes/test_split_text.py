@@ -38,7 +38,7 @@ def test_a_value_becomes(value, params, result):
 @pytest.mark.parametrize(
     ("value", "params", "exit", "words"),
     [
-        ("a", {"size": -1}, 2, "chunks of -1 characters"),
+        ("a", {"size": -1}, 2, "--size=-1: it must be 0 or more"),
         ("a", {"size": 4, "overlap": 4}, 2, "overlap by 4"),
         ("a", {"size": 0, "overlap": 1}, 2, "overlap by 1"),
     ],

@@ -21,7 +21,7 @@ Interface:
 - Reads: shared["args"]: list[str] = [] [word] [short a]
 - Reads: shared["token"]: str = null [secret]
 - Params: model: str = null [short m]
-- Params: option: list[str] = [] [short o pair]
+- Params: option: list[str] = [] [short o] [pairs]
 - Params: loud: bool = false [short l]
 - Params: config: dict = {}
 - Params: schema: any = null [verbatim]

@@ -73,12 +73,6 @@ def time_of(text: str | None) -> str | None:
     return f"{time:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def at_least_one(limit: int) -> int:
-    if limit < 1:
-        raise PflowError(f"cannot use --limit={limit}: it must be at least 1", exit=USAGE)
-    return limit
-
-
 def search(query: str, kind: str, repo: str | None) -> tuple[str, str]:
     """Return the path of a search, and its query with the repository, and with the kind unless it says one."""
     what, qualifier = _SEARCHES.get(kind, (kind, ""))

@@ -127,9 +127,8 @@ FORMS = [
     ("analyze", "sql", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT x FROM c", ""),
     ("http", "url", "nourl", "it is not an http or https URL; https://nourl"),
     ("http", "url", "http://", "it is not an http or https URL"),
-    ("fetch-page", "url", "ftp://oak.example/a", "it is not an http or https URL; https://oak.example/a"),
-    ("matching", "address", "ftp://oak.example/a", ""),
-    ("matching", "address", "oak", "it is not a URL; https://oak"),
+    ("http", "url", "http://oak:key@oak.example", "a URL may not have a user or password"),
+    ("fetch-page", "url", "ftp://oak.example/a", "it is not an http or https URL; https://HOST/PATH"),
     ("fetch-page", "url", "http://[::1]/a", ""),
     ("yt-transcript", "url", "dQw4w9WgXcQ", ""),
     ("read-file a", "encoding", "nope", "no such encoding; utf-8"),
@@ -161,7 +160,6 @@ def test_a_constant_that_has_not_its_form_is_found_before_anything_runs(
     tmp_path, monkeypatch, flow, name, value, told, is_flag
 ):
     interface = 'Interface:\n# - Reads: shared["expression"]: any = "." [own] [regex]  # which\n'
-    interface += '# - Reads: shared["address"]: url = null [own]  # where\n'
     (tmp_path / "pflow-matching").write_text(f"#!/bin/sh\n# Match.\n#\n# {interface}")
     (tmp_path / "pflow-matching").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
