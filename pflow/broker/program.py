@@ -3,7 +3,6 @@
 import asyncio
 import os
 from asyncio.subprocess import PIPE, Process
-from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from signal import SIGCONT, SIGKILL, SIGTERM
@@ -33,14 +32,12 @@ MESSAGE = 1024
 
 Streams = tuple[ObjectReceiveStream[SessionMessage | Exception], ObjectSendStream[SessionMessage]]
 
-_REMEMBERED = 4
 _LONGEST_LINE = 1 << 16
-_MOST_LINES = 100
 _TICK = 0.02
 
 
 class Program:
-    """A server's process. `said` holds the last lines of its stderr.
+    """A server's process. `said` is the last line of its stderr.
 
     `on_fault` gets each line of its stdout that is not a message as an error (69), and an answer that is too long as
     one (65), after which nothing else is read.
@@ -49,7 +46,7 @@ class Program:
     def __init__(self, server: Server, on_fault: Callable[[PflowError], None]) -> None:
         self.server, self.on_fault = server, on_fault
         self.pid, self.has_ended = 0, False
-        self.said: deque[str] = deque(maxlen=_REMEMBERED)
+        self.said = ""
         self._awaited: set[Any] = set()
         self._unasked = 0
 
@@ -130,20 +127,19 @@ class Program:
         await sender.send(SessionMessage(message))
 
     async def _listen(self, stderr: int) -> None:
+        """Read its stderr, and remember the last line. If it writes a lot, read slowly, so that it has to wait."""
         rest, heard = b"", 0
         with open(stderr, "rb", buffering=0) as file:
             part = b"-"
             while part:
                 await anyio.wait_readable(file)
                 part = file.read(_LONGEST_LINE)
-                *lines, rest = (rest + part).split(b"\n")
+                whole, _, rest = (rest + part).rpartition(b"\n")
                 rest = rest[-_LONGEST_LINE:]
-                self.said.extend(
-                    line for each in lines[-_MOST_LINES:] if (line := each.decode(errors="replace").strip())
-                )
+                self.said = whole.strip().rpartition(b"\n")[2].decode(errors="replace").strip() or self.said
                 heard += len(part)
                 if heard > _LONGEST_LINE:
-                    await asyncio.sleep(_TICK)  # it says more than anybody reads, and waits for us then
+                    await asyncio.sleep(_TICK)
 
     async def _write(
         self,

@@ -28,7 +28,7 @@ class RemoteServer:
     def __init__(self, server: Server, secrets: Secrets, on_fault: Callable[[PflowError], None]) -> None:
         self.server, self.secrets, self.on_fault = server, secrets, on_fault
         self.pid, self.has_ended = 0, False
-        self.said: tuple[str, ...] = ()
+        self.said = ""
         self._next = 0.0
 
     @asynccontextmanager

@@ -43,7 +43,7 @@ _MOST_PAGES = 1_000
 """The most pages that list them."""
 
 _PATIENCE = 1.0
-"""Seconds for the answer to the first question, which all may leave unanswered that speak an older protocol."""
+"""Seconds to wait for the answer to the first question: servers of older protocols may not answer it."""
 _UNKNOWN = types.JSONRPCError(
     jsonrpc="2.0", id=1, error=types.ErrorData(code=types.METHOD_NOT_FOUND, message="it does not say")
 )
@@ -232,7 +232,7 @@ class Session:
             return self._fault
         if isinstance(error, httpx2.HTTPError | OSError):
             return PflowError(f"cannot reach it: {self._shown(reason_of(error))}", exit=UNAVAILABLE)
-        said = f"; it said: {self._shown(self.peer.said[-1])}" if self.peer.said else ""
+        said = f"; it said: {self._shown(self.peer.said)}" if self.peer.said else ""
         return PflowError(f"it has ended{said}", exit=UNAVAILABLE)
 
     def _shown(self, text: str) -> str:
@@ -243,8 +243,8 @@ class _Lightened:
     """A stream of a server's messages, from which the schemas of results are removed.
 
     The SDK would check each result against them, and a server's `pattern` or `$ref` could take for ever: nothing
-    interrupts `re`. The list of tools ends behind the first one that is too many. Nor would the SDK soon give up its
-    first question, `server/discover`, which older servers may leave without an answer, or answer without its id.
+    interrupts `re`. A list of too many tools is cut. If the SDK's first question, `server/discover`, has no answer
+    soon, or one without its id, as from older servers, the SDK gets an error instead: it would wait for ten seconds.
     """
 
     def __init__(self, messages: Any) -> None:
@@ -292,10 +292,10 @@ def list_tools(server: Server) -> dict[str, Any]:
     return anyio.run(ask)
 
 
-def _masked(about: Any, secrets: Secrets, name: str = "") -> Any:
-    """Mask the secrets in what tools say of themselves, for people; not in names and choices, which calls need."""
+def _masked(about: Any, secrets: Secrets, member: str = "") -> Any:
+    """Mask the secrets in the texts by which tools describe themselves, not in names and choices: calls need those."""
     if isinstance(about, dict):
         return {name: _masked(each, secrets, name) for name, each in about.items()}
     if isinstance(about, list):
-        return [_masked(each, secrets, name) for each in about]
-    return secrets.masked(about) if name in ("description", "title", "default") else about
+        return [_masked(each, secrets, member) for each in about]
+    return secrets.masked(about) if member in ("description", "title", "default") else about
