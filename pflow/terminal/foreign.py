@@ -38,6 +38,7 @@ class ForeignText(_thread._local):
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._rest = ""
+        self._environment: dict[str, str] = {}
         self._is_trace = self._is_after = False
 
     def __getattr__(self, name: str) -> Any:
@@ -85,20 +86,10 @@ class ForeignText(_thread._local):
             return
         import re
 
-        from pflow.values.masks import everything
+        from pflow.values.masks import everything, is_secret_name
 
-        everything.add([value for name in filter(_is_secret, os.environ) if len(value := os.environ[name]) > 5])
+        if (environment := dict(os.environ)) != self._environment:
+            self._environment = environment
+            everything.add([value for name, value in environment.items() if len(value) > 5 and is_secret_name(name)])
         masked = re.sub(_KEYS, r"\1 ***", everything.mask(text))
         self._stream.write(harmless(masked) if os.isatty(2) else masked)
-
-
-_judged: dict[str, bool] = {}
-"""Whether the variables of these names hold secrets."""
-
-
-def _is_secret(name: str) -> bool:
-    from pflow.values.masks import is_secret_name
-
-    if name not in _judged:
-        _judged[name] = is_secret_name(name)
-    return _judged[name]
