@@ -12,7 +12,7 @@ from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import decode
 from pflow.values.masks import Secrets
 
-UNSEALED = "what says which files it may touch has changed, or belongs to another run"
+UNSEALED = "the list of files that it may touch has changed, or belongs to another run"
 ANEW = "pflow run, or pflow map, begins another one"
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ def split_encoding(encoding: str) -> tuple[str, str]:
 
         from pflow.words.naming import guess
 
-        is_other = "not a text encoding" in str(error)
-        near = [] if is_other else [name.replace("_", "-") for name in aliases]
-        why = "it is no encoding of text" if is_other else "no such encoding"
+        is_for_bytes = "not a text encoding" in str(error)  # as hex is
+        near = [] if is_for_bytes else [name.replace("_", "-") for name in aliases]
+        why = "it is not a text encoding" if is_for_bytes else "no such encoding"
         hint = guess(codec, near, "utf-8, latin-1, utf-16, cp1252, …")
         raise PflowError(f"cannot read as '{codec}': {why}", hint=hint, exit=USAGE) from None
     if handler and handler not in _HANDLERS:
-        what = f"cannot read as '{encoding}': no such handler of wrong bytes"
+        what = f"cannot read as '{encoding}': no such error handler"
         raise PflowError(what, hint=f"{codec}:{', '.join(_HANDLERS[1:])}", exit=USAGE)
     return codec, handler or _HANDLERS[0]
 
@@ -45,7 +45,7 @@ def decode_as(encoding: str, data: bytes, name: str) -> str:
 
 
 def not_utf8(data: bytes) -> str:
-    """Return why data is no text, with the first wrong byte; empty if it is text."""
+    """Return why data is not UTF-8, with the first byte that does not fit; empty if it is UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError as error:

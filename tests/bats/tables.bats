@@ -54,7 +54,7 @@ grün~pflow-load-csv --encoding=latin-1 -r <old.txt
 grün~iconv -f latin1 -t utf-16 old.txt | pflow-load-csv --encoding=utf-16 -r
 gr�n~pflow-read-file old.txt --encoding=utf-8:replace -r
 did you mean latin1?~pflow-template x --encoding=latn1 <old.txt
-no such handler~pflow-template x --encoding=utf-8:replce <old.txt
+no such error handler~pflow-template x --encoding=utf-8:replce <old.txt
 no such encoding~pflow run 'template x' -n --encoding=nonsense
 <grün~pflow run 'template "<$stdin>"' --encoding=latin-1 -r <old.txt
 "grün":"b"~pflow run 'read-file old.txt => load-csv' --encoding=latin-1 -r

@@ -77,7 +77,7 @@ def test_what_its_encoding_does_not_decode_is_named_with_its_place(tmp_path, enc
 def test_an_unknown_encoding_is_refused_before_anything_is_read(encoding):
     error = refuse("/nowhere", encoding=encoding)
     assert error.exit == 2
-    assert ("it is no encoding of text" if encoding == "hex" else "no such encoding") in error.message
+    assert ("it is not a text encoding" if encoding == "hex" else "no such encoding") in error.message
 
 
 @pytest.mark.parametrize(
