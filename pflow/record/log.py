@@ -25,7 +25,7 @@ FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.j
 """The files in a run's directory."""
 
 AHEAD = ".ahead"
-"""A file beside the runs: a line for each that began while the clock was ahead, its id and that of the next run."""
+"""A file beside the runs. Each line has the id of a run that began while the clock was ahead, and of the next run."""
 
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
@@ -54,14 +54,14 @@ class RunLog:
         """A descriptor that children and programs inherit: the run goes on while one of them has it."""
         self._files = {TRACE: open_private(os.path.join(directory, TRACE), os.O_APPEND)}
         """The descriptors of the files of events; -1 for one that cannot be written."""
-        try:
-            take_lock(self._files[TRACE])  # no program inherits it: a shared lock is released by any that has it
-        except BlockingIOError:
-            os.close(self.lock)
-            raise
         self.journal: Journal | None = None
         self._begun = time.monotonic()
         self._size = 0
+        try:
+            take_lock(self._files[TRACE])  # a program could release the lock that it inherits, but not this one
+        except BlockingIOError:
+            self.release()
+            raise
 
     @classmethod
     def open(cls, run_id: str, flow: bytes, about: dict[str, Any], *, is_needed: bool = False) -> RunLog | None:
@@ -193,10 +193,9 @@ class RunLog:
 
 
 def _note_order(place: str, run_id: str) -> None:
-    """Note of each run with an id from a later time that it began before this one: the clock has been set back."""
-    later = {
-        id for id in os.listdir(place) if len(id) == len(run_id) and id[:10] > run_id[:10]
-    }  # of their milliseconds
+    """Note the runs whose ids are from a later time than this one's: the clock was ahead when they began."""
+    times = 10  # characters of an id
+    later = {id for id in os.listdir(place) if len(id) == len(run_id) and id[:times] > run_id[:times]}
     if later and (later := later - noted_order(place).keys()):
         try:
             with open(open_private(os.path.join(place, AHEAD), os.O_APPEND), "w") as file:
@@ -245,9 +244,10 @@ def _lock(directory: str) -> int:
 
 
 def open_lock(file: str) -> tuple[int, int]:
-    """Open a file to write who locks it, and to be locked in programs too, which inherit that one and write nothing."""
+    """Open a lock's file twice: to write whose it is, and to lock it. Programs inherit only the second."""
     mark = open_private(file)
-    fd = os.dup(mark) if is_on_network(file) else os.open(file, os.O_RDONLY | os.O_CLOEXEC)  # NFS locks only to write
+    # What programs inherit is open for reading, except on NFS, which locks only what is open for writing.
+    fd = os.dup(mark) if is_on_network(file) else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     os.set_inheritable(fd, True)
     return mark, fd
 

@@ -69,8 +69,8 @@ class Records:
         return next((each for each in (*outer_paths(path), path) if each in self.done), "")
 
     def _end(self, path: str, record: Record) -> None:
-        for place, *_ in [[record.get("carried", ())], *record.get("changes", ())]:
-            hash(tuple(place))  # a damaged record, whose places are none, raises here and changes nothing
+        for path_in_store, *_ in [[record.get("carried", ())], *record.get("changes", ())]:
+            hash(tuple(path_in_store))  # if the record is damaged this raises, before anything is changed
         start = self.interrupted.get(path)
         self._forget(path)
         over = (f"{path}/", f"{path}[", *record.get("over", ()))

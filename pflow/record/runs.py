@@ -216,7 +216,10 @@ def _runs_in(place: str) -> list[tuple[float, str]]:
 
 
 def _order(id: str, noted: dict[str, str]) -> tuple[str, int]:
-    """Return the id that places a run among the others, its own or that of a later run, and minus the runs between."""
+    """Return what a run is sorted by: its id and 0.
+
+    If it began while the clock was ahead: the id of the first later run that did not, and minus the steps to that one.
+    """
     steps = 0
     while _is_ulid(after := noted.get(id, "")) and after < id:
         id, steps = after, steps - 1
@@ -239,10 +242,10 @@ def time_of(id: str) -> float:
 
 def is_locked(directory: str) -> bool:
     """Return True while the run, or a program that it started, goes on."""
-    return any(_is_held(os.path.join(directory, name)) for name in (TRACE, LOCK))
+    return any(_is_file_locked(os.path.join(directory, name)) for name in (TRACE, LOCK))
 
 
-def _is_held(file: str) -> bool:
+def _is_file_locked(file: str) -> bool:
     try:
         fd = open_regular(file)
     except OSError:
