@@ -23,8 +23,8 @@ def replace(
     """Replace the content of a file, or of the file that `path` links to; make missing parents.
 
     An existing file keeps its mode and, if allowed, its owner; a new one gets `mode` minus the umask. Without `lasts`
-    it does not wait for the disk, so a power cut may lose the file. Of pflow's own files (`is_own`) nobody else may
-    write a new one; all others are held within bounds.
+    it does not wait for the disk, so a power cut may lose the file. A new file of pflow's own (`is_own`) can be written
+    by nobody else; any other file is held within bounds.
     Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate; PflowError (77) for a
     path out of bounds.
     """

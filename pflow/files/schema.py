@@ -19,24 +19,22 @@ _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean
 """The types of llm's short form, and theirs in JSON schema."""
 
 
-def load_schema(given: Any) -> dict[str, Any]:
-    """Return the schema given as JSON, in llm's short form or as a path. Raises PflowError: a read's code, or 65."""
-    is_text = isinstance(given, str) and not given.lstrip().startswith("{")
-    name = f"the schema '{one_line(given)}'" if is_text else "the schema"
+def load_schema(schema: Any) -> dict[str, Any]:
+    """Return a schema, which may be JSON, in llm's short form, or a path. Raises PflowError: a read's code, or 65."""
+    is_word = isinstance(schema, str) and not schema.lstrip().startswith("{")
+    name = f"the schema '{one_line(schema)}'" if is_word else "the schema"
     try:
-        return _checked(_read(given, name) if isinstance(given, str) else given, name)
+        return _checked(_read(schema, name) if isinstance(schema, str) else schema, name)
     except RecursionError as error:
         raise endless(name) from error
 
 
-def _read(given: str, name: str) -> Any:
+def _read(text: str, name: str) -> Any:
     try:
-        if names_schema_file(given):
-            with open(open_file(given), "rb", buffering=0) as file:
+        if names_schema_file(text):
+            with open(open_file(text), "rb", buffering=0) as file:
                 return json.loads(read_to_end(file.fileno(), f"cannot read {name}").decode("utf-8-sig"))
-        if given.lstrip().startswith("{"):
-            return json.loads(given)
-        return _short_form(given)
+        return json.loads(text) if text.lstrip().startswith("{") else _short_form(text)
     except OSError as error:
         hint = "an inline schema is JSON, or short: 'name, amount int'" if exit_code(error) == MISSING else ""
         raise PflowError(f"cannot read {name}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from error
@@ -102,9 +100,11 @@ def _validator_class(schema: dict[str, Any]) -> Any:
 
 
 def words_of(error: Any) -> str:
+    """Return the place and the message of an error of jsonschema's."""
     return one_line(f"{error.json_path}: {error.message}")
 
 
 def endless(name: str) -> PflowError:
+    """Return the failure of a schema whose check does not end."""
     why = "it is nested too deeply, or leads back to itself"
     return PflowError(f"cannot use {name}: {why}", exit=BAD_DATA, is_permanent=True)

@@ -32,11 +32,11 @@ def state_key() -> bytes:
 
 def _read_key(path: str) -> bytes:
     try:
-        os.chmod(path, 0o600)
+        os.chmod(path, 0o600)  # a confined command may have changed it: Landlock allows that
     except FileNotFoundError:
         return b""
     except PermissionError:
-        pass  # a confined command may change modes, which Landlock does not hold
+        pass  # it belongs to another user
     return read_regular(path)[: _KEY_SIZE + 1] or b"\0"
 
 

@@ -24,6 +24,7 @@ _rulesets: dict[str, int] = {}
 """The descriptors of rules, by the text of their bounds."""
 
 _thread_state = _thread._local()
+"""Its `is_restricted` is True in a thread that is confined."""
 
 
 def has_landlock() -> bool:
@@ -63,7 +64,7 @@ def restrict() -> None:
 
 
 def shut_own_files() -> None:
-    """Shut pflow's own files that this process has inherited for writing: what is open is not confined."""
+    """Put /dev/null in place of pflow's own files that this process has open for writing: Landlock leaves them open."""
     null, own = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC), own_directories()
     for fd in map(int, os.listdir("/proc/self/fd")):
         with suppress(OSError):  # the listing's own is gone

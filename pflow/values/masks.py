@@ -25,7 +25,7 @@ class Secrets:
 
     def __init__(self, others: Secrets | None = None) -> None:
         """Begin with those that are known to `others`, which learn nothing from these."""
-        # Threads add secrets while others mask: forms know of how many they are, and are read before the texts.
+        # The forms, and of how many texts they are: another thread may add texts while the forms are being made.
         self._forms: tuple[int, list[str]] = others._forms if others else (0, [])
         self._texts: set[str] = set(others._texts) if others else set()
 

@@ -107,8 +107,8 @@ def double_braces(text: str) -> Iterator[tuple[str, str]]:
 def unfilled_references(text: str) -> Iterator[list[Path]]:
     """Yield the paths that each reference in a text without templates may mean: for `$a.b` both (a,) and (a, b).
 
-    So do a shell's own forms (`${a:-x}`, `${#a}`). The variables that the text sets are left out, and so is `$name`
-    where no shell expands it: behind a backslash and in single quotes.
+    A shell's own forms (`${a:-x}`, `${#a}`) are references too. The variables that the text sets are left out, and so
+    is `$name` where no shell expands it: behind a backslash and in single quotes.
     """
     at, quote = 0, ""
     while at < len(text):
@@ -119,10 +119,7 @@ def unfilled_references(text: str) -> Iterator[list[Path]]:
             quote = "" if quote else letter
         elif letter == "$" and (quote != "'" or text.startswith("{", at)):
             try:
-                path, end = _reference(text, at)
-                if path is None and text.startswith("{", at):
-                    path, end = _reference(text, at + 1 + text.startswith("{#", at))
-                at = end
+                path, at = _shell_reference(text, at)
             except ValueError:
                 continue
             if path is not None and not _is_set_in(text, write_path(path)):
@@ -131,6 +128,14 @@ def unfilled_references(text: str) -> Iterator[list[Path]]:
                     end += 1
                 keys = text[at:end].rstrip(".").split(".")[1:]
                 yield [path, (*path, *keys)] if keys and all(keys) else [path]
+
+
+def _shell_reference(text: str, at: int) -> tuple[Path | None, int]:
+    """Return the path after a dollar, also in a shell's own forms, and its end; no path for a plain dollar."""
+    path, end = _reference(text, at)
+    if path is None and text.startswith("{", at):
+        return _reference(text, at + 1 + text.startswith("{#", at))
+    return path, end
 
 
 def _is_set_in(command: str, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Schemas: llm's short form, and what is none."""
+"""Schemas: llm's short form, and values that are no schema."""
 
 import pytest
 from hypothesis import given

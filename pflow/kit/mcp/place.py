@@ -14,10 +14,10 @@ RUN = "PFLOW_BROKER"
 """The variable with the socket of a run's own broker."""
 
 SOCKET = ".sock"
-"""The ending of all sockets."""
+"""The ending of a broker's socket."""
 
 PEER = ".peer-"
-"""How the names of the sockets begin from which a broker is asked."""
+"""The beginning of the name of a client's socket."""
 
 _LONGEST = 107
 """The most bytes of a socket's path."""
@@ -93,9 +93,9 @@ def is_peer_ours(peer: Any) -> bool:
 
 
 def name_peer(peer: Any, path: str) -> str:
-    """Name our end of a connection beside the socket `path`, which a process cannot do that is confined to bounds.
+    """Bind our end of a connection to a name beside the socket `path`, and return the name.
 
-    Return the name. Raises PflowError (77) if we are confined, OSError.
+    A process that is confined to bounds cannot make one there: raises PflowError (77) then; OSError.
     """
     name = os.path.join(os.path.dirname(path), PEER + os.urandom(4).hex())
     try:
