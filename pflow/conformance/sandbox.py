@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from pflow.conformance.samples import FILES, OutputDocument
 from pflow.errors import EXIT_CODES, reason_of
-from pflow.files.directories import settings_directory
+from pflow.files.directories import llm_directory
 from pflow.process.children import running_groups, signal_session
 from pflow.process.signals import HeldSignals
 
@@ -192,7 +192,7 @@ def _read_one_byte(fd: int) -> None:
 def _environment(place: Path) -> dict[str, str]:
     """Return our environment with home and temporary directory in `place`, and with our settings of models."""
     kept = {name: value for name, value in os.environ.items() if name not in _DROPPED}
-    models = settings_directory()
+    models = llm_directory()
     if os.path.isdir(models):
         kept["LLM_USER_PATH"] = os.path.abspath(models)
     ours = [os.path.dirname(os.path.abspath(program)) for program in (sys.argv[0], sys.executable)]

@@ -35,7 +35,7 @@ def state_directory() -> str | None:
     return pflow_directory("XDG_STATE_HOME", ".local/state")
 
 
-def settings_directory() -> str:
+def llm_directory() -> str:
     """Return llm's directory of settings as llm itself finds it, without importing llm."""
     if path := os.environ.get("LLM_USER_PATH"):
         return path

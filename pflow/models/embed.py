@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
-from pflow.files.directories import make_private, pflow_directory, settings_directory
+from pflow.files.directories import llm_directory, make_private, pflow_directory
 from pflow.files.reading import read_regular
 from pflow.process.signals import Deadline
 from pflow.values.digest import bytes_digest
@@ -22,7 +22,7 @@ def configured() -> str | None:
     if given := os.environ.get(VARIABLE):
         return given
     try:
-        name = read_regular(os.path.join(settings_directory(), "default_embedding_model.txt"))
+        name = read_regular(os.path.join(llm_directory(), "default_embedding_model.txt"))
         return str(name, "utf-8").strip() or None
     except (OSError, ValueError):
         return None

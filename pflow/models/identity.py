@@ -9,7 +9,7 @@ from pflow import Any
 from pflow.cache.place import digest_of_file, remembered
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.files.directories import settings_directory
+from pflow.files.directories import llm_directory
 from pflow.files.reading import read_regular
 from pflow.models.servers import split_address
 from pflow.values.jsontext import decode
@@ -30,7 +30,7 @@ def identify(name: str | None) -> dict[str, str]:
         return {"id": "#".join(parts)}
     if name and name.endswith(".gguf") and os.path.isfile(name):
         return {"id": os.path.basename(name), "weights": name}
-    settings, weights = settings_directory(), data_directory("models")
+    settings, weights = llm_directory(), data_directory("models")
     files = [os.path.join(settings, each) for each in _SETTINGS] + [*filter(None, [weights, *sys.path])]
     files += sorted(each.path for each in os.scandir(weights)) if weights and os.path.isdir(weights) else []
     said = [f"{each}={os.environ.get(each, '')}" for each in _VARIABLES]
@@ -71,7 +71,7 @@ def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, A
 def options_of(id: str) -> dict[str, Any]:
     """Return the options that `llm models options set` chose for a model; empty if they are malformed."""
     try:
-        options = decode(read_regular(os.path.join(settings_directory(), "model_options.json"))).get(id)
+        options = decode(read_regular(os.path.join(llm_directory(), "model_options.json"))).get(id)
     except (OSError, ValueError, AttributeError):
         return {}
     return options if isinstance(options, dict) else {}

@@ -17,7 +17,7 @@ from llm.models import ModelWithAliases
 from llm.plugins import load_plugins, pm
 
 from pflow.errors import BAD_CONFIG, PflowError, reason_of, shorten
-from pflow.files.directories import make_private, settings_directory
+from pflow.files.directories import llm_directory, make_private
 from pflow.files.reading import read_regular
 from pflow.models.lean_openai import defer_types
 from pflow.process.signals import HeldSignals
@@ -54,7 +54,7 @@ def directory() -> Path:
         # Without a home click's path begins with a plain "~", and llm would make that directory right here.
         if not os.environ.get("LLM_USER_PATH") and not os.path.isabs(home):
             raise FileNotFoundError("no home directory")
-        make_private(settings_directory())  # llm would let others write it if the umask does
+        make_private(llm_directory())  # llm would let others write it if the umask does
         return Path(llm.user_dir())  # type: ignore[no-untyped-call]
     except OSError as error:
         if path := os.environ.get("LLM_USER_PATH"):

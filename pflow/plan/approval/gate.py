@@ -14,7 +14,7 @@ from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
 from pflow.files.beneath import OWN, Bounds
-from pflow.files.directories import own_directories, settings_directory
+from pflow.files.directories import llm_directory, own_directories
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import ANYTHING as OPEN
 from pflow.kit.mcp.place import socket_of
@@ -46,9 +46,7 @@ class Allowed:
         real = [self.real_path(os.path.expanduser(each)) for each in folders]
         here = self.real_path(".")
         # Services start in /, and everything is below it.
-        shut = filter(
-            None, map(self.real_path, [*own_directories(), settings_directory(), os.path.dirname(socket_of(""))])
-        )
+        shut = filter(None, map(self.real_path, [*own_directories(), llm_directory(), os.path.dirname(socket_of(""))]))
         self.bounds = Bounds(None if here == "/" else here, list(filter(None, real)), shut=list(shut))
 
     def allows(self, word: str) -> bool:

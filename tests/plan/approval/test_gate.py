@@ -12,7 +12,7 @@ from pflow.broker.tools import tool_nodes
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.files.beneath import OWN
-from pflow.files.directories import own_directories, settings_directory
+from pflow.files.directories import llm_directory, own_directories
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.plan.approval import gate
@@ -499,7 +499,7 @@ def test_a_default_with_a_param_in_it_is_the_file_that_the_node_will_write(place
 
 
 def test_pflows_own_files_are_read_and_not_written_whatever_is_allowed(place):
-    for folder in (*own_directories(), settings_directory()):
+    for folder in (*own_directories(), llm_directory()):
         assert Allowed(["/"]).fault_of(f"{folder}/x", writes=True) == OWN
         assert Allowed(["/"]).fault_of(f"{folder}/x", writes=False) == ""
         assert found(writing(f"{folder}/x"), "/") == ["s --allow=paths"]
