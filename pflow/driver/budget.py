@@ -139,20 +139,16 @@ class Budget:
         what = f"{self.whose} has {'spent' if name == 'cost' else 'used'} {_words(name, used, limit)}"
         hint = f"{self.again} {flag}=… goes on" if self.again else f"{flag} allows more"
         if name != "calls" and left > 0:
-            digits = 2
-            while digits < 12 and _words(name, most, digits=digits) == _words(name, left, digits=digits):
-                digits += 1
-            room = f"{self.whose} has {_words(name, left, limit, digits=digits)} left"
-            what = f"a call may take {_words(name, most, digits=digits)}, and {room}"
+            what = f"a call may take {_words(name, most)}, and {self.whose} has {_words(name, left, limit)} left"
             hint += "; a smaller --max-tokens of its step takes less"
         error = PflowError(f"cannot ask '{model}': {what}", hint=hint, exit=OVER_BUDGET, is_permanent=True)
         error.ends_run = True
         return error
 
 
-def _words(name: str, *amounts: float, digits: int = 2) -> str:
-    """Return `2 of 3 calls`, `4,106 tokens` or `$0.41`; more digits for amounts that look alike with these."""
-    each = [dollars(value, digits) if name == "cost" else f"{value:,.{digits - 2}f}" for value in amounts]
+def _words(name: str, *amounts: float) -> str:
+    """Return `2 of 3 calls`, `4,106 tokens` or `$0.4108`, so that what is left is seen to be less than a call takes."""
+    each = [dollars(amount, 4) if name == "cost" else f"{amount:,.0f}" for amount in amounts]
     return " of ".join(each) + (f" {name}" if name != "cost" else "")
 
 

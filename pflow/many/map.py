@@ -255,9 +255,7 @@ class Map:
             say(PROGRAM, f"{told}: {self._again(run.id)}; this map {new}, --resume goes on")
             return False
         with terminal:
-            answer = "?"
-            while answer == "?":
-                answer = terminal.choose(f"{told} [{', '.join(map(': '.join, _ANSWERS.items()))}] ", _ANSWERS)
+            answer = terminal.choose_listed(told, _ANSWERS)
         if answer == "n":
             raise PflowError("the map was not begun", hint=f"{self._again(run.id)} goes on", exit=FAILED)
         return answer == "g"

@@ -48,6 +48,13 @@ class Terminal:
             return otherwise
         return next((key for key, word in keys.items() if answer.lower() in (key, word)), "?")
 
+    def choose_listed(self, question: str, keys: dict[str, str], *, otherwise: str = "n") -> str:
+        """Ask with a list of the keys until one is chosen; return `otherwise` at the end of input."""
+        listed = ", ".join(f"{key}: {word}" for key, word in keys.items())
+        while (answer := self.choose(f"{question} [{listed}] ", keys, otherwise=otherwise)) == "?":
+            pass
+        return answer
+
     def read_line(self, prompt: str) -> str | None:
         """Read a line at a prompt, without its end; bytes that are not UTF-8 become surrogates."""
         self.say(prompt)

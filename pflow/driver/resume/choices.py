@@ -202,10 +202,7 @@ class Decision:
         redo: set[str] = set()
         with terminal:
             for name, paths in names.items():
-                options = ", ".join(f"{key}: {word}" for key, word in _KEYS.items())
-                answer = "?"
-                while answer == "?":
-                    answer = terminal.choose(f"{self._told(name, paths)} [{options}] ", _KEYS, otherwise="s")
+                answer = terminal.choose_listed(self._told(name, paths), _KEYS, otherwise="s")
                 if answer == "s":
                     raise self._undecided(names)
                 redo |= {name} if answer == "r" else set()
