@@ -87,7 +87,7 @@ class Budget:
         told["tokens"] = sum(usage.tokens.values()) if usage.tokens else None
         reserved = most if usage.calls or about.get("is_untold") else {"calls": most["calls"]}
         took = {name: reserved.get(name, 0) if amount is None else amount for name, amount in told.items()}
-        if about.get("ends_run") and about["exit"] != OVER_BUDGET:  # of which the amounts tell
+        if about.get("ends_run") and about["exit"] != OVER_BUDGET:  # there the amounts refuse the next call
             self._stopped = PflowError(about["message"], hint=about["hint"], exit=about["exit"], is_permanent=True)
             self._stopped.ends_run = True
         if usage.calls:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.binding.resolve import environment
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.many.executor import DONE, TODO
+from pflow.many.executor import DONE
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.ledger import Ledger
 from pflow.many.loop import ItemPolicy
@@ -34,9 +34,9 @@ ANSWER = 200
 
 @dataclass
 class Estimate:
-    """How many items are done, have failed for good, and are left; `cost` and `seconds` are None if not known.
+    """How many items are done, are to do, and have failed for good; `cost` and `seconds` are None if not known.
 
-    `assumptions` says what it rests on; `is_most` if there may be fewer items, of which nobody knows what is done.
+    `assumptions` says what it rests on. If it `is_most`, there may be fewer items, and some of them may be done.
     """
 
     done: int
@@ -82,12 +82,12 @@ def estimate(
 
     if ledger is not None and not is_most and ledger.counts():
         states = ledger.states(read())
+        done = sum(count for status, *_, count in states if status == DONE)
+        to_do = sum(count for status, tries, begun, count in states if not policy.settles(status, tries, begun))
+        found = Estimate(done, to_do, failed=sum(count for *_, count in states) - done - to_do)
     else:
         count = sum(1 for _ in islice(read(), total and SAMPLE))
-        states = [(TODO, 0, False, count if total is None or not count else total)]
-    done = sum(count for status, *_, count in states if status == DONE)
-    to_do = sum(count for status, tries, begun, count in states if not policy.settles(status, tries, begun))
-    found = Estimate(done, to_do, sum(count for *_, count in states) - done - to_do, is_most)
+        found = Estimate(0, total if count and total else count, is_most=is_most)
     questions = questions_of(flow)
     entries = [] if ledger is None else [*islice(ledger.entries(DONE), SAMPLE)]
     if questions:

@@ -11,6 +11,9 @@ DONE, FAILED, POISON, BEGUN, TODO = "done", "failed", "poison", "begun", "todo"
 has no end.
 """
 
+WHY_BEGUN = "a step of it has begun that does not repeat"
+"""Why an item that has BEGUN does not run again."""
+
 STATUSES = (DONE, FAILED, POISON, BEGUN, TODO)
 
 Result = dict[str, Any]

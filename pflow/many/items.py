@@ -79,7 +79,7 @@ class Items:
         paths = [] if self.is_stdin else self._paths(is_told=False)
         try:
             return digest_of([path if form == "files" else file_digest(path) for path, form in paths])
-        except OSError:  # the same when it is read
+        except OSError:  # reading the items raises it too, in words
             return ""
 
     def _paths(self, *, is_told: bool) -> Iterator[tuple[str, str]]:

@@ -95,8 +95,8 @@ class Ledger(LedgerFile):
         self.run = ""
         self.usage: dict[str, Usage] = {}
         """What each model took in the map that is open, its resumes included."""
-        self.has_runs = self.one("SELECT 1 FROM sqlite_master WHERE name = 'runs'") is not None
-        """False if only an earlier version of pflow has had it."""
+        self.has_runs = self.one("SELECT 1 FROM pragma_table_info('runs') WHERE name = 'seen'") is not None
+        """False if only an earlier version of pflow has written the ledger."""
         for table in _SOUND if self.has_runs else _SOUND.keys() - {"runs"}:
             if row := self.one(f"SELECT CAST(id AS TEXT) FROM {table} WHERE ({_SOUND[table]}) IS NOT 1 LIMIT 1"):
                 raise self._damaged(row[0], table)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, TIMED_OUT, PflowError, shorten
 from pflow.errors import FAILED as EXIT_FAILED
-from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Result, unfinished
+from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, WHY_BEGUN, Executor, Result, unfinished
 from pflow.many.items import BadItem
 from pflow.many.ledger import Ledger, LedgerEntry, item_digest, share_of
 from pflow.many.limiter import Limiter
@@ -261,7 +261,7 @@ class MapLoop:
     def cause(self) -> str:
         """Return how often the most frequent failure came, and what it says, by its first example."""
         count, message = max(self._causes.values())
-        return f"{count:,} failed like this: {shorten(message or 'a step has begun that does not repeat', 200)}"
+        return f"{count:,} failed like this: {shorten(message or WHY_BEGUN, 200)}"
 
     def _seconds(self) -> float:
         """Return how long to wait for a result at most."""

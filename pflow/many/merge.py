@@ -10,7 +10,8 @@ from pflow.many.ledger import Ledger
 
 _ADD = (
     "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = excluded.calls,"
-    " tokens = excluded.tokens, cost = excluded.cost, usage = excluded.usage WHERE excluded.calls >= calls"
+    " tokens = excluded.tokens, cost = excluded.cost, usage = excluded.usage, seen = excluded.seen"
+    " WHERE excluded.calls >= calls"
 )
 """Adds what another ledger knows of a run, or brings it up to date if that was merged before."""
 

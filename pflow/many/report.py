@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Any
 
 from pflow.errors import shorten
-from pflow.many.executor import DONE, STATUSES, TODO
+from pflow.many.executor import DONE, STATUSES, TODO, WHY_BEGUN
 from pflow.many.ledger import Ledger
 from pflow.record.runs import RUNNING, Run
 from pflow.terminal.columns import duration
@@ -20,9 +20,6 @@ _QUERIES = {
     " GROUP BY status, exit, error ORDER BY count(*) DESC, min(position) LIMIT 10",
     "slowest": "SELECT json_object('number', position + 1, 'id', id, 'ms', ms) FROM items ORDER BY ms DESC LIMIT 3",
 }
-
-
-_BEGUN = "a step of it has begun that does not repeat"
 
 
 def map_report(run: Run) -> dict[str, Any]:
@@ -63,7 +60,7 @@ def map_text(run: str, report: dict[str, Any]) -> str:
     lines += [f"model: {', '.join(usage_words(usage))}" for usage in report["models"]]
     for each in report["failures"]:
         how = f"{each['count']:,} {each['status']}" + (f" with {each['exit']}" if each["exit"] is not None else "")
-        how += f": {shorten(each['message'] or _BEGUN, 200)}"
+        how += f": {shorten(each['message'] or WHY_BEGUN, 200)}"
         lines.append(f"{how}  (pflow why {run} {each['number']})")
     slowest = [f"#{each['number']} {duration(each['ms'])}" for each in report["slowest"] if each["ms"]]
     lines += [f"slowest: {', '.join(slowest)}"] if slowest else []
@@ -80,6 +77,6 @@ def item_lines(run: Run, word: str) -> list[str]:
     facts += ["in an earlier map"] if is_earlier else usage_words(entry.usage)
     is_left = entry.has_begun and entry.status != DONE
     how = "runs it" if entry.status == TODO else "--redo runs it again" if is_left else "--failed runs it again"
-    begun, again = _BEGUN, f"pflow resume {run.id} {how}"
-    lines = [entry.error, begun * is_left, again * (entry.status != DONE)]
+    again = f"pflow resume {run.id} {how}" if entry.status != DONE else ""
+    lines = [entry.error, WHY_BEGUN if is_left else "", again]
     return [f"#{entry.index + 1} {entry.id}: {', '.join(facts)}", *(f"    {line}" for line in lines if line)]

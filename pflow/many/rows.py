@@ -44,7 +44,7 @@ class Rows:
             raise PflowError("cannot end rows of CSV with NUL", hint="-0 is for jsonl, record and -r", exit=USAGE)
         self.nul = nul
         self.errors = _open_errors(errors) if errors else None
-        self.is_begun = False
+        self.has_errors = False
         self.write = write
         self.secret = secret
         self.turns = Turns() if in_order else None
@@ -63,8 +63,7 @@ class Rows:
         if self.errors is None or entry.status == DONE:
             data = self.encode(index, item, entry)
         else:
-            _write_error(self.errors, encode({"item": item, ERROR: entry.error}) + b"\n", is_first=not self.is_begun)
-            self.is_begun = True
+            self._write_error(self.errors, encode({"item": item, ERROR: entry.error}) + b"\n")
         for each in (data,) if self.turns is None else self.turns.take(index, data):
             self._print(each)
 
@@ -95,8 +94,18 @@ class Rows:
             self._print(each)
         self.waiting += self.table.lines() if self.table else b""
         self.flush()
-        if self.errors and not self.is_begun:
-            _write_error(self.errors, b"", is_first=True)  # the failed items of an earlier map would be tried again
+        if self.errors:
+            self._write_error(self.errors, b"")
+
+    def _write_error(self, file: IO[bytes], data: bytes) -> None:
+        """Write a failed item. The first write removes the items of an earlier map."""
+        try:
+            if not self.has_errors and os.fstat(file.fileno()).st_size:
+                file.truncate(0)
+            self.has_errors = True
+            file.write(data)
+        except OSError as error:
+            raise not_written(f"cannot write the failed items to '{file.name}'", error) from None
 
 
 class Turns:
@@ -209,17 +218,8 @@ def _is_failure(line: bytes) -> bool:
 
 
 def _open_errors(path: str) -> IO[bytes]:
-    """Open the file of the failed items, which the first one empties. Raises PflowError (73, 77)."""
+    """Open the file of the failed items. Raises PflowError (73, 77)."""
     try:
         return open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o644))
     except OSError as error:
         raise not_written(f"cannot write the failed items to '{path}'", error) from None
-
-
-def _write_error(file: IO[bytes], data: bytes, *, is_first: bool) -> None:
-    try:
-        if is_first and os.fstat(file.fileno()).st_size:
-            file.truncate(0)
-        file.write(data)
-    except OSError as error:
-        raise not_written(f"cannot write the failed items to '{file.name}'", error) from None

@@ -292,11 +292,12 @@ def test_a_ledger_is_one_file_after_each_map_and_as_each_begins(path, tmp_path):
         assert counts() == {"done": 1, "todo": 1}
 
 
-def test_a_ledger_of_an_earlier_version_is_read_and_gone_on_with(path):
+@pytest.mark.parametrize("change", ["DROP TABLE runs", "ALTER TABLE runs DROP COLUMN seen"])
+def test_a_ledger_of_an_earlier_version_is_read_and_gone_on_with(path, change):
     with opened(path) as ledger:
         ledger.end(ledger.claim(0, "a").id, result())
     with closing(sqlite3.connect(path)) as base:
-        base.execute("DROP TABLE runs")
+        base.execute(change)
     with closing(Ledger(path, is_read=True)) as ledger:
         assert (ledger.counts(), ledger.told("R"), ledger.runs()) == ({DONE: 1}, [], [])
     with opened(path) as ledger:

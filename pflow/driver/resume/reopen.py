@@ -104,16 +104,18 @@ class Reopened:
         inputs.reopened = self
         return inputs, intake
 
-    def flags(self, given: RunFlags) -> dict[str, Any]:
-        """Return the flags that it goes on with: as before, but for the limits that are given now, which stay."""
-        new = {name: value for name in (*BUDGET.values(), "max_visits") if (value := getattr(given, name))}
+    def flags(self, flags: RunFlags) -> dict[str, Any]:
+        """Return the flags of the run with the limits that `flags` sets anew, which its resumes keep."""
+        limits = (*BUDGET.values(), "max_visits")
+        new = {name: value for name in limits if (value := getattr(flags, name))}
         before = self.begin
-        for part in {"flags", "limits"} & before.keys():  # the budget of a run without a map is in its log
-            self.begin = {**self.begin, part: {name: new.get(name, value) for name, value in before[part].items()}}
+        with self.reading():
+            for part in {"flags", "limits"} & before.keys():  # the budget of a run without a map is in its log
+                self.begin = {**self.begin, part: {name: new.get(name, value) for name, value in before[part].items()}}
+            kept = {**self.begin["flags"], **self.begin.get("limits", {})}
+            if not all(isinstance(kept.get(name), int | float | None) for name in (*limits, "timeout", "jobs")):
+                raise TypeError("a limit is no number")
         self.decided += [self.begin] * (self.begin != before)
-        kept = {**self.begin["flags"], **self.begin.get("limits", {})}
-        numbers = (kept.get(name) for name in (*BUDGET.values(), "max_visits", "timeout", "jobs"))
-        sum(each for each in numbers if each is not None)  # what is none is damage
         return kept
 
     def _secrets(self) -> dict[str, str]:
