@@ -9,6 +9,7 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, encode_text, no_mem
 from pflow.node import Any, Node, Shared
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import encode, text_of, text_or_bytes
+from pflow.values.templates import uses_arguments
 
 Text = str | bytes
 Ran = tuple[Text, Text, int]
@@ -54,7 +55,7 @@ class Shell(Node):
         if "\0" in command:
             raise PflowError(f"cannot run {command!r}: a command cannot contain NUL", exit=BAD_DATA)
         args = [_argument(n, value) for n, value in enumerate(shared.get("args") or [], 1)]
-        if args and "$" not in command and not command.startswith(". "):  # a file read by . has arguments too
+        if args and not uses_arguments(command):
             remedy = 'put the whole command in quotes; "$1" is its first argument'
             say("warning", f"'{_short(command)}' does not use its arguments; {remedy}")
         return command, args, _input(shared.get("input"))

@@ -28,7 +28,6 @@ from pflow.words.printable import clean
 
 _DONE = {admin.WRITE: "wrote", admin.UPDATE: "updated", admin.REMOVE: "removed"}
 _DONE |= {admin.KEEP: "unchanged", admin.CHANGED: "left"}
-_REMOVED = ("removed", "would remove")
 _WOULD = _DONE | {admin.WRITE: "would write", admin.UPDATE: "would update", admin.REMOVE: "would remove"}
 
 
@@ -49,8 +48,9 @@ def command(prefix: str | None, is_dry: bool, undo: bool, no_edit: bool, verbose
         say("pflow setup", line)
     try:
         lines = _report(setup, wanted, is_dry=is_dry, verbose=verbose or is_dry)
+        removed = (_WOULD if is_dry else _DONE)[admin.REMOVE]
         for file in setup.blocks if undo else ():
-            done = _REMOVED[is_dry] if setup.has_block(file) else "left, since it was edited,"
+            done = removed if setup.has_block(file) else "left, since it was edited,"
             lines.append(f"{done} the block in {clean(file)}")
         if not is_dry:
             setup.take_away() if undo else setup.put(wanted)

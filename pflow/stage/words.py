@@ -7,6 +7,7 @@ from pflow.binding.flag_value import Json, Word, read_text
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, LETTERS, OF_FLOWS, RUN_FLAGS
 from pflow.interface.interface import Item, spell_flag, word_reads
+from pflow.values.templates import uses_arguments
 
 if TYPE_CHECKING:
     Items = dict[str, Item]
@@ -203,14 +204,10 @@ def _fill(texts: Texts, items: Items, bare: list[str]) -> None:
             raise _one_too_many(bare, at, texts, items)
         texts.setdefault(free[0].name, []).append(Word(word))
         free = free if free[0].type.name == "list" else free[1:]
-    first = bare[0] if len(bare) > 1 else "$"
-    if (
-        "$" not in first
-        and not first.startswith(". ")
-        and any("verbatim" in item.marks and texts.get(item.name) == [first] for item in word_reads(items))
-    ):  # a command; a file that is read by . has arguments too
-        hint = f"quotes keep words together: '{shorten(' '.join(bare))}'; \"$1\" is a command's first argument"
-        what = f"cannot take the bare word '{shorten(bare[1])}': '{shorten(first)}' does not use its arguments"
+    is_command = any("verbatim" in item.marks and texts.get(item.name) == bare[:1] for item in word_reads(items))
+    if is_command and len(bare) > 1 and not uses_arguments(bare[0]):
+        hint = f'{_together(bare)}; "$1" is a command\'s first argument'
+        what = f"cannot take the bare word '{shorten(bare[1])}': '{shorten(bare[0])}' does not use its arguments"
         raise PflowError(what, hint=hint, exit=USAGE)
 
 
@@ -238,11 +235,14 @@ def _quoted(bare: list[str], item: Item, items: Items) -> str:
 
     if item.type.is_path and all("\0" not in word and lexists(word) for word in bare):
         return f"quotes keep a pattern from the shell: '*{splitext(bare[0])[1]}'"
-    together = f"quotes keep words together: '{shorten(' '.join(bare))}'"
     if "\0" in bare[-1] or not isfile(bare[-1]):
-        return together
+        return _together(bare)
     attached = f", and -a {bare[-1]} attaches it" if "attachment" in items else ""
-    return f"<{bare[-1]} reads that file{attached}; {together}"
+    return f"<{bare[-1]} reads that file{attached}; {_together(bare)}"
+
+
+def _together(bare: list[str]) -> str:
+    return f"quotes keep words together: '{shorten(' '.join(bare))}'"
 
 
 def _behind_dashes(word: str) -> str:

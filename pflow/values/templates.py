@@ -138,6 +138,11 @@ def _shell_reference(text: str, at: int) -> tuple[Path | None, int]:
     return path, end
 
 
+def uses_arguments(command: str) -> bool:
+    """Return True if a shell's command may use its arguments, as a file does that it reads by `.`."""
+    return "$" in command or command.startswith(". ")
+
+
 def _is_set_in(command: str, name: str) -> bool:
     """Return True if a shell command sets a variable: `name=…`, `for name in …`, `read … name`."""
     words = command.replace(";", " ").split()

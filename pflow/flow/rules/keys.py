@@ -65,17 +65,17 @@ def _is_plain_word(name: str) -> bool:
 
 def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
-    named = {reference.input: reference.place for reference in flow.references if not flow.flow.items}
+    is_map = bool(flow.flow.items)  # whose items give what it names
+    named = {} if is_map else {reference.input: reference.place for reference in flow.references}
     for name, given in flow.inputs.items():
         flag, plain = spell_flag(name), name.replace("-", "_")
-        place = ("inputs", name) if given.declared else named.get(name)  # a map's items give what it names
-        if place and plain in (OF_RUNS.union(OF_FLOWS) if given.declared else OF_RUNS):
+        place = ("inputs", name) if given.declared else named.get(name)
+        if place and (plain in OF_RUNS or (given.declared and plain in OF_FLOWS)):
             of_steps = "a step in pipe syntax, and does not give this input there"
             of_runs = "pflow run, and does not give this input"
             message = f"{flag} is a flag of {of_runs if plain in OF_RUNS else of_steps}"
             remedy = f"use {given.flag}" if "." in given.flag else "rename the input"
-            is_said = not given.declared
-            yield Finding("PF02", place, message, remedy, is_warning=True, is_said_by_run=is_said)
+            yield Finding("PF02", place, message, remedy, is_warning=True, is_said_by_run=not given.declared)
         elif given.declared and (other := first.setdefault(given.flag, name)) != name:
             message = f"{given.flag} is the flag of '{other}' too, so it gives neither"
             yield Finding("PF02", ("inputs", name), message, "rename one of them", is_warning=True)

@@ -93,36 +93,35 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
 
 
 def check_unfilled(
-    flow: WiredFlow, given: Container[str] | None = None, *, is_warning: bool = True
+    flow: WiredFlow, incoming: Container[str] | None = None, *, is_warning: bool = True
 ) -> Iterator[Finding]:
-    """Find the references in `[verbatim]` values to an input or a write, or else to one of the `given` names."""
+    """Find references in `[verbatim]` values to an input or a write; with `incoming`, to its keys that are neither."""
     for wired in flow.steps.values():
-        for place, interface, part in _verbatim_parts(flow, wired, ()):
+        for place, interface, part in _values(flow, wired, ()):
             item = interface.reads.get(part.key) or interface.params.get(part.key)
-            for message, remedy in (
-                unfilled(item, interface, part.written, _names(flow, wired, part, given)) if item else ()
-            ):
+            is_there = _is_there(flow, wired, part, incoming)
+            for message, remedy in unfilled(item, interface, part.written, is_there) if item else ():
                 yield Finding("PF14", place, message, remedy, is_warning=is_warning)
 
 
-def _verbatim_parts(flow: WiredFlow, wired: WiredStep, before: Path) -> Iterator[tuple[Path, Interface, Part]]:
+def _values(flow: WiredFlow, wired: WiredStep, before: Path) -> Iterator[tuple[Path, Interface, Part]]:
     """Yield the values of a step and of the flow inside it, with their places, but not those under --verbatim."""
     if wired.subflow is not None and wired.step.flow is not None:
         for step in wired.subflow.steps.values():
-            yield from _verbatim_parts(wired.subflow, step, (*before, *wired.step.place))
+            yield from _values(wired.subflow, step, (*before, *wired.step.place))
     for part in flow.parts[wired.id] if not wired.step.is_verbatim else ():
         if part.role in (INPUT, PARAM):
             yield (*before, *part.place), wired.interface, part
 
 
-def _names(flow: WiredFlow, wired: WiredStep, part: Part, given: Container[str] | None) -> Callable[[Path], bool]:
+def _is_there(flow: WiredFlow, wired: WiredStep, part: Part, incoming: Container[str] | None) -> Callable[[Path], bool]:
     def is_there(path: Path) -> bool:
         reference = Reference(wired.id, part, path)
         resolve(flow, reference, wired)
         is_written = reference.writes or any(path[0] in each.interface.writes for each in flow.before(wired.id))
         known = {*flow.inputs, *flow.flow.item_parts, "stdin"}
         is_known = bool(is_written) or reference.is_item or reference.input in known
-        return is_known if given is None else not is_known and path[0] in given
+        return is_known if incoming is None else not is_known and path[0] in incoming
 
     return is_there
 
