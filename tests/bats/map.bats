@@ -20,7 +20,7 @@ done
 2,2,'
 }
 
-@test "an empty pipe is no list of items, unless --allow-empty says so; an empty file has none" {
+@test "an empty pipe is refused unless --allow-empty is given; an empty file is a list without items" {
     in_shells <<'END'
 : >empty.txt
 cat nofile 2>/dev/null | pflow map 'template x'; echo $?
