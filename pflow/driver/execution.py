@@ -132,7 +132,7 @@ class Execution:
             return self._begin(new_run_id())
         self.reopened.settle(self.beginning)
         if not self.flags.quiet:
-            say(f"pflow {'run' if self.flags.resume else 'resume'}", self.reopened.told())
+            say(f"pflow {'run' if self.flags.resume else 'resume'}", self.reopened.notice())
         return self._begin(self.reopened.run.id)
 
     def _begin(self, run_id: str) -> Listeners:

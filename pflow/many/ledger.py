@@ -116,7 +116,7 @@ class Ledger(LedgerFile):
         values = (encode(about).decode(), self.passes, round(time.time(), 3))
         self.one("UPDATE map SET about = ?, pass = ?, began = ? WHERE rowid = 1", values)
         self.one("INSERT OR IGNORE INTO runs VALUES (?, 0, 0, 0, '[]', '{}')", (run,))
-        self.run, self.usage = run, {each.get("model") or "": Usage(each) for each in self.told(run)}
+        self.run, self.usage = run, {each.get("model") or "": Usage(each) for each in self.usages(run)}
         self.commit(at_once=True)
 
     def about(self) -> dict[str, Any]:
@@ -168,11 +168,11 @@ class Ledger(LedgerFile):
         known = ("status", "exit", "outputs", "carried", "error", "usage", "ms")
         vars(entry).update({name: result[name] for name in known}, tries=entry.tries + 1, time=round(time.time(), 3))
         self.save(entry)
-        self.tell(entry.usage)
+        self.add_usage(entry.usage)
         return True
 
-    def tell(self, usage: dict[str, Any]) -> None:
-        """Add what models took in a try of an item to that of the map that is open."""
+    def add_usage(self, usage: dict[str, Any]) -> None:
+        """Add what models took in a try of an item to what they took in the map that is open."""
         if usage.get("calls"):
             self.usage.setdefault(usage.get("model", ""), Usage()).add(usage)
             told = encode([{"model": None, **each.total()} for each in self.usage.values()]).decode()
@@ -200,8 +200,8 @@ class Ledger(LedgerFile):
         values = (used["calls"], used["tokens"], used["cost"], encode(seen).decode(), self.run)
         self.one("UPDATE runs SET calls = ?, tokens = ?, cost = ?, seen = ? WHERE id = ?", values)
 
-    def told(self, run: str) -> list[dict[str, Any]]:
-        """Return what each model took in a run, as `Usage.total`, by what its items told."""
+    def usages(self, run: str) -> list[dict[str, Any]]:
+        """Return what each model took in a run by the results of its items, each as `Usage.total`."""
         return [each for row in self.runs(run) for each in self._json(row[4], row[0], "runs")]
 
     def counts(self) -> dict[str, int]:

@@ -232,7 +232,7 @@ class MapLoop:
             result = unfinished(status, result.exit, result.message)
         if result["status"] == TODO:
             self.stopped = self.limiter.stopped or PflowError(result["error"], exit=result["exit"])
-            self.ledger.tell(result["usage"])  # of the call that stopped it
+            self.ledger.add_usage(result["usage"])  # of the call that stopped it
             self.progress.usage.add(result["usage"])
             return
         task.entry.has_begun = task.entry.id in self._began

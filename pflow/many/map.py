@@ -155,7 +155,7 @@ class Map:
                 ledger.begin(self._facts(), self.run_id, accepts_changes=self.accepts_changes)
                 total = self._begun(ledger)
                 progress = MapProgress(log.directory, self.options.progress, total)
-                for each in ledger.told(self.run_id):
+                for each in ledger.usages(self.run_id):
                     progress.usage.add(each)
                 end = self._run_items(ledger, progress, fd), None
             return end[0]
@@ -237,7 +237,7 @@ class Map:
             if goes_on or (done and run.status != RUNNING and self._goes_on(run, done)):
                 reopened, self.is_resumed = Reopened(run, Choices(), self.secrets), not self.options.ledger
                 reopened.flags(self.flags)  # its limits are now these
-                self._say(reopened.told())
+                self._say(reopened.notice())
                 return reopened
             if done:
                 break
@@ -289,8 +289,8 @@ class Map:
         given = {name: getattr(self.inputs, name) for name in ("values", "params", "data")}
         return {**self.beginning.facts(), "inputs": digest_of(kept(given)), "id": self.options.id_field}
 
-    def _told(self, items: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-        """Pass items on; warn if a command names a member of the first one, which nothing fills there."""
+    def _warned(self, items: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+        """Pass items on; warn if a command has the name of a member of the first one, which it does not get."""
         for number, (index, item) in enumerate(items):
             for doubt in check_unfilled(self.wired, item) if not number and isinstance(item, dict) else ():
                 say(PROGRAM, str(doubt))
@@ -313,7 +313,7 @@ class Map:
             options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
             write=write, secret=self.policy.secret_members,
         )  # fmt: skip
-        loop = MapLoop(self._told(self.chosen), ledger, rows, self.policy, limiter, progress)
+        loop = MapLoop(self._warned(self.chosen), ledger, rows, self.policy, limiter, progress)
         self.items.while_idle = loop.while_idle
         try:
             loop.run(self._executor(loop, limiter, jobs))

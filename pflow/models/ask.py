@@ -116,7 +116,7 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
         model, ending = watch(chosen)
         conversation.model = model
         response = _prepare(conversation, model, request, schema)
-        with call_of(model, response.prompt) as call:  # or once more
+        with call_of(model, response.prompt) as call:  # a map makes a refused call again
             answer = _take(conversation, request, schema, response, ending, emit)
             call.usage = answer_members(answer.usage)
             return answer

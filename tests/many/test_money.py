@@ -92,11 +92,11 @@ def test_a_resume_has_what_its_map_left_and_each_shard_its_share(shop):
         assert (code, paid, "; … | pflow resume 0" in said, said.count("goes on")) == (79, 2, True, 1), said
         assert " --max-cost=… goes on" in said
     code, paid, said = shop.run("map", ASK, "--max-cost=7", "--shard=2/3")
-    assert (code, paid, "shard 2/3 of the map has $0.33 of $2.33 left" in said) == (79, 1, True), said
+    assert (code, paid, "shard 2/3 of the map has $0.3333 of $2.3333 left" in said) == (79, 1, True), said
 
 
 @pytest.mark.parametrize("where", ["the map", "its step"])
-def test_calls_that_run_out_of_time_count_as_they_were_held(shop, where):
+def test_calls_that_run_out_of_time_count_as_they_were_reserved(shop, where):
     words = ["llm Name -m STALLED --max-tokens=20", "--timeout=1"]
     words = words if where == "the map" else [" ".join(words)]
     code, paid, said = shop.run("map", *words, "--max-cost=6", "--jobs=1", items="\n".join(map(str, range(60))))
@@ -150,7 +150,7 @@ LEDGER = ("map", ASK, "--jobs=2", "--ledger=l.db", "--max-cost=9", "--resume")
         (LEDGER, LEDGER),
     ],
 )
-def test_calls_that_kill_9_ended_count_as_they_were_held(shop, words, again):
+def test_calls_that_kill_9_ended_count_as_they_were_reserved(shop, words, again):
     command, none = shop.words((*words, "--max-cost=9")), subprocess.DEVNULL
     killed = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=none, stderr=none, **shop.given)
     killed.stdin.write(ITEMS)

@@ -153,7 +153,7 @@ class Reopened:
             self.decided += decision.decide(lambda path: has(beginning.store, path))
 
     def _changed(self, runs_again: Callable[[str], bool]) -> list[Change]:
-        """Return how files have changed since a step read them that is done, and does not run again."""
+        """Return the changes of files that were read by steps which are done and do not run again."""
         return [*self.records.files.changes(lambda path: bool(self.records.done_with(path)) and not runs_again(path))]
 
     def _refused(self, changed: list[Change], more: str = "") -> PflowError:
@@ -162,7 +162,7 @@ class Reopened:
         return cannot_resume(self.run.id, f"{_told_files(changed)}{more}", hint, BAD_CONFIG)
 
     def is_outdated(self, quiet: bool) -> bool:
-        """Return True if files that it read have changed, and say so. Raises PflowError (78) if none may begin anew."""
+        """Return True if files that it read have changed, and say so. Raises PflowError (78) if it may not repeat."""
         if "superseded" in self.begin:
             return True
         changed = self._changed(lambda path: False)
@@ -175,12 +175,13 @@ class Reopened:
                 say("pflow run", f"beginning anew, not resuming the run {self.run.id}: {_told_files(changed)}")
         return bool(changed)
 
-    def told(self) -> str:
+    def notice(self) -> str:
+        """Return the words that say which run is resumed."""
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.run.begun))
         return f"resuming the run {self.run.id}, begun {begun}"
 
     def commit(self) -> None:
-        """Note in the log that the run is not done any more, and keep the decisions, all or none."""
+        """Note in the log that the run goes on; keep all decisions or none."""
         self.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **self.choices.about()}))
         if self.decided:
             record = {"decided": self.decided}
@@ -189,7 +190,7 @@ class Reopened:
 
 
 def _anew(run: Run) -> str:
-    """Return how to do what a run did, if it cannot be resumed."""
+    """Return the hint for a run that cannot be resumed: how to do its work again."""
     return ANEW if run.is_map else f"pflow replay {run.id} runs it anew"
 
 
@@ -233,7 +234,7 @@ def _how(was: str | None, is_now: str | None) -> str:
 
 
 def _refuse_finished(run: Run, choices: Choices) -> None:
-    """Raise PflowError (1) if there is nothing to do."""
+    """Raise PflowError (1) for a run that has nothing to resume."""
     has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))
     if has_journal and (choices.runs_again or run.status not in (DONE, FINISHED)):
         return
@@ -252,7 +253,7 @@ def _refuse_finished(run: Run, choices: Choices) -> None:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Keep others from looking while this process looks, and begins a run if it finds none."""
+    """Keep other processes from looking for an unfinished run until this one has found or begun one."""
     place = runs_directory()
     if place is None:
         yield
