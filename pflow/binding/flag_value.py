@@ -48,14 +48,13 @@ def read_text(flag: str, file: str) -> Word:
     try:
         with open(open_file(file), "rb") as opened:
             data = opened.read(_MOST + 1)
-        wrong = not_utf8(data) if len(data) <= _MOST else ""
     except OSError as error:
         raise PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from None
-    if wrong:
-        raise PflowError(f"{act}: {wrong}", hint="iconv -f latin1 makes UTF-8 of it", exit=BAD_DATA)
     if len(data) > _MOST:
         hint = "send large data through a pipe"
         raise PflowError(f"{act}: it has more than {_MOST:,} bytes", hint=hint, exit=BAD_DATA)
+    if wrong := not_utf8(data):
+        raise PflowError(f"{act}: {wrong}", hint="iconv -f latin1 makes UTF-8 of it", exit=BAD_DATA)
     return Word(data.decode().rstrip("\n"))
 
 
