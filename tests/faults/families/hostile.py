@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 
 from tests.broker.remote_server import WAYS, Hostile, Server
-from tests.faults.families.mcp import SURFACES, brokers, limit
+from tests.faults.families.mcp import SURFACES, brokers, call, limit_processes
 from tests.faults.points import Point
 from tests.faults.programs import Ended, end_of, run, start, wait_for
 
@@ -23,20 +23,19 @@ CANARY = "canary-5e07"
 def prepare(directory: Path) -> None:
     (directory / "run").mkdir(mode=0o700)
     os.environ |= {"XDG_RUNTIME_DIR": str(directory / "run"), "SECRET": CANARY, "NO_PROXY": "127.0.0.1"}
-    limit()
+    limit_processes()
 
 
 def check_call(surface: str, wanted: int) -> None:
-    timeout = "--timeout=2" if wanted == 124 else "--timeout=60"
+    words = call(surface, "go", "--timeout=2" if wanted == 124 else "--timeout=60", server="far")
     if surface == "up":
         assert run("pflow", "mcp", "up").code == 0
-    words = ("run", f"mcp-far-go {timeout}", "-n", "-q") if surface == "run" else ("mcp-far-go", "-n", "-q", timeout)
-    ended = run("pflow", *words)
+    ended = run(*words)
     assert ended.code == wanted, ended
     check_words(ended)
     if surface == "up":  # while it has a call that does not end
         (broker,) = brokers()
-        caller = start("pflow", *words)
+        caller = start(*words)
         os.kill(broker, signal.SIGTERM)
         wait_for(lambda: broker not in brokers(), 10)
         end_of(caller)

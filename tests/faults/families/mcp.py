@@ -41,7 +41,7 @@ CANARY = "canary-8c1f"
 SURFACES = ("stage", "run", "up")
 
 
-def limit() -> None:
+def limit_processes() -> None:
     """Limit the memory and the CPU of each process that begins from now on."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
@@ -68,10 +68,10 @@ def prepare(directory: Path, surface: str) -> None:
         assert run("pflow", "mcp", "up", "box").code == 0
 
 
-def call(surface: str, tool: str, *flags: str) -> tuple[str, ...]:
+def call(surface: str, tool: str, *flags: str, server: str = "box") -> tuple[str, ...]:
     if surface == "run":
-        return ("pflow", "run", " ".join((f"mcp-box-{tool}", *flags)), "-n", "-q")
-    return ("pflow", f"mcp-box-{tool}", "-n", "-q", *flags)
+        return ("pflow", "run", " ".join((f"mcp-{server}-{tool}", *flags)), "-n", "-q")
+    return ("pflow", f"mcp-{server}-{tool}", "-n", "-q", *flags)
 
 
 def works(surface: str) -> None:
@@ -121,7 +121,7 @@ def wrong(seed: int) -> Iterator[Point]:
             def check(
                 directory: Path, tool: str = tool, codes: tuple[int, ...] = codes, surface: str = surface
             ) -> None:
-                limit()
+                limit_processes()
                 prepare(directory, surface)
                 flags = ("--timeout=1",) if codes == (124,) else ("--timeout=60",)
                 ended = run(*call(surface, tool, *flags))
