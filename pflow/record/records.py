@@ -13,7 +13,7 @@ JOURNAL = "journal.jsonl"
 """The journal's name in a run's directory."""
 
 UNSOUND = (AttributeError, LookupError, TypeError, ValueError)
-"""What data of another shape than ours raises."""
+"""The errors that damaged records raise."""
 
 
 class Records:
@@ -65,7 +65,7 @@ class Records:
             self.files.add(record)
 
     def done_with(self, path: str) -> str:
-        """Return the outermost of a visit and those that contain it which is done; empty if none is."""
+        """Return the outermost visit that is done, of a visit and those around it; empty if none is."""
         return next((each for each in (*outer_paths(path), path) if each in self.done), "")
 
     def _end(self, path: str, record: Record) -> None:
@@ -74,7 +74,7 @@ class Records:
         start = self.interrupted.get(path)
         self._forget(path)
         over = (f"{path}/", f"{path}[", *record.get("over", ()))
-        for index in (self.interrupted, self.failed):  # what it ended is taken care of
+        for index in (self.interrupted, self.failed):  # what stopped inside it no longer matters
             for each in [each for each in index if each.startswith(over)]:
                 del index[each]
         if not is_withheld(record):

@@ -19,7 +19,7 @@ _KEYS = r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}"
 
 
 def tame_stderr() -> None:
-    """Let all that is printed on `sys.stderr` from now on pass here."""
+    """Pass all that is printed on `sys.stderr` from now on through a ForeignText."""
     if sys.stderr is not None and not isinstance(sys.stderr, ForeignText):
         sys.stderr = ForeignText(sys.stderr)
 
@@ -33,7 +33,7 @@ def silence(*names: str) -> None:
 
 
 class ForeignText(_thread._local):
-    """A stream of lines, each thread's its own. With --debug among the command's words it keeps the frames."""
+    """A stream of lines: each thread writes lines of its own. With --debug among the command's words, frames stay."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -69,6 +69,7 @@ class ForeignText(_thread._local):
         self._stream.flush()
 
     def _is_shown(self, line: str) -> bool:
+        """Return False for the frames of a traceback, and for the lines between two of them."""
         if "--debug" in sys.argv:
             return True
         if "Traceback (most recent call last):" in line:
