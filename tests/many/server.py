@@ -67,11 +67,8 @@ class Answering:
         status, code = REFUSALS.get(asked["model"]) or (0 if self.has_room() else 429, "rate_limit_exceeded")
         if status:
             self.counts["refused"] += 1
-            return (
-                status,
-                json.dumps({"error": {"message": code, "code": code}}),
-                (["Retry-After: 4000"] if asked["model"] == "later" else self.hints(is_refused=True)),
-            )
+            said = json.dumps({"error": {"message": code, "code": code}})
+            return status, said, ["Retry-After: 4000"] if asked["model"] == "later" else self.hints(is_refused=True)
         await asyncio.sleep(self.ms / 1000)
         out = 1 + size * 7919 % 2000 if asked["model"] == "unequal" else 20
         self.counts["answers"] += 1
