@@ -224,9 +224,9 @@ class Binding:
         return self.params.get(ALLOW_EMPTY) is False
 
     def _refuse_empty(self, view: NodeStore, store: Any) -> None:
-        """Refuse empty and blank data: what fills the `[pipe]` read, else all that templates take of the store.
+        """Refuse empty and blank data: what fills the `[pipe]` read, else all that templates take from the store.
 
-        What a person wrote is no data. Raises PflowError (66).
+        A text that a person wrote may be empty. Raises PflowError (66).
         """
         key = self.interface.pipe_read.name if self.interface.pipe_read else ""
         source = self.sources.get(key, PathSource((key,)))

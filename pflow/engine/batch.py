@@ -102,10 +102,12 @@ class BatchStep(StepNode):
         return found[0]
 
     def _result(self, key: str, item: Any, done: Done) -> Any:
-        """Return an item's value of a write, or None if it failed: with `keep_item` the value or why, with the item."""
+        """Return an item's value of a write, None if it failed; with `keep_item` an object with the value or error."""
         changes, _, why, _ = done
-        beside = {"error": why["message"]} if why else {key: changes.get(key)}
-        return {"item": item, **beside} if self.batch.keep_item else changes.get(key)
+        value = changes.get(key)
+        if not self.batch.keep_item:
+            return value
+        return {"item": item, "error": why["message"]} if why else {"item": item, key: value}
 
     def _tell_failures(self, visit: Visit, errors: list[dict[str, Any]], count: int) -> None:
         """Report how many items failed, and the first of them, on stderr and in the trace. Raises it if all did."""
@@ -188,7 +190,9 @@ class BatchStep(StepNode):
         if self.context.isolate or self.is_restricted or ((self.batch.jobs or 1) > 1 and len(rest) > 1):
             wishes = self.context.cache
             is_cached = self.cached is not None or bool(wishes and wishes.mode)
-            firsts = {number for number in rest if is_cached and self.paths[number].endswith(".0]")}
+            firsts = {
+                number for number in rest if is_cached and self.paths[number].endswith(".0]")
+            }  # as name_items says
             for are_first in (True, False):
                 self._run_apart(shared, [number for number in rest if (number in firsts) is are_first], end)
         else:

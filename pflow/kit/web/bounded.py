@@ -8,7 +8,7 @@ from pflow.values.json_values import MOST_VALUES, has_too_many_values
 
 
 def limit_body(response: httpx2.Response, most: int, failure: Callable[[], Exception], *, line: int = 0) -> None:
-    """Let the reading of a body of over `most` bytes, or of JSON with too many values, end with `failure`. For a hook.
+    """Raise `failure` while a body is read that has over `most` bytes, or JSON with too many values. For a hook.
 
     Each line counts for `line` bytes more.
     """
@@ -35,10 +35,12 @@ class _Limited(httpx2.SyncByteStream, httpx2.AsyncByteStream):
         self.body += part
         self.most -= len(part) + (part.count(b"\n") + part.count(b"\r")) * self.line
         self.marks += sum(map(part.count, (b",", b"[", b"{")))
-        is_heavy = self.marks > MOST_VALUES and has_too_many_values(self.body)
-        self.marks = 0 if self.marks > MOST_VALUES else self.marks
-        if is_heavy or self.most < 0:
+        if self.most < 0:
             raise self.failure()
+        if self.marks > MOST_VALUES:  # each look at the whole body takes time
+            if has_too_many_values(self.body):
+                raise self.failure()
+            self.marks = 0
         return part
 
     def close(self) -> None:
