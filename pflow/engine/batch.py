@@ -190,11 +190,9 @@ class BatchStep(StepNode):
         if self.context.isolate or self.is_restricted or ((self.batch.jobs or 1) > 1 and len(rest) > 1):
             wishes = self.context.cache
             is_cached = self.cached is not None or bool(wishes and wishes.mode)
-            firsts = {
-                number for number in rest if is_cached and self.paths[number].endswith(".0]")
-            }  # as name_items says
-            for are_first in (True, False):
-                self._run_apart(shared, [number for number in rest if (number in firsts) is are_first], end)
+            firsts = [number for number in rest if is_cached and self.paths[number].endswith(".0]")]  # see name_items
+            self._run_apart(shared, firsts, end)
+            self._run_apart(shared, [number for number in rest if number not in done], end)
         else:
             for number in rest:
                 end(number, self._run_item(shared, number))
