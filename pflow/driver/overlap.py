@@ -91,7 +91,7 @@ class Turn:
             while other := self._other():
                 with open(open_regular(other.lock), "rb") as lock:
                     fcntl.flock(lock, fcntl.LOCK_SH)
-                time.sleep(0.02)  # a program may have released it
+                time.sleep(0.02)  # rather than spin, if one of its programs has released the lock
 
     def _other(self) -> Other | None:
         """Lock the turn; return the run that is going, with the turn or without one."""

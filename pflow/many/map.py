@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import asdict
 from functools import cached_property, partial
-from itertools import starmap, takewhile
+from itertools import takewhile
 from typing import Any
 
 from pflow.driver.arguments import RunFlags, own_flags
@@ -264,10 +264,7 @@ class Map:
         """Count the items that a map has done, of these if they are known; 0 without a ledger that can be read."""
         try:
             with closing(Ledger(run.ledger, is_read=True)) as ledger:
-                if self.items.is_stdin:
-                    return ledger.counts().get(DONE, 0)
-                states = ledger.states(filter(None, starmap(self.policy.key, self.chosen)))
-                return sum(count for status, *_, count in states if status == DONE)
+                return ledger.counts().get(DONE, 0) if self.items.is_stdin else self._estimate(ledger).done
         except PflowError:
             return 0
 

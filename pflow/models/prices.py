@@ -28,8 +28,8 @@ LONGEST = 4096
 _PICTURE = 50_000
 """The most tokens that a provider counts for a picture, however many bytes it has."""
 
-_ONE = 1_000_000
-"""Tokens that a price, in dollars, is for."""
+_MILLION = 1_000_000
+"""The tokens that a price is for."""
 
 
 def no_price(model: Model) -> PflowError:
@@ -104,7 +104,7 @@ def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> f
     if input is None or output is None:
         return None
     if price is not None:
-        return float(round((price["input"] * input + price["output"] * output) / _ONE, 12))
+        return float(round((price["input"] * input + price["output"] * output) / _MILLION, 12))
     return _listed(model, input, output, details)
 
 
