@@ -56,6 +56,15 @@ def test_a_missing_shard_is_told_and_the_first_success_wins(at, capfd):
     assert [each["status"] for each in items("all.db")[0][:2]] == ["done", "done"]
 
 
+def test_a_run_that_is_merged_again_brings_what_its_answers_take_by_now(at):
+    for cost in (1, 2):
+        with opened("0.db", run="0.db") as ledger:
+            ledger.note_used({"calls": 100, "tokens": 0, "cost": cost}, {"m": {"cost": cost}})
+        assert pflow(["merge", "0.db", "-o", "all.db"]) == 1
+        with closing(Ledger("all.db", is_read=True)) as united:
+            assert [row[5] for row in united.runs()] == [f'{{"m":{{"cost":{cost}}}}}']
+
+
 def test_ledgers_of_two_maps_and_other_files_are_refused_and_nothing_is_written(at, tmp_path):
     run("other.db", about={**ABOUT, "flow": "f2"})
     (tmp_path / "mine.txt").write_text("mine\n")
