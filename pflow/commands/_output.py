@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any, Sequence
-from pflow.errors import UNAVAILABLE, PflowError, not_written
+from pflow.errors import UNAVAILABLE, USAGE, PflowError, not_written
 from pflow.files.atomic import replace
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of, for_locale, table, terminal_width
@@ -36,10 +36,13 @@ def write_result(file: str | None, data: bytes) -> None:
         write_pieces(1, [data])
 
 
-def write_page(page: bytes, file: str, name: str, *, opens: bool = False) -> None:
-    """Write a page to a file, print its path, and open it if wanted. Without a file it goes to stdout, on a terminal
-    to the file `name`. Raises PflowError (73, 77; 69 without a browser).
+def write_page(page: bytes, html: str, output: str | None, name: str, *, opens: bool = False) -> None:
+    """Write a page to the file of --html or -o, print its path, and open it if wanted. Without a file it goes to
+    stdout, on a terminal to the file `name`. Raises PflowError (73, 77; 69 without a browser; 2 for two files).
     """
+    if html and output:
+        raise PflowError(f"cannot take -o with --html={html}", hint="one of them names the file", exit=USAGE)
+    file = html or output
     if not file and not os.isatty(1) and not opens:
         write_pieces(1, [page])
         return

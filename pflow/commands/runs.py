@@ -70,7 +70,7 @@ def command(
     if page is not None:
         from pflow.page.page import runs_page
 
-        write_page(runs_page(runs, now=time.time()), page or output or "", "runs.html")
+        write_page(runs_page(runs, now=time.time()), page, output, "runs.html")
         return
     if as_json:
         write_result(output, json_line([_members(run) for run in runs]))

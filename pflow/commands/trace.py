@@ -61,6 +61,7 @@ def command(
     output: str | None, when: str,
 ) -> int:  # fmt: skip
     _check_flags(run, other, store, page, opens, form)
+    when = "never" if output else when
     if other is not None:
         return _compare(run or "", other, form, output, when)
     if run is None and is_readable():
@@ -70,17 +71,14 @@ def command(
     if page is not None:
         from pflow.page.page import run_page
 
-        write_page(
-            run_page(trace, now=time.time()), page or output or "", f"{trace['run'] or 'trace'}.html", opens=opens
-        )
+        write_page(run_page(trace, now=time.time()), page, output, f"{trace['run'] or 'trace'}.html", opens=opens)
         return code
     if "map" in trace and (store or form in FORMATS.keys() - {"json"}):
         what = f"cannot take --{'store' if store else form} for a map: a step of it has no times or values of its own"
         raise PflowError(what, hint="pflow trace RUN --json, or pflow why RUN ITEM", exit=USAGE)
     if form is None:
         report = map_text(trace["run"], trace["map"]).encode() if "map" in trace else b""
-        colour = colour_of(1, "never" if output else when)
-        write_result(output, report + trace_text(trace, now=time.time(), with_store=store, colour=colour))
+        write_result(output, report + trace_text(trace, now=time.time(), with_store=store, colour=colour_of(1, when)))
     else:
         written = FORMATS[form](trace, now=time.time(), with_store=store)
         write_result(output, clean_json(str(written, "utf-8")).encode())
@@ -114,7 +112,7 @@ def _check_flags(
 def _compare(run: str, other: str, form: str | None, output: str | None, when: str) -> int:
     """Print the difference of two runs."""
     found = difference(_find(run), _find(other))
-    text = difference_text(found, colour_of(1, "never" if output else when)).encode()
+    text = difference_text(found, colour_of(1, when)).encode()
     write_result(output, json_line(found) if form == "json" else text)
     return 0
 

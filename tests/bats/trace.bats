@@ -83,6 +83,8 @@ parent=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
     [[ $(pflow trace last --html) == '<!doctype html>'*'</html>' ]]
     [ "$(pflow trace last --html=page.html)" = page.html ]
     [ "$(pflow trace last --html -o other.html)" = other.html ]
+    run --separate-stderr pflow trace last --html=a -o b
+    expect 2 - 'cannot take -o with --html=a; one of them names the file'
     for words in 'trace last --json' 'trace last --otlp' 'trace last --color=always' 'runs --json' 'runs'; do
         pflow $words -o out
         pflow ${words%% --color*} | sed 's/"time":[^,}]*//' | diff - <(sed 's/"time":[^,}]*//' out)
