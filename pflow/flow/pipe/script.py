@@ -79,12 +79,20 @@ def _stages(text: str, words: list[Token]) -> list[list[Token]]:
             stages.append([])
     for word in [stage[0] for stage in stages if stage]:
         if not os.path.basename(word.text).startswith("pflow"):
-            is_set = "=" in word.bare and "NAME=$1, NAME=${1:-text} or NAME=text, once, if the environment has no NAME"
-            name, cut, value = text[word.at :].partition("}")[0].partition("=${")
-            is_set = is_set and (f'{name}="${{{value}}}"' if cut and "}" not in word.text else is_set)
-            hint = "list-files '*.txt' => ( … ) --each" if word.text == "for" else is_set or ""
-            raise fault(text, word.at, f"'{word.text}' is not one of pflow's programs", hint)
+            raise fault(text, word.at, f"'{word.text}' is not one of pflow's programs", _meant(text, word))
     return stages
+
+
+def _meant(text: str, word: Token) -> str:
+    """Return what to write instead of a word that is none of pflow's programs; empty if it does not tell."""
+    if word.text == "for":
+        return "list-files '*.txt' => ( … ) --each"
+    if "=" not in word.bare:
+        return ""
+    name, is_default, value = text[word.at :].partition("}")[0].partition("=${")
+    if is_default and "}" not in word.text:  # a blank ends the word
+        return f'{name}="${{{value}}}"'
+    return "NAME=$1, NAME=${1:-text} or NAME=text, once, if the environment has no NAME"
 
 
 def _expand(text: str, word: Token, values: dict[str, str], inputs: dict[str, Input]) -> None:
