@@ -134,9 +134,8 @@ def _form_of(word: str, form: str, *, is_only: bool) -> str:
     if _is_stream(word):
         return form.replace("files", "")
     suffix = os.path.splitext(word)[1]
-    form = form or (
-        "files" if _is_pattern(word) else _SUFFIXES.get(suffix.lower(), "") * (is_only or suffix.lower() != ".txt")
-    )
+    known = _SUFFIXES.get(suffix.lower(), "") if is_only or suffix.lower() != ".txt" else ""
+    form = form or ("files" if _is_pattern(word) else known)
     if not form and mode_of(word):
         names = f"{word.rstrip('/')}/**" if os.path.isdir(word) else f"*{suffix}"
         hint = f"'{names}' in quotes or --from=files takes the files, --from=lines the lines in them"

@@ -34,6 +34,7 @@ and the most that an answer of each took."""
 _PAUSE = 1.0
 """Seconds between two commits on a network file system, where each takes long."""
 
+_REMOTE_JOURNAL = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;"
 _SETTINGS = """
 PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000;
 CREATE TEMP TABLE files (digest TEXT PRIMARY KEY, id TEXT) WITHOUT ROWID;
@@ -78,13 +79,9 @@ class LedgerFile:
             if mark != _MARK and (tables or mark or self._is_read):
                 raise self._no_ledger()
             if not self._is_read:
-                how = (
-                    "locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE"
-                    if self._is_remote
-                    else "journal_mode = WAL"
-                )
+                journal = _REMOTE_JOURNAL if self._is_remote else "PRAGMA journal_mode = WAL;"
                 self._base.executescript(
-                    f"PRAGMA {how}; PRAGMA wal_checkpoint; BEGIN EXCLUSIVE; {_TABLES} COMMIT; {_SETTINGS}"
+                    f"{journal} PRAGMA wal_checkpoint; BEGIN EXCLUSIVE; {_TABLES} COMMIT; {_SETTINGS}"
                 )
                 with suppress(sqlite3.OperationalError):  # only ledgers of an earlier version have no such column
                     self._base.execute("ALTER TABLE runs ADD COLUMN seen TEXT DEFAULT '{}'")

@@ -177,11 +177,8 @@ class Map:
             return None
         found = self._estimate(ledger, is_most=self.chosen.are_read_once)
         self._say(found.words())
-        if (
-            (found.cost or 0) > MOST_UNASKED
-            and not self.asks_nothing
-            and confirm(f"{found.account()}. Begin?") is False
-        ):
+        asks = (found.cost or 0) > MOST_UNASKED and not self.asks_nothing
+        if asks and confirm(f"{found.account()}. Begin?") is False:
             raise PflowError("the map was not begun", exit=FAILED)
         return None if found.is_most else found.done + found.failed + found.to_do
 

@@ -41,11 +41,8 @@ def parse_halt(text: str) -> Halt:
     """Parse `soon|now[,fail=N|N%]`, as GNU parallel has it. Raises PflowError (2)."""
     when, _, said = text.partition(",")
     number = said.removeprefix("fail=").removesuffix("%") if said else "1"
-    if (
-        when not in ("", "soon", "now")
-        or not number.isdecimal()
-        or not 0 < int(number) <= (100 if "%" in said else 10**9)
-    ):
+    most = 100 if "%" in said else 10**9
+    if when not in ("", "soon", "now") or not number.isdecimal() or not 0 < int(number) <= most:
         what = f"cannot take --halt={text}: it is soon or now, and how many may fail"
         raise PflowError(what, hint="--halt=soon,fail=3 or --halt=now,fail=10%", exit=USAGE)
     return Halt(float(number), said.endswith("%"), when == "now") if when else Halt()

@@ -70,7 +70,8 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
         raise PflowError(f"{act}: nobody agreed to {megabytes}", hint="--yes does", exit=DENIED)
     make_private(os.path.dirname(path))
     part = f"{path}.{digest[:12]}.part"
-    with _Part(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), size) as opened:
+    failure = PflowError(f"{act}: more came than the {megabytes} that the hub says", exit=BAD_DATA)
+    with _Part(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), size, failure) as opened:
         there = opened.seek(0, os.SEEK_END)
         if there > size:  # the hub has said another size, or something else has written it
             there = opened.seek(opened.truncate(0))
@@ -79,9 +80,9 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
         url, headers = hf_hub_url(repo, file, revision=told.sha), build_hf_headers()
         try:
             http_get(url, opened, resume_size=there, headers=headers, expected_size=size, displayed_filename=file)
-        except _TooLong:
+        except PflowError:
             os.unlink(part)
-            raise PflowError(f"{act}: more came than the {megabytes} that the hub says", exit=BAD_DATA) from None
+            raise
         if file_digest(part) != digest:
             os.unlink(part)
             raise PflowError(f"{act}: what came has another digest than the hub says", exit=BAD_DATA)
@@ -103,20 +104,16 @@ def _describe(act: str, repo: str) -> Any:
         hooks.remove(limit)
 
 
-class _TooLong(Exception):
-    """More has come than was agreed to."""
-
-
 class _Part(FileIO):
-    """The file of a download, which takes no more than the agreed size: the library compares sizes at the end."""
+    """The file of a download. More than the agreed size raises `failure`: the library compares sizes at the end."""
 
-    def __init__(self, fd: int, size: int) -> None:
+    def __init__(self, fd: int, size: int, failure: PflowError) -> None:
         super().__init__(fd, "r+")
-        self.size = size
+        self.size, self.failure = size, failure
 
     def write(self, data: Any) -> int:
         if self.tell() + len(data) > self.size:
-            raise _TooLong
+            raise self.failure
         return super().write(data)
 
 

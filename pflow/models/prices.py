@@ -132,10 +132,8 @@ def own_prices() -> dict[str, dict[str, float]]:
     for name, price in prices.items():
         numbers: list[Any] = [price.get(side) for side in ("input", "output")] if isinstance(price, dict) else [None]
         if None in map(amount, numbers):
-            what = (
-                f"cannot read '{file}': '{name}' needs two prices, input and output, each a number that is not below 0"
-            )
-            raise PflowError(what, hint=_example(name), exit=BAD_CONFIG)
+            what = f"'{name}' needs two prices, input and output, each a number that is not below 0"
+            raise PflowError(f"cannot read '{file}': {what}", hint=_example(name), exit=BAD_CONFIG)
     return prices
 
 
