@@ -212,14 +212,14 @@ class WiredFlow:
     def form_fault(self, id: str, item: Item, value: Any) -> PflowError | None:
         """Return what is wrong with a constant of a step whose item is marked with a form; None if it is right.
 
-        A file may be missing if an earlier step may write it.
+        A schema's file may be missing if an earlier step may write it.
         """
         try:
             check_form(item, value, opens_files=self.opens_files)
         except PflowError as fault:
             touched = {effect for step in self.before(id) for effect in step.interface.effects}
-            may_come = fault.exit == MISSING and not touched.isdisjoint({"writes files", "runs commands", ANYTHING})
-            return None if may_come else fault
+            may_come = not touched.isdisjoint({"writes files", "runs commands", ANYTHING})
+            return None if may_come and fault.exit == MISSING and "schema" in item.marks else fault
         return None
 
     def all_steps(self) -> Iterator[WiredStep]:

@@ -127,6 +127,7 @@ FORMS = [
     ("analyze", "sql", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT x FROM c", ""),
     ("http", "url", "nourl", "it is not an http or https URL; https://nourl"),
     ("http", "url", "http://", "it is not an http or https URL"),
+    ("shell make => http", "url", "", "the URL is empty"),
     ("http", "url", "http://oak:key@oak.example", "a URL may not have a user or password"),
     ("fetch-page", "url", "ftp://oak.example/a", "it is not an http or https URL; https://HOST/PATH"),
     ("fetch-page", "url", "http://[::1]/a", ""),
