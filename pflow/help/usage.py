@@ -204,12 +204,12 @@ def metavar(type: Type) -> str:
 
 
 def _values(item: Item) -> str:
-    """Return the kind of an item's value, by its type, or by its name for a directory, a model or a schema."""
+    """Return the kind of an item's value, by its type or its mark, or by its name for a directory or a model."""
     type = item.type.items or item.type
     if type.name == "path":
         return DIRECTORY if item.name in ("directory", "dir", "folder") else FILE
     if item.kind == "param" and type.name in ("str", "any"):
-        return {"model": MODEL, "schema": FILE, "schema_multi": FILE}.get(item.name.rpartition(".")[2], TEXT)
+        return FILE if "schema" in item.marks else MODEL if item.name.rpartition(".")[2] == "model" else TEXT
     return CHOICE if item.type.choices else TEXT
 
 
