@@ -58,7 +58,7 @@ def test_csv_of_many_kinds_is_read(tmp_path, data, params, rows):
         (b"a,b\n1,\xff\n", {}, 65, "line 2, byte 3: it is not UTF-8; --encoding="),
         ("ä\n".encode("utf-16"), {}, 65, "--encoding=utf-16"),
         ("a", {"encoding": "nonsense"}, 2, "no such encoding"),
-        ("a", {"encoding": "hex"}, 2, "it is no encoding of text"),
+        ("a", {"encoding": "hex"}, 2, "it is not a text encoding"),
         ("a", {"delimiter": "::"}, 2, "--delimiter takes one character"),
         ("", {}, 66, "it is empty"),
         ("\ufeff\n\n", {}, 66, "it is empty"),
