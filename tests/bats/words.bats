@@ -68,7 +68,7 @@ teardown_file() { stop_server; }
     done <<'END'
 2~pflow check 'list-files x => shell wc --each -j4'~shell cannot take -j4: no such flag; --jobs=4
 2~pflow run 'llm hi' -m a~cannot take -m: no such flag; -m stands in the quotes of the flow; --model=… may stand behind
-2~pflow-read-file a --encoding=rot13~cannot read as 'rot13': it is no encoding of text; utf-8, latin-1
+2~pflow-read-file a --encoding=rot13~cannot read as 'rot13': it is not a text encoding; utf-8, latin-1
 65~pflow-llm -n --prompt@l1.txt~'l1.txt' for --prompt: it is not UTF-8 (byte 0xff at 1); iconv
 65~pflow-set -n rows=a | pflow-save-csv o~--map-in=rows=KEY takes those at another key
 END
