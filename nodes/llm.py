@@ -86,8 +86,9 @@ class Llm(Node):
         return [schema] if isinstance(schema, str) and names_schema_file(schema) else []
 
     def prep(self, shared: Shared) -> Request:
-        from pflow.models.ask import Request, parse_options
+        from pflow.models.ask import Request
         from pflow.models.log import is_kept
+        from pflow.models.options import parse_options
 
         places = self.params["attachment"] or []
         prompt, piped = _question(shared.get("prompt"), shared.get("text"), places)

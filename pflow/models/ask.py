@@ -1,81 +1,28 @@
 """Asking a model: a request and what goes along with it, its answer part by part, and the tokens it used."""
 
-import os
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from mimetypes import guess_type
 from typing import Any
 
-from llm import Attachment, Conversation, Model, Response
-from llm.utils import mimetype_from_string, multi_schema
-from pydantic import ValidationError
+from llm import Conversation, Model, Response
+from llm.utils import multi_schema
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, exit_code, reason_of
-from pflow.files.beneath import is_confined, open_file
-from pflow.files.reading import read_to_end
+from pflow.errors import FAILED, TRY_AGAIN, PflowError
 from pflow.files.schema import load_schema
 from pflow.models import log
-from pflow.models.choose import check_key, is_small
+from pflow.models.attach import attach
+from pflow.models.choose import check_key
 from pflow.models.client import watch
-from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, garbled, hide_keys
-from pflow.models.media import SVG, media_type
+from pflow.models.ending import BROKEN, CUT, FILTERED, LIMIT, Ending
+from pflow.models.errors import explain, garbled, hide_keys
+from pflow.models.options import options_for
 from pflow.models.prices import MAX_TOKENS, call_of, cost_of, no_tokens
 from pflow.models.schema import ask_for, is_bare, read_answer
-from pflow.models.settings import default_options
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say
-from pflow.values.encoding import ELSE, not_utf8
-from pflow.values.jsontext import decode
 from pflow.words import budget
-from pflow.words.naming import read_pairs
-from pflow.words.printable import clause, one_line
+from pflow.words.printable import one_line
 from pflow.words.usage import amount, answer_members
-
-BRIEF = 200
-"""The most tokens of a text by the small local model, if no limit is set: a longer one only repeats and invents."""
-
-
-def parse_options(params: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return the options in the param `option`, of which the last of a name counts, and these params, if set."""
-    pairs = read_pairs("--option", params["option"] or [])
-    options: dict[str, Any] = {name.strip().replace("-", "_"): value for name, value in pairs}
-    return options | {name: params[name] for name in names if params[name] is not None}
-
-
-def fit_options(model: Model, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `wanted` as this model takes it. Raises PflowError (2) for an unknown option or a value it refuses."""
-    return {_name(model, name): _fit(model, _name(model, name), value) for name, value in wanted.items()}
-
-
-def options_for(model: Model, wanted: Mapping[str, Any], *, has_schema: bool = False) -> dict[str, Any]:
-    """Return all options of a call: those that are `wanted`, llm's defaults for the model, a small one's limit."""
-    usual = {"max_tokens": BRIEF} if is_small(model) and not has_schema else {}
-    return fit_options(model, {**usual, **default_options(model), **wanted})
-
-
-def _name(model: Model, name: str) -> str:
-    known = model.Options.model_fields
-    if name == "max_tokens":
-        name = next((other for other in MAX_TOKENS if other in known), name)
-    if name in known:
-        return name
-    hint = f"it has {', '.join(sorted(known)) or 'no options'}"
-    raise PflowError(f"cannot set '{name}': the model '{model.model_id}' has no such option", hint=hint, exit=USAGE)
-
-
-def _fit(model: Model, name: str, value: Any) -> Any:
-    """Return the value as text if the option takes text, else decoded from JSON."""
-    if name in MAX_TOKENS and isinstance(value, int) and value < 1:
-        raise PflowError(f"cannot set '{name}' to '{value}': it must be at least 1", exit=USAGE)
-    try:
-        return getattr(model.Options(**{name: value}), name)
-    except ValueError as error:
-        said = str(error.errors()[0]["msg"] if isinstance(error, ValidationError) else error)
-    try:
-        return getattr(model.Options(**{name: decode(value.encode()) if isinstance(value, str) else value}), name)
-    except ValueError:
-        shown, why = " ".join(str(value).split())[:80], said.removeprefix("Value error, ")
-        raise PflowError(f"cannot set '{name}' to '{shown}': {clause(why)}", exit=USAGE) from None
 
 
 @dataclass
@@ -237,80 +184,3 @@ def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]
 
 def _first(*values: Any) -> Any:
     return next((each for each in map(amount, values) if each is not None), None)
-
-
-PIPE = "-"
-"""llm's name for the bytes from the pipe, which are always attached."""
-
-
-def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) -> tuple[str, list[Attachment]]:
-    """Return the prompt and its attachments: the piped bytes, then the files and addresses.
-
-    An SVG goes before the prompt, as text, if the model takes no drawings. Raises PflowError: 65, or a failed read's
-    code.
-    """
-    found = [("what the pipe brings", Attachment(content=piped, type=_type_of(piped)))] if piped else []
-    found += [(f"'{place}'", _at(place, model)) for place in places if place != PIPE]
-    if PIPE in places and not piped:
-        raise PflowError(f"cannot attach '{PIPE}': no file comes through the pipe", exit=MISSING)
-    words, attachments = [], []
-    for name, each in found:
-        if each.type in model.attachment_types:
-            attachments.append(each)
-        elif each.type == SVG and (text := _text(each.content_bytes())):  # type: ignore[no-untyped-call]
-            words.append(text.rstrip("\n"))
-        else:
-            if each.type is None and (why := not_utf8(each.content_bytes())):  # type: ignore[no-untyped-call]
-                raise PflowError(f"cannot attach {name}: {why}, and of an unknown type", hint=ELSE, exit=BAD_DATA)
-            raise _refused(name, each.type, model)
-    return "\n\n".join(filter(None, [*words, prompt])), attachments
-
-
-def _at(place: str, model: Model) -> Attachment:
-    """Attach a path or an address. llm's log keeps the path of a regular file, and the content of anything else."""
-    if place.lower().startswith(("http://", "https://")):
-        return Attachment(url=place, type=_type_at(place, model))
-    act = f"cannot attach '{place}'"
-    try:
-        with open(open_file(place), "rb", buffering=0) as file:
-            data = read_to_end(file.fileno(), act)
-    except OSError as error:
-        raise PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error)) from error
-    if not data:
-        raise PflowError(f"{act}: it is empty", exit=MISSING)
-    kind = _type_of(data, place)
-    if is_confined() or not os.path.isfile(place):  # llm would open the path once more
-        return Attachment(kind, content=data)
-    return Attachment(kind, path=os.path.realpath(place))
-
-
-def _type_at(url: str, model: Model) -> str:
-    try:
-        told = Attachment(url=url).resolve_type()  # type: ignore[no-untyped-call]
-        return str(told or "").partition(";")[0].strip().lower()
-    except Exception as error:
-        why = explain(error, model, f"cannot attach '{url}'")
-        raise PflowError(why.message, exit=MISSING if why.exit == BAD_CONFIG else why.exit) from error
-
-
-def _type_of(data: bytes, name: str = "") -> str | None:
-    """Tell the media type by the content; for a text without a signature, by the file's name."""
-    text = _text(data)
-    if text is None:
-        return mimetype_from_string(data)
-    return media_type(text) or guess_type(name)[0] or "text/plain"
-
-
-def _text(data: bytes) -> str | None:
-    try:
-        return None if b"\0" in data else data.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _refused(name: str, kind: str | None, model: Model) -> PflowError:
-    takes = ", ".join(sorted(model.attachment_types)) or "no attachments"
-    what = f"it is {kind or 'of an unknown type'}, and the model '{model.model_id}' takes {takes}"
-    is_text = (kind or "").startswith("text/")
-    hint = "send text through the pipe" if is_text else "`llm models --options` shows what each model takes"
-    return PflowError(f"cannot attach {name}: {what}", hint=hint, exit=BAD_DATA)

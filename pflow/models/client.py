@@ -14,7 +14,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.kit.web.bounded import limit_body
-from pflow.models.errors import Ending
+from pflow.models.ending import Ending
 from pflow.process.signals import Deadline, time_left
 from pflow.values.masks import everything
 from pflow.words import budget

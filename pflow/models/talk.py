@@ -10,7 +10,7 @@ from pflow.errors import TRY_AGAIN, PflowError
 from pflow.models.ask import begin, check_ending, parts_of, usage_in
 from pflow.models.choose import check_key
 from pflow.models.client import watch
-from pflow.models.errors import LIMIT, Ending
+from pflow.models.ending import LIMIT, Ending
 from pflow.models.prices import call_of
 from pflow.process.signals import Deadline, TimedOut
 from pflow.words.usage import answer_members

@@ -259,7 +259,7 @@ class TestOptions:
     def test_max_tokens_is_the_limit_whatever_a_model_calls_it(self):
         import llm
 
-        from pflow.models.ask import fit_options
+        from pflow.models.options import fit_options
 
         class Other(llm.Model):
             model_id = "other"
