@@ -17,7 +17,7 @@ from urllib.request import urlopen
 import pytest
 
 from pflow.errors import PflowError
-from pflow.models import ask, choose, local, log
+from pflow.models import choose, local, log, options
 from pflow.nodes.llm import Llm
 from tests.peers.openai_server import KEY, REPLY
 
@@ -610,7 +610,7 @@ class TestLocalModels:
 
     @pytest.mark.parametrize("by_file", [False, True])
     def test_a_text_of_the_small_one_is_brief_and_says_where_it_ends(self, capfd, local_models, monkeypatch, by_file):
-        monkeypatch.setattr(ask, "BRIEF", 8)
+        monkeypatch.setattr(options, "BRIEF", 8)
         model = str(Path(local_models, "pflow", "models", "SmolLM2.gguf")) if by_file else "SmolLM2"
 
         assert run(model, "Tell a story")["usage"]["output"] == 8
@@ -619,7 +619,7 @@ class TestLocalModels:
         assert capfd.readouterr().err == ""
 
     def test_its_answers_fit_a_schema_which_has_no_such_limit(self, monkeypatch):
-        monkeypatch.setattr(ask, "BRIEF", 1)
+        monkeypatch.setattr(options, "BRIEF", 1)
         schema = {"type": "object", "properties": {"tall": {"type": "boolean"}}, "required": ["tall"]}
 
         assert isinstance(run(None, "Is an oak tall?", schema=schema)["response"]["tall"], bool)
