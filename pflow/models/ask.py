@@ -1,6 +1,6 @@
 """Asking a model: a request and what goes along with it, its answer part by part, and the tokens it used."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from pflow.models.errors import explain, garbled, hide_keys
 from pflow.models.options import options_for
 from pflow.models.prices import MAX_TOKENS, call_of, cost_of, no_tokens
 from pflow.models.schema import ask_for, is_bare, read_answer
+from pflow.models.thoughts import without_thoughts
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say
 from pflow.words import budget
@@ -137,13 +138,17 @@ _MISSHAPEN = (AttributeError, LookupError, TypeError)
 
 
 def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str, None, None]:
-    """Yield the parts of an answer. The provider's errors are explained; the reader's own pass through."""
-    try:
+    """Yield the parts of an answer, without thoughts. A provider's errors are explained, the reader's pass through."""
+
+    def checked() -> Iterator[str]:
         for part in response:
             if not isinstance(part, str):
                 raise garbled(model)
             yield part
             time_left()
+
+    try:
+        yield from without_thoughts(checked())
     except _MISSHAPEN as error:
         raise (garbled(model) if ending.watched else explain(error, model)) from error
     except Exception as error:
