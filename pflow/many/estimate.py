@@ -74,8 +74,8 @@ def estimate(
     sizes: list[int] = []
 
     def read() -> Iterator[tuple[str, str]]:
-        for index, item in items:
-            if (key := policy.key(index, item)) is not None:
+        for _, item in items:
+            if (key := policy.key(item)) is not None:
                 if len(sizes) < SAMPLE:
                     sizes.append(_size(flow, item))
                 yield key

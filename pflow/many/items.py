@@ -119,10 +119,11 @@ def _name_of(path: str) -> str:
 
 
 def _recoded(parts: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:
-    """Yield the parts of a text of another encoding in UTF-8."""
+    """Yield the parts of a text of another encoding in UTF-8; bytes that do not fit stay, and make an item bad."""
     codec, handler = split_encoding(encoding)
+    handler = handler.replace("strict", "surrogateescape")
     try:
-        yield from (part.encode() for part in codecs.iterdecode(parts, codec, handler))
+        yield from (part.encode("utf-8", "surrogateescape") for part in codecs.iterdecode(parts, codec, handler))
     except UnicodeError:
         raise _fault(_name_of(path), f"it is not {codec}") from None
 
@@ -155,8 +156,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
     name, head = _name_of(path), b""
     while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
         head = (head + part).removeprefix(b"\xef\xbb\xbf")
-    is_binary = head.translate(None, _CONTROLS) != head and "\ufffd" in head.decode(errors="replace")[:-1]
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or (is_binary and form != "nul"):
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or (form != "nul" and _is_binary(head)):
         raise _fault(name, "it is not UTF-8 text", "--encoding=utf-16, or zcat if it is packed")
     first = head.lstrip(_BLANK)[:1]
     form = form or ("nul" if b"\0" in head else {b"[": "json", b"{": "jsonl"}.get(first, "lines"))
@@ -167,7 +167,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
         if first != b"[":
             raise _fault(name, "it is not a list", _IN_LINES)
         for number, data in enumerate(_array(parts, name), 1):
-            yield _decoded(data, read, name, f"item {number}")
+            yield data if isinstance(data, BadItem) else _decoded(data, read, name, f"item {number}")
     elif form == "csv":
         rows = (each for _, line in _pieces(parts, b"\n", name) for each in (line + b"\n").splitlines(keepends=True))
         delimiter = "\t" if path.lower().endswith(".tsv") else ""
@@ -183,6 +183,15 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
             if number == 1 and line.strip(_BLANK) in (b"{", b"["):
                 raise _fault(name, "its first line is not a whole value", f"--from=json reads a list; {_IN_LINES}")
             yield _decoded(line, read, name, f"line {number}")
+
+
+def _is_binary(head: bytes) -> bool:
+    """Return True if most lines are no text; one alone is a bad item."""
+    lines = [line for line in head.split(b"\n") if line.strip(_BLANK)]
+    bad = [
+        line for line in lines if line.translate(None, _CONTROLS) != line and "\ufffd" in line.decode(errors="replace")
+    ]
+    return len(bad) * 2 > len(lines)
 
 
 def _fault(name: str, what: str, hint: str = "") -> PflowError:
@@ -201,7 +210,7 @@ def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -
     if not isinstance(item, dict) or item.keys() != {"item", "error"}:
         return item
     failed = item["item"]
-    is_bad = isinstance(failed, dict) and failed.keys() == {"$bad"}
+    is_bad = isinstance(failed, dict) and failed.keys() == {"$bad"} and isinstance(failed["$bad"], str | bytes)
     return BadItem(str(item["error"]), failed["$bad"]) if is_bad else failed
 
 
@@ -233,8 +242,8 @@ def _pieces(parts: Iterable[bytes], mark: bytes, name: str) -> Iterator[tuple[in
             raise _fault(name, f"item {number + 1} has more than {MOST:,} bytes")
 
 
-def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Yield the JSON text of each item of an array as it comes."""
+def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes | BadItem]:
+    """Yield the JSON text of each item of an array as it comes; a last one that has no end is bad."""
     data, at, depth, count = b"", 0, 0, 0
     while more := b"".join(islice(parts, 1 + len(data) // _PART)):
         data, begin = data + more, 0
@@ -262,7 +271,7 @@ def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
         else:
             at = len(data)
         data, at = data[begin:], at - begin
-    raise _fault(name, f"it ends in the middle of item {count + 1}")
+    yield BadItem(f"cannot read '{name}': it ends in the middle of item {count + 1}", data)
 
 
 class Chosen:

@@ -28,8 +28,10 @@ _KINDS = {
     "time": "real, integer, null",
 }
 _STATES = """
-WITH named AS (
-  SELECT digest, iif(id = '', digest || '.' || (row_number() OVER (PARTITION BY digest, id) - 1), id) AS id FROM keys)
+WITH own AS (
+  SELECT digest, iif(row_number() OVER (PARTITION BY id ORDER BY rowid) > 1, '', id) AS id FROM keys),
+named AS (
+  SELECT digest, iif(id = '', digest || '.' || (row_number() OVER (PARTITION BY digest, id) - 1), id) AS id FROM own)
 SELECT ifnull(status, 'todo'), ifnull(tries, 0), ifnull(has_begun, 0), count(*)
 FROM named LEFT JOIN items USING (id, digest) GROUP BY 1, 2, 3
 """
@@ -83,6 +85,10 @@ class LedgerEntry:
         return self.usage.get("cost")
 
 
+class SameId(PflowError):
+    """The fault of an item whose id an earlier one has."""
+
+
 class Ledger(LedgerFile):
     """A ledger, open for one map, or for reading while a map goes on.
 
@@ -134,13 +140,13 @@ class Ledger(LedgerFile):
     def claim(self, index: int, digest: str, id: str = "") -> LedgerEntry:
         """Return the entry of an item of this pass, which is to be done again if its input has changed.
 
-        Without an id it is called DIGEST.N, the N-th of its equals. Raises PflowError (65) for an id that came before.
+        Without an id it is called DIGEST.N, the N-th of its equals. Raises SameId (65) for an id that came before.
         """
         entry = self.get(id or f"{digest}.0") or LedgerEntry(id or f"{digest}.0", digest, index)
         if entry.pass_number == self.passes:
             if id:
                 what = f"cannot map item {index + 1}: item {entry.index + 1} has the id '{id}' too"
-                raise PflowError(what, hint="give each item an id of its own", exit=BAD_DATA)
+                raise SameId(what, exit=BAD_DATA)
             entry.equals += 1
             self.save(entry)
             name = f"{digest}.{entry.equals - 1}"

@@ -15,12 +15,13 @@ from pflow.errors import BAD_DATA, TIMED_OUT, PflowError, shorten
 from pflow.errors import FAILED as EXIT_FAILED
 from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, WHY_BEGUN, Executor, Result, unfinished
 from pflow.many.items import BadItem
-from pflow.many.ledger import Ledger, LedgerEntry, item_digest, share_of
+from pflow.many.ledger import Ledger, LedgerEntry, SameId, item_digest, share_of
 from pflow.many.limiter import Limiter
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
 from pflow.process.children import GRACE
 from pflow.process.workers import Lost
+from pflow.values.jsontext import text_of
 
 TRIES = 3
 """How often a failing item is tried over all resumes, and one whose process dies in one map."""
@@ -65,19 +66,23 @@ class ItemPolicy:
     """True if equal items wait for the first of them, whose answer the cache then gives."""
     secret_members: frozenset[str] = frozenset()
 
-    def key(self, index: int, item: Any) -> tuple[str, str] | None:
-        """Return the digest of an item, and the id that its own field gives it, else ""; None if another shard has it.
-
-        Raises PflowError (65) if the field is missing.
-        """
-        digest, id = item_digest(item, self.secret_members), ""
-        if self.id_field and not isinstance(item, BadItem):
-            value = item.get(self.id_field) if isinstance(item, dict) else None
-            if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-                what = f"cannot name item {index + 1}: it has no text or number '{self.id_field}'"
-                raise PflowError(what, hint="--id=FIELD is for items that all have it", exit=BAD_DATA)
-            id = str(value)
+    def key(self, item: Any) -> tuple[str, str] | None:
+        """Return the digest of an item, and the id that its field gives it, else ""; None if another shard has it."""
+        digest, value = item_digest(item, self.secret_members), self._named(item)
+        id = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
         return (digest, id) if share_of(id or digest, self.shard[1]) == self.shard[0] else None
+
+    def fault(self, index: int, item: Any, id: str) -> PflowError | None:
+        """Return why an item cannot run: it cannot be read, or its field gives it no id."""
+        if isinstance(item, BadItem) or id or not self.id_field:
+            return item if isinstance(item, BadItem) else None
+        value, field = self._named(item), f"'{self.id_field}'"
+        why = f"it has no {field}" if value is None else f"its {field} is {shorten(text_of(value), 40) or 'empty'}"
+        what = f"cannot name item {index + 1}: {why} (--id takes a text or an integer)"
+        return PflowError(what, exit=BAD_DATA)
+
+    def _named(self, item: Any) -> Any:
+        return item.get(self.id_field) if self.id_field and isinstance(item, dict) else None
 
     def settles(self, status: str, tries: int, has_begun: bool) -> bool:
         """Return True if an item does not run again: it is done, or failed, or began a step that does not repeat."""
@@ -205,18 +210,22 @@ class MapLoop:
 
     def _claimed(self, index: int, item: Any) -> Task | None:
         """Return an item as a task; None if it is another shard's, or settled."""
-        key = self.policy.key(index, item)
+        key = self.policy.key(item)
         if key is None:
             return None
-        entry = self.ledger.claim(index, *key)
+        fault = self.policy.fault(index, item, key[1])
+        try:
+            entry = self.ledger.claim(index, *key)
+        except SameId as error:
+            entry, fault = self.ledger.claim(index, key[0]), error
         if self.policy.settles(entry.status, entry.tries, entry.has_begun):
             is_left = entry.has_begun and not self.policy.redoes
             entry.status = BEGUN if entry.status != DONE and is_left else entry.status
             self._put(index, item, entry, is_new=False)
             return None
         self.rows.expect(index)
-        if isinstance(item, BadItem):
-            self._settle(Task(index, item, entry), unfinished(FAILED, item.exit, item.message))
+        if fault is not None:
+            self._settle(Task(index, item, entry), unfinished(FAILED, fault.exit, fault.message))
             return None
         return Task(index, item, entry)
 

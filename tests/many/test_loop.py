@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.driver.budget import Budget
-from pflow.errors import PflowError
+from pflow.many.executor import DONE, FAILED
+from pflow.many.items import BadItem
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter
 from pflow.many.loop import TRIES, Halt, ItemPolicy, MapLoop
@@ -172,8 +173,28 @@ def test_a_named_item_is_known_wherever_it_stands_and_runs_again_when_it_differs
     mapped(tmp_path / "l.db", items, engine, id_field="id")
     mapped(tmp_path / "l.db", [{"id": "2", "a": 1}, {"id": 1, "a": 2}], engine, id_field="id")
     assert engine.ran[2:] == [{"id": 1, "a": 2}]
-    with pytest.raises(PflowError, match="it has no text or number 'id'"):
-        mapped(tmp_path / "l.db", ["x"], engine, id_field="id")
-    with pytest.raises(PflowError) as raised:
-        mapped(tmp_path / "l.db", [items[0], items[0]], engine, id_field="id")
-    assert raised.value.exit == 65
+
+
+def test_an_item_whose_field_gives_it_no_id_of_its_own_fails_and_the_others_run(tmp_path):
+    named = [{"id": id} for id in (1, None, {"b": 1}, True, "", 1.5, "1", "1")]
+    items = [*named, "x", BadItem("cannot read it", "{"), {"id": 2}]
+    for _ in range(2):
+        engine = Engine()
+        loop, rows = mapped(tmp_path / "l.db", items, engine, id_field="id")
+        assert [rows[index][1] for index in sorted(rows)] == [DONE, *[FAILED] * 9, DONE]
+        assert loop.progress.failed == 9
+    assert engine.ran == []
+    with closing(Ledger(str(tmp_path / "l.db"), is_read=True)) as ledger:
+        errors = {entry.index + 1: entry.error for entry in ledger.entries()}
+        keys = [each for each in map(loop.policy.key, items) if each]
+        assert [count for status, *_, count in ledger.states(keys) if status == DONE] == [2]
+    named = {number: error for number, error in errors.items() if error.startswith("cannot name item")}
+    assert [*named] == [2, 3, 4, 5, 6, 9]
+    assert named[3] == "cannot name item 3: its 'id' is {\"b\":1} (--id takes a text or an integer)"
+    assert errors[8] == "cannot map item 8: item 1 has the id '1' too"
+    whole = [
+        index
+        for share in (0, 1)
+        for index in mapped(tmp_path / f"{share}", items, Engine(), id_field="id", shard=(share, 2))[1]
+    ]
+    assert sorted(whole) == [*range(11)]
