@@ -15,6 +15,7 @@ from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import BROKEN, CUT, FILTERED, LIMIT, Ending
 from pflow.models.errors import explain, garbled, hide_keys
+from pflow.models.forms import change_form, refused_by
 from pflow.models.options import options_for
 from pflow.models.prices import MAX_TOKENS, call_of, cost_of, no_tokens
 from pflow.models.schema import ask_for, is_bare, read_answer
@@ -64,10 +65,14 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
         model, ending = watch(chosen)
         conversation.model = model
         response = _prepare(conversation, model, request, schema)
-        with call_of(model, response.prompt) as call:  # a map makes a refused call again
-            answer = _take(conversation, request, schema, response, ending, emit)
-            call.usage = answer_members(answer.usage)
-            return answer
+        try:
+            with call_of(model, response.prompt) as call:  # a map makes a refused call again
+                answer = _take(conversation, request, schema, response, ending, emit)
+                call.usage = answer_members(answer.usage)
+                return answer
+        except PflowError:
+            if not change_form(model, ending.refused):
+                raise
 
 
 def _take(
@@ -128,7 +133,7 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
 def begin(conversation: Conversation, model: Model, prompt: str, **more: Any) -> Response:
     """Make llm's request, with errors explained."""
     try:
-        return conversation.prompt(prompt, stream=model.can_stream, **more)
+        return conversation.prompt(prompt, stream=model.can_stream and "stream" not in refused_by(model), **more)
     except Exception as error:
         raise explain(error, model) from error
 

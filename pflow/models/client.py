@@ -5,16 +5,17 @@ import socket
 import threading
 import warnings
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.kit.web.bounded import limit_body
 from pflow.models.ending import Ending
+from pflow.models.forms import fit_form, refused_member
 from pflow.process.signals import Deadline, time_left
 from pflow.values.masks import everything
 from pflow.words import budget
@@ -39,7 +40,7 @@ def watch(model: Any, deadline: Deadline | None = None) -> tuple[Any, Ending]:
     if not hasattr(model, "get_client"):
         return model, ending
     watched = copy(model)
-    watched.get_client = lambda *args, **kwargs: _Watched(_client(model, args, kwargs), ending, deadline)
+    watched.get_client = lambda *args, **kwargs: _Watched(_client(model, args, kwargs), model, ending, deadline)
     return watched, ending
 
 
@@ -122,8 +123,9 @@ def _once(stream: Any) -> Any:
 class _Watched:
     """A client, or one of its parts, as one question sees it."""
 
-    def __init__(self, part: Any, ending: Ending, deadline: Deadline | None) -> None:
+    def __init__(self, part: Any, model: Any, ending: Ending, deadline: Deadline | None) -> None:
         self._part = part
+        self._model = model
         self._ending = ending
         self._deadline = deadline
 
@@ -131,25 +133,39 @@ class _Watched:
         if name == "create":
             return self._create
         part = getattr(self._part, name)
-        return _Watched(part, self._ending, self._deadline) if name in ("chat", "completions", "responses") else part
+        is_ours = name in ("chat", "completions", "responses")
+        return _Watched(part, self._model, self._ending, self._deadline) if is_ours else part
 
     def _create(self, *args: Any, **kwargs: Any) -> Any:
         left = time_left(max(self._deadline.left(), 0.01) if self._deadline else None)
-        answer = self._part.create(*args, **kwargs, **({} if left is None else {"timeout": left}))
+        sent = fit_form(self._model, kwargs)
+        with self._refusal(sent):
+            answer = self._part.create(*args, **sent, **({} if left is None else {"timeout": left}))
         self._ending.watched = True
-        if kwargs.get("stream"):
-            return self._noted(answer)
+        if sent.get("stream"):
+            return self._noted(answer, sent)
         self._ending.note(answer)
         if getattr(answer, "usage", ...) is None:  # llm reads it, whether it came or not
             answer.usage = _no_usage()
         return answer
 
-    def _noted(self, stream: Any) -> Iterator[Any]:
+    @contextmanager
+    def _refusal(self, sent: Mapping[str, Any]) -> Iterator[None]:
+        """Note the member of a request that the provider's error names."""
+        try:
+            yield
+        except Exception as error:
+            self._ending.refused = refused_member(error, [name for name, value in sent.items() if value])
+            raise
+
+    def _noted(self, stream: Any, sent: Mapping[str, Any]) -> Iterator[Any]:
         if response := getattr(stream, "response", None):
             response.stream = _once(response.stream)
             response.close = lambda close=response.close: self._close(response, close)
         try:
-            for chunk in stream:
+            with self._refusal(sent):
+                first = next(stream, None)
+            for chunk in chain(() if first is None else (first,), stream):
                 self._ending.note(chunk)
                 yield chunk
         finally:

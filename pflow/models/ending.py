@@ -14,13 +14,15 @@ _BY_REASON = {
 class Ending:
     """The end of an answer: `reason` in the provider's word, `refusal` and `words` if it gave any.
 
+    `refused` is the member of the request that a provider's error refuses by name (pflow.models.forms).
+
     Through a client of pflow.models.client, or in a shape of OpenAI's, an answer without a reason was cut. Most other
     plugins say nothing when all is well, so their silence means nothing.
     """
 
     def __init__(self) -> None:
         self.reason: str | None = None
-        self.refusal = ""
+        self.refusal = self.refused = ""
         self.words = ""
         self.usage: dict[str, Any] = {}
         self.watched = False

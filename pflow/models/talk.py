@@ -11,6 +11,7 @@ from pflow.models.ask import begin, check_ending, parts_of, usage_in
 from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import LIMIT, Ending
+from pflow.models.forms import change_form
 from pflow.models.prices import call_of
 from pflow.process.signals import Deadline, TimedOut
 from pflow.words.usage import answer_members
@@ -68,9 +69,14 @@ class Talk:
         more: dict[str, Any] = {"schema": schema} if schema else {}
         more |= {"system": self._system or None, "messages": list(self._said)}
         response = begin(self._conversation, model, text, **more)
-        with call_of(model, response.prompt) as call:
-            said = self._take(response, model, ending)
-            call.usage = answer_members(usage_in(response, ending, model))
+        try:
+            with call_of(model, response.prompt) as call:
+                said = self._take(response, model, ending)
+                call.usage = answer_members(usage_in(response, ending, model))
+        except PflowError:
+            if not change_form(model, ending.refused):
+                raise
+            return self._ask(text, schema)
         return said
 
     def _take(self, response: Response, model: Model, ending: Ending) -> Said:

@@ -1,0 +1,79 @@
+"""The form of a request: the member of it that a server refuses, and the form without, in which it is asked again."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+_STATUSES = (400, 404, 405, 406, 415, 422, 501)
+
+_CHANGES = {
+    "stream": "",
+    "stream_options": "",
+    "max_tokens": "max_completion_tokens",
+    "max_completion_tokens": "max_tokens",
+}
+"""The members without which a request asks the same, each with the member that takes its value, if any does."""
+
+_WORDS = {
+    "stream": r"stream(s|ed|ing)?",
+    "response_format": r"response[_ ]?formats?|json[_ ]?schemas?|json[_ ]mode|structured[_ ]outputs?|guided\w*",
+}
+
+_DENIES = re.compile(
+    r"\b(no|not|non|only|must|cannot|instead|extra|forbidden|disabled?|invalid|illegal|unavailable)\b"
+    r"|n't\b|\bun(support|known|recogni[sz]ed|expected|implemented)|deprecated",
+    re.IGNORECASE,
+)
+_OF_RANGE = re.compile(
+    r"too (large|small|high|low|long|many)|at (least|most)|exceed|maximum|minimum|less than|greater|between|positive",
+    re.IGNORECASE,
+)
+
+_refused: dict[tuple[str, str], set[str]] = {}
+
+
+def refused_member(error: Any, members: Iterable[str]) -> str:
+    """Return which of the `members` of a request a provider's error refuses by name; "" if it names none.
+
+    A limit that is too large is no refusal of its member.
+    """
+    response = getattr(error, "response", None)
+    if getattr(response, "status_code", _STATUSES[0]) not in _STATUSES:
+        return ""
+    said = f"{error} {getattr(error, 'body', None)}" if response is None else str(response.text)[:10_000]
+    if not _DENIES.search(said):
+        return ""
+    is_range = bool(_OF_RANGE.search(said))
+    places = {name: match.start() for name in members if (match := _pattern(name).search(said))}
+    places = {name: place for name, place in places.items() if not (is_range and name.endswith("_tokens"))}
+    named = str(getattr(error, "param", None) or "").partition(".")[0]
+    return named if named in places else min(places, key=places.__getitem__, default="")
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    words = _WORDS.get(name) or name.replace("_", "[_ ]?")
+    return re.compile(rf"(?<![a-z0-9_])({words})(?![a-z0-9_])", re.IGNORECASE)
+
+
+def refused_by(model: Any) -> set[str]:
+    """Return the members that a model has refused in this process, by its address; more may be added."""
+    name = getattr(model, "model_name", None) or model.model_id
+    return _refused.setdefault((str(getattr(model, "api_base", None)), name), set())
+
+
+def change_form(model: Any, member: str) -> bool:
+    """Remember that `model` refuses a member; return True if the same can be asked in another form."""
+    refused = refused_by(model)
+    if member not in _CHANGES or member in refused or _CHANGES[member] in refused:
+        return False
+    refused.add(member)
+    return True
+
+
+def fit_form(model: Any, members: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of a request in the form that `model` takes."""
+    fitted = dict(members)
+    for name in refused_by(model) & fitted.keys() & _CHANGES.keys():
+        value = fitted.pop(name)
+        fitted |= {_CHANGES[name]: value} if _CHANGES[name] else {}
+    return fitted

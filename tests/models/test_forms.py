@@ -1,0 +1,88 @@
+"""A refusal that names a member of the request is answered once, by the same request in another form."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.models.ask import Request, ask
+from pflow.models.choose import choose
+from pflow.models.forms import refused_member
+from tests.peers.replies import Replies, chunk, whole
+
+SENT = ("stream", "stream_options", "max_tokens", "response_format", "temperature")
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "member"),
+    [
+        (400, {"error": {"message": "Unsupported: 'max_tokens'. Use 'max_completion_tokens' instead."}}, "max_tokens"),
+        (400, {"error": {"message": "max_tokens is too large: 9000. This model does not support more."}}, ""),
+        (400, {"error": {"message": "This model's maximum context length is 8 tokens, not 9 (max_tokens)"}}, ""),
+        (400, {"error": {"message": "'stream_options' is only allowed when 'stream' is enabled"}}, "stream_options"),
+        (400, {"error": {"message": "Unsupported value", "param": "stream", "code": "unsupported_value"}}, "stream"),
+        (405, "Streaming is not supported", "stream"),
+        (501, {"detail": "stream=true is not implemented"}, "stream"),
+        (422, {"detail": [{"loc": ["body", "stream_options"], "msg": "Extra input not permitted"}]}, "stream_options"),
+        (400, {"message": "This response_format type is unavailable now"}, "response_format"),
+        (400, {"error": "json_schema is unsupported"}, "response_format"),
+        (404, {"error": {"message": "no such model 'mainstream'"}}, ""),
+        (400, {"error": {"message": "the stream is fine"}}, ""),
+        (500, "streaming is not supported", ""),
+        (401, "stream: invalid key", ""),
+    ],
+)  # fmt: skip
+def test_a_refusal_names_a_member(status, said, member):
+    text = said if isinstance(said, str) else json.dumps(said)
+    inner = said.get("error") if isinstance(said, dict) else None
+    param = inner.get("param") if isinstance(inner, dict) else None
+    response = SimpleNamespace(status_code=status, text=text)
+    assert refused_member(SimpleNamespace(response=response, param=param), SENT) == member
+
+
+def _asked(server, name, **about):
+    said = []
+    answer = ask(choose(server.model(name)).conversation(), Request("Hi", **about), said.append)
+    return answer.response, "".join(said)
+
+
+NOT_STREAMED = (400, {"error": {"message": "streaming is not supported by this model"}})
+IN_THE_STREAM = [{"error": {"message": "streaming is not supported", "code": 400}}]
+NO_OPTIONS = (422, {"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]})
+OTHER_LIMIT = (400, {"error": {"message": "'max_tokens' is not supported. Use 'max_completion_tokens' instead."}})
+OLD_LIMIT = (400, {"error": {"message": "Unrecognized request argument supplied: max_completion_tokens"}})
+ANSWER = [chunk("Oak"), chunk(end="stop")]
+
+
+@pytest.mark.parametrize(
+    ("replies", "options", "sent"),
+    [
+        ([NOT_STREAMED, whole("Oak")], {}, {"stream": False}),
+        ([IN_THE_STREAM, whole("Oak")], {}, {"stream": False}),
+        ([NO_OPTIONS, ANSWER], {}, {"stream": True}),
+        ([OTHER_LIMIT, ANSWER], {"max_tokens": 50}, {"max_completion_tokens": 50}),
+        ([OTHER_LIMIT, NOT_STREAMED, whole("Oak")], {"max_tokens": 50}, {"max_completion_tokens": 50, "stream": False}),
+    ],
+)
+def test_a_refused_member_is_left_out_once_and_for_all(replies, options, sent):
+    with Replies(*replies, replies[-1]) as server:
+        for _ in range(2):
+            assert _asked(server, "m", options=options)[1] == "Oak"
+    assert len(server.asked) == len(replies) + 1
+    usual = {"stream": True, "max_completion_tokens": None, "max_tokens": None}
+    for each in server.asked[-2:]:
+        assert {"stream": False} | {name: each.get(name) for name in usual if name in each or name != "stream"} == (
+            usual | sent
+        )
+
+
+@pytest.mark.parametrize(
+    "refusal", [OTHER_LIMIT, NOT_STREAMED, NO_OPTIONS, (400, {"error": {"message": "bad prompt"}})]
+)
+def test_a_refusal_that_no_form_mends_is_not_asked_again(refusal):
+    with Replies(refusal) as server:
+        for _ in range(2):
+            with pytest.raises(PflowError, match="cannot get an answer"):
+                _asked(server, "m", options={"max_tokens": 5})
+    assert len(server.asked) <= 3

@@ -1,0 +1,62 @@
+"""A server on 127.0.0.1 that answers each POST with the next of its replies, and keeps what was asked."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+CHUNK = {"id": "a", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+COMPLETION = {**CHUNK, "object": "chat.completion"}
+
+
+def chunk(content=None, end=None, **more):
+    """Return a chunk of a stream."""
+    delta = {} if content is None else {"content": content}
+    return {**CHUNK, "choices": [{"index": 0, "delta": delta, "finish_reason": end}], **more}
+
+
+def whole(content, end="stop", **more):
+    """Return the reply of a whole answer."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": end}
+    return 200, {**COMPLETION, "choices": [choice], **more}
+
+
+class Replies(ThreadingHTTPServer):
+    """Replies are lists of events, or statuses with a body and headers; the last one is for all further requests."""
+
+    def __init__(self, *replies):
+        super().__init__(("127.0.0.1", 0), _Reply)
+        self.replies, self.asked = list(replies), []
+
+    def model(self, name):
+        return f"http://127.0.0.1:{self.server_port}/v1#{name}"
+
+    def next(self):
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        if isinstance(reply, list):
+            return 200, "".join(f"data: {json.dumps(each)}\n\n" for each in reply) + "data: [DONE]\n\n", {}
+        return (*reply, {})[:3]
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *error):
+        self.shutdown()
+        self.server_close()
+
+
+class _Reply(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        status, body, headers = self.server.next()
+        kind = "application/json" if isinstance(body, dict) else "text/event-stream"
+        body = json.dumps(body) if isinstance(body, dict) else body
+        data = body.encode() if isinstance(body, str) else body
+        self.send_response(status)
+        for name, value in {"Content-Type": kind, "Content-Length": str(len(data)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
