@@ -163,7 +163,7 @@ def denied(tool, **input):
     ("code", "members", "exit", "words"),
     [
         (9, {}, 9, "cannot accept the result of 'claude': it ended with 9"),
-        (0, {"result": " \n"}, 1, "it reported nothing"),
+        (0, {"result": " \n"}, 75, "it reported nothing"),
         # Claude Code ignores Write(//tmp/…).
         (0, denied("Write", file_path="/tmp/a b.txt"), 77, "--allowed-tools='Edit(//tmp/a b.txt)' allows it"),
         (0, denied("NotebookEdit", notebook_path="n.ipynb"), 77, "--allowed-tools='Edit(./n.ipynb)' allows it"),
@@ -186,6 +186,105 @@ def test_a_result_is_read_strictly(directory, monkeypatch, code, members, exit, 
     monkeypatch.setenv("CLAUDE_PEER_RAW", f"{code} {PLAN}{result}")
     error = refuse()
     assert (error.exit, words in f"{error.message}; {error.hint}") == (exit, True), error.message
+
+
+def says(*parts, id="m1", stop=None, model="claude-x", **more):
+    """Return an event: texts and, in a list, the name of a tool that it calls."""
+    content = [
+        {"type": "text", "text": part} if isinstance(part, str) else {"type": "tool_use", "id": "t", "name": part[0]}
+        for part in parts
+    ]
+    message = {"id": id, "role": "assistant", "model": model, "stop_reason": stop, "content": content}
+    return {"type": "assistant", "message": message, **more}
+
+
+RAN = {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t"}]}}
+THOUGHT = {"type": "assistant", "message": {"id": "m1", "content": [{"type": "thinking", "thinking": "Hm"}]}}
+WITHIN = says("mine", id="m9", parent_tool_use_id="t")
+NO_TURN = SUCCESS | {"num_turns": 0, "result": ""}
+
+
+@pytest.mark.parametrize(
+    ("events", "result", "report"),
+    [
+        ([says('{"a": 1, '), says('"b": 2}')], {"result": '{"a": 1, '}, '{"a": 1, "b": 2}'),
+        ([says('{"a": 1, '), says('"b": 2}')], {"result": '"b": 2}'}, '{"a": 1, "b": 2}'),
+        ([says("one, ", "two")], {"result": "two"}, "one, two"),
+        ([says("one, "), THOUGHT, WITHIN, says("two")], {"result": "two"}, "one, two"),
+        ([says("I look", ["Read"]), RAN, says("one, ", id="m2"), says("two", id="m2")], {"result": "two"}, "one, two"),
+        ([says("one, ", stop="max_tokens"), says("two", id="m2")], {"result": "two"}, "one, two"),
+        ([says("old"), says("new", id="m2")], {"result": "new"}, "new"),
+        ([says("one")], {"result": "other"}, "other"),
+        *(([says("one")], {"result": blank}, "one") for blank in ("", " \n", None)),
+        ([says("one"), SUCCESS | {"result": "one"}, says("two", id="m2")], {"result": "two"}, "two"),
+        ([says("one"), SUCCESS | {"result": "one"}, NO_TURN], {"num_turns": 0, "result": ""}, "one"),
+        ([says("API Error: 529", error="overloaded"), says("one", id="m2")], {"result": "one"}, "one"),
+        ([says("one")], {"result": "one", "stop_reason": "end_turn", "terminal_reason": "completed"}, "one"),
+    ],
+)
+def test_a_report_is_the_whole_text_of_its_last_message(directory, monkeypatch, events, result, report):
+    monkeypatch.setenv("CLAUDE_PEER", "raw")
+    monkeypatch.setenv("CLAUDE_PEER_RAW", "0 " + "\n".join(map(json.dumps, [*events, SUCCESS | result])))
+    assert work()["report"] == report
+
+
+@pytest.mark.parametrize(
+    ("events", "result", "exit", "words"),
+    [
+        *(
+            ([], {"stop_reason": stop}, 75, "it ended before its tool ran: Done.")
+            for stop in ("tool_use", "tool_deferred")
+        ),
+        ([says("I plan", ["Task"])], {}, 75, "it ended before its tool ran: Done."),
+        ([says("I plan"), says(["Task"])], {"result": ""}, 75, "it ended before its tool ran; its changes stay"),
+        ([], {"terminal_reason": "aborted_tools"}, 75, "it ended before its tool ran"),
+        ([], {"stop_reason": "pause_turn"}, 75, "it stopped in its work"),
+        (
+            [],
+            {"stop_reason": "max_tokens"},
+            65,
+            "stops at its token limit: Done.; the variable CLAUDE_CODE_MAX_OUTPUT_",
+        ),
+        ([says("Don", stop="max_tokens")], {"result": "Don"}, 65, "stops at its token limit: Don;"),
+        ([], {"stop_reason": "model_context_window_exceeded"}, 65, "stops at its token limit"),
+        ([], {"stop_reason": "refusal", "result": "No."}, 1, "it refused: No."),
+        ([], {"subtype": "error_during_execution", "errors": ["ede"]}, 1, "cannot finish 'claude': ede"),
+        ([], {"subtype": "error_new"}, 1, "cannot finish 'claude': Done."),
+        ([], {"is_error": None}, 1, "cannot finish 'claude': Done."),
+        ([], {"subtype": "error_max_budget", "result": None}, 79, "error_max_budget; --max-budget allows more"),
+        ([], {"terminal_reason": "max_turns"}, 79, "--max-turns allows more"),
+        ([says("No response requested.", model="<synthetic>")], {}, 1, "cannot finish 'claude': Done."),
+        ([says("Credit balance is too low", error="billing_error")], None, 77, "its account has no credit"),
+        *(
+            ([], {"result": said, "is_error": is_error}, exit, said)
+            for said, is_error, exit in [
+                ("API Error: 529 Overloaded", False, 75),
+                ('API Error: 400 {"message":"Your credit balance is too low to access"}', False, 77),
+                ("API Error: 400 messages.0: text content blocks must be non-empty", False, 65),
+                ("API Error (404): model: nope", True, 78),
+                ("API Error: 413 request_too_large", True, 65),
+                ("API Error: Request timed out.", True, 75),
+                ("API Error: Connection error.", True, 69),
+                ("API Error: 500 Internal server error", True, 75),
+                ("API Error: Request was aborted.", False, 75),
+                ("Credit balance is too low", True, 77),
+                ("Invalid API key \u00b7 Fix external API key", True, 77),
+                ("OAuth token has expired", True, 77),
+                ("You've hit your session limit \u00b7 resets 3am (UTC)", True, 75),
+                ("Prompt is too long", True, 65),
+                ("Claude AI usage limit reached|1893456000", True, 75),
+            ]
+        ),
+    ],
+)
+def test_what_calls_itself_a_success_may_be_none(directory, monkeypatch, events, result, exit, words):
+    results = [] if result is None else [SUCCESS | result]
+    monkeypatch.setenv("CLAUDE_PEER", "raw")
+    monkeypatch.setenv("CLAUDE_PEER_RAW", "0 " + "\n".join(map(json.dumps, [*events, *results])))
+    error = refuse()
+    assert (error.exit, words in f"{error.message}; {error.hint}") == (exit, True), error.message
+    assert error.is_permanent or exit in (1, 69, 75)
+    assert (error.retry_after is not None) == ("|1893456000" in words)
 
 
 def test_tokens_are_those_of_all_models_else_of_the_result_and_without_both_unknown(directory, monkeypatch):

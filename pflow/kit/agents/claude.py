@@ -2,17 +2,30 @@
 
 import json
 import os
+import re
 import shlex
 import time
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from pflow.errors import BAD_CONFIG, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
+from pflow.errors import (
+    BAD_CONFIG,
+    BAD_DATA,
+    DENIED,
+    FAILED,
+    OVER_BUDGET,
+    TRY_AGAIN,
+    UNAVAILABLE,
+    USAGE,
+    PflowError,
+    shorten,
+)
 from pflow.kit.agents.work import Agent, AgentReply, AgentTask
 from pflow.words.printable import one_line
 from pflow.words.usage import amount
 
 LOG_IN = "set ANTHROPIC_API_KEY, or log in: claude, /login; --load-settings where your settings have the key"
+LONGER = "the variable CLAUDE_CODE_MAX_OUTPUT_TOKENS allows a longer one"
 
 _BY_ERROR = {
     "authentication_failed": (DENIED, LOG_IN),
@@ -21,17 +34,56 @@ _BY_ERROR = {
     "rate_limit": (TRY_AGAIN, ""),
     "overloaded": (TRY_AGAIN, ""),
     "server_error": (TRY_AGAIN, ""),
+    "unreachable": (UNAVAILABLE, ""),
     "model_not_found": (BAD_CONFIG, "--model names another"),
+    "invalid_request": (BAD_DATA, ""),
+    "max_output_tokens": (BAD_DATA, LONGER),
+    "refused": (FAILED, ""),
 }
-"""Exit codes and hints by the `error` of its last message."""
+"""Exit codes and hints by the `error` of its last message, and by what its words and the status mean."""
 
-BUDGET = "error_max_budget_usd"
-
-_BY_SUBTYPE = {
-    "error_max_turns": (OVER_BUDGET, "--max-turns allows more"),
-    BUDGET: (OVER_BUDGET, "--max-budget allows more"),
+_BY_WORDS = {
+    "billing_error": "credit balance|billing_error",
+    "rate_limit": "limit reached|(hit|reached) your .*limit|rate.limit|too many requests",
+    "overloaded": "overloaded",
+    "authentication_failed": "api.key|/login|oauth|authentication|organization has been disabled",
+    "model_not_found": "selected model|model: ",
+    "refused": "unable to respond to this request|usage policy",
+    "max_output_tokens": "output token maximum",
+    "invalid_request": "too long|too large|context (limit|window)",
+    "unreachable": "unable to connect|connection error|econn|enotfound",
+    "server_error": "timed out|aborted",
 }
-"""Exit codes and hints by the `subtype` of its result."""
+"""The words of an error, which tell more than its status: `credit balance is too low` is a 400."""
+
+_BY_STATUS = {
+    **dict.fromkeys((400, 413, 422), "invalid_request"),
+    **dict.fromkeys((401, 403), "authentication_failed"),
+    **dict.fromkeys((408, 409, 425), "server_error"),
+    402: "billing_error",
+    404: "model_not_found",
+    429: "rate_limit",
+}
+
+_OF_BUDGET = ("error_max_budget_usd", "error_max_budget", "budget_exhausted")
+
+_BY_LIMIT = {
+    **dict.fromkeys(("error_max_turns", "max_turns"), "--max-turns allows more"),
+    **dict.fromkeys(_OF_BUDGET, "--max-budget allows more"),
+}
+"""Hints by the `subtype` and the `terminal_reason` of its result, for limits that we set."""
+
+_CUT = ("max_tokens", "model_context_window_exceeded")
+
+_BY_REASON = {
+    **dict.fromkeys(("tool_use", "tool_deferred", "aborted_tools"), (TRY_AGAIN, "it ended before its tool ran", "")),
+    **dict.fromkeys(("pause_turn", "aborted_streaming", "model_error"), (TRY_AGAIN, "it stopped in its work", "")),
+    **dict.fromkeys(_CUT, (BAD_DATA, "its report stops at its token limit", LONGER)),
+    "refusal": (FAILED, "it refused", ""),
+    "prompt_too_long": (BAD_DATA, "the prompt is too long", ""),
+    "malformed_tool_use_exhausted": (TRY_AGAIN, "it called a tool in a wrong form", ""),
+}
+"""Exit codes, words and hints by the `stop_reason` and the `terminal_reason` of a result that is no error."""
 
 _RULES = {"Write": "Edit", "NotebookEdit": "Edit", "MultiEdit": "Edit", "Edit": "Edit", "Read": "Read"}
 """The kind of rule that allows a tool a path. A path after any other name of these is ignored."""
@@ -42,8 +94,6 @@ _IN_RESULT = {
     "output": ("output_tokens",),
 }
 """The names of its counts of tokens."""
-
-_BY_STATUS = {401: "authentication_failed", 403: "authentication_failed", 429: "rate_limit"}
 
 
 def words(task: AgentTask) -> list[str]:
@@ -90,33 +140,42 @@ def as_text(prompt: str) -> str:
 
 
 class _Story:
-    """Its output: the result, and the model, text, error and limit from the lines before it."""
+    """Its output: the result, and the model, text, end, error and limit from the lines before it.
+
+    `text` is that of its last message, each block of which may be an event; `stop` is why that ended, `error` what it
+    says of a message that no model wrote.
+    """
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self.result: dict[str, Any] | None = None
         self.model = self.text = self.error = ""
+        self.stop: Any = None
         self.resets_at: float | None = None
+        self._id: Any = None
         for event in _events(lines):
             kind = event.get("type")
-            if kind == "result":
-                self.result = event
+            if kind == "result" and (self.result is None or event.get("result") or event.get("num_turns") != 0):
+                self.result = event  # one without a turn tells of work in the background
             elif kind == "system":
                 self.model = str(event.get("model") or self.model)
-            elif kind == "assistant":
+            elif kind == "user":
+                self.stop = None  # the tool has run
+            elif kind == "assistant" and not event.get("parent_tool_use_id"):  # not a message of its subagent
                 self._note_message(event)
             elif kind == "rate_limit_event":
                 self._note_limit(event)
 
     def _note_message(self, event: dict[str, Any]) -> None:
-        if event.get("parent_tool_use_id"):  # a message of its subagent
-            return
-        message = event.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
-        parts = [each for each in content or [] if isinstance(each, dict)]
+        message: Any = event.get("message")
+        message = message if isinstance(message, dict) else {}
+        parts = [each for each in message.get("content") or [] if isinstance(each, dict)]
         text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
-        is_report = all(part.get("type") != "tool_use" for part in parts)  # not its words before it uses a tool
-        self.text = (text or self.text) if is_report else ""
-        self.error = str(event.get("error") or "")
+        tools = [part for part in parts if part.get("type") == "tool_use"]
+        goes_on = message.get("id") == self._id or self.stop in _CUT
+        self.text = "" if tools else self.text + text if goes_on else text or self.text  # not its words before a tool
+        self.stop = message.get("stop_reason") or ("tool_use" if any(tool.get("id") for tool in tools) else None)
+        self._id = message.get("id")
+        self.error = str(event.get("error") or ("unknown" if message.get("model") == "<synthetic>" else ""))
 
     def _note_limit(self, event: dict[str, Any]) -> None:
         info = event.get("rate_limit_info")
@@ -136,14 +195,14 @@ def _events(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 def read(lines: Iterable[bytes]) -> AgentReply | None:
     story = _Story(lines)
-    result = story.result
-    if result is None:
+    if story.result is None and not story.error:
         return None
+    result = story.result or {}
     said = result.get("result")
-    report = (said if isinstance(said, str) else "") or story.text
-    failure = _failure(result, story)
-    if failure is None and not report.strip():
-        failure = PflowError("cannot finish 'claude': it reported nothing", hint="its changes stay", exit=FAILED)
+    report = said if isinstance(said, str) else ""
+    if report.strip() in story.text:  # the result may have one block of several, or none
+        report = story.text
+    failure = _failure(result, story, report)
     session = str(result.get("session_id") or "")
     return AgentReply(report=report, session=session, usage=_usage(result, story.model), failure=failure)
 
@@ -169,31 +228,51 @@ def _amount(value: Any) -> float:
     return value or 0
 
 
-def _failure(result: dict[str, Any], story: _Story) -> PflowError | None:
+def _failure(result: dict[str, Any], story: _Story, report: str) -> PflowError | None:
     """Return the failure, if any; `subtype` alone does not tell, being `success` after a failed login too."""
-    if result.get("subtype") in _BY_SUBTYPE:
-        exit, hint = _BY_SUBTYPE[result["subtype"]]
-        error = PflowError(f"cannot finish 'claude': {_words(result, story)}", hint=hint, exit=exit, is_permanent=True)
-        error.ends_run = result["subtype"] == BUDGET
+    subtype, ended = result.get("subtype"), result.get("terminal_reason")
+    limit = next((each for each in (subtype, ended) if each in _BY_LIMIT), None)
+    if limit is not None:
+        error = _unfinished(_words(result, story), _BY_LIMIT[limit], OVER_BUDGET, is_permanent=True)
+        error.ends_run = limit in _OF_BUDGET
         return error
-    if result.get("is_error") is not False or story.error:
+    if result.get("is_error") is not False or subtype != "success" or story.error or report.startswith("API Error"):
         return _error(result, story)
-    denials = result.get("permission_denials")
-    return _denied(denials) if denials else None
+    if denials := result.get("permission_denials"):
+        return _denied(denials)
+    for reason in (result.get("stop_reason") or story.stop, ended):
+        if reason in _BY_REASON:
+            exit, why, hint = _BY_REASON[reason]
+            said = f": {shorten(one_line(report))}" if report.strip() else ""
+            return _unfinished(f"{why}{said}", hint or "its changes stay", exit, is_permanent=exit != TRY_AGAIN)
+    if not report.strip():
+        return _unfinished("it reported nothing", "its changes stay", TRY_AGAIN)
+    return None
+
+
+def _unfinished(why: str, hint: str, exit: int, **more: Any) -> PflowError:
+    return PflowError(f"cannot finish 'claude': {why}", hint=hint, exit=exit, **more)
 
 
 def _error(result: dict[str, Any], story: _Story) -> PflowError:
+    words = _words(result, story)
     status: Any = result.get("api_error_status")
+    if status is None and (found := re.search(r"API Error:? \(?(\d{3})\b", words)):
+        status = int(found[1])
     by_status = "server_error" if isinstance(status, int) and status >= 500 else _BY_STATUS.get(status, "")
-    error = story.error if story.error in _BY_ERROR else by_status
+    by_words = next((kind for kind, said in _BY_WORDS.items() if re.search(said, words, re.IGNORECASE)), "")
+    error = by_words or (story.error if story.error in _BY_ERROR else by_status)
     exit, hint = _BY_ERROR.get(error, (FAILED, ""))
-    if error == "server_error" and status is None:
+    if error == "server_error" and status is None and not by_words:
         exit = UNAVAILABLE
     wait = None
+    if until := re.search(r"\|(\d{10})$", words):  # as older ones say when a limit ends
+        story.resets_at = float(until[1])
     if exit == TRY_AGAIN and story.resets_at is not None:
         wait = max(story.resets_at - time.time(), 0)
         hint = f"its limit ends at {time.strftime('%Y-%m-%d %H:%M:%S %z', time.localtime(story.resets_at))}"
-    return PflowError(f"cannot finish 'claude': {_words(result, story)}", hint=hint, exit=exit, retry_after=wait)
+    is_permanent = True if exit == BAD_DATA or error == "refused" else None
+    return _unfinished(words, hint, exit, retry_after=wait, is_permanent=is_permanent)
 
 
 def _denied(denials: list[dict[str, Any]]) -> PflowError:
@@ -201,7 +280,7 @@ def _denied(denials: list[dict[str, Any]]) -> PflowError:
     what = next((value for value in input.values() if isinstance(value, str)), "")
     more = f", and {len(denials) - 1} more" if len(denials) > 1 else ""
     hint = f"--allowed-tools={_rule_for(tool, what)} allows it; list the others too, or tell it to work without"
-    return PflowError(f"cannot finish 'claude': {tool} was denied: {shorten(what)}{more}", hint=hint, exit=DENIED)
+    return _unfinished(f"{tool} was denied: {shorten(what)}{more}", hint, DENIED)
 
 
 def _rule_for(tool: str, what: str) -> str:
