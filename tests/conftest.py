@@ -18,6 +18,8 @@ if importlib.util.find_spec("pflow") is None:
 # What TAB offers, and what is known of programs, is a test's own, never the user's.
 _cache = tempfile.TemporaryDirectory(prefix="pflow-cache-")
 os.environ["XDG_CACHE_HOME"] = _cache.name
+# The plugins of [dev] would take a second at each start of llm; tests/models/test_plugins.py alone loads them.
+os.environ["LLM_LOAD_PLUGINS"] = "pflow-shell"
 for name in ("NO_COLOR", "CLICOLOR_FORCE"):
     os.environ.pop(name, None)
 

@@ -20,6 +20,7 @@ from pflow.models.options import options_for
 from pflow.models.prices import MAX_TOKENS, call_of, cost_of, no_tokens
 from pflow.models.schema import ask_for, is_bare, read_answer
 from pflow.models.thoughts import without_thoughts
+from pflow.models.transport import heard
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say
 from pflow.words import budget
@@ -153,11 +154,15 @@ def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str,
             time_left()
 
     try:
-        yield from without_thoughts(checked())
-    except _MISSHAPEN as error:
-        raise (garbled(model) if ending.watched else explain(error, model)) from error
+        with heard(ending):
+            yield from without_thoughts(checked())
     except Exception as error:
-        raise explain(error, model) from error
+        is_open = ending.reason is None
+        ending.look_at(response.response_json)
+        if is_open and ending.reason is not None:  # the plugin failed after the end: that of a refusal, for one
+            return
+        is_misshapen = ending.watched and not ending.error and isinstance(error, _MISSHAPEN)
+        raise (garbled(model) if is_misshapen else explain(error, model, refusal=ending.error)) from error
 
 
 def check_ending(ending: Ending, response: Response, model: Model, text: str) -> None:

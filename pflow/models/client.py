@@ -36,7 +36,7 @@ def watch(model: Any, deadline: Deadline | None = None) -> tuple[Any, Ending]:
     Models that do not use the openai client stay as they are. llm drops the finish reason of a streamed completion, and
     every ending of OpenAI's newer protocol but the happy one.
     """
-    ending = Ending()
+    ending = Ending(model)
     if not hasattr(model, "get_client"):
         return model, ending
     watched = copy(model)

@@ -1,14 +1,30 @@
 """The end of a model's answer: the provider's reason, its refusal, and the tokens it counted."""
 
+from collections.abc import Mapping
 from typing import Any
 
-COMPLETE, CUT, LIMIT, FILTERED, BROKEN = "complete", "cut", "limit", "filtered", "broken"
+COMPLETE, UNSAID, CUT, LIMIT, FILTERED, BROKEN = "complete", "unsaid", "cut", "limit", "filtered", "broken"
+
+_LIMITS = "length max_tokens max_output_tokens model_context_window_exceeded model_length"
+_FILTERS = (
+    "content_filter refusal safety recitation prohibited_content blocklist language other spii image_safety "
+    "image_prohibited_content image_other image_recitation jailbreak model_armor blocked_reason_unspecified error_toxic"
+)
+_FAILURES = "error failed cancelled malformed_response missing_thought_signature no_image pause_turn"
 
 _BY_REASON = {
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"), LIMIT),
-    **dict.fromkeys(("content_filter", "refusal", "safety", "recitation", "prohibited_content", "blocklist"), FILTERED),
-    **dict.fromkeys(("error", "failed", "cancelled"), BROKEN),
+    **dict.fromkeys(_LIMITS.split(), LIMIT),
+    **dict.fromkeys(_FILTERS.split(), FILTERED),
+    **dict.fromkeys(_FAILURES.split(), BROKEN),
 }
+
+
+_REASONS = ("finish_reason", "stop_reason", "finishReason", "done_reason", "blockReason")
+_EXPLAIN = ("explanation", "finishMessage", "blockReasonMessage")
+_SHAPES = ("chat.completion", "text_completion", "message")
+
+_TELL = ("llm_anthropic", "llm_gemini", "llm_ollama")
+"""The plugins that keep the reason of every answer that is whole."""
 
 
 class Ending:
@@ -16,32 +32,39 @@ class Ending:
 
     `refused` is the member of the request that a provider's error refuses by name (pflow.models.forms).
 
-    Through a client of pflow.models.client, or in a shape of OpenAI's, an answer without a reason was cut. Most other
-    plugins say nothing when all is well, so their silence means nothing.
+    An answer without a reason was cut if it should have one: through a client of pflow.models.client, by one of _TELL,
+    or in a known shape. What another plugin streams without a reason may be whole or not. `headers` are the answer's,
+    and `error` is the refusal that its status is, if pflow.models.transport heard them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, model: Any = None) -> None:
         self.reason: str | None = None
         self.refusal = self.refused = ""
         self.words = ""
         self.usage: dict[str, Any] = {}
-        self.watched = False
+        self.watched = type(model).__module__.partition(".")[0] in _TELL
+        self.is_stream = bool(getattr(model, "can_stream", False))
+        self.headers: Mapping[str, str] = {}
+        self.error: Any = None
 
     @property
     def kind(self) -> str:
         if self.reason is None:
-            return CUT if self.watched else COMPLETE
+            return CUT if self.watched else UNSAID if self.is_stream else COMPLETE
         return _BY_REASON.get(str(self.reason).lower(), COMPLETE)
 
     def look_at(self, answer: Any) -> None:
         """Read the end from llm's `response_json` if the watch could not see it."""
-        if self.watched or not isinstance(answer, dict):
+        if self.reason is not None or not isinstance(answer, dict):
             return
         first: Any = next((answer[key][0] for key in ("choices", "candidates") if answer.get(key)), {})
-        for said in (answer, first if isinstance(first, dict) else {}):
-            reasons = [said.get(key) for key in ("finish_reason", "stop_reason", "finishReason")]
-            self.reason = next((each for each in reasons if isinstance(each, str)), self.reason)
-        self.watched = str(answer.get("object")).startswith(("chat.completion", "text_completion"))
+        for said in (answer, first, answer.get("promptFeedback"), answer.get("stop_details")):
+            if isinstance(said, dict):
+                self.reason = next((said[key] for key in _REASONS if isinstance(said.get(key), str)), self.reason)
+                self.words = next((said[key] for key in _EXPLAIN if isinstance(said.get(key), str)), self.words)
+        self.reason = self.reason or ("stop" if answer.get("done") is True else None)  # an older Ollama
+        self.words = self.words or (str(self.reason) if self.kind in (FILTERED, BROKEN) else "")
+        self.watched = self.watched or str(answer.get("object") or answer.get("type")).startswith(_SHAPES)
         self.usage = answer["usage"] if isinstance(answer.get("usage"), dict) else self.usage
 
     def note(self, said: Any) -> None:

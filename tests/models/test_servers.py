@@ -101,7 +101,7 @@ def test_that_nobody_chose_the_small_model_is_said_once_a_run_with_what_is_bette
         assert run({"pflow": 1, "nodes": nodes}, {"items": ["x", "y", "z"]}).error is None
         return capfd.readouterr().err
 
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    monkeypatch.setenv("MISTRAL_API_KEY", "x")
     keep_models([("http://127.0.0.1:1/v1#it's", "Ollama on this machine")], SERVED)
     monkeypatch.setattr(messages, "is_quiet", True)
     monkeypatch.setattr("os.isatty", lambda fd: fd == 1)
@@ -112,8 +112,8 @@ def test_that_nobody_chose_the_small_model_is_said_once_a_run_with_what_is_bette
     assert line.startswith("pflow: no model is chosen, so 'SmolLM2' is asked, for trying out and short texts; ")
     assert "pflow models default 'http://127.0.0.1:1/v1#it'\"'\"'s' asks Ollama" in line
     needed = (
-        "ANTHROPIC_API_KEY is set, and needs: ",
-        "install llm-anthropic",
+        "MISTRAL_API_KEY is set, and needs: ",
+        "install llm-mistral",
         "`pflow models default NAME` chooses one",
     )
     assert all(words in line for words in needed), line

@@ -1,0 +1,99 @@
+"""The HTTP of llm's plugins: the refusal behind an error, what an answer's headers say, and the time it may take.
+
+A plugin makes its own client and tells little of it: llm-gemini drops the status, most others the words of a refusal.
+"""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from types import ModuleType
+from typing import Any
+
+from pflow.models.ending import Ending
+from pflow.process.signals import time_left
+
+_LIBRARIES = ("httpx", "httpx2")
+
+_PIECE, _PIECES = 1 << 16, 16
+"""How much of a refusal's words is read."""
+
+_asking = threading.local()
+
+
+class Refused(Exception):
+    """An answer whose status is an error; `response` is the library's, `body` its text."""
+
+    def __init__(self, response: Any) -> None:
+        self.response = response
+        self.status_code = response.status_code
+        self.body = response.text
+        super().__init__(self.body or response.reason_phrase)
+
+
+@contextmanager
+def heard(ending: Ending) -> Iterator[None]:
+    """Let `ending` have the `headers` of the answer that this thread gets, and the `error` that it is by its status."""
+    for library in filter(None, map(sys.modules.get, _LIBRARIES)):
+        _listen(library)
+    before, _asking.ending = getattr(_asking, "ending", None), ending
+    try:
+        yield
+    finally:
+        _asking.ending = before
+
+
+def _listen(library: ModuleType) -> None:
+    """Make a library's transport tell the thread's ending; it has no hook that reaches clients of others."""
+    kind: Any = library.HTTPTransport
+    send = kind.handle_request
+    if getattr(send, "tells", False):
+        return
+
+    def handle_request(transport: Any, request: Any) -> Any:
+        ending = getattr(_asking, "ending", None)
+        if ending is None:
+            return send(transport, request)
+        if (left := time_left()) is not None:
+            limits = request.extensions.get("timeout") or {}
+            kinds = ("connect", "read", "write", "pool")
+            request.extensions["timeout"] = {each: min(limits.get(each) or left, left) for each in kinds}
+        response = send(transport, request)
+        ending.headers, ending.error = response.headers, None
+        response.headers["x-should-retry"] = "false"  # anthropic's client would wait and ask again by itself
+        if response.status_code >= 400:
+            ending.error = Refused(_read(library, response))
+            response = _read(library, ending.error.response)
+        else:
+            response.stream = _timed(library, response.stream)
+        return response
+
+    handle_request.tells = True  # type: ignore[attr-defined]
+    kind.handle_request = handle_request
+
+
+def _read(library: Any, response: Any) -> Any:
+    """Return a response with the beginning of its body, unpacked."""
+    body = b"".join(islice(response.iter_bytes(_PIECE), _PIECES))
+    response.close()
+    headers = [(name, value) for name, value in response.headers.items() if name not in _OF_THE_BODY]
+    return library.Response(response.status_code, headers=headers, content=body, extensions=response.extensions)
+
+
+_OF_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
+
+
+def _timed(library: Any, stream: Any) -> Any:
+    """Return a stream that ends in time, also if it sends nothing that makes a part."""
+
+    class Timed(library.SyncByteStream):  # type: ignore[misc]
+        def __iter__(self) -> Iterator[bytes]:
+            for part in stream:
+                yield part
+                time_left()
+
+        def close(self) -> None:
+            stream.close()
+
+    return Timed()

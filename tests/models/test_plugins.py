@@ -1,0 +1,149 @@
+"""llm's own plugins, as they are, against servers of their protocols: what counts as an answer, and what not."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from llm.plugins import pm
+
+from pflow.errors import PflowError
+from pflow.nodes.llm import Llm
+from pflow.process.signals import Deadline, TimedOut
+from tests.peers.plugin_servers import REPLY, PluginServers
+
+PLUGINS = {
+    "anthropic": "anthropic/claude-haiku-4-5-20251001",
+    "gemini": "gemini/gemini-2.5-flash",
+    "ollama": "ollama/oak:latest",
+}
+TEXT = "".join(REPLY)
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    """The servers, with llm's plugins loaded and led to them."""
+    with pytest.MonkeyPatch.context() as patch, PluginServers() as servers:
+        patch.setenv("LLM_USER_PATH", str(tmp_path_factory.mktemp("llm")))
+        for name, value in servers.environment.items():
+            patch.setenv(name, value)
+        modules = [import_module(f"llm_{name}") for name in PLUGINS]
+        for module in modules:
+            pm.register(module)
+        yield servers
+        for module in modules:
+            pm.unregister(module)
+
+
+def answer(plugin: str, scene: dict[str, Any] | str, **params: Any) -> Any:
+    """The response and usage, and why it is not kept."""
+    node = Llm()
+    node.set_params({"model": PLUGINS[plugin], **params})
+    shared = {"prompt": scene if isinstance(scene, str) else json.dumps(scene), "text": None}
+    node.run(shared)
+    return SimpleNamespace(**shared, flaw=node.not_kept)
+
+
+def failure(plugin: str, scene: dict[str, Any], **params: Any) -> PflowError:
+    """The failure, with its `words` after the model's name."""
+    with pytest.raises(PflowError) as caught:
+        answer(plugin, scene, **params)
+    error: Any = caught.value
+    assert "\n" not in error.message + error.hint
+    error.words = error.message.partition("': ")[2]
+    return error
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_a_whole_answer_counts_with_its_tokens_and_is_kept(servers, plugin):
+    said = answer(plugin, "Name three trees")
+    assert (said.response, said.flaw) == (TEXT, "")
+    assert {"model": PLUGINS[plugin], "input": 12, "output": 5}.items() <= said.usage.items()
+
+
+BLOCKED = {"candidates": None, "promptFeedback": {"blockReason": "SAFETY"}}
+LIMITS = {"anthropic": "max_tokens", "gemini": "MAX_TOKENS", "ollama": "length"}
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_an_answer_that_stops_at_its_limit_counts_with_a_warning_and_is_not_kept(servers, plugin, capfd):
+    said = answer(plugin, {"end": LIMITS[plugin]})
+    assert (said.response, said.flaw) == (TEXT, "the answer stops at its token limit")
+    assert "stops at its token limit, after 5 tokens" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("plugin", "scene", "exit", "words"),
+    [
+        *[(plugin, {"end": None}, 75, "it was cut off") for plugin in PLUGINS],
+        *[(plugin, {"end": None, "say": ["Oak"]}, 75, "it was cut off") for plugin in PLUGINS],
+        *[(plugin, {"end": None, "say": []}, 75, "it ") for plugin in PLUGINS],
+        ("anthropic", {"end": "pause_turn"}, 75, "the provider failed: pause_turn"),
+        ("anthropic", {"end": "refusal"}, 1, "it refused: refusal"),
+        ("anthropic", {"end": "refusal", "more": {"stop_details": {"explanation": "no"}}}, 1, "it refused: no"),
+        *[("gemini", {"end": end, "say": []}, 1, f"it refused: {end}") for end in ("SAFETY", "RECITATION", "OTHER")],
+        ("gemini", {"end": "SPII"}, 1, "it refused: SPII"),
+        ("gemini", {"say": [], "more": BLOCKED}, 1, "it refused: SAFETY"),
+        ("gemini", {"say": [], "more": {**BLOCKED, "modelVersion": None}}, 1, "it refused: SAFETY"),
+    ],
+)  # fmt: skip
+def test_what_is_no_whole_answer_fails(servers, plugin, scene, exit, words):
+    said = failure(plugin, scene)
+    assert (said.exit, said.is_permanent) == (exit, False)
+    assert said.words.startswith(words)
+
+
+def test_what_a_plugin_stumbles_over_after_the_end_costs_no_answer(servers):
+    assert answer("gemini", {"more": {"modelVersion": None}}).response == TEXT
+
+
+def refusal(plugin: str, status: int, kind: str, words: str) -> Any:
+    """The body of a refusal, as the provider writes it."""
+    return {
+        "anthropic": {"type": "error", "error": {"type": kind, "message": words}},
+        "gemini": [{"error": {"code": status, "message": words, "status": kind}}],
+        "ollama": {"error": words},
+    }[plugin]
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+@pytest.mark.parametrize("status", [408, 429, 500, 503, 529])
+def test_a_busy_server_is_asked_once_and_waited_for(servers, plugin, status):
+    before = len(servers.requests)
+    words = f"try later {plugin} {status}"
+    said = failure(
+        plugin, {"status": status, "headers": {"Retry-After": "7"}, "body": refusal(plugin, status, "X", words)}
+    )
+    assert (said.exit, said.retry_after, said.is_permanent) == (75, 7, False)
+    assert words in said.words
+    assert bool(said.refusal) == (status in (429, 503, 529))
+    assert len(servers.requests) == before + 1
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_the_next_try_may_work(servers, plugin):
+    once = {"status": 429, "headers": {"Retry-After": "0"}, "body": refusal(plugin, 429, "X", "slow down")}
+    scene = {"once": once, "say": [plugin]}
+    assert failure(plugin, scene).exit == 75
+    assert answer(plugin, scene).response == plugin
+
+
+@pytest.mark.parametrize("body", ["", "<html>bad</html>", {"error": {"message": "x"}}])
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_a_refusal_of_any_form_has_its_status(servers, plugin, body):
+    said = failure(plugin, {"status": 500, "body": body})
+    assert (said.exit, "500" in said.words) == (75, True)
+
+
+@pytest.mark.parametrize("start", [lambda it: it(), lambda it: ThreadPoolExecutor(1).submit(it).result()])
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_a_stalled_stream_obeys_the_time_limit_in_any_thread(servers, plugin, start):
+    def stalled():
+        with pytest.raises(TimedOut), Deadline(0.5):
+            answer(plugin, {"end": None, "stall": True})
+
+    start(stalled)

@@ -1,0 +1,200 @@
+"""A server on 127.0.0.1 of the protocols that llm's plugins speak: Anthropic's, Google's (through TLS) and Ollama's.
+
+`with PluginServers() as servers`: `servers.environment` leads llm-anthropic, llm-gemini and llm-ollama there, and
+`requests` has the path of each question. A question is itself the scene that it gets, in JSON (any other gets REPLY):
+
+    say      the pieces of the answer         end      the reason at its end, in the protocol's word; null: none is said
+    more     members of the last event; null removes one        then     a text sent after the pieces, instead of an end
+    status   a refusal, with `body` (JSON or text) and `headers`      stall    true: nothing more comes
+    once     a scene for the first time that this question comes
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+CERTIFICATE = Path(__file__).parent / "google.pem"
+REPLY = ["Oak, ", "ash ", "and elm."]
+Scene = dict[str, Any]
+
+
+def anthropic(scene: Scene, model: str, whole: bool) -> Iterator[str]:
+    """The events of an answer, or the answer; `thoughts` come before its text, `tool` is a call after it."""
+    usage = {"input_tokens": 12, "output_tokens": 1, "cache_read_input_tokens": 4}
+    message = {"id": "m", "type": "message", "role": "assistant", "model": model, "content": [], "usage": usage}
+    end = {"stop_reason": scene["end"], "stop_sequence": None, **scene.get("more", {})}
+    if whole:
+        yield json.dumps({**message, **end, "content": [{"type": "text", "text": "".join(scene["say"])}]})
+        return
+
+    def event(kind: str, **data: Any) -> str:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n"
+
+    yield event("message_start", message={**message, "stop_reason": None, "stop_sequence": None})
+    yield event("ping")
+    kinds = [("thinking", "thinking", {"signature": ""}, scene.get("thoughts", []))]
+    kinds += [("text", "text", {}, scene["say"])]
+    for index, (kind, member, more, pieces) in enumerate(each for each in kinds if each[-1]):
+        yield event("content_block_start", index=index, content_block={"type": kind, member: "", **more})
+        for piece in pieces:
+            yield event("content_block_delta", index=index, delta={"type": f"{kind}_delta", member: piece})
+        if "then" in scene or scene["end"] is None:
+            return
+        yield event("content_block_stop", index=index)
+    if "tool" in scene:
+        index = sum(bool(each[-1]) for each in kinds)
+        block = {"type": "tool_use", "id": "t", "name": scene["tool"], "input": {}}
+        yield event("content_block_start", index=index, content_block=block)
+        yield event("content_block_stop", index=index)
+    if scene["end"] is not None:
+        yield event("message_delta", delta=end, usage={"output_tokens": 5})
+        yield event("message_stop")
+
+
+def google(scene: Scene, model: str, whole: bool) -> Iterator[str]:
+    """An array that grows by an object a piece, or one object."""
+    usage = {"promptTokenCount": 12, "candidatesTokenCount": 5, "totalTokenCount": 17, "cachedContentTokenCount": 4}
+    about = {"modelVersion": model, "responseId": "r"}
+    parts: list[Any] = [{"text": each, "thought": True} for each in scene.get("thoughts", [])]
+    parts += [{"text": each} for each in scene["say"]]
+    if "tool" in scene:
+        parts.append({"functionCall": {"name": scene["tool"], "args": {}}})
+    events: list[Any] = [{"candidates": [{"content": {"parts": [each]}, "index": 0}], **about} for each in parts]
+    if scene["end"] is not None and "then" not in scene:
+        last = {"candidates": [{"content": {"parts": []}, "finishReason": scene["end"], "index": 0}]}
+        last = {**last, "usageMetadata": usage, **about, **scene.get("more", {})}
+        events.append({name: value for name, value in last.items() if value is not None})
+    if whole:
+        yield json.dumps(events[-1])
+        return
+    for number, each in enumerate(events):
+        yield ("," if number else "[") + json.dumps(each) + "\r\n"
+    yield "]" if scene["end"] is not None and "then" not in scene else ""
+
+
+def ollama(scene: Scene, model: str, whole: bool) -> Iterator[str]:
+    """A line of JSON a piece, or one."""
+    say = ["".join(scene["say"])] if whole else scene["say"]
+    messages = [{"role": "assistant", "content": "", "thinking": each} for each in scene.get("thoughts", [])]
+    messages += [{"role": "assistant", "content": each} for each in say]
+    if "tool" in scene:
+        calls = [{"function": {"name": scene["tool"], "arguments": {}}}]
+        messages.append({"role": "assistant", "content": "", "tool_calls": calls})
+    about = {"model": model, "created_at": "2026-11-01T00:00:00Z"}
+    end = {"done": True, "done_reason": scene["end"], "prompt_eval_count": 12, "eval_count": 5, **scene.get("more", {})}
+    for message in messages if not whole else []:
+        yield json.dumps({**about, "message": message, "done": False}) + "\n"
+    if scene["end"] is not None and "then" not in scene:
+        last = messages[-1] if whole else {"role": "assistant", "content": ""}
+        yield json.dumps({**about, "message": last, **end}) + "\n"
+
+
+class Call(BaseHTTPRequestHandler):
+    """One request. Every body is chunked, so an end in the middle of an answer may be a clean one."""
+
+    server: Listener
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        return
+
+    def do_CONNECT(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(CERTIFICATE)
+        self.connection = context.wrap_socket(self.connection, server_side=True)
+        self.rfile, self.wfile = self.connection.makefile("rb"), self.connection.makefile("wb", 0)
+
+    def do_GET(self) -> None:
+        listed = [{"model": name, "name": name, "digest": name} for name in ("oak:latest", "oak:cloud")]
+        self._answer(200, {}, [json.dumps({"models": listed})])
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/api/show":
+            self._answer(200, {}, [json.dumps({"capabilities": ["completion", "thinking"], "model_info": {}})])
+            return
+        speak, said, whole = self._asked(body)
+        scene = {"say": REPLY, **(json.loads(said) if said.startswith("{") else {})}
+        if self.server.note(self.path, said) == 1 and "once" in scene:
+            scene = {"say": REPLY, **scene["once"]}
+        if "status" in scene:
+            words = scene.get("body", "")
+            words = words if isinstance(words, str) else json.dumps(words)
+            self._answer(scene["status"], scene.get("headers", {}), [words])
+            return
+        usual = {anthropic: "end_turn", google: "STOP", ollama: "stop"}[speak]
+        pieces = speak({"end": usual, **scene}, str(body.get("model", "gemini")), whole)
+        self._answer(200, scene.get("headers", {}), [*pieces, scene.get("then", "")], stall=scene.get("stall", False))
+
+    def _asked(self, body: Any) -> tuple[Any, str, bool]:
+        """Who speaks, the question, and whether its answer is one piece."""
+        if self.path.startswith("/v1beta/"):
+            return google, body["contents"][-1]["parts"][-1]["text"], ":generateContent" in self.path
+        content = body["messages"][-1]["content"]
+        if self.path.startswith("/v1/messages"):
+            return anthropic, content if isinstance(content, str) else content[-1]["text"], not body.get("stream")
+        return ollama, content, not body.get("stream", True)
+
+    def _answer(self, status: int, headers: dict[str, str], pieces: list[str], *, stall: bool = False) -> None:
+        stream = pieces[0].startswith("event:")
+        kind = {"Content-Type": "text/event-stream" if stream else "application/json", "Transfer-Encoding": "chunked"}
+        self.send_response(status)
+        for name, value in {**kind, **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        for piece in pieces:
+            data = piece.encode()
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data) if data else b"")
+        if stall:
+            self.server.stopping.wait(60)
+        self.wfile.write(b"0\r\n\r\n")
+
+
+class Listener(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Call)
+        self.requests: list[str] = []
+        self.stopping = threading.Event()
+        self._seen: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        return
+
+    def note(self, path: str, said: str) -> int:
+        """Note a question; how often it came."""
+        with self._lock:
+            self.requests.append(path)
+            self._seen[said] += 1
+            return self._seen[said]
+
+
+class PluginServers:
+    """The server as a context manager."""
+
+    def __enter__(self) -> PluginServers:
+        self._listener = Listener()
+        self.requests = self._listener.requests
+        address = f"http://127.0.0.1:{self._listener.server_address[1]}"
+        keys = dict.fromkeys(("ANTHROPIC_API_KEY", "LLM_GEMINI_KEY"), "peer-0123456789")
+        places = {"ANTHROPIC_BASE_URL": address, "OLLAMA_HOST": address}
+        google = {"HTTPS_PROXY": address, "SSL_CERT_FILE": str(CERTIFICATE), "NO_PROXY": "127.0.0.1"}
+        self.environment = {**keys, **places, **google}
+        threading.Thread(target=self._listener.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._listener.stopping.set()
+        self._listener.shutdown()
+        self._listener.server_close()
