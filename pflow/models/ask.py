@@ -183,11 +183,13 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
 def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
     """Return the model, tokens and cost, as the provider said them; else the cost follows from the tokens' price."""
     details, said = response.token_details or {}, ending.usage
+    billed = said.get("cost")
+    billed = billed.get("total_cost") if isinstance(billed, dict) else billed  # Perplexity says its parts
     known = {
         "model": model.model_id,
         "input": _first(response.input_tokens, said.get("prompt_tokens"), said.get("input_tokens")),
         "output": _first(response.output_tokens, said.get("completion_tokens"), said.get("output_tokens")),
-        "cost": _first(details.get("cost"), said.get("cost")),
+        "cost": _first(details.get("cost"), billed, _proxy_cost(ending)),
     }
     if known["cost"] is None:
         try:
@@ -195,6 +197,14 @@ def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]
         except PflowError as error:
             say("pflow", f"warning: the price of this answer is not known: {error.message}")
     return {name: value for name, value in known.items() if value is not None}
+
+
+def _proxy_cost(ending: Ending) -> float | None:
+    """Return the cost that litellm's proxy says in a header; None if it says none, or 0, as where it knows no price."""
+    try:
+        return float(ending.headers.get("x-litellm-response-cost", "")) or None
+    except ValueError:
+        return None
 
 
 def _first(*values: Any) -> Any:

@@ -1,6 +1,7 @@
 """The model to ask: the named one, else llm's default if it can be used, else the local one that came last."""
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -8,7 +9,7 @@ from contextlib import contextmanager, suppress
 from llm import Model as Model
 from llm import NeedsKeyException, get_default_model
 
-from pflow.errors import BAD_CONFIG, PflowError, not_written
+from pflow.errors import BAD_CONFIG, UNAVAILABLE, PflowError, not_written
 from pflow.files.atomic import replace
 from pflow.models import settings
 from pflow.models.errors import no_key
@@ -19,6 +20,7 @@ from pflow.models.small import SMALL, SUFFIX, say_unchosen
 from pflow.models.small import is_small as is_small
 from pflow.values.digest import digest_of
 from pflow.words.naming import did_you_mean, likely
+from pflow.words.printable import one_line
 
 PLAN_VARIABLE = "PFLOW_PLAN_MODEL"
 PLAN_HINT = (
@@ -207,5 +209,22 @@ def _unknown(name: str, models: dict[str, Model]) -> PflowError:
     by_lower = {known.lower(): known for known in models}
     near = [each for each, _ in read_models(SERVED) if each.endswith(f"#{name}")]
     near = near or [by_lower[match] for match in likely(name.lower(), by_lower, 3)]
-    hint = f"{did_you_mean(*near)} `pflow models` lists all, `llm install` adds a provider".lstrip()
+    way = "`pflow models` lists all, `llm install` adds a provider"
+    if name.startswith("ollama/") and "llm_ollama" in sys.modules:
+        if fault := _fault_of_ollama():
+            what = f"cannot find the model '{name}': no Ollama answers: {fault}"
+            return PflowError(what, hint="start it with `ollama serve`, or set OLLAMA_HOST", exit=UNAVAILABLE)
+        way = f"`ollama pull {name.partition('/')[2]}` brings it"
+    hint = f"{did_you_mean(*near)} {way}".lstrip()
     return PflowError(f"cannot find the model '{name}'", hint=hint, exit=BAD_CONFIG)
+
+
+def _fault_of_ollama() -> str:
+    """Return why its server does not answer llm-ollama, which then has no models and says nothing."""
+    from llm_ollama.auth import get_client
+
+    try:
+        get_client().list()
+    except Exception as error:
+        return one_line(str(error))
+    return ""

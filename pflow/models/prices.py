@@ -13,6 +13,7 @@ from llm import Attachment, Model, Prompt
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.files.directories import pflow_directory
 from pflow.files.reading import read_regular
+from pflow.models.servers import is_here
 from pflow.values.jsontext import text_of
 from pflow.words import budget
 from pflow.words.usage import amount
@@ -99,13 +100,20 @@ def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> f
     """
     prices, name = own_prices(), model.model_id
     price = prices.get(name) or prices.get(name.partition("#")[2] if "://" in name else name)
-    if price is None and (known := getattr(model, "cost", None)) is not None:
-        return float(known)  # a model on this machine
+    if price is None and (known := _own_cost(model)) is not None:
+        return float(known)
     if input is None or output is None:
         return None
     if price is not None:
         return float(round((price["input"] * input + price["output"] * output) / _MILLION, 12))
     return _listed(model, input, output, details)
+
+
+def _own_cost(model: Any) -> float | None:
+    """Return what an answer of a model on this machine costs; None for any other."""
+    if ollama := getattr(model, "ollama_name", None):
+        return 0 if is_here(os.environ.get("OLLAMA_HOST", ""), ollama) else None
+    return getattr(model, "cost", None)
 
 
 def _file() -> str | None:

@@ -30,17 +30,26 @@ def split_address(name: str | None) -> tuple[str, str] | None:
 
 def model_at(base: str, name: str) -> Any:
     """Return llm's model at an address: free on this machine, and given no key but the one kept for the address."""
-    from urllib.parse import urlsplit
-
     from llm import get_key
     from llm.default_plugins.openai_models import Chat
 
     can = dict.fromkeys(("vision", "audio", "reasoning", "supports_schema"), True)  # as llm's own command has it
     model: Any = Chat(f"{base}#{name}", model_name=name, api_base=base, **can)  # type: ignore[no-untyped-call]
     model.needs_key, model.key_name, model.key_env_var = base if get_key(alias=base) else None, base, None
-    if urlsplit(base).hostname in ("127.0.0.1", "localhost", "::1") and not name.endswith("cloud"):
-        model.cost = 0  # a name with `cloud` at its end is one that Ollama passes on
+    if is_here(base, name):
+        model.cost = 0
     return model
+
+
+def is_here(address: str, name: str) -> bool:
+    """Return True if the model called `name` at an address works on this machine; OLLAMA_HOST may lack its `http://`.
+
+    A name with `cloud` at its end is one that Ollama passes on.
+    """
+    from urllib.parse import urlsplit
+
+    host = urlsplit(address if "://" in address else f"//{address}").hostname or "localhost"
+    return (host in ("localhost", "0.0.0.0", "::", "::1") or host.startswith("127.")) and not name.endswith("cloud")
 
 
 def find_served(seconds: float = 0.1) -> dict[str, str]:

@@ -12,6 +12,7 @@ import pytest
 from llm.plugins import pm
 
 from pflow.errors import PflowError
+from pflow.models.choose import choose
 from pflow.nodes.llm import Llm
 from pflow.process.signals import Deadline, TimedOut
 from tests.peers.plugin_servers import REPLY, PluginServers
@@ -108,6 +109,16 @@ def refusal(plugin: str, status: int, kind: str, words: str) -> Any:
         "gemini": [{"error": {"code": status, "message": words, "status": kind}}],
         "ollama": {"error": words},
     }[plugin]
+
+
+def test_a_model_that_ollama_does_not_have_is_brought_by_ollama_pull(servers, monkeypatch):
+    with pytest.raises(PflowError) as caught:
+        choose("ollama/elm:1b")
+    assert (caught.value.exit, "`ollama pull elm:1b` brings it" in caught.value.hint) == (78, True)
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
+    with pytest.raises(PflowError, match=r"no Ollama answers: \w") as caught:
+        choose("ollama/oak:latest")
+    assert (caught.value.exit, "ollama serve" in caught.value.hint) == (69, True)
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)

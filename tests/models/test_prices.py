@@ -78,6 +78,26 @@ def test_what_a_provider_had_in_its_cache_is_cheaper(asked, said):
     assert cost_of(asked, 1000, 10, said) < cost_of(asked, 1000, 10, {}) == cost_of(asked, 1000, 10, whole)
 
 
+@pytest.mark.parametrize(
+    ("host", "name", "cost"),
+    [
+        (None, "oak:latest", 0),
+        ("", "oak:latest", 0),
+        *[(host, "oak:latest", 0) for host in ("127.0.0.1", "127.0.0.2:1", "0.0.0.0", "localhost:8000", "[::1]:11434")],
+        *[(host, "oak", 0) for host in ("http://localhost:11434", "https://me:pw@127.0.0.1:1/api", ":11435")],
+        *[(host, "oak", None) for host in ("gpu.lan", "10.0.0.7:11434", "https://ollama.com", "http://[2001:db8::1]")],
+        (None, "gpt-oss:120b-cloud", None),
+        ("http://127.0.0.1:11434", "oak:cloud", None),
+    ],
+)
+def test_a_model_of_ollama_costs_nothing_on_this_machine(monkeypatch, prices, host, name, cost):
+    monkeypatch.setenv("OLLAMA_HOST", host) if host is not None else monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    asked = model(f"ollama/{name}", ollama_name=name)
+    assert cost_of(asked, 1000, 10, {}) == cost_of(asked, None, None, {}) == cost
+    prices.write_text(f'"ollama/{name}" = {{ input = 1_000_000, output = 0 }}')
+    assert cost_of(asked, 2, 1, {}) == 2
+
+
 def test_your_own_price_comes_before_the_list(prices):
     prices.write_text('"gpt-4o-mini" = { input = 1000, output = 0.5 }\n[llama3]\ninput = 0\noutput = 2\n')
     assert cost_of(OPENAI, 1000, 2, {}) == 1.000001

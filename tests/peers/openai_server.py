@@ -15,7 +15,7 @@ import socket
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from mimetypes import guess_type
 from pathlib import Path
@@ -35,6 +35,7 @@ class Call(BaseHTTPRequestHandler):
 
     server: Listener
     body: dict[str, Any]
+    more: Mapping[str, str] = {}
 
     def log_message(self, format: str, *args: Any) -> None:
         return
@@ -70,7 +71,7 @@ class Call(BaseHTTPRequestHandler):
         send(_pieces(text), finish, usage)
 
     def begin(self) -> None:
-        self._send(200, "text/event-stream" if self.body.get("stream") else "application/json", {})
+        self._send(200, "text/event-stream" if self.body.get("stream") else "application/json", {**self.more})
 
     def say(self, piece: str) -> None:
         self.event(self._chunk({"delta": {"content": piece}, "finish_reason": None}))
@@ -235,6 +236,12 @@ def bomb(call: Call) -> None:
     call.wfile.write(gzip.compress(b"data: " + bytes(1 << 29), 1))
 
 
+def proxied(call: Call) -> None:
+    """Says the cost in a header, as litellm's proxy does."""
+    call.more = {"x-litellm-response-cost": "0.25"}
+    call.answer(REPLY)
+
+
 def silent(call: Call) -> None:
     """Says nothing of tokens, whether that is asked for or not."""
     call.body.pop("stream_options", None)
@@ -327,6 +334,8 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "many": replying("word " * 2000),
     "silent": silent,
     "priced": replying(REPLY, cost=0.25),
+    "priced-in-parts": replying(REPLY, cost={"input_tokens_cost": 0.05, "total_cost": 0.25}),
+    "proxied": proxied,
     "misused": replying(REPLY, whole="x"),
     "misbilled": replying(REPLY, prompt_tokens=-1, completion_tokens=float("nan"), cost=-0.5),
     "see": echo,
