@@ -41,7 +41,7 @@ class Llm(Node):
     - Params: conversation: str = null [flag cid]  # continue the conversation with this ID
     - Params: log: bool = null [env PFLOW_LLM_LOG]  # record question and answer in llm's log; --no-log: do not
     - Params: allow_empty: bool = false  # ask even if the text, or all that a template takes, is empty
-    - Params: option: list[str] = [] [short o] [pairs]  # NAME=VALUE, any other option of the model
+    - Params: option: list[str] = [] [short o] [pairs]  # NAME=VALUE, another option; stream=false: no stream
     - Effects: network
     - Repeats: yes
 

@@ -132,9 +132,10 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
 
 
 def begin(conversation: Conversation, model: Model, prompt: str, **more: Any) -> Response:
-    """Make llm's request, with errors explained."""
+    """Make llm's request, with errors explained; as a stream unless the option `stream` or the server says no."""
+    is_stream = more.pop("stream", True) and model.can_stream and "stream" not in refused_by(model)
     try:
-        return conversation.prompt(prompt, stream=model.can_stream and "stream" not in refused_by(model), **more)
+        return conversation.prompt(prompt, stream=is_stream, **more)
     except Exception as error:
         raise explain(error, model) from error
 

@@ -4,7 +4,6 @@ import os
 import socket
 import threading
 import warnings
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -16,6 +15,7 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.kit.web.bounded import limit_body
 from pflow.models.ending import Ending
 from pflow.models.forms import fit_form, refused_member
+from pflow.models.wire import tidy
 from pflow.process.signals import Deadline, time_left
 from pflow.values.masks import everything
 from pflow.words import budget
@@ -56,7 +56,7 @@ def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if http := getattr(client, "_client", None):
                 what = f"cannot take the answer of '{model.model_id}': it has more than {_MOST:,} bytes"
                 failure = partial(PflowError, what, exit=BAD_DATA, is_permanent=True)
-                http.event_hooks["response"].append(partial(limit_body, most=_MOST, failure=failure))
+                http.event_hooks["response"] += [partial(limit_body, most=_MOST, failure=failure), tidy]
         return _kept[key]
 
 
@@ -93,31 +93,6 @@ def _no_usage() -> Any:
     from pydantic import create_model
 
     return create_model("NoUsage")()
-
-
-def _once(stream: Any) -> Any:
-    """Return a response's stream whose second iteration goes on with the first: read anew, it would never end.
-
-    A mark of the byte order, with which the client would lose the first event, is not part of it. A stream that sends
-    no event ends in time, too.
-    """
-    from httpx2 import SyncByteStream
-
-    def timed() -> Iterator[bytes]:
-        for number, part in enumerate(stream):
-            yield part if number else part.removeprefix(BOM_UTF8)
-            time_left()
-
-    class Once(SyncByteStream):
-        parts = timed()
-
-        def __iter__(self) -> Iterator[bytes]:
-            return self.parts
-
-        def close(self) -> None:
-            stream.close()
-
-    return Once()
 
 
 class _Watched:
@@ -160,7 +135,6 @@ class _Watched:
 
     def _noted(self, stream: Any, sent: Mapping[str, Any]) -> Iterator[Any]:
         if response := getattr(stream, "response", None):
-            response.stream = _once(response.stream)
             response.close = lambda close=response.close: self._close(response, close)
         try:
             with self._refusal(sent):

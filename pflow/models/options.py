@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm import Model
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from pflow.errors import USAGE, PflowError
 from pflow.models.choose import is_small
+from pflow.models.forms import refused_by
 from pflow.models.prices import MAX_TOKENS
 from pflow.models.settings import default_options
 from pflow.values.jsontext import decode
@@ -40,7 +41,9 @@ def _name(model: Model, name: str) -> str:
     known = model.Options.model_fields
     if name == "max_tokens":
         name = next((other for other in MAX_TOKENS if other in known), name)
-    if name in known:
+    if name == "max_completion_tokens" and "max_tokens" in known and hasattr(model, "get_client"):
+        refused_by(model).add(name := "max_tokens")  # so it is sent under the other name
+    if name in known or name == "stream":
         return name
     hint = f"it has {', '.join(sorted(known)) or 'no options'}"
     raise PflowError(f"cannot set '{name}': the model '{model.model_id}' has no such option", hint=hint, exit=USAGE)
@@ -51,6 +54,8 @@ def _fit(model: Model, name: str, value: Any) -> Any:
     if name in MAX_TOKENS and isinstance(value, int) and value < 1:
         raise PflowError(f"cannot set '{name}' to '{value}': it must be at least 1", exit=USAGE)
     try:
+        if name == "stream" and name not in model.Options.model_fields:  # of the call: pflow.models.ask
+            return TypeAdapter(bool).validate_python(value)
         return getattr(model.Options(**{name: value}), name)
     except ValueError as error:
         said = str(error.errors()[0]["msg"] if isinstance(error, ValidationError) else error)
