@@ -25,6 +25,7 @@ from pflow.files.atomic import replace as write_file
 from pflow.files.directories import make_private
 from pflow.library.command import check_command, make_command, remove_commands, tool_script
 from pflow.library.save import locked
+from pflow.terminal.messages import error_text
 from pflow.words.printable import clean, one_line
 
 ListTools = Callable[[Server], dict[str, Any]]
@@ -90,12 +91,19 @@ def _check_new(name: str) -> None:
 def _compare(before: Server, list_tools: ListTools) -> Comparison:
     listed = list_tools(before)
     server = replace(before, version=one_line(str(listed["info"].get("version") or "")))
-    nodes = tool_nodes(server, listed["tools"])
+    faults, nodes, kept = listed["left_out"], [], [*before.tools, *_leftovers()]
+    left_out = {"": f"left out a tool: {faults['']}"} if "" in faults else {}
+    for node in tool_nodes(server, listed["tools"]):
+        if reason := faults.get(node.tool) or _clash(node, kept):
+            left_out[node.name] = f"left out the tool '{shorten(one_line(node.tool))}': {reason}"
+        else:
+            nodes.append(node)
     if not nodes:
-        raise PflowError(f"cannot add '{server.name}': it has no tools", exit=BAD_DATA)
+        why = "; ".join(left_out.values()) or "it has no tools"
+        raise PflowError(f"cannot add '{server.name}': {why}", exit=BAD_DATA)
     texts = dict.fromkeys(before.tools, "") | {node.name: node.text for node in nodes}
     diff = [line for name, text in sorted(texts.items()) for line in _differences(name, text)]
-    server = replace(server, tools={node.name: node.tool for node in nodes})
+    server = replace(server, tools={node.name: node.tool for node in nodes}, left_out=left_out)
     return Comparison(server, before, nodes, "".join(f"{clean(line)}\n" for line in diff))
 
 
@@ -109,7 +117,8 @@ def _write(change: Comparison) -> None:
     """Write the nodes, then what is kept of the server; remove the nodes of its tools that are gone."""
     _remove_leftovers()
     for node in change.nodes:
-        _check_node(node, change.before)
+        if clash := _clash(node, [*change.before.tools]):
+            raise PflowError(f"cannot add '{change.server.name}': {clash}", exit=CANNOT_WRITE)
     try:
         for node in change.nodes:
             file = node_file(node.name)
@@ -124,25 +133,38 @@ def _write(change: Comparison) -> None:
         _remove_leftovers()
 
 
-def _check_node(node: ToolNode, server: Server) -> None:
-    """Raise PflowError (73, 77, 78) if a new node has the name of another, or its executable cannot be made."""
+def _clash(node: ToolNode, own: list[str]) -> str:
+    """Say what a new node or its executable would take the place of; empty for nothing. `own` may be replaced.
+
+    Raises PflowError (77, 78) if the executable cannot be made.
+    """
     file = node_file(node.name)
     found = find_node(node.name)
-    if (found or os.path.lexists(file)) and node.name not in server.tools:
-        both = f"its tool '{shorten(one_line(node.tool))}' and '{found.file if found else file}'"
-        what = f"cannot add '{server.name}': {both} would both be the node '{node.name}'"
-        raise PflowError(what, hint="choose another name for the server", exit=CANNOT_WRITE)
-    check_command(node.name, tool_script(node.name, file))
+    if (found or os.path.lexists(file)) and node.name not in own:
+        return f"'{node.name}' is '{found.file if found else file}' already; choose another name for the server"
+    try:
+        check_command(node.name, tool_script(node.name, file))
+    except PflowError as error:
+        if error.exit != CANNOT_WRITE:
+            raise
+        return error_text(error)
+    return ""
 
 
 def _remove_leftovers() -> None:
-    """Remove the nodes that no server has; none if the file of a server cannot be read."""
+    for name in _leftovers():
+        with suppress(PflowError):
+            _remove_node(name)
+
+
+def _leftovers() -> list[str]:
+    """Return the nodes that no server has; none if the file of a server cannot be read."""
     with suppress(PflowError):
         known = {node for name in list_servers() for node in load_server(name).tools}
-        for file in Path(data_directory("nodes") or "").glob("mcp_*.py"):
-            name = file.stem.replace("_", "-")
-            if name not in known and _read(str(file)).startswith(MADE):
-                _remove_node(name)
+        files = Path(data_directory("nodes") or "").glob("mcp_*.py")
+        made = [file.stem.replace("_", "-") for file in files if _read(str(file)).startswith(MADE)]
+        return [name for name in made if name not in known]
+    return []
 
 
 def _remove_node(name: str) -> list[str]:

@@ -1,5 +1,6 @@
 """A session with one MCP server: the official SDK speaks the protocol; what comes is data or one clear error."""
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from math import inf
@@ -21,6 +22,7 @@ from pflow.broker.program import MOST, Program, too_long
 from pflow.broker.remote import RemoteServer
 from pflow.broker.replies import reply_of, texts_of
 from pflow.broker.servers import INHERITED, Server
+from pflow.broker.tools import as_dict, as_list
 from pflow.errors import BAD_DATA, FAILED, NOT_FOUND, TIMED_OUT, UNAVAILABLE, PflowError, reason_of, shorten
 from pflow.terminal.foreign import silence
 from pflow.values.masks import Secrets
@@ -48,6 +50,8 @@ _UNKNOWN = types.JSONRPCError(
     jsonrpc="2.0", id=1, error=types.ErrorData(code=types.METHOD_NOT_FOUND, message="it does not say")
 )
 
+_BLOCKS = ("text", "image", "audio", "resource", "resource_link")
+
 _FEW = 20
 """The most names in a message of what a server asks for."""
 
@@ -70,6 +74,7 @@ class Session:
         self.is_over = False
         self.calls = 0
         self.tools: dict[str, types.Tool] = {}
+        self.left_out: dict[str, str] = {}
         self.secrets = Secrets()
         self.secrets.add([value for name, value in server.env.items() if name not in INHERITED])
         self.peer = RemoteServer(server, self.secrets, self._heed) if server.url else Program(server, self._heed)
@@ -157,7 +162,7 @@ class Session:
     @asynccontextmanager
     async def _transport(self) -> AsyncIterator[TransportStreams]:
         async with self.peer.run() as (messages, answers):
-            yield _Lightened(messages), answers
+            yield _Lightened(messages, self.left_out), answers
 
     async def _answered(self, answer: Awaitable[T], limit: float | None) -> T:
         """Wait for an answer, at most `limit` seconds, or until the server has been silent for too long."""
@@ -243,12 +248,14 @@ class _Lightened:
     """A stream of a server's messages, from which the schemas of results are removed.
 
     The SDK would check each result against them, and a server's `pattern` or `$ref` could take for ever: nothing
-    interrupts `re`. A list of too many tools is cut. If the SDK's first question, `server/discover`, has no answer
+    interrupts `re`. Tools that the SDK would refuse, the others with them, are mended, or `left_out` gets the reason.
+    A list of too many tools is cut. If the SDK's first question, `server/discover`, has no answer
     soon, or one without its id, as from older servers, the SDK gets an error instead: it would wait for ten seconds.
     """
 
-    def __init__(self, messages: Any) -> None:
+    def __init__(self, messages: Any, left_out: dict[str, str]) -> None:
         self.messages = messages
+        self.left_out = left_out
         self.patience = _PATIENCE
 
     def __getattr__(self, name: str) -> Any:
@@ -272,22 +279,56 @@ class _Lightened:
         if self.patience < inf and isinstance(message, types.JSONRPCError) and message.id is None:
             item = SessionMessage(_UNKNOWN)
         self.patience = inf
-        if isinstance(message, types.JSONRPCResponse) and isinstance(tools := message.result.get("tools"), list):
-            del tools[_MOST_TOOLS + 1 :]
-            for tool in tools:
-                if isinstance(tool, dict):
-                    tool.pop("outputSchema", None)
+        if isinstance(message, types.JSONRPCResponse):
+            self._mend(message.result)
         return item
+
+    def _mend(self, result: dict[str, Any]) -> None:
+        """Give a result the form that the SDK takes: it refuses a list for one tool in it, a reply for one member."""
+        if isinstance(tools := result.get("tools"), list):
+            del tools[_MOST_TOOLS + 1 :]
+            tools[:] = filter(None, [self._mended(each) for each in tools])
+        if isinstance(content := result.get("content"), str | list):
+            blocks = content if isinstance(content, list) else [content]
+            result["content"] = [each if as_dict(each).get("type") in _BLOCKS else _text_of(each) for each in blocks]
+        if (value := result.get("structuredContent")) is not None:
+            result["content"] = result.get("content") or []
+            result["structuredContent"] = value if isinstance(value, dict) else {"result": value}
+
+    def _mended(self, tool: Any) -> dict[str, Any] | None:
+        """Return what we use of a tool, as the protocol has it; None without a name, by which it could be called."""
+        name = tool.get("name") if isinstance(tool, dict) else None
+        if not isinstance(name, str) or not name.strip():
+            self.left_out[""] = "it has no name"
+            return None
+        given = tool.get("inputSchema")
+        kind = as_dict(given).get("type", "object")
+        if not isinstance(given, dict | None) or "object" not in (as_list(kind) or [kind]):
+            self.left_out[name] = "its inputSchema is not that of an object"
+        schema = {key: each for key, each in as_dict(given).items() if key != "$schema"} | {"type": "object"}
+        schema["properties"] = {key: as_dict(each) for key, each in as_dict(schema.get("properties")).items()}
+        schema["required"] = [each for each in as_list(schema.get("required")) if isinstance(each, str)]
+        hints = {key: each for key, each in as_dict(tool.get("annotations")).items() if isinstance(each, bool)}
+        texts = {key: tool[key] for key in ("name", "description", "title") if isinstance(tool.get(key), str)}
+        return {**texts, "annotations": {**hints, "title": None}, "inputSchema": schema}
+
+
+def _text_of(block: Any) -> dict[str, str]:
+    return {"type": "text", "text": block if isinstance(block, str) else json.dumps(block, ensure_ascii=False)}
 
 
 def list_tools(server: Server) -> dict[str, Any]:
-    """Start or reach a server, and return its `info` and its `tools`, as the protocol's JSON. Raises PflowError."""
+    """Start or reach a server, and return its `info` and its `tools`, as the protocol's JSON. Raises PflowError.
+
+    `left_out` says by their names why some of the tools cannot be used.
+    """
 
     async def ask() -> dict[str, Any]:
         session = Session(server)
         async with session.open():
             tools = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in session.tools.values()]
-            return {"info": session.secrets.masked(session.info), "tools": _masked(tools, session.secrets)}
+            about = {"info": session.secrets.masked(session.info), "tools": _masked(tools, session.secrets)}
+            return {**about, "left_out": session.left_out}
 
     return anyio.run(ask)
 

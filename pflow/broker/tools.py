@@ -5,16 +5,19 @@ A server's words are data: each is put on one line, cut, and escaped in a string
 
 import json
 import re
+from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
+from itertools import chain
 from keyword import iskeyword
 from textwrap import indent
 from typing import Any
+from unicodedata import normalize
 
 from pflow.broker.servers import Server
-from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.interface.common import RESERVED
-from pflow.words.naming import free, kebab
+from pflow.words.naming import kebab
 from pflow.words.printable import one_line
 
 MADE = "# Made by pflow mcp add: pflow mcp remove "
@@ -27,7 +30,9 @@ _WRITES = """\
 _NO_PROPERTIES = RESERVED | {"result", "files", "links", "stdin"}
 """Names that no property gets: flags of every stage, the writes of every tool, and the pipe's content."""
 
-_LONGEST_NAME = 100
+_LONGEST_NAME, _DIGITS = 100, 8
+_LONGEST = 300
+"""The letters of a tool's or a property's name that are spelt."""
 _DEEPEST = 4
 """The levels of a schema that become a type, and the references that lead from one to the next."""
 
@@ -48,32 +53,58 @@ class ToolNode:
 
 
 def tool_nodes(server: Server, tools: list[Schema]) -> list[ToolNode]:
-    """Return the nodes of a server's tools, which are JSON of MCP. Raises PflowError (65) if two get one name."""
-    nodes: dict[str, ToolNode] = {}
-    for node in [tool_node(server, tool) for tool in tools]:
-        other = nodes.setdefault(node.name.replace("-", ""), node)
-        if other is not node:
-            both = " and ".join(f"'{shorten(one_line(each.tool))}'" for each in (other, node))
-            what = f"cannot add '{server.name}': its tools {both} would both be the node '{node.name}'"
-            raise PflowError(what, exit=BAD_DATA)
-    return list(nodes.values())
+    """Return the nodes of a server's tools, which are JSON of MCP; their names do not depend on the tools' order."""
+    named = {tool["name"]: tool for tool in tools}
+    names = _apart({each: _node_name(server, each) for each in named}, "-")
+    return [tool_node(server, tool, names[each]) for each, tool in named.items()]
 
 
-def tool_node(server: Server, tool: Schema) -> ToolNode:
-    """Return the node of a tool. Raises PflowError (65) if its name cannot become a node's.
+def _node_name(server: Server, tool: str) -> str:
+    """Return the name of a tool's node. It has the server's name once: git_log of git is mcp-git-log.
 
-    Where the tool's name begins with the server's, the node has it once: git_log of git is mcp-git-log.
+    The end of a long one is a digest.
     """
-    words = re.findall("[a-z0-9]+", kebab(tool["name"]))
-    name = "-".join(["mcp", server.name, *words])
+    name = "-".join(["mcp", server.name, *_words(tool)])
     if name.startswith(f"mcp-{server.name}-{server.name}-"):
         name = name.replace(f"-{server.name}", "", 1)
-    if not words or len(name) > _LONGEST_NAME:
-        what = f"cannot add '{server.name}': the name of its tool '{shorten(one_line(tool['name']))}'"
-        raise PflowError(
-            f"{what} {'is too long' if words else 'has no letter from a to z and no digit'}", exit=BAD_DATA
-        )
-    schema = as_dict(tool.get("inputSchema"))
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digest = sha256(tool.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
+    return f"{name[: _LONGEST_NAME - _DIGITS - 1].rstrip('-')}-{digest}"
+
+
+def _words(name: str) -> list[str]:
+    """Return a name as words of a to z and digits; other letters become their numbers, and 查 is u67e5."""
+    start = normalize("NFC", name[:_LONGEST])
+    words = "".join(map(_spelling, kebab(start))).split()
+    return words or ["".join([f"u{ord(each):x}" for each in start])]
+
+
+def _spelling(letter: str) -> str:
+    plain = [each for each in normalize("NFKD", letter.casefold()) if each.isascii() and each.isalnum()]
+    return "".join(plain) or (f"u{ord(letter):x}" if letter.isalnum() else " ")
+
+
+def _apart(spelt: dict[str, str], hyphen: str) -> dict[str, str]:
+    """Number equal spellings of names, in the order of the names; one that is spelt as it is comes first.
+
+    Spellings that differ in a `hyphen` are equal.
+    """
+    apart: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in sorted(spelt, key=lambda each: (each.replace("_", hyphen) not in spelt[each], each)):
+        number, found = 2, spelt[name]
+        while found.replace("-", "") in taken:
+            number, found = number + 1, f"{spelt[name]}{hyphen}{number}"
+        taken.add(found.replace("-", ""))
+        apart[name] = found
+    return apart
+
+
+def tool_node(server: Server, tool: Schema, name: str = "") -> ToolNode:
+    """Return the node of a tool, with this name; without one it is spelt as the tool's."""
+    name = name or _node_name(server, tool["name"])
+    schema = _root(as_dict(tool.get("inputSchema")))
     properties = _properties(schema)
     lines = [*_about(server, tool), "", "Interface:", *_reads(schema, properties), _WRITES, *_effects(server, tool)]
     docstring = indent("\n".join(lines).replace("\\", "\\\\").replace('"""', r"\"\"\""), "    ")
@@ -95,12 +126,27 @@ class {"".join(map(str.capitalize, name.split("-")))}(McpNode):
 
 
 def _about(server: Server, tool: Schema) -> list[str]:
-    """Return the summary, in the server's words, and a line with the tool's own name and the server's hints."""
-    said = one_line(str(tool.get("description") or tool.get("title") or ""))
+    """Return the summary, the first paragraph of the server's words, then the tool's own name and the server's hints.
+
+    The other paragraphs follow as a quotation: agents read what a server writes there as orders.
+    """
+    words = str(tool.get("description") or tool.get("title") or "").strip()
+    said, *more = map(_said, re.split(r"\n\s*\n", words, maxsplit=1))
     hints = [words for hint, words in _HINTS.items() if as_dict(tool.get("annotations")).get(hint) is True]
     about = f"The tool {_json(tool['name'])} of the MCP server {server.name}."
     about += f" The server says that it {' and '.join(hints)}." if hints else ""
+    about += f" It also says: {json.dumps(more[0], ensure_ascii=False)}" if more else ""
     return [about] if said in ("", "Interface:") else [said, "", about]
+
+
+def _root(schema: Schema) -> Schema:
+    """Return a tool's schema with the properties of the schema that it refers to, or of its alternatives."""
+    found = {**schema, **_resolved(schema, schema)}
+    parts = {key: [_resolved(schema, each) for each in as_list(found.get(key))] for key in ("allOf", "anyOf", "oneOf")}
+    every = [found, *parts["allOf"]]
+    members = [as_dict(each.get("properties")) for each in (*every, *parts["anyOf"], *parts["oneOf"])]
+    found["properties"] = {name: ChainMap(*members)[name] for name in chain(*members)}
+    return {**found, "required": [name for each in every for name in _required(each)]}
 
 
 def _effects(server: Server, tool: Schema) -> list[str]:
@@ -114,18 +160,16 @@ def _effects(server: Server, tool: Schema) -> list[str]:
 
 def _properties(schema: Schema) -> dict[str, str]:
     """Return the names of a schema's properties by those of their flags, `arg_NAME` for a name that no flag gets."""
-    names: dict[str, str] = {}
-    taken: set[str] = set()
-    for name in dict.fromkeys([*as_dict(schema.get("properties")), *_required(schema)]):
-        flag = _flag_of(name)
-        is_free = flag[:1].isalpha() and flag not in _NO_PROPERTIES and not iskeyword(flag)
-        is_free &= not flag.startswith("no_")  # which turns another flag off
-        names[free(flag if is_free else f"arg_{flag}".strip("_"), taken)] = name
-    return names
+    names = dict.fromkeys([*as_dict(schema.get("properties")), *_required(schema)])
+    flags = _apart({name: _flag_of(name) for name in names}, "_")
+    return {flags[name]: name for name in names}
 
 
 def _flag_of(name: str) -> str:
-    return "_".join(re.findall("[a-z0-9]+", kebab(name)[:_LONGEST_NAME]))
+    flag = "_".join(_words(name))[:_LONGEST_NAME].strip("_")
+    is_free = flag[:1].isalpha() and flag not in _NO_PROPERTIES and not iskeyword(flag)
+    is_free &= not flag.startswith("no_")  # which turns another flag off
+    return flag if is_free else f"arg_{flag}".strip("_")
 
 
 def _required(schema: Schema) -> list[str]:
@@ -144,8 +188,8 @@ def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
         marks = " [pipe]" if texts == [flag] else "" if properties[flag] in required else " = null [explicit]"
         choices = _choices(each) if "|" not in types[flag] else []
         about = [
-            "" if flag == _flag_of(properties[flag]) else f"the property {_json(properties[flag])}",
-            one_line(str(each.get("description") or each.get("title") or "")),
+            "" if flag == kebab(properties[flag]).replace("-", "_") else f"the property {_json(properties[flag])}",
+            _said(str(each.get("description") or each.get("title") or "")),
             one_line(f"one of {', '.join(map(_json, choices))}") if choices else "",
             f"default: {_json(each['default'])}" if each.get("default") is not None else "",
         ]
@@ -194,6 +238,11 @@ def as_dict(value: Any) -> dict[str, Any]:
 def as_list(value: Any) -> list[Any]:
     """Return a list of somebody else's JSON; an empty one in place of anything else."""
     return value if isinstance(value, list) else []
+
+
+def _said(text: str) -> str:
+    """Put a server's words on one line, without the colours that it gives them."""
+    return one_line(re.sub("\x1b\\[[^@-~]*[@-~]", "", text))
 
 
 def _json(value: Any) -> str:

@@ -14,7 +14,8 @@ code is then 1; "remove" takes servers away with their nodes. "up" starts server
 them until "down" or ten minutes without a call; pipes use them then. "status" shows those that are kept.
 
 The kept servers are files in ~/.local/share/pflow/mcp/, readable only by you. A tool's own words are a server's: they
-say nothing about what it does. A tool counts as able to do anything, unless --trust-hints believes its hints.
+say nothing about what it does. stderr names each tool that is left out, as its schema is not that of an object, and
+each with another name than its own. A tool counts as able to do anything, unless --trust-hints believes its hints.
 
 Exit codes: 65 for a damaged configuration or an unusable tool, 66 without one, 69 for a server that does not answer, 73
 for a name that is taken, 77 for one that asks for a login, 78 for one that does not start, 127 for an unknown name.
