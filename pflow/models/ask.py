@@ -13,7 +13,7 @@ from pflow.models import log
 from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.client import watch
-from pflow.models.ending import BROKEN, CUT, FILTERED, LIMIT, Ending
+from pflow.models.ending import BROKEN, CUT, FILTERED, LIMIT, UNSAID, Ending
 from pflow.models.errors import explain, garbled, hide_keys
 from pflow.models.forms import change_form, refused_by
 from pflow.models.options import options_for
@@ -22,7 +22,7 @@ from pflow.models.schema import ask_for, is_bare, read_answer
 from pflow.models.thoughts import without_thoughts
 from pflow.models.transport import heard
 from pflow.process.signals import time_left
-from pflow.terminal.messages import say
+from pflow.terminal.messages import say, say_once
 from pflow.words import budget
 from pflow.words.printable import one_line
 from pflow.words.usage import amount, answer_members
@@ -104,12 +104,15 @@ def _take(
         say("warning", f"the answer of '{model.model_id}' stops at its token limit{where}: --max-tokens sets it")
     if request.is_logged and log.write(response):
         usage["conversation"] = conversation.id
-    return Answer(answer, usage, _flaw(ending, text, has_schema=schema is not None))
+    return Answer(answer, usage, _flaw(ending, model, text, has_schema=schema is not None))
 
 
-def _flaw(ending: Ending, text: str, *, has_schema: bool) -> str:
+def _flaw(ending: Ending, model: Model, text: str, *, has_schema: bool) -> str:
     if ending.kind == LIMIT:
         return "the answer stops at its token limit"
+    if ending.kind == UNSAID:
+        say_once(f"warning: whether an answer of '{model.model_id}' is whole, its plugin does not say; it counts")
+        return "its plugin does not say whether it is whole"
     return "it is empty" if not text.strip() else "it stands among other words" * (has_schema and not is_bare(text))
 
 

@@ -26,6 +26,9 @@ _SHAPES = ("chat.completion", "text_completion", "message")
 _TELL = ("llm_anthropic", "llm_gemini", "llm_ollama")
 """The plugins that keep the reason of every answer that is whole."""
 
+_LOCAL = ("echo", "gguf", "gpt4all", "llama_cpp", "markov", "mlc", "mlx", "smollm2", "transformers")
+"""The plugins, without `llm_`, of models in this process, which nothing cuts."""
+
 
 class Ending:
     """The end of an answer: `reason` in the provider's word, `refusal` and `words` if it gave any.
@@ -42,8 +45,9 @@ class Ending:
         self.refusal = self.refused = ""
         self.words = ""
         self.usage: dict[str, Any] = {}
-        self.watched = type(model).__module__.partition(".")[0] in _TELL
-        self.is_stream = bool(getattr(model, "can_stream", False))
+        plugin = type(model).__module__.partition(".")[0]
+        self.watched = plugin in _TELL
+        self.is_stream = bool(getattr(model, "can_stream", False)) and plugin.removeprefix("llm_") not in _LOCAL
         self.headers: Mapping[str, str] = {}
         self.error: Any = None
 

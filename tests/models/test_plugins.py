@@ -8,6 +8,7 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
+import llm
 import pytest
 from llm.plugins import pm
 
@@ -100,6 +101,50 @@ def test_what_is_no_whole_answer_fails(servers, plugin, scene, exit, words):
 
 def test_what_a_plugin_stumbles_over_after_the_end_costs_no_answer(servers):
     assert answer("gemini", {"more": {"modelVersion": None}}).response == TEXT
+
+
+class Unknown(llm.Model):
+    """A model of a plugin that nobody knows, which keeps `said` of an answer."""
+
+    model_id = "unknown"
+
+    def __init__(self, streams: bool, said: Any) -> None:
+        self.can_stream, self.said = streams, said
+
+    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Any:
+        yield from REPLY
+        response.response_json = self.said
+
+
+SILENT = "its plugin does not say whether it is whole"
+
+
+@pytest.mark.parametrize(
+    ("streams", "said", "flaw"),
+    [
+        (True, None, SILENT),
+        (True, {"id": "x"}, SILENT),
+        (False, None, ""),
+        (True, {"choices": [{"finish_reason": "stop"}]}, ""),
+        (True, {"done": True}, ""),
+        (True, {"finish_reason": "COMPLETE"}, ""),
+        (True, {"finish_reason": "model_length"}, "the answer stops at its token limit"),
+        (True, {"object": "chat.completion.chunk", "choices": [{"finish_reason": None}]}, None),
+        (True, {"type": "message", "stop_reason": None}, None),
+        (True, {"finish_reason": "ERROR_TOXIC"}, None),
+    ],
+)
+def test_a_stream_counts_with_a_word_and_is_not_kept_if_its_plugin_tells_no_end(
+    monkeypatch, capfd, streams, said, flaw
+):
+    monkeypatch.setattr("pflow.terminal.messages._said", set())
+    monkeypatch.setattr("pflow.models.log.choose", lambda name: Unknown(streams, said))
+    if flaw is None:
+        assert failure("anthropic", {}).exit in (1, 75)
+        return
+    answers = [answer("anthropic", {}) for _ in range(2)]
+    assert [(each.response, each.flaw) for each in answers] == [(TEXT, flaw)] * 2
+    assert capfd.readouterr().err.count("its plugin does not say") == (flaw == SILENT)
 
 
 def refusal(plugin: str, status: int, kind: str, words: str) -> Any:
