@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.node import Any, Node, Shared, flow_safe
+from pflow.values.encoding import remedy
 from pflow.values.jsontext import text_of
 from pflow.values.paths import kind_of, look_inside
 
@@ -47,4 +48,5 @@ def _text(number: int, value: Any) -> str:
     try:
         return str(value, "utf-8") if isinstance(value, bytes) else text_of(value)
     except UnicodeDecodeError:
-        raise PflowError(f"cannot join item {number}: its bytes are not UTF-8", exit=BAD_DATA) from None
+        what = f"cannot join item {number}: its bytes are not UTF-8"
+        raise PflowError(what, hint=remedy(value), exit=BAD_DATA) from None

@@ -121,10 +121,11 @@ class Llm(Node):
 def _question(prompt: Any, text: Any, places: list[str]) -> tuple[str, bytes | None]:
     """Return the question as text, and a piped attachment: bytes, a PDF or a drawing."""
     from pflow.models.media import media_type
+    from pflow.values.encoding import wide_codec
     from pflow.values.jsontext import text_of
 
     piped = text if isinstance(text, bytes) else None
-    if isinstance(text, str) and media_type(text) is not None:
+    if isinstance(text, str) and (media_type(text) is not None or ("\0" in text and wide_codec(text.encode()))):
         piped = text.encode()
     words, asked = "" if piped is not None else text_of(text), text_of(prompt)
     if words and asked:

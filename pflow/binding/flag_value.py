@@ -6,7 +6,7 @@ from pflow import Any, Callable, Iterator
 from pflow.binding.sources import Constant, Source, TemplateSource, without_newline
 from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, reason_of, shorten
 from pflow.interface.interface import Interface, Item
-from pflow.values.encoding import ELSE, not_utf8
+from pflow.values.encoding import ELSE, conversion, not_utf8, remedy
 from pflow.values.jsontext import compact, decode
 from pflow.values.paths import Path, write_path
 from pflow.values.plain import change_texts
@@ -54,7 +54,7 @@ def read_text(flag: str, file: str) -> Word:
         hint = "send large data through a pipe"
         raise PflowError(f"{act}: it has more than {_MOST:,} bytes", hint=hint, exit=BAD_DATA)
     if wrong := not_utf8(data):
-        raise PflowError(f"{act}: {wrong}", hint="iconv -f latin1 makes UTF-8 of it", exit=BAD_DATA)
+        raise PflowError(f"{act}: {wrong}", hint=f"{conversion(data)} makes UTF-8 of it", exit=BAD_DATA)
     return Word(data.decode().rstrip("\n"))
 
 
@@ -203,7 +203,7 @@ class Finder:
             origin = f" from {self.source.origin}" if self.source.origin else ""
             hint = f"--map-in {self.key}=PATH takes another place"
             if isinstance(value, bytes):
-                hint = ELSE
+                hint = remedy(value)
             if self.type.holds_rows and isinstance(value, str | bytes):
                 hint = "load-csv, load-json or load-jsonl makes rows of a text"
             raise PflowError(f"cannot read '{self.key}'{origin}: {error}", hint=hint, exit=BAD_DATA) from None

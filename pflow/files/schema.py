@@ -11,6 +11,7 @@ from typing import Any
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.files.beneath import open_file
 from pflow.files.reading import read_to_end
+from pflow.values.encoding import conversion, not_utf8
 from pflow.values.jsontext import plain_words
 from pflow.values.types import names_schema_file
 from pflow.words.printable import one_line
@@ -39,7 +40,8 @@ def _read(text: str, name: str) -> Any:
         hint = "an inline schema is JSON, or short: 'name, amount int'" if exit_code(error) == MISSING else ""
         raise PflowError(f"cannot read {name}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from error
     except UnicodeDecodeError as error:
-        raise PflowError(f"cannot read {name}: it is not UTF-8", exit=BAD_DATA) from error
+        data = error.object
+        raise PflowError(f"cannot read {name}: {not_utf8(data)}", hint=conversion(data), exit=BAD_DATA) from error
     except json.JSONDecodeError as error:
         what = f"cannot read {name} at line {error.lineno}, column {error.colno}: {plain_words(error.msg)}"
         raise PflowError(what, exit=BAD_DATA) from error

@@ -24,7 +24,7 @@ from pflow.stage.document import Document, read_document
 from pflow.stage.intake import empty_pipe
 from pflow.tables.csv_text import stream_csv
 from pflow.values.digest import digest_of, file_digest
-from pflow.values.encoding import ELSE, split_encoding
+from pflow.values.encoding import ELSE, not_utf8, remedy, split_encoding, wide_codec
 from pflow.values.fast_json import decode
 from pflow.values.jsontext import path_value, text_or_bytes
 from pflow.values.types import items_in
@@ -93,8 +93,13 @@ class Items:
 
     def _read(self, read: Callable[[bytes], Any]) -> Iterator[Any]:
         for path, form in self._paths(is_told=read is decode):
-            parts = _recoded(self._parts(path), path, self._encoding) if self._encoding else self._parts(path)
-            yield from [path_value(path)] if form == "files" else _items_in(parts, path, form, read)
+            if form == "files":
+                yield path_value(path)
+            elif self._encoding:
+                items = _items_in(_recoded(self._parts(path), path, self._encoding), path, form, read)
+                yield from (_fitting(item, path, self._encoding) for item in items)
+            else:
+                yield from _items_in(self._parts(path), path, form, read)
 
     def _parts(self, path: str) -> Iterator[bytes]:
         try:
@@ -128,6 +133,14 @@ def _recoded(parts: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes
         raise _fault(_name_of(path), f"it is not {codec}") from None
 
 
+def _fitting(item: Any, path: str, encoding: str) -> Any:
+    """Return an item, which is bad if a byte of it was not in the encoding."""
+    why = f"it is not {encoding.partition(':')[0]}"
+    if isinstance(item, BadItem):
+        item.message = item.message.replace(f"it is not UTF-8 ({ELSE})", why)
+    return BadItem(f"cannot read '{_name_of(path)}': {why}", item) if isinstance(item, bytes) else item
+
+
 def _form_of(word: str, form: str, *, is_only: bool) -> str:
     """Return the form of the items that a word names; "" if their first bytes tell it."""
     if word == "-" and not is_readable("items"):
@@ -156,8 +169,11 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
     name, head = _name_of(path), b""
     while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
         head = (head + part).removeprefix(b"\xef\xbb\xbf")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or (form != "nul" and _is_binary(head)):
-        raise _fault(name, "it is not UTF-8 text", "--encoding=utf-16, or zcat if it is packed")
+    codec = wide_codec(head)
+    if codec and (not head.isascii() or _has_lines(head)):  # else its texts of one letter end with NUL
+        raise _fault(name, not_utf8(head), remedy(head))
+    if form != "nul" and _is_binary(head):
+        raise _fault(name, "it is not UTF-8 text", "zcat if it is packed")
     first = head.lstrip(_BLANK)[:1]
     form = form or ("nul" if b"\0" in head else {b"[": "json", b"{": "jsonl"}.get(first, "lines"))
     parts = chain([head], parts)
@@ -183,6 +199,10 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
             if number == 1 and line.strip(_BLANK) in (b"{", b"["):
                 raise _fault(name, "its first line is not a whole value", f"--from=json reads a list; {_IN_LINES}")
             yield _decoded(line, read, name, f"line {number}")
+
+
+def _has_lines(head: bytes) -> bool:
+    return b"\n\0" in head or b"\0\n" in head or head.lstrip(b"\0")[:1] in (b"{", b"[")
 
 
 def _is_binary(head: bytes) -> bool:

@@ -11,10 +11,11 @@ from pflow.files.beneath import is_confined, open_file
 from pflow.files.reading import read_to_end
 from pflow.models.errors import explain
 from pflow.models.media import SVG, media_type
-from pflow.values.encoding import ELSE, not_utf8
+from pflow.values.encoding import not_utf8, remedy, wide_codec
 
 PIPE = "-"
 """llm's name for the bytes from the pipe, which are always attached."""
+_PIPED = "what the pipe brings"
 
 
 def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) -> tuple[str, list[Attachment]]:
@@ -23,7 +24,7 @@ def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) ->
     An SVG goes before the prompt, as text, if the model takes no drawings. Raises PflowError: 65, or a failed read's
     code.
     """
-    found = [("what the pipe brings", Attachment(content=piped, type=_type_of(piped)))] if piped else []
+    found = [(_PIPED, Attachment(content=piped, type=_type_of(piped, _PIPED)))] if piped else []
     found += [(f"'{place}'", _at(place, model)) for place in places if place != PIPE]
     if PIPE in places and not piped:
         raise PflowError(f"cannot attach '{PIPE}': no file comes through the pipe", exit=MISSING)
@@ -34,8 +35,6 @@ def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) ->
         elif each.type == SVG and (text := _text(each.content_bytes())):  # type: ignore[no-untyped-call]
             words.append(text.rstrip("\n"))
         else:
-            if each.type is None and (why := not_utf8(each.content_bytes())):  # type: ignore[no-untyped-call]
-                raise PflowError(f"cannot attach {name}: {why}, and of an unknown type", hint=ELSE, exit=BAD_DATA)
             raise _refused(name, each.type, model)
     return "\n\n".join(filter(None, [*words, prompt])), attachments
 
@@ -52,7 +51,7 @@ def _at(place: str, model: Model) -> Attachment:
         raise PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error)) from error
     if not data:
         raise PflowError(f"{act}: it is empty", exit=MISSING)
-    kind = _type_of(data, place)
+    kind = _type_of(data, f"'{place}'", place)
     if is_confined() or not os.path.isfile(place):  # llm would open the path once more
         return Attachment(kind, content=data)
     return Attachment(kind, path=os.path.realpath(place))
@@ -67,12 +66,20 @@ def _type_at(url: str, model: Model) -> str:
         raise PflowError(why.message, exit=MISSING if why.exit == BAD_CONFIG else why.exit) from error
 
 
-def _type_of(data: bytes, name: str = "") -> str | None:
-    """Tell the media type by the content; for a text without a signature, by the file's name."""
+def _type_of(data: bytes, shown: str, name: str = "") -> str | None:
+    """Tell the media type by the content; for a text without a signature, by the file's name.
+
+    Raises PflowError (65) for a text that is not UTF-8.
+    """
     text = _text(data)
-    if text is None:
-        return mimetype_from_string(data)
-    return media_type(text) or guess_type(name)[0] or "text/plain"
+    if text is not None:
+        return media_type(text) or guess_type(name)[0] or "text/plain"
+    kind = mimetype_from_string(data) or None
+    is_wide = wide_codec(data)
+    if is_wide or (kind is None and not_utf8(data)):
+        why = not_utf8(data) + ("" if is_wide else ", and of an unknown type")
+        raise PflowError(f"cannot attach {shown}: {why}", hint=remedy(data), exit=BAD_DATA)
+    return kind
 
 
 def _text(data: bytes) -> str | None:

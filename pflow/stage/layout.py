@@ -110,7 +110,9 @@ def _parse(data: bytes, what: str, parse: Callable[[str], T]) -> T:
         text = str(data, "utf-8")
         return parse(text)
     except UnicodeDecodeError as error:
-        why = f"it is not UTF-8, at byte {error.start}"
+        from pflow.values.encoding import remedy
+
+        why = f"it is not UTF-8, at byte {error.start} ({remedy(data)})"
     except ValueError as error:
         why, at = str(error), getattr(error, "pos", None)
         if at is not None:

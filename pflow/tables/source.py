@@ -5,7 +5,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.files.file_paths import checked_path, read_whole
-from pflow.values.encoding import decode_as
+from pflow.values.encoding import decode_as, not_utf8, wide_codec
 from pflow.values.fast_json import LARGE, decode
 from pflow.values.json_input import place_of
 from pflow.values.jsontext import WHITESPACE
@@ -28,7 +28,7 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
         raise PflowError(what, hint=hint, exit=BAD_DATA)
     name = STDIN if path is None else checked_path(path, "read")
     content = text
-    if encoding and isinstance(text, str) and text.isascii() and not {*"\0\x1b"}.isdisjoint(text):
+    if isinstance(text, str) and text.isascii() and ("\0" in text or (encoding and "\x1b" in text)):
         content = text.encode()  # UTF-16 or ISO 2022, which is valid UTF-8 by chance
     if path is not None:
         content = read_whole(name, lambda data: _decode(data, name, encoding))
@@ -44,14 +44,16 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
 def _decode(data: bytes, name: str, encoding: str | None) -> str:
     if encoding:
         return decode_as(encoding, data, name)
+    if codec := wide_codec(data):
+        raise PflowError(f"cannot read '{name}': {not_utf8(data)}", hint=f"--encoding={codec}", exit=BAD_DATA)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         start = error.start
         line, column = data.count(b"\n", 0, start) + 1, start - data.rfind(b"\n", 0, start)
         place = f"line {line}, byte {column}: it is not UTF-8"
-        likely = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252 (Windows), latin-1 or another"
-        raise PflowError(f"cannot read '{name}': {place}", hint=f"--encoding={likely}", exit=BAD_DATA) from None
+        hint = "--encoding=cp1252 (Windows), latin-1 or another"
+        raise PflowError(f"cannot read '{name}': {place}", hint=hint, exit=BAD_DATA) from None
 
 
 def read_json(text: str, name: str) -> Any:

@@ -8,6 +8,10 @@ BYTES = "bytes"
 """The word for data that is not to be decoded."""
 ELSE = "--encoding=latin-1 where it is read, or iconv"
 """The hint for data that is not UTF-8."""
+_MARKS = ((b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_WIDE = (("utf-32le", 4), ("utf-32be", 4), ("utf-16le", 2), ("utf-16be", 2))
+_GLANCE = 4096
+_ASCII = bytes(range(128))
 _HANDLERS = ("strict", "replace", "ignore", "backslashreplace")
 
 
@@ -45,9 +49,46 @@ def decode_as(encoding: str, data: bytes, name: str) -> str:
 
 
 def not_utf8(data: bytes) -> str:
-    """Return why data is not UTF-8, with the first byte that does not fit; empty if it is UTF-8."""
+    """Return why data is no text in UTF-8, with the first byte that does not fit; empty if it is."""
+    codec = wide_codec(data)
+    is_other = f"it is {codec.upper()}, not UTF-8" if codec else "it is not UTF-8"
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        return f"it is not UTF-8 (byte 0x{data[error.start]:02x} at {error.start})"
+        return f"{is_other} (byte 0x{data[error.start]:02x} at {error.start})"
+    return is_other if codec else ""
+
+
+def wide_codec(data: bytes) -> str:
+    """Return UTF-16 or UTF-32 if data is that, by its mark or its zero bytes, as a codec; else an empty text."""
+    for mark, codec in _MARKS:
+        if data.startswith(mark):
+            return codec
+    for codec, width in _WIDE if b"\0" in data[:_GLANCE] else ():
+        begin = data[: min(len(data), _GLANCE) // width * width]
+        text = begin.decode(codec, "replace")
+        is_text = all(char.isprintable() or char.isspace() for char in text)
+        if is_text and sum(map(str.isascii, text)) * 2 > len(text):
+            return codec
     return ""
+
+
+def conversion(data: bytes) -> str:
+    """Return what to type to make UTF-8 of data."""
+    return f"iconv -f {_codec_of(data).upper().replace('N-', 'N') or 'ENCODING'} -t UTF-8"
+
+
+def remedy(data: bytes) -> str:
+    """Return the hint for data that is not UTF-8, which names the encoding that it seems to have."""
+    codec = _codec_of(data)
+    return f"--encoding={codec} where it is read, or {conversion(data)}" if codec else ELSE
+
+
+def _codec_of(data: bytes) -> str:
+    high = data.translate(None, _ASCII)
+    if (codec := wide_codec(data)) or not high or len(high) * 2 > len(data):
+        return codec
+    try:
+        return "latin-1" if min(high) >= 0xA0 else high.decode("cp1252") and "cp1252"
+    except UnicodeDecodeError:
+        return ""

@@ -68,6 +68,13 @@ cannot read 'old.txt': line 1, byte 3: it is not UTF-8 (--encoding=latin-1~pflow
 <grün>~pflow map 'template "<$item>"' old.txt --encoding=latin-1 -r
 <grün~pflow map 'read-file => template "<$content>"' old.txt --from=files --encoding=latin-1 -r
 <ü>~printf '{"a":"\374"}\n' | iconv -f latin1 -t utf-16 | pflow map 'template "<$a>"' --encoding=utf-16 -r
+it is UTF-16LE, not UTF-8; --encoding=utf-16le~printf 'b\n1\n' | iconv -t utf-16le | pflow-load-csv
+it is UTF-32, not UTF-8 (byte 0xff at 0); --encoding=utf-32 where~iconv -f latin1 -t utf-32 old.txt | pflow-split-text
+cannot attach what the pipe brings: it is UTF-16BE, not UTF-8~printf 'b\n' | iconv -t utf-16be | pflow-llm x
+cannot summarise the text: it is UTF-16LE, not UTF-8~printf 'b\n' | iconv -t utf-16le | pflow-summarise-text
+is not UTF-8 at byte 0; iconv -f UTF-16 -t UTF-8~printf '{}' | iconv -t utf-16 >f.json; pflow check f.json
+at byte 0 (--encoding=utf-16 where~printf '{}' | iconv -t utf-16 | pflow-split-text --from=json
+iconv -f LATIN1 -t UTF-8~pflow-llm -n --prompt@old.txt
 cannot read 'old.txt': it is not ascii~pflow map 'template x' old.txt --encoding=ascii
 END
 }
