@@ -126,6 +126,15 @@ _BYTES: Schema = {
     "additionalProperties": False,
 }
 _TEXT_OR_BYTES: Schema = {"anyOf": [{"type": "string"}, _BYTES]}
+# Not {}: some clients accept no schema without a type, nor several types in one; and none an array without `items`.
+_ANYTHING: Schema = {
+    "anyOf": [
+        *({"type": each} for each in ("string", "number", "boolean")),
+        {"type": "array", "items": {}},
+        {"type": "object"},
+        {"type": "null"},
+    ]
+}
 _SIMPLE: dict[str, Schema] = {
     "str": {"type": "string"},
     "url": {"type": "string"},
@@ -134,10 +143,9 @@ _SIMPLE: dict[str, Schema] = {
     "bool": {"type": "boolean"},
     "path": {"type": "string", "minLength": 1},
     "bytes": _TEXT_OR_BYTES,
-    "list": {"type": "array"},
+    "list": {"type": "array", "items": _ANYTHING},
     "dict": {"type": "object"},
-    # Not {}: some clients accept no schema without a type, nor several types in one.
-    "any": {"anyOf": [{"type": each} for each in ("string", "number", "boolean", "array", "object", "null")]},
+    "any": _ANYTHING,
 }
 _LONGEST = 300
 

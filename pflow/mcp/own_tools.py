@@ -1,10 +1,10 @@
 """The server's own tools: list, describe, check, plan, run and trace."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import mcp_types as types
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from pflow.catalog.lines import entry
 from pflow.errors import PflowError
@@ -24,6 +24,9 @@ from pflow.record.trace_formats import document
 LIST, DESCRIBE, CHECK = "pflow_list", "pflow_describe", "pflow_check"
 PLAN, RUN, TRACE = "pflow_plan", "pflow_run", "pflow_trace"
 _NAME = Field(min_length=1, max_length=300, description="the name of a node or a saved flow, as pflow_list has it")
+
+_Object = Annotated[dict[str, Any], WithJsonSchema({"type": "object"})]
+"""Without pydantic's `additionalProperties`, for which clients that make schemas strict refuse the tool."""
 
 
 class _Arguments(BaseModel):
@@ -47,7 +50,7 @@ class _Describe(_Arguments):
 class _Check(_Arguments):
     """Check a flow against pflow's rules. It is neither run nor saved, and no file that it names is opened."""
 
-    flow: str | dict[str, Any] = Field(
+    flow: str | _Object = Field(
         description="pipe syntax, as `read-file --path=a.txt => llm --prompt='Sum up'`; or the flow's JSON"
     )
 
@@ -68,7 +71,7 @@ class _Run(_Arguments):
     """
 
     name: str = _NAME
-    inputs: dict[str, Any] = Field({}, description="its inputs, as pflow_describe has their schema")
+    inputs: _Object = Field({}, description="its inputs, as pflow_describe has their schema")
 
 
 class _Trace(_Arguments):

@@ -88,7 +88,41 @@ def test_which_commands_a_saved_flow_may_run_is_not_for_clients(tools):
     assert not {"only.expect", "only.allowed_tools", "only.load_settings", "only.prompt"} & saved
 
 
+def faults_for_strict_clients(schema, place=""):
+    """Yield what VS Code, OpenAI, openai-agents and Gemini refuse in a schema, the whole request with it."""
+    if not isinstance(schema, dict):
+        yield from (
+            fault for each in schema if isinstance(each, dict) for fault in faults_for_strict_clients(each, place)
+        )
+        return
+    if schema.get("type") == "array" and not isinstance(schema.get("items"), dict):
+        yield f"{place}: an array without items"
+    if not isinstance(schema.get("type", ""), str):
+        yield f"{place}: several types"
+    if schema.get("additionalProperties", False) is not False:
+        yield f"{place}: an object with any members"
+    yield from (f"{place}: {each}" for each in {"$ref", "$defs", "allOf", "oneOf", "prefixItems", "not"} & {*schema})
+    for name, each in schema.get("properties", {}).items():
+        yield from faults_for_strict_clients(each, f"{place}/{name}")
+    yield from faults_for_strict_clients([schema.get("items"), *schema.get("anyOf", [])], f"{place}[]")
+
+
+def test_no_strict_client_refuses_a_schema(home):
+    reads = [f'Reads: shared["{name}"]: {type} = null' for name, type in zip("abcde", TYPES, strict=True)]
+    home.node("rows", *reads, "Effects: writes files")
+    home.save("rows-flow", {**one_step("rows"), "inputs": {"x": {"type": "list"}, "y": {"type": "any"}}})
+    tools = listed(home)
+    assert {"rows", "rows-flow", *OWN} <= tools.keys()
+    for name, tool in tools.items():
+        for schema in filter(None, (tool.input_schema, tool.output_schema)):
+            assert schema["type"] == "object"
+            assert [*faults_for_strict_clients(schema)] == [], name
+
+
+TYPES = ("list", "any", "dict{a: list, b: any}", "list[list]", "list[dict{a: list[any]}]")
+
 FITTING = [
+    ("list", [[[1]], {"a": []}], {"a": []}),
     ("int", 7, 7.5),
     ("bool", False, 0),
     ("path", "a", ""),
