@@ -166,7 +166,9 @@ def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str,
         if is_open and ending.reason is not None:  # the plugin failed after the end: that of a refusal, for one
             return
         is_misshapen = ending.watched and not ending.error and isinstance(error, _MISSHAPEN)
-        raise (garbled(model) if is_misshapen else explain(error, model, refusal=ending.error)) from error
+        if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left
+            ending.error.__cause__, error = error, ending.error
+        raise (garbled(model) if is_misshapen else explain(error, model)) from error
 
 
 def check_ending(ending: Ending, response: Response, model: Model, text: str) -> None:

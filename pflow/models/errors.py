@@ -54,14 +54,9 @@ _HINTS = {
 }
 
 
-def explain(error: Exception, model: Model, act: str = "", *, refusal: Exception | None = None) -> PflowError:
-    """Return the PflowError for an error that asking `model` raised; `act` names the failed act if it was another.
-
-    `refusal` is the provider's (pflow.models.transport), if the plugin's error does not tell its status.
-    """
+def explain(error: Exception, model: Model, act: str = "") -> PflowError:
+    """Return the PflowError for an error that asking `model` raised; `act` names the failed act if it was another."""
     chain = causes(error)
-    if refusal and not any(map(_status, chain)):
-        error, chain = refusal, [refusal, *chain]
     if own := next((each for each in chain if isinstance(each, PflowError)), None):
         return own
     if isinstance(error, NeedsKeyException):
