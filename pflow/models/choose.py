@@ -175,6 +175,8 @@ def check_key(model: Model) -> None:
     if not has_key(model):
         raise no_key(model)
     key = str(model.get_key() or "") if model.needs_key else ""
+    if key != key.strip():
+        raise no_key(model, "its key has a blank or a line break at its beginning or end")
     if not (key.isascii() and key.isprintable()):
         raise no_key(model, "its key has a character that no key has")
 

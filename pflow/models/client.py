@@ -14,6 +14,7 @@ from typing import Any
 from pflow.errors import BAD_DATA, PflowError
 from pflow.kit.web.bounded import limit_body
 from pflow.models.ending import Ending
+from pflow.models.errors import check_said
 from pflow.models.forms import fit_form, refused_member
 from pflow.models.wire import tidy
 from pflow.process.signals import Deadline, time_left
@@ -120,6 +121,7 @@ class _Watched:
         if sent.get("stream"):
             return self._noted(answer, sent)
         self._ending.note(answer)
+        check_said(answer)
         if getattr(answer, "usage", ...) is None:  # llm reads it, whether it came or not
             answer.usage = _no_usage()
         return answer
@@ -141,6 +143,7 @@ class _Watched:
                 first = next(stream, None)
             for chunk in chain(() if first is None else (first,), stream):
                 self._ending.note(chunk)
+                check_said(chunk)
                 yield chunk
         finally:
             stream.close()

@@ -32,6 +32,7 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     """Return how near each text is to the query, at most 1; texts are cached as vectors. Raises PflowError."""
     import llm
 
+    from pflow.models.choose import check_key
     from pflow.models.errors import explain
     from pflow.models.lean_openai import defer_types
     from pflow.words.printable import one_line
@@ -48,6 +49,7 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     ids = [bytes_digest(text.encode("utf-8", "surrogatepass")) for text in texts]
     with Deadline(_PATIENCE, act=f"cannot get an answer from '{name}'", exit=TRY_AGAIN):
         try:
+            check_key(model)
             try:
                 near = _near(llm.Collection(model.model_id, _database(), model=model), ids, texts, query)
             except sqlite3.OperationalError:  # a full disk, or a directory that may not be written

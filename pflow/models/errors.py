@@ -1,5 +1,9 @@
 """The failures of a provider in pflow's words, without any key, and their exit codes."""
 
+import json
+import re
+from contextlib import suppress
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -7,7 +11,6 @@ from llm import Model, NeedsKeyException
 
 from pflow.errors import (
     BAD_CONFIG,
-    BAD_DATA,
     DENIED,
     FAILED,
     MISSING,
@@ -18,40 +21,62 @@ from pflow.errors import (
     causes,
     retry_after,
 )
+from pflow.models.reasons import KINDS, Reason, read_reason
 from pflow.values.masks import Secrets
 from pflow.words.printable import one_line
-
-_BY_STATUS = {
-    **dict.fromkeys((400, 413, 422), BAD_DATA),
-    **dict.fromkeys((401, 402, 403), DENIED),
-    **dict.fromkeys((408, 409, 425, 429), TRY_AGAIN),
-    404: BAD_CONFIG,
-}
-
-_NO_CREDIT = "insufficient_quota"
-"""The code of an answer 429 for which no waiting helps."""
-
-_REFUSALS = (429, 503, 529)
-"""The statuses of a provider that wants fewer requests."""
 
 # Every HTTP library has its own classes under much the same names. A timeout while connecting has two of them.
 _BY_CLASS = (
     (("TimeoutError", "TimeoutException", "APITimeoutError", "Timeout"), TRY_AGAIN, "no answer in time"),
     (("ConnectError", "gaierror", "ConnectionRefusedError", "NewConnectionError"), UNAVAILABLE, "cannot connect"),
     (("UnsupportedProtocol", "InvalidURL"), BAD_CONFIG, ""),
+    (("LocalProtocolError", "InvalidHeader"), DENIED, "its key or a header cannot be sent"),
     (("TransportError", "IncompleteRead", "ChunkedEncodingError", "ProtocolError"), TRY_AGAIN, "the answer was cut"),
     (("JSONDecodeError", "DecodingError", "UnicodeDecodeError", "RecursionError"), TRY_AGAIN, "its answer is garbled"),
     (("ConnectionError", "APIConnectionError"), UNAVAILABLE, "no connection"),
     (("NotImplementedError",), USAGE, ""),
     (("FileNotFoundError",), MISSING, ""),  # an attachment of an earlier turn is gone
-    (("APIError",), TRY_AGAIN, "the provider failed"),
 )
 
 _HINTS = {
+    "credit": "the account of the key '{key}' has no credit",
+    "key": "llm keys set {key}",
+    "access": "the key '{key}' may not do this",
+    "length": "shorten the question, or name a model that takes more with --model",
     BAD_CONFIG: "the provider knows no such model, or its address is wrong",
     UNAVAILABLE: "is the server up, and its address right?",
     TRY_AGAIN: "try again, or let --retries do it",
 }
+"""What to do, by kind of failure or by exit code."""
+
+_STATUS = r"(?i)(?:^|\b(?:code|status|http(?:/[\d.]+)?|(?:client|server) error)\W{1,3})([45]\d\d)\b"
+"""A status in the text of an exception that has no other."""
+
+_REFUSALS = (429, 503, 529)
+"""The statuses of a provider that wants fewer requests."""
+
+
+class ErrorInAnswer(Exception):
+    """An error that the provider wrote into an answer with the status 200."""
+
+    def __init__(self, body: Any) -> None:
+        super().__init__("it gives no reason")
+        self.body = body
+
+
+def check_said(said: Any) -> None:
+    """Raise ErrorInAnswer if an answer, a chunk or an event of a stream holds an error, or nothing else."""
+    choices = getattr(said, "choices", None)
+    first = choices[0] if isinstance(choices, list) and choices else None
+    places = (said, first, getattr(said, "response", None))
+    body: Any = next((error for each in places if (error := getattr(each, "error", None))), None)
+    if isinstance(said, list) or getattr(said, "type", None) == "error":
+        body = body or said
+    elif not (body or any(getattr(said, name, None) for name in ("choices", "output", "type"))):
+        body = getattr(said, "model_extra", None)
+        body = body if Reason().read(body) else None
+    if body:
+        raise ErrorInAnswer(body.model_dump() if hasattr(body, "model_dump") else body)
 
 
 def explain(error: Exception, model: Model, act: str = "") -> PflowError:
@@ -62,18 +87,20 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     if isinstance(error, NeedsKeyException):
         return no_key(model)
     act = act or f"cannot get an answer from '{model.model_id}'"
-    status = next((status for cause in chain if (status := _status(cause))), None)
-    exit, words = exit_and_words(error, chain, status)
-    key = getattr(model, "key_name", model.needs_key)
-    hint = f"llm keys set {key}" if status == 401 and key else _HINTS.get(exit, "")
-    hint = "the account of the key has no credit" if status == 429 and exit == DENIED else hint
+    exit, kind, reason = judge(error)
+    status, key = reason.status, getattr(model, "key_name", model.needs_key)
+    hint = _HINTS.get(kind) or _HINTS.get(exit, "")
+    hint = hint.format(key=key) if key or "{" not in hint else ""
     headers = [getattr(getattr(cause, "response", None), "headers", None) or {} for cause in chain]
     waits = [retry_after(each.get("retry-after") or "") for each in headers] if exit == TRY_AGAIN else []
     wait = next((each for each in waits if each is not None), None)
-    failure = PflowError(f"{act}: {hide_keys(words, model)}", hint=hint, exit=exit, retry_after=wait)
+    words = one_line(hide_keys(f"{status}: {reason.words}" if status else reason.words, model))
+    is_permanent = exit != TRY_AGAIN if kind else None
+    failure = PflowError(f"{act}: {words}", hint=hint, exit=exit, retry_after=wait, is_permanent=is_permanent)
     failure.status = status
-    if exit == TRY_AGAIN and status in _REFUSALS:
-        failure.refusal = f"{status} from {urlsplit(getattr(model, 'api_base', None) or '').hostname or model.model_id}"
+    if exit == TRY_AGAIN and (status in _REFUSALS or kind == "busy"):
+        host = urlsplit(getattr(model, "api_base", None) or "").hostname or model.model_id
+        failure.refusal = f"{status or 'a rate limit'} from {host}"
     return failure
 
 
@@ -89,37 +116,33 @@ def no_key(model: Model, why: str = "it needs a key") -> PflowError:
     return PflowError(f"cannot ask '{model.model_id}': {why}", hint=hint, exit=DENIED)
 
 
-def _status(error: Any) -> int | None:
-    """Return the HTTP status in an exception, or the one that a provider wrote into its stream."""
-    response = getattr(error, "response", None)
-    for holder, name in ((error, "status_code"), (response, "status_code"), (error, "code")):
-        said = str(getattr(holder, name, ""))
-        if len(said) == 3 and said.isdigit():
-            return int(said)
-    return None
-
-
-def exit_and_words(error: Exception, chain: list[BaseException], status: int | None) -> tuple[int, str]:
-    """Return the exit code of a provider's or hub's failure, by its HTTP status if it has one, and the reason."""
-    words = _words(error)
-    if status is not None:
-        if "content_filter" in str(getattr(error, "code", "")):
-            return FAILED, words
-        if status == 429 and str(getattr(error, "code", "")) == _NO_CREDIT:
-            return DENIED, f"{status}: {words}"
-        return (TRY_AGAIN if status >= 500 else _BY_STATUS.get(status, FAILED)), f"{status}: {words}"
-    for classes, exit, what in _BY_CLASS:
+def judge(error: Exception) -> tuple[int, str, Reason]:
+    """Return the exit code of a provider's or hub's failure, its kind in KINDS if it has one, and the reason."""
+    chain, reason = causes(error), read_reason(error)
+    for classes, exit, what in _BY_CLASS if reason == Reason() else ():
         for cause in reversed(chain):
             if any(kind.__name__ in classes for kind in type(cause).__mro__):
-                return exit, ": ".join(filter(None, (what, _words(cause))))
-    return FAILED, words
+                return exit, "", Reason(words=": ".join(filter(None, (what, _words(cause)))))
+    if not reason.words:
+        text, body = _words(error), getattr(error, "body", None)
+        text = json.dumps(body) if isinstance(body, dict) and re.fullmatch(r"Error code: \d+", text) else text
+        if reason.status is None and (found := re.search(_STATUS, text)):
+            reason.note(found[1])
+        reason.words = reason.read(text)
+    kind = reason.kind()
+    if reason.status:
+        reason.words = re.sub(rf"(?i)^(error code: )?{reason.status}\b[\s:.-]*", "", reason.words)
+        with suppress(ValueError):
+            reason.words = reason.words or HTTPStatus(reason.status).phrase.lower()
+    elif not kind and any(each.__name__ in ("APIError", "ErrorInAnswer") for each in type(error).__mro__):
+        reason.words = f"the provider failed: {reason.words}"
+        return TRY_AGAIN, "", reason
+    return KINDS[kind][0] if kind in KINDS else FAILED, kind, reason
 
 
-def _words(error: Any) -> str:
-    """Return the provider's message on one line: that of the body if it has one, else the exception's."""
-    body = getattr(error, "body", None)
-    said = body.get("message") if isinstance(body, dict) else None
-    words = one_line(said if isinstance(said, str) and said else str(error) or type(error).__name__)
+def _words(error: BaseException) -> str:
+    """Return an exception's words on one line."""
+    words = one_line(str(error) or type(error).__name__)
     errno, bracket, reason = words.partition("] ")  # httpx passes on "[Errno 111] Connection refused"
     return f"{reason[:1].lower()}{reason[1:]}" if bracket and errno.startswith("[Errno ") else words
 

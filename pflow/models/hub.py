@@ -7,16 +7,17 @@ from functools import partial
 from io import FileIO
 from typing import Any
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, causes, not_written
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, not_written
 from pflow.files.directories import make_private
 from pflow.files.installation import no_extra
 from pflow.kit.web.bounded import limit_body
-from pflow.models.errors import exit_and_words
+from pflow.models.errors import judge
 from pflow.models.local import place_of
 from pflow.models.small import SUFFIX
 from pflow.terminal.ask import confirm
 from pflow.values.digest import file_digest
 from pflow.words.naming import guess
+from pflow.words.printable import one_line
 
 CHOICES = {
     "smollm2": 98,
@@ -138,9 +139,9 @@ def _failure(act: str, error: Exception) -> PflowError:
     if isinstance(error, OSError) and error.errno is not None:
         return not_written(f"{act}: '{error.filename or place_of('')}'", error)
     refused = {401: "it is not public, or not there", 403: "you have no access", 404: "there is no such repository"}
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    exit, words = exit_and_words(error, causes(error), status)
-    words = refused.get(status, f"the hub answers with {status}") if status else words.rstrip(".")
+    exit, _, reason = judge(error)
+    status = reason.status
+    words = refused.get(status, f"the hub answers with {status}") if status else one_line(reason.words).rstrip(".")
     hint = "HF_ENDPOINT is its address" if exit == BAD_CONFIG else "try the same command again: it keeps what has come"
     hint = "HF_TOKEN is the key to what is not public" if status in refused else hint
     return PflowError(f"{act}: {words}", hint=hint, exit=MISSING if status == 404 else exit)

@@ -1,11 +1,13 @@
 """A provider's failure in pflow's words: the exit code, one line, and no secret in it."""
 
+import json
 from types import SimpleNamespace
 
 import pytest
+from llm import ModelError
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
-from pflow.models.errors import explain, hide_keys, no_key
+from pflow.models.errors import ErrorInAnswer, explain, hide_keys, no_key
 from pflow.words.printable import LONGEST, one_line
 
 
@@ -51,6 +53,119 @@ def test_a_status_has_its_exit_code(status, exit):
         explained = explain(error, model())
         assert explained.exit == exit
         assert explained.message == f"cannot get an answer from 'a-model': {status}: no"
+
+
+FORMS = {
+    "OpenAI": lambda said: {"error": {**said, "param": None}},
+    "its client": lambda said: {**said, "param": None},
+    "Gemini": lambda said: [{"error": {**said, "details": [{"@type": "x", "reason": said["code"]}]}}],
+    "Anthropic": lambda said: {"type": "error", "error": {"type": said["code"], "message": said["message"]}},
+    "Ollama": lambda said: {"error": said["message"], "code": said["code"]},
+    "FastAPI": lambda said: {"detail": {"error": said["message"], "type": said["code"]}},
+    "problem+json": lambda said: {
+        "type": "https://x.org/a",
+        "status": said["code"],
+        "title": "no",
+        "detail": said["message"],
+    },
+    "a list": lambda said: {"success": False, "errors": [{"code": 7003, "message": "no"}, said]},
+    "AWS": lambda said: {"__type": said["code"], "Message": said["message"]},
+    "a proxy": lambda said: {"error": {"message": f"BadRequest - {json.dumps({'error': said})}", "code": None}},
+    "OpenRouter": lambda said: {"error": {"message": "no", "metadata": {"raw": json.dumps({"error": said})}}},
+    "Python's": lambda said: f"Error - {{'error': {said!r}, 'x': None}}",
+}
+CODES = {
+    **dict.fromkeys(("insufficient_quota", "billing_not_active", "INSUFFICIENT_CREDITS", "payment-required"), DENIED),
+    **dict.fromkeys(("invalid_api_key", "API_KEY_INVALID", "UNAUTHENTICATED", "PERMISSION_DENIED"), DENIED),
+    **dict.fromkeys(("authentication_error", "AccessDeniedException", "account_deactivated"), DENIED),
+    **dict.fromkeys(("context_length_exceeded", "exceed_context_size_error", "tokens_limit_reached"), BAD_DATA),
+    **dict.fromkeys(("invalid_value", "unsupported_parameter", "string_above_max_length"), BAD_DATA),
+    **dict.fromkeys(("model_not_found", "DeploymentNotFound", "model_decommissioned", "unknown_model"), BAD_CONFIG),
+    **dict.fromkeys(("content_filter", "content_policy_violation", "data_inspection_failed"), FAILED),
+    **dict.fromkeys(
+        ("rate_limit_exceeded", "overloaded_error", "RESOURCE_EXHAUSTED", "ThrottlingException"), TRY_AGAIN
+    ),
+    **dict.fromkeys(("UNAVAILABLE", "server_error", "DEADLINE_EXCEEDED", "429", "502"), TRY_AGAIN),
+    **dict.fromkeys(("401", "402"), DENIED),
+    **dict.fromkeys(
+        ("NotFoundError", "not_found_error", "404"), BAD_CONFIG
+    ),  # with no status, the vague ones count, too
+    **dict.fromkeys(("invalid_request_error", "INVALID_ARGUMENT", "BadRequestError", "400", "413"), BAD_DATA),
+}
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_code_says_what_an_error_means_in_every_form(form, code):
+    body = FORMS[form]({"code": int(code) if code.isdigit() else code, "message": "WORDS: is it 'overloaded'?"})
+    as_text = body if isinstance(body, str) else json.dumps(body)
+    vague = code.isdigit() or code in [*CODES][-8:]
+    errors = [ErrorInAnswer(body), ProviderError("x", body=body), ModelError(as_text)]
+    errors += [ProviderError("x", response=SimpleNamespace(text=as_text, status_code=400))] * (not vague)
+    for error in errors:
+        explained = explain(error, model())
+        assert explained.exit == CODES[code]
+        assert explained.is_permanent == (CODES[code] != TRY_AGAIN)
+        assert "WORDS: is it 'overloaded'?" in explained.message
+        assert "{" not in explained.message
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "exit"),
+    [
+        (400, "API key not valid. Please pass a valid API key.", DENIED),
+        (400, "Your credit balance is too low to access the Anthropic API.", DENIED),
+        (400, "Incorrect API key provided: sk-x.", DENIED),
+        (429, "You exceeded your current quota, please check your plan and billing details.", DENIED),
+        (429, "Your prepayment credits are depleted. Manage your project and billing.", DENIED),
+        (500, "This request requires more credits, or fewer max_tokens.", DENIED),
+        (None, "You exceeded your current quota. Quota exceeded for metric: x. Please retry in 34s.", TRY_AGAIN),
+        (None, "Resource has been exhausted (e.g. check quota).", TRY_AGAIN),
+        (None, "The model is overloaded. Please try again later.", TRY_AGAIN),
+        (None, "HTTP 429 Too Many Requests", TRY_AGAIN),
+        (None, "model 'x' is not there (status code: 404)", BAD_CONFIG),
+        (429, "Request too large for gpt-4o on tokens per min (TPM): Limit 30, Requested 40.", BAD_DATA),
+        (429, "Too many tokens, please wait before trying again.", TRY_AGAIN),
+        (500, "prompt is too long: 213462 tokens > 200000 maximum", BAD_DATA),
+        (500, "The input token count (12) exceeds the maximum number of tokens allowed (10).", BAD_DATA),
+        (500, "the request exceeds the available context size", BAD_DATA),
+        (400, "The model `gpt-9.5` does not exist or you do not have access to it.", BAD_CONFIG),
+        (400, "models/gemini-0.1 is not found for API version v1beta", BAD_CONFIG),
+        (403, "x requires moderation on y. Your input was flagged for z.", FAILED),
+        (400, "Bad prompt 'why is the rate limit or an invalid API key'", BAD_DATA),
+        (400, "Bad prompt: the rate limit, overloaded, try again later", BAD_DATA),
+        (400, 'cannot read "your credit balance is too low"', BAD_DATA),
+        (None, "invalid model name: `rate limit`", BAD_CONFIG),
+        (405, "overloaded", BAD_CONFIG),
+        (413, "rate_limit", BAD_DATA),
+        (None, "it did not work", FAILED),
+    ],
+)  # fmt: skip
+def test_words_say_what_an_error_means_if_they_can_mean_nothing_else(status, words, exit):
+    explained = explain(ProviderError(words, status_code=status), model())
+
+    assert (explained.exit, words[-9:] in explained.message) == (exit, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("<!DOCTYPE html><html><head><title>502 Bad\nGateway</title></head><body>x</body>", "502: Bad Gateway"),
+        ("<html><body><h1>a &amp; b</h1>", "502: a & b"),
+        ("<Error><Code>X</Code><Message>no</Message></Error>", "502: no"),
+        ("upstream down", "502: upstream down"),
+        ({"detail": [{"loc": ["body", "a"], "msg": "x"}, {"loc": ["b"], "msg": "y"}]}, "502: body.a: x; b: y"),
+        ({"why": "so"}, '502: {"why": "so"}'),
+        ({"error": {"message": "a", "metadata": {"raw": "b"}}}, "502: a: b"),
+        ("<p>", "502: bad gateway"),
+        (None, "502: bad gateway"),
+        ("[" * 50_000, "502: ["),
+    ],
+)
+def test_the_words_are_found_in_every_form(body, said):
+    error = ProviderError("Error code: 502", status_code=502, body=body)
+
+    assert explain(error, model()).message.partition("'a-model': ")[2].startswith(said)
 
 
 @pytest.mark.parametrize("code", ["12", "4290", "abc", None])
@@ -130,7 +245,7 @@ def test_the_message_in_the_body_is_what_the_provider_says():
         return explain(error, model()).message.partition("'a-model': ")[2]
 
     assert said("too\nlong") == "400: too long"
-    assert said("") == said(7) == "400: Error code: 400 - {…}"
+    assert said("") == said(7) == "400: {…}"
 
 
 @pytest.mark.parametrize(("said", "seconds"), [("7", 7.0), ("1.5", 1.5), ("-3", 0.0), ("inf", None), ("soon", None)])

@@ -392,7 +392,7 @@ class TestFailures:
             ("bomb", 65, "it has more than 50,000,000 bytes"),
             ("overloaded-midway", 75, "502: overloaded"),
             ("filtered", 1, "it refused"),
-            ("responses-failed", 75, "the provider failed: out of luck"),
+            ("responses-failed", 75, "out of luck"),
             ("refuse", 1, "it refused: I will not say."),
         ],
     )

@@ -1,0 +1,192 @@
+"""The reason that a provider gives for a failure, in whatever form it comes, and what it means."""
+
+import json
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Any
+
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, causes
+
+_MOST = 20_000
+"""The most characters of an answer that are read."""
+
+_VAGUE = (None, 400, 500, 502)
+"""The statuses before which one in the body counts, if it is below 500."""
+
+_CODES = "status_code statuscode code status type __type reason error_code errorcode error_type error_status_code"
+_WORDS = (
+    "title loc message msg error_message error_msg errormessage status_msg faultstring error errors detail "
+    "error_description fault innererror metadata raw base_resp"
+)
+"""The members of an error that hold codes, and those that hold words or further members."""
+
+_QUOTED = r"""`[^`]*`|"[^"]*"|(?<!\w)'[^']*'(?!\w)|“[^”]*”"""
+_MEMBER = r"""['"](message|code|type|status|error)['"]: *(?:'([^']*)'|"([^"]*)"|(\d+))"""
+_KEY = "(api|access|secret|x-api)[ _-]?(key|token)"
+_MODEL = r"\b(models?|deployment|engine)\b.{0,80}?"
+
+KINDS = {
+    "credit": (
+        DENIED,
+        "insufficient(quota|credit|balance|fund)|billing|payment|creditbalance|outofcredit|arrear|freetieronly",
+        "credit balance|insufficient (account |user )?(credit|balance|fund|quota)|payment required|can only afford"
+        "|(out of|no|not enough|more|add|monthly included) credits?\\b|account is (overdue|not active)"
+        "|credits? (are|is|been) (depleted|exhausted)|billing (is not active|hard limit)"
+        "|^(?!.*(exhausted|retry in|for metric)).*exceeded your current quota",  # with these, Gemini's rate limit
+    ),
+    "key": (
+        DENIED,
+        "apikey|authentica|unauthori|authorization|invalidkey|deactivated|expiredtoken|unrecognizedclient|invalidclient",
+        f"(incorrect|invalid|missing|expired|no|wrong) {_KEY}|{_KEY}s? (is |was |has )?(not|inv|inc|exp|miss|req)"
+        "|no auth credentials|not authenticated|(invalid|could not resolve) authentication|authentication (fail|error)"
+        "|unregistered callers",
+    ),
+    "access": (DENIED, "permission|forbidden|accessdenied|accessterminated|unsupportedcountry", "permission denied"),
+    "filter": (
+        FAILED,
+        "content(filter|policy)|responsibleai|moderation|datainspection|invalidprompt|safety|sensitive|policyviolation",
+        "content (management |usage )?(policy|filter)|safety (system|filter)|(was|were|been) (flagged|blocked)"
+        "|requires moderation|inappropriate content|content exists risk",
+    ),
+    "length": (
+        BAD_DATA,
+        "context(length|window|size)|toolong|toolarge|toomanytokens|tokenslimit|maxlength",
+        "(maximum|max) (context|prompt|input|sequence) length|context[ _](length|window|size)"
+        "|(prompt|input|request|message|query)s? (is |are |was )?too (long|large)|too many tokens( in|:)"
+        "|token count.{0,40}exceed|exceed.{0,40}(number of tokens|token limit)|reduce the length|must be reduced",
+    ),
+    "model": (
+        BAD_CONFIG,
+        "model(is|does)?not(found|exist|support)|(nosuch|unknown|invalid|unavailable)model|modeldec|modeldep"
+        "|(deployment|resource)notfound",
+        f"(no such|unknown|invalid|not a valid) model|{_MODEL}(does not|doesn't) exist|{_MODEL}not found|try pulling it"
+        f"|{_MODEL}(is|been|was) (deprecated|decommissioned|retired|discontinued|shut ?down)|no endpoints found",
+    ),
+    "value": (
+        BAD_DATA,
+        "invalid(value|type|schema|json|image|base64)|unsupported(value|param)|unknownparam|missingrequired|(above|below)m",
+        "",
+    ),
+    "busy": (
+        TRY_AGAIN,
+        "ratelimit|toomanyrequests|throttl|exhausted|overload|capacity|slowdown|busy|quotaexceeded|concurren",
+        "rate.?limit|too many requests|overloaded|high demand|at capacity|slow down|resource (has been )?exhausted"
+        "|exceeded your current quota",
+    ),
+    "down": (
+        TRY_AGAIN,
+        "unavailable|servererror|internal|timeout|timedout|deadline|upstream|badgateway|notready|apierror|aborted",
+        "try again|retry (in|after|later)|temporarily|timed? ?out|unavailable|bad gateway|internal (server )?err"
+        "|is (currently )?loading",
+    ),
+}
+"""The kinds of failure, each with its exit code, and with what names it in a code (letters only) and in words."""
+
+_BY_STATUS = {
+    **dict.fromkeys((400, 411, 415, 422, 431), "value"),
+    **dict.fromkeys((413, 414), "length"),
+    **dict.fromkeys((401, 407), "key"),
+    **dict.fromkeys((404, 405, 410, 501), "model"),
+    **dict.fromkeys((408, 409, 425), "down"),
+    429: "busy",
+    402: "credit",
+    403: "access",
+}
+
+_VAGUE_CODES = {"model": "notfound", "value": "invalid(request|arg)|badrequest|validation|unprocess|precondition"}
+"""What codes mean if there is no status."""
+
+
+@dataclass
+class Reason:
+    """What a provider says of a failure: an HTTP status, codes such as `invalid_api_key`, and words on one line."""
+
+    status: int | None = None
+    codes: list[str] = field(default_factory=list)
+    words: str = ""
+
+    def kind(self) -> str:
+        """Return the kind in KINDS, "" if nothing tells. A code counts before words, and both before a vague status."""
+        codes = [re.sub("[^a-z0-9]", "", code.lower()) for code in self.codes]
+        words = " ".join([*codes, *re.sub(_QUOTED, "", self.words).lower().split()])  # no quoted prompt or name
+        named = next((kind for kind, (_, code, _) in KINDS.items() if any(re.search(code, each) for each in codes)), "")
+        said = next((kind for kind, (_, _, phrase) in KINDS.items() if phrase and re.search(phrase, words)), "")
+        if named and KINDS[named][0] != TRY_AGAIN:
+            return named
+        if said and KINDS[said][0] != TRY_AGAIN:
+            return said
+        if named and self.status not in (405, 413, 422):
+            return named
+        if self.status is not None:
+            return _BY_STATUS.get(self.status, "down" if self.status >= 500 else "other")
+        if said:
+            return said
+        return next((kind for kind, code in _VAGUE_CODES.items() if any(re.search(code, each) for each in codes)), "")
+
+    def note(self, said: Any) -> None:
+        """Take a code, or a status as a number or a word."""
+        text = "" if isinstance(said, bool) or not isinstance(said, int | str) else str(said).strip()
+        if re.fullmatch(r"[345]\d\d", text):
+            if self.status is None or (self.status in _VAGUE and int(text) < 500):
+                self.status = int(text)
+        elif text and not text.isdigit():
+            self.codes.append(text)
+
+    def read(self, said: Any, depth: int = 8) -> str:
+        """Take the codes of an error in any shape, and return its words."""
+        if isinstance(said, str | bytes):
+            return self._read_text(str(said, "utf-8", "replace") if isinstance(said, bytes) else said, depth)
+        if depth == 0 or not isinstance(said, dict | list):
+            self.note(said)
+            return ""
+        if isinstance(said, list):
+            return "; ".join(filter(None, (self.read(each, depth - 1) for each in said[:5])))
+        members = {str(name).lower(): member for name, member in said.items()}
+        if isinstance(loc := members.get("loc"), list):  # where FastAPI misses something
+            members["loc"] = ".".join(map(str, loc))
+        for name in _CODES.split():
+            self.note(members.get(name))
+        self.read(members.get("details"), depth - 1)  # Gemini's have codes, and no words of interest
+        found = [self.read(members.get(name), depth - 1) for name in _WORDS.split()]
+        return ": ".join(dict.fromkeys(filter(None, found)))
+
+    def _read_text(self, text: str, depth: int) -> str:
+        text = text.strip()[:_MOST]
+        if text.startswith("<"):  # the page of a gateway
+            title = re.search(r"(?is)<(title|h1|message)\b[^>]*>(.*?)</", text)
+            return unescape(title[2]).strip() if title else ""
+        if depth and (start := re.search(r"[\[{]", text)):
+            said = _decode(text[start.start() :])
+            is_error = isinstance(said, list) or {*map(str.lower, said or {})} & {*_WORDS.split()}
+            if is_error and (words := self.read(said, depth - 1)):
+                return f"{text[: start.start()]}{words}"
+        if len(text.split()) == 1:
+            self.note(text)
+        return text
+
+
+def read_reason(error: BaseException) -> Reason:
+    """Return the reason in an exception of any library, or in those that led to it; without words if it has none."""
+    reason = Reason()
+    for each in causes(error):
+        response: Any = getattr(each, "response", None)
+        for holder in (each, response):
+            reason.note(getattr(holder, "status_code", None))
+        for name in ("code", "status", "type"):
+            reason.note(getattr(each, name, None))
+        text = None
+        with suppress(Exception):  # a stream that was not read, or was closed
+            text = response.text
+        bodies = [getattr(each, name, None) for name in ("body", "details", "error")]
+        for body in (*bodies, response if isinstance(response, dict) else None, text):
+            reason.words = reason.words or reason.read(body)
+    return reason
+
+
+def _decode(text: str) -> Any:
+    """Return the JSON at the beginning of a text; if it is cut or in Python's form, the members that name a reason."""
+    with suppress(ValueError, RecursionError):
+        return json.JSONDecoder().raw_decode(text)[0]
+    return {name: one or two or number for name, one, two, number in re.findall(_MEMBER, text)}
