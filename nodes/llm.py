@@ -17,8 +17,9 @@ class Llm(Node):
     the model accepts it, an SVG. Without --model and PFLOW_MODEL it uses llm's default if that was chosen or has a key,
     else the local model that came last. --model=./FILE.gguf asks a file, --model='http://HOST/v1#NAME' a server.
 
-    An answer that reached its token limit still counts, with a warning on stderr, and is not cached. The small model
-    writes a text of at most 200 tokens unless --max-tokens sets another limit.
+    An answer that reached its token limit still counts, with a warning on stderr, and is not cached. One without text
+    fails: 65 if the tokens went into reasoning or it calls a tool, else 75; --allow-no-answer takes it. Reasoning is no
+    part of an answer. The small model writes a text of at most 200 tokens unless --max-tokens sets another limit.
 
     --continue and --conversation continue a conversation of `llm`, `llm chat` or pflow-llm in llm's log, with its
     model unless --model or PFLOW_MODEL names another; in an empty log --continue begins one, with a warning. Their
@@ -41,6 +42,7 @@ class Llm(Node):
     - Params: conversation: str = null [flag cid]  # continue the conversation with this ID
     - Params: log: bool = null [env PFLOW_LLM_LOG]  # record question and answer in llm's log; --no-log: do not
     - Params: allow_empty: bool = false  # ask even if the text, or all that a template takes, is empty
+    - Params: allow_no_answer: bool = false  # take an answer without text as an empty text
     - Params: option: list[str] = [] [short o] [pairs]  # NAME=VALUE, another option; stream=false: no stream
     - Effects: network
     - Repeats: yes
@@ -101,6 +103,7 @@ class Llm(Node):
             options=options,
             schema=self._schema,
             is_multi=self.params["schema_multi"] is not None,
+            allows_no_answer=self.params["allow_no_answer"],
             is_logged=is_kept(self.params["log"], goes_on=bool(self.params["continue"] or self.params["conversation"])),
         )
 
@@ -115,7 +118,7 @@ class Llm(Node):
     def post(self, shared: Shared, request: Request, answer: Answer) -> None:
         shared["response"] = answer.response
         shared["usage"] = answer.usage
-        self.not_kept = answer.flaw
+        self.not_kept, self.warning = answer.flaw, answer.warning
 
 
 def _question(prompt: Any, text: Any, places: list[str]) -> tuple[str, bytes | None]:

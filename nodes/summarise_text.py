@@ -22,8 +22,8 @@ class SummariseText(Node):
     A text that is too long for the model is cut into parts between paragraphs, lines or sentences; the model summarises
     each part, then the summaries, and stderr says so. The limit is known for local models and many providers' models;
     any other model gets 24,000 characters at a time, about 8,000 tokens, unless --chunk says otherwise. Another try
-    (--retries) continues after the finished parts. pflow-llm describes how the model is chosen. pflow-summarize-text is
-    the same program.
+    (--retries) continues after the finished parts. A summary without text fails, also that of a part, unless
+    --allow-no-answer takes it. pflow-llm describes how the model is chosen. pflow-summarize-text is the same program.
 
     Interface:
     - Reads: shared["text"]: str [pipe]  # the text to summarise
@@ -34,6 +34,7 @@ class SummariseText(Node):
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null [positive]  # the maximum number of tokens in the summary
     - Params: chunk: int = null  # the maximum number of characters to send at a time
+    - Params: allow_no_answer: bool = false  # take an answer without text as an empty text
     - Params: option: list[str] = [] [short o] [pairs]  # NAME=VALUE, any other option of the model
     - Effects: network
     - Repeats: yes
@@ -70,7 +71,8 @@ class SummariseText(Node):
         from pflow.models.summary import SummaryTask
 
         options = parse_options(params, "temperature")
-        return SummaryTask(text, params["model"], params["style"], options, params["max_tokens"], params["chunk"])
+        names = ("model", "style", "max_tokens", "chunk", "allow_no_answer")
+        return SummaryTask(text, options=options, **{name: params[name] for name in names})
 
     def exec(self, task: SummaryTask) -> Answer:
         return task.run(self.emit)
@@ -78,4 +80,4 @@ class SummariseText(Node):
     def post(self, shared: Shared, task: SummaryTask, answer: Answer) -> None:
         shared["summary"] = answer.response
         shared["usage"] = answer.usage
-        self.not_kept = answer.flaw
+        self.not_kept, self.warning = answer.flaw, answer.warning

@@ -150,6 +150,9 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     not_kept = ""
     """The reason not to cache the last result; empty if it may be cached."""
 
+    warning = ""
+    """What the reader of the last result should know; it stands in the trace, and in the row of a map."""
+
     waits = False
     """True if it only waits, for a network, and may do so in many threads at once. Its time limits are then those of
     its connections: nothing else interrupts it there.

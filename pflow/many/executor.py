@@ -18,7 +18,8 @@ STATUSES = (DONE, FAILED, POISON, BEGUN, TODO)
 
 Result = dict[str, Any]
 """The end of a try of an item: status, exit, outputs (by name), carried (which of them the flow carries), error
-(a message), usage (`Usage.total`) and ms. A status of TODO means that the whole map has to stop, with `exit`.
+(a message; of an item that is done, a warning), usage (`Usage.total`) and ms. A status of TODO means that the whole map
+has to stop, with `exit`.
 """
 
 

@@ -131,7 +131,8 @@ class ItemFlow:
         finally:
             if self.writes_files:
                 file_paths.claim = None
-        return self._outputs(store, context)
+        warnings = context.recorder.warnings if isinstance(context.recorder, Tally) else {}
+        return {**self._outputs(store, context), "error": encodable("; ".join(warnings))}
 
     def _context(self, id: str, usage: Usage, secrets: Secrets) -> Context:
         context = Context(max_visits=self.max_visits, secrets=secrets, run_id=self.run_id, cache=self.cache)
@@ -164,18 +165,22 @@ class ItemFlow:
 
 
 class Tally(Recorder):
-    """Counts the usage of models in the events of one item, and keeps none of them."""
+    """Counts the usage of models in the events of one item, and keeps their warnings alone."""
 
     def __init__(self, usage: Usage) -> None:
         super().__init__(self._read)
         self.usage = usage
+        self.warnings: dict[str, None] = {}
 
     def inside(self, step: str) -> Recorder:
         return self
 
     def event(self, event: str, step: str, about: dict[str, Any]) -> None:
         self.usage.add_event(about)
+        if "warning" in about:
+            self.warnings[f"{step}: {about['warning']}"] = None
 
     def _read(self, line: bytes) -> None:
         """Take an event of a child process."""
-        self.usage.add_event(parse_event(line) or {})
+        about = parse_event(line) or {}
+        self.event("", str(about.get("step")), about)

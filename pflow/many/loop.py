@@ -118,7 +118,7 @@ class MapLoop:
         self.progress = progress
         self._looked = time.monotonic()
         self.stopped: PflowError | None = None
-        self._causes: dict[str, tuple[int, str]] = {}
+        self._causes: dict[tuple[bool, str], tuple[int, str]] = {}
         self.running: dict[int, Task] = {}
         self._again: deque[Task] = deque()
         self._equals: dict[str, list[Task]] = {}
@@ -258,8 +258,8 @@ class MapLoop:
                 self.running.clear()
 
     def _put(self, index: int, item: Any, entry: LedgerEntry, *, is_new: bool) -> None:
-        if entry.status != DONE:
-            kind = _VARIES.sub("", entry.error)
+        if entry.status != DONE or entry.error:
+            kind = entry.status == DONE, _VARIES.sub("", entry.error)
             count, message = self._causes.get(kind, (0, entry.error))
             self._causes[kind] = count + 1, message
         self.rows.put(index, {"$bad": item.text} if isinstance(item, BadItem) else item, entry)
@@ -267,10 +267,13 @@ class MapLoop:
         if not is_new:
             self.progress.show()
 
-    def cause(self) -> str:
-        """Return how often the most frequent failure came, and what it says, by its first example."""
-        count, message = max(self._causes.values())
-        return f"{count:,} failed like this: {shorten(message or WHY_BEGUN, 200)}"
+    def causes(self) -> Iterator[str]:
+        """Yield how often the most frequent warning and failure came, and what each says, by its first example."""
+        for is_done in (True, False):
+            if found := [cause for kind, cause in self._causes.items() if kind[0] == is_done]:
+                count, message = max(found)
+                how = "done with a warning" if is_done else "failed"
+                yield f"{count:,} {how} like this: {shorten(message or WHY_BEGUN, 200)}"
 
     def _seconds(self) -> float:
         """Return how long to wait for a result at most."""

@@ -363,8 +363,8 @@ class Map:
         again = self._again(self.run_id)
         if self.is_resumed and self.items.is_stdin and not progress.done:
             raise _without_items(self.run_id)
-        if progress.failed:
-            say(PROGRAM, loop.cause())
+        for cause in loop.causes():
+            say(PROGRAM, cause)
         if loop.stopped is not None:
             stopped = loop.stopped
             if again not in stopped.hint:

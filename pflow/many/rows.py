@@ -20,7 +20,7 @@ from pflow.values.jsontext import text_of
 BLOCK = 1 << 16
 """The bytes that are written at once, unless the map waits for results."""
 
-ERROR = "error"
+ERROR, WARNING = "error", "warning"
 
 _MOST_WAITING = 1000
 """The most failed rows that wait for the first row with the columns of outputs."""
@@ -172,13 +172,20 @@ class Table:
 def _row(index: int, item: Any, entry: LedgerEntry) -> bytes:
     """Encode the item's members and the flow's outputs, which replace members of their names."""
     row = {**(item if isinstance(item, dict) else {"item": item}), **(entry.outputs or {})}
-    return encode(row if entry.status == DONE else {**row, ERROR: entry.error}) + b"\n"
+    row |= {} if entry.status == DONE and not entry.error else {_said(entry): entry.error}
+    return encode(row) + b"\n"
 
 
 def _record(index: int, item: Any, entry: LedgerEntry) -> bytes:
     about = {"id": entry.id, "item": item, "status": entry.status, "exit": entry.exit, "outputs": entry.outputs}
     spent = {"tries": entry.tries, "usage": entry.usage, "cost": entry.cost, "ms": entry.ms}
-    return encode({"index": index, **about, ERROR: entry.error or None, **spent}) + b"\n"
+    said = {ERROR: None, WARNING: None, _said(entry): entry.error or None}
+    return encode({"index": index, **about, **said, **spent}) + b"\n"
+
+
+def _said(entry: LedgerEntry) -> str:
+    """Return what the `error` of an entry is: of an item that is done, a warning."""
+    return WARNING if entry.status == DONE else ERROR
 
 
 def check_errors(path: str, others: Mapping[str, str]) -> None:

@@ -7,24 +7,24 @@ from typing import Any
 from llm import Conversation, Model, Response
 from llm.utils import multi_schema
 
-from pflow.errors import FAILED, TRY_AGAIN, PflowError
+from pflow.errors import TRY_AGAIN, PflowError
 from pflow.files.schema import load_schema
 from pflow.models import log
 from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.client import watch
-from pflow.models.ending import BROKEN, CUT, FILTERED, LIMIT, UNSAID, Ending
-from pflow.models.errors import explain, garbled, hide_keys
+from pflow.models.ending import LIMIT, UNSAID, Ending
+from pflow.models.errors import explain, garbled
 from pflow.models.forms import change_form, refused_by
+from pflow.models.judge import called_tool, check_ending, no_answer
 from pflow.models.options import options_for
-from pflow.models.prices import MAX_TOKENS, call_of, cost_of, no_tokens
+from pflow.models.prices import call_of, cost_of, no_tokens
 from pflow.models.schema import ask_for, is_bare, read_answer
 from pflow.models.thoughts import without_thoughts
 from pflow.models.transport import heard
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say, say_once
 from pflow.words import budget
-from pflow.words.printable import one_line
 from pflow.words.usage import amount, answer_members
 
 
@@ -40,24 +40,27 @@ class Request:
     schema: Any = None
     is_multi: bool = False
     is_logged: bool = False
+    allows_no_answer: bool = False
 
 
 @dataclass
 class Answer:
     """A text, or a value if a schema was given; and `usage` (model, input, output, cost, conversation).
 
-    `flaw` says why another answer to the same question may be better.
+    `flaw` says why another answer to the same question may be better, `warning` what its reader should know.
     """
 
     response: Any
     usage: dict[str, Any]
     flaw: str = ""
+    warning: str = ""
 
 
 def ask(conversation: Conversation, request: Request, emit: Callable[[str], None]) -> Answer:
     """Ask the conversation's model. `emit` gets each part of a text as it comes; a value has no parts.
 
-    An answer that reached its token limit is accepted; stderr warns unless the request set it. Raises PflowError.
+    An answer that reached its token limit is accepted, with a warning, and one without text if the request allows it.
+    Raises PflowError.
     """
     schema = load_schema(request.schema) if request.schema is not None else None
     schema = multi_schema(schema) if schema is not None and request.is_multi else schema
@@ -81,7 +84,7 @@ def _take(
     emit: Callable[[str], None],
 ) -> Answer:  # fmt: skip
     model: Any = conversation.model
-    parts = []
+    parts, text, warning = [], "", ""
     try:
         for part in parts_of(response, model, ending):
             parts.append(part)
@@ -89,22 +92,31 @@ def _take(
                 emit(part)
         text = "".join(parts)
         check_ending(ending, response, model, text)
+        none = no_answer(ending, response, model, text, request.options)
+        if none and not (request.allows_no_answer if schema is None else none.exit == TRY_AGAIN):
+            raise none
         answer = text if schema is None else read_answer(text, schema, model.model_id)
         usage = usage_in(response, ending, model)
         if budget.is_priced and "cost" not in usage:
             raise no_tokens(model)
     except PflowError as error:
-        error.hint = "it stops at its token limit: --max-tokens raises it" if ending.kind == LIMIT else error.hint
+        if ending.kind == LIMIT and text:
+            error.hint = "it stops at its token limit: --max-tokens raises it"
         used = usage_in(response, ending, model)
         if parts or "input" in used or "output" in used:  # a refused or endless thought is billed without a text
             error.usage = answer_members(used)
         raise
-    if ending.kind == LIMIT and not any(name in request.options for name in MAX_TOKENS):
-        where = f", after {usage['output']} tokens" if "output" in usage else ""
-        say("warning", f"the answer of '{model.model_id}' stops at its token limit{where}: --max-tokens sets it")
-    if request.is_logged and log.write(response):
+    if none:
+        warning = none.message.partition("': ")[2]
+    elif ending.kind == LIMIT:
+        stops = "stops at its token limit" + (f", after {usage['output']} tokens" if "output" in usage else "")
+        warning = f"the answer {stops}"
+        if not budget.in_map:  # there the row of the item has it
+            say("warning", f"the answer of '{model.model_id}' {stops}: --max-tokens sets it")
+    if request.is_logged and not none and log.write(response, text):
         usage["conversation"] = conversation.id
-    return Answer(answer, usage, _flaw(ending, model, text, has_schema=schema is not None))
+    flaw = warning if none else _flaw(ending, model, text, has_schema=schema is not None)
+    return Answer(answer, usage, flaw, warning)
 
 
 def _flaw(ending: Ending, model: Model, text: str, *, has_schema: bool) -> str:
@@ -113,7 +125,7 @@ def _flaw(ending: Ending, model: Model, text: str, *, has_schema: bool) -> str:
     if ending.kind == UNSAID:
         say_once(f"warning: whether an answer of '{model.model_id}' is whole, its plugin does not say; it counts")
         return "its plugin does not say whether it is whole"
-    return "it is empty" if not text.strip() else "it stands among other words" * (has_schema and not is_bare(text))
+    return "it stands among other words" * (has_schema and not is_bare(text))
 
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
@@ -165,25 +177,12 @@ def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str,
         ending.look_at(response.response_json)
         if is_open and ending.reason is not None:  # the plugin failed after the end: that of a refusal, for one
             return
+        if ending.tool:  # its arguments were cut, or are of a form that llm does not know
+            raise called_tool(ending, model) from error
         is_misshapen = ending.watched and not ending.error and isinstance(error, _MISSHAPEN)
         if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left
             ending.error.__cause__, error = error, ending.error
         raise (garbled(model) if is_misshapen else explain(error, model)) from error
-
-
-def check_ending(ending: Ending, response: Response, model: Model, text: str) -> None:
-    """Raise PflowError for an answer that was cut (75), broke off (75) or was refused by the protocol (1)."""
-    ending.look_at(response.response_json)
-    words = one_line(hide_keys(ending.words or ending.refusal, model))
-    said = f": {words}" if words else ""
-    if ending.kind == CUT:
-        what = "was cut off" if text else "did not come"
-        hint = "try again, or let --retries do it" if text else "is the server's address right?"
-        raise PflowError(f"cannot take the answer of '{model.model_id}': it {what}", hint=hint, exit=TRY_AGAIN)
-    if ending.kind == BROKEN:
-        raise PflowError(f"cannot take the answer of '{model.model_id}': the provider failed{said}", exit=TRY_AGAIN)
-    if ending.kind == FILTERED or (ending.refusal and not text):
-        raise PflowError(f"cannot get an answer from '{model.model_id}': it refused{said}", exit=FAILED)
 
 
 def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]:

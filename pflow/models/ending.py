@@ -3,20 +3,29 @@
 from collections.abc import Mapping
 from typing import Any
 
-COMPLETE, UNSAID, CUT, LIMIT, FILTERED, BROKEN = "complete", "unsaid", "cut", "limit", "filtered", "broken"
+COMPLETE, UNSAID, CUT, LIMIT = "complete", "unsaid", "cut", "limit"
+FILTERED, BROKEN, CALL = "filtered", "broken", "call"
 
 _LIMITS = "length max_tokens max_output_tokens model_context_window_exceeded model_length"
 _FILTERS = (
     "content_filter refusal safety recitation prohibited_content blocklist language other spii image_safety "
     "image_prohibited_content image_other image_recitation jailbreak model_armor blocked_reason_unspecified error_toxic"
 )
-_FAILURES = "error failed cancelled malformed_response missing_thought_signature no_image pause_turn"
+_FAILURES = (
+    "error failed cancelled malformed_response missing_thought_signature no_image pause_turn "
+    "insufficient_system_resource"
+)
+_CALLS = "tool_calls tool_call function_call tool_use malformed_function_call unexpected_tool_call too_many_tool_calls"
 
 _BY_REASON = {
     **dict.fromkeys(_LIMITS.split(), LIMIT),
     **dict.fromkeys(_FILTERS.split(), FILTERED),
     **dict.fromkeys(_FAILURES.split(), BROKEN),
+    **dict.fromkeys(_CALLS.split(), CALL),
 }
+
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
+"""Members of a message for thoughts, by servers; no client knows them."""
 
 
 _REASONS = ("finish_reason", "stop_reason", "finishReason", "done_reason", "blockReason")
@@ -33,6 +42,7 @@ _LOCAL = ("echo", "gguf", "gpt4all", "llama_cpp", "markov", "mlc", "mlx", "smoll
 class Ending:
     """The end of an answer: `reason` in the provider's word, `refusal` and `words` if it gave any.
 
+    `tool` is the tool that it wants to call. `has_reasoned`: thoughts came beside the text.
     `refused` is the member of the request that a provider's error refuses by name (pflow.models.forms).
 
     An answer without a reason was cut if it should have one: through a client of pflow.models.client, by one of _TELL,
@@ -43,7 +53,8 @@ class Ending:
     def __init__(self, model: Any = None) -> None:
         self.reason: str | None = None
         self.refusal = self.refused = ""
-        self.words = ""
+        self.words = self.tool = ""
+        self.has_reasoned = False
         self.usage: dict[str, Any] = {}
         plugin = type(model).__module__.partition(".")[0]
         self.watched = plugin in _TELL
@@ -82,6 +93,9 @@ class Ending:
             message = getattr(choice, "delta", None) or getattr(choice, "message", None)
             self.reason = getattr(choice, "finish_reason", None) or self.reason
             self.refusal += getattr(message, "refusal", None) or ""
+            self.tool = self.tool or _tool_of(message)
+            more = getattr(message, "model_extra", None) or {}
+            self.has_reasoned = self.has_reasoned or any(more.get(name) for name in _REASONING)
         response = getattr(said, "response", said)
         status = getattr(response, "status", None)
         if status == "incomplete":
@@ -97,3 +111,12 @@ class Ending:
                 self.usage, response.usage = usage.model_dump(warnings=False), None
         elif usage:  # llm takes for an object what the provider sent instead
             response.usage = None
+
+
+def _tool_of(message: Any) -> str:
+    """Return the tool that a message, or a chunk of one, calls."""
+    calls = getattr(message, "tool_calls", None)
+    found: list[Any] = [getattr(message, "function_call", None)]
+    found += [getattr(calls[0], name, None) for name in ("function", "custom")] if calls else []
+    names = [each.get("name") if isinstance(each, dict) else each.name for each in found if each is not None]
+    return next(filter(None, names), "")

@@ -5,11 +5,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import llm
 from llm import Conversation, Response
 from llm.migrations import migrate
+from llm.parts import ReasoningPart, ToolCallPart, ToolResultPart
 from sqlite_utils import Database
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError, reason_of
@@ -58,9 +61,15 @@ def is_kept(log: bool | None, *, goes_on: bool) -> bool:
     return (goes_on and not (settings.directory() / "logs-off").exists()) if log is None else log
 
 
-def write(response: Response) -> bool:
-    """Log an answer. One that cannot be logged was paid for, so this only warns on stderr, and returns False."""
-    path = _path()
+def write(response: Response, text: str) -> bool:
+    """Log an answer, whose `text` is without thoughts, which no model should get back.
+
+    One that cannot be logged was paid for, so this only warns on stderr, and returns False.
+    """
+    path, thoughts = _path(), len("".join(response._chunks)) - len(text)
+    for event in response._stream_events:
+        if event.type == "text" and thoughts > 0:
+            event.chunk, thoughts = event.chunk[thoughts:], thoughts - len(event.chunk)
     try:
         if settings.is_temporary(path.parent):
             raise LookupError("there is no home directory")
@@ -104,12 +113,38 @@ def _load(id: str | None, path: Path, model: str | None) -> Conversation | None:
     usual = llm.get_model
     try:
         vars(llm)["get_model"] = lambda name: choose(model or name)
-        return cli.load_conversation(id, database=str(path))  # type: ignore[return-value]
+        return _without_gaps(cli.load_conversation(id, database=str(path)))
     except cli.click.ClickException:  # type: ignore[attr-defined]
         return None
     finally:
         vars(llm)["get_model"] = usual
         _loading.release()
+
+
+def _without_gaps(conversation: Any) -> Conversation | None:
+    """Leave out turns without an answer and calls of tools without a result, which providers refuse for ever."""
+    if conversation is None:
+        return None
+    asked = conversation.responses[-1:]
+    said = conversation.loaded_messages or [each for one in asked for each in (*one.prompt.messages, *one.messages())]
+    results = {part.tool_call_id for each in said for part in each.parts if isinstance(part, ToolResultPart)}
+    kept = [replace(each, parts=[part for part in each.parts if not _is_gap(part, results)]) for each in said]
+    kept = [each for each in kept if each.role != "assistant" or any(map(_is_answer, each.parts))]
+    pairs = zip(kept, [*kept[1:], None], strict=True)
+    conversation.loaded_messages = [
+        each for each, then in pairs if each.role != "user" or (then and then.role == "assistant")
+    ]
+    conversation.responses = [each for each in conversation.responses if each.text().strip()]
+    return conversation  # type: ignore[no-any-return]
+
+
+def _is_gap(part: Any, results: set[str | None]) -> bool:
+    return isinstance(part, ToolCallPart) and not part.server_executed and part.tool_call_id not in results
+
+
+def _is_answer(part: Any) -> bool:
+    """Return True for a text, a call of a tool, or a file; not for thoughts or white space."""
+    return not isinstance(part, ReasoningPart) and bool(getattr(part, "text", "x").strip())
 
 
 @contextmanager

@@ -30,6 +30,7 @@ class SummaryTask:
     options: dict[str, Any] = field(default_factory=dict)
     max_tokens: int | None = None
     chunk: int | None = None
+    allow_no_answer: bool = False
     done: dict[str, Answer] = field(default_factory=dict)
     used: Usage = field(default_factory=Usage)
 
@@ -46,8 +47,9 @@ class SummaryTask:
             self.used.add(usage_of(error))
             error.usage = self.used.members()
             raise
-        flaws = [each.flaw for each in (*self.done.values(), answer)]
-        return Answer(answer.response, self._usage(), next(filter(None, flaws), ""))
+        answers = [*self.done.values(), answer]
+        doubts = [next(filter(None, found), "") for found in zip(*((a.flaw, a.warning) for a in answers), strict=True)]
+        return Answer(answer.response, self._usage(), *doubts)
 
     def _shorten(self, text: str, model: Model, size: int) -> str:
         """Summarise all parts of a text, and join the summaries."""
@@ -69,7 +71,8 @@ class SummaryTask:
             options["max_tokens"] = self.max_tokens
         style = f"Its style: {self.style}." if self.style and what != PART else ""
         prompt = " ".join(filter(None, (what, style, ALONE)))
-        answer = ask(model.conversation(), Request(text.rstrip("\n") + f"\n\n{prompt}", options=options), emit)
+        request = Request(text.rstrip("\n") + f"\n\n{prompt}", options=options, allows_no_answer=self.allow_no_answer)
+        answer = ask(model.conversation(), request, emit)
         self.used.add(answer_members(answer.usage))
         return answer
 

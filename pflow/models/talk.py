@@ -7,11 +7,12 @@ import llm
 from llm import Model, Response
 
 from pflow.errors import TRY_AGAIN, PflowError
-from pflow.models.ask import begin, check_ending, parts_of, usage_in
+from pflow.models.ask import begin, parts_of, usage_in
 from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import LIMIT, Ending
 from pflow.models.forms import change_form
+from pflow.models.judge import check_ending, no_answer
 from pflow.models.prices import call_of
 from pflow.process.signals import Deadline, TimedOut
 from pflow.words.usage import answer_members
@@ -57,8 +58,9 @@ class Talk:
             if error.exit == TRY_AGAIN:
                 error.hint = "try again"  # there are no --retries here
             raise
-        self._ahead = ""
-        self._said += [llm.user(asked), llm.assistant(said.text[:_SHOWN_AGAIN])]
+        is_empty = not said.text.strip()  # which providers refuse to get back
+        self._ahead = f"{asked}\n\n" if is_empty else ""
+        self._said += [] if is_empty else [llm.user(asked), llm.assistant(said.text[:_SHOWN_AGAIN])]
         return said
 
     def _ask(self, text: str, schema: dict[str, Any] | None) -> Said:
@@ -89,4 +91,8 @@ class Talk:
                 arriving.close()
                 return Said(answer[:LONGEST], is_limited=True)
         check_ending(ending, response, model, answer)
+        none = no_answer(ending, response, model, answer, {})
+        if none and none.is_permanent:
+            none.usage = answer_members(usage_in(response, ending, model))
+            raise none
         return Said(answer, is_limited=ending.kind == LIMIT)

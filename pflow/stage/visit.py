@@ -96,6 +96,8 @@ class Visitor:
                 lookup = self.cached.look_up(node, view, self.warn)
                 is_kept = lookup.found is not None
             visit.action = lookup.apply(view) if lookup and is_kept else self.act(node, view, visit)
+            if isinstance(warning := getattr(node, "warning", None), str) and warning:
+                visit.more["warning"] = warning
             changes = view.changes(self.binding.is_watched)
             if view.dropped:
                 visit.more["dropped"] = view.dropped

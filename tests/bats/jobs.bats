@@ -225,7 +225,7 @@ repository() {
     run_job rename-by-content -f three.txt four.txt
     expect 73 'three.txt -> ./oak-ash-and-elm.txt' 'cannot call four.txt'
     [ "$(cat four.txt oak-ash-and-elm.txt)" = $'four\nthree' ]
-    PFLOW_MODEL=empty run_job rename-by-content -f four.txt
+    PFLOW_MODEL=marks run_job rename-by-content -f four.txt
     expect 73 '' 'cannot call four.txt'
     run_job rename-by-content -f missing.txt four.txt
     [[ $status -ne 0 && -e four.txt ]]

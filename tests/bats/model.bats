@@ -217,11 +217,26 @@ http://127.0.0.1:$(cat "$PEER/port")/v1#reply
 @test "an answer that was cut, is empty or had to be mended is never kept, and says so" {
     in_shells '
         flow="llm:a never-kept -m long --cache => llm:b never-kept -m json-fenced --schema=\"name, height int\" --cache =>
-            llm:c never-kept -m empty --cache"
-        for _ in 1 2; do pflow run "$flow" -n -q; done; pflow-llm -n never-kept --cache -q -m empty'
+            llm:c never-kept -m empty --cache --allow-no-answer"
+        for _ in 1 2; do pflow run "$flow" -n -q; done; pflow-llm -n never-kept --cache -q -m empty --allow-no-answer'
     expect 0 '' "is not kept: the answer stops at its token limit"
-    [[ $stderr == *'is not kept: it stands among other words'*'is not kept: it is empty'* ]]
+    [[ $stderr == *'is not kept: it stands among other words'*'is not kept: it has no text'* ]]
     [ "$(requests_with never-kept)" -eq 7 ]
+}
+
+@test "an answer without text overwrites nothing, and a map's row says so, or that one was cut" {
+    echo before >out.txt
+    run --separate-stderr sh -c 'pflow-llm -n cut -m empty --cache | pflow-write-file out.txt -q'
+    expect 75 '' 'it has no text'
+    [ "$(cat out.txt)" = before ]
+    run --separate-stderr sh -c 'pflow-llm -n cut -m empty --allow-no-answer | pflow-write-file out.txt -q; wc -c <out.txt'
+    expect 0 0
+    for each in empty long long; do printf '{"m":"%s"}\n' "$each"; done >items.jsonl
+    run --separate-stderr pflow map 'llm Hi --model=$m --max-tokens=4' items.jsonl --errors=failed.jsonl --jobs=1
+    expect 1 - '2 done with a warning like this: llm: the answer stops at its token limit, after 4 tokens'
+    [ "$(jq -r .warning <<<"$output" | sort -u)" = 'llm: the answer stops at its token limit, after 4 tokens' ]
+    [[ $(jq -r .error failed.jsonl) == *"'empty': it has no text"* ]]
+    [[ $stderr != *'the answer of'*stops* ]]
 }
 
 @test "a terminal sees what a map waits for below its rows" {

@@ -2,6 +2,7 @@ import json
 import os
 import random
 from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 
@@ -36,6 +37,7 @@ FAILED = LedgerEntry("id", "", 0, "failed", 65, None, "", "it broke", 2)
         ("a", done(response="A"), {"item": "a", "response": "A"}),
         ({"n": 1}, done(response={"m": 2}), {"n": 1, "response": {"m": 2}}),
         ({"n": 1, "m": 0}, done(n=3), {"n": 3, "m": 0}),
+        ({"n": 1}, replace(done(response="A"), error="cut"), {"n": 1, "response": "A", "warning": "cut"}),
         (["a"], FAILED, {"item": ["a"], "error": "it broke"}),
         ({"$bad": '{"a":'}, FAILED, {"$bad": '{"a":', "error": "it broke"}),
         (b"\xff", done(response="A"), {"item": {"$bytes": "/w=="}, "response": "A"}),
@@ -53,7 +55,7 @@ def test_a_record_has_always_the_same_members():
     rows.put(0, {"n": 1}, done(response="A"))
     rows.put(1, "b", FAILED)
     records = [*map(json.loads, rows.text().splitlines())]
-    names = "index id item status exit outputs error tries usage cost ms"
+    names = "index id item status exit outputs error warning tries usage cost ms"
     assert [" ".join(each) for each in records] == [names, names]
     assert [(each["index"], each["error"]) for each in records] == [(0, None), (1, "it broke")]
 

@@ -431,10 +431,11 @@ class TestFailures:
         assert run("responses-long")["usage"]["output"] == 4
         assert capfd.readouterr().err.count("token limit") == 2
 
-    def test_a_limit_that_a_person_set_is_not_worth_a_word(self, server, capsys):
+    def test_a_limit_that_a_person_set_is_worth_a_word_too(self, server, capfd):
         run("long", max_tokens=4)
 
-        assert capsys.readouterr().err == ""
+        said = "warning: the answer of 'long' stops at its token limit, after 4 tokens: --max-tokens sets it\n"
+        assert capfd.readouterr().err == said
 
     @pytest.mark.parametrize("model", ["stall", "stall-midway"])
     def test_a_signal_ends_the_wait_for_an_answer(self, server, model):
@@ -616,7 +617,7 @@ class TestLocalModels:
         assert run(model, "Tell a story")["usage"]["output"] == 8
         assert "stops at its token limit, after 8 tokens: --max-tokens sets it" in capfd.readouterr().err
         assert run(model, "Tell a story", max_tokens=12)["usage"]["output"] == 12
-        assert capfd.readouterr().err == ""
+        assert "after 12 tokens" in capfd.readouterr().err
 
     def test_its_answers_fit_a_schema_which_has_no_such_limit(self, monkeypatch):
         monkeypatch.setattr(options, "BRIEF", 1)

@@ -82,6 +82,8 @@ def test_another_try_goes_on_after_the_parts_that_are_done(server):
         ("nobody", "x", {}, 78, "'nobody'"),
         ("broken", "x", {}, 75, "500"),
         ("filtered", "x", {}, 1, "it refused"),
+        ("empty", "x", {}, 75, "it has no text"),
+        ("empty", LONG, {"chunk": 1000}, 75, "it has no text"),
         ("rate-limited", LONG, {"chunk": 1000}, 75, "429"),
     ],
 )

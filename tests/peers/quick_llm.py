@@ -18,14 +18,15 @@ PEER = Path(os.environ["LLM_USER_PATH"]).parent
 REPLY = "Oak, ash and elm."
 ANSWERS = {
     "reply": REPLY,
-    "empty": "",
+    "marks": "?!",
     "bakery": "The bakery is closed in August, because the old oven will be replaced in August.",
     "form": {"title": "oak", "year": 40, "urgent": True},
     "json": {"name": "oak", "height": 40},
     "problems": {"problems": [{"file": "a b.py", "line": 3, "problem": "x may be unset"}]},
     "no-problems": {"problems": []},
 }
-FAILURES = {"refused": 69, "rate-limited": 75, "rate-limited-minute": 75, "cut": 75, "nokey": 77, "no-such-model": 78}
+AGAIN = dict.fromkeys(("rate-limited", "rate-limited-minute", "cut", "empty"), 75)
+FAILURES = {**AGAIN, "refused": 69, "nokey": 77, "no-such-model": 78}
 
 
 def prep(self, shared):
@@ -44,7 +45,7 @@ def answer(self, words):
     if isinstance(response, str):
         self.emit(response)
     usage = {"model": model, "input": len(words.split()), "output": len(str(response).split())}
-    return SimpleNamespace(response=response, usage=usage, flaw="")
+    return SimpleNamespace(response=response, usage=usage, flaw="", warning="")
 
 
 Llm.prep, Llm.exec, Llm.warm = prep, answer, staticmethod(lambda: None)

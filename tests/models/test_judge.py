@@ -1,0 +1,203 @@
+"""Answers without text, in every protocol: each is a failure with its reason, and is neither cached nor logged."""
+
+from types import SimpleNamespace
+
+import llm
+import pytest
+from llm.default_plugins.openai_models import Chat, Completion, Responses
+
+from pflow.errors import PflowError
+from pflow.models import log
+from pflow.models.ask import Request, ask
+from tests.peers.replies import CHUNK, COMPLETION, Replies
+
+TOOL = {"index": 0, "id": "c", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+CUT_TOOL = {**TOOL, "function": {"name": "search", "arguments": '{"q": "oa'}}
+CUSTOM = {"index": 0, "id": "c", "type": "custom", "custom": {"name": "search", "input": "a"}}
+OLD_CALL = {"function_call": {"name": "search", "arguments": "{}"}}
+USED = {"prompt_tokens": 3, "completion_tokens": 50, "total_tokens": 53}
+REASONED = {"usage": {**USED, "completion_tokens_details": {"reasoning_tokens": 50}}}
+LIMIT = {"max_tokens": 50}
+
+
+def chat(message, end="stop", **more):
+    """Return an answer as a stream, of one delta or several, and as a whole."""
+    deltas = message if isinstance(message, list) else [message]
+    first = [{**CHUNK, "choices": [{"index": 0, "delta": each, "finish_reason": None}]} for each in deltas]
+    stream = [*first, {**CHUNK, "choices": [{"index": 0, "delta": {}, "finish_reason": end}], "usage": USED, **more}]
+    choice = {"index": 0, "message": {"role": "assistant", **deltas[-1]}, "finish_reason": end}
+    return [stream, (200, {**COMPLETION, "choices": [choice], "usage": USED, **more})]
+
+
+def respond(*items, status="completed", **more):
+    """Return an answer of OpenAI's newer protocol as a stream and as a whole."""
+    usage = {"input_tokens": 3, "output_tokens": 50, "total_tokens": 53}
+    about = {"id": "r", "object": "response", "created_at": 1, "model": "m", "output": [*items], "usage": usage}
+    about |= {"status": status, "parallel_tool_calls": False, "tool_choice": "auto", "tools": [], **more}
+    events = [
+        {"type": f"response.output_item.{state}", "output_index": 0, "item": item, "sequence_number": 0}
+        for item in items
+        for state in ("added", "done")
+    ]
+    return [[*events, {"type": f"response.{status}", "response": about, "sequence_number": 0}], (200, about)]
+
+
+def complete(text, end="stop"):
+    about = {**CHUNK, "object": "text_completion", "usage": USED}
+    return [[{**about, "choices": [{"index": 0, "text": text, "finish_reason": end}]}]]
+
+
+THOUGHT = {"type": "reasoning", "id": "t", "summary": [{"type": "summary_text", "text": "A tree?"}]}
+CALL = {"type": "function_call", "id": "f", "call_id": "c", "name": "search", "arguments": "{}", "status": "completed"}
+INCOMPLETE = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+IN_CALL = "it wants to call the tool 'search', and pflow gave it none"
+ALL_REASONING = "it is all reasoning, and has no text"
+USED_UP = "it has no text, and the 50 tokens of --max-tokens are used up"
+BY_LIMIT = "the 50 tokens of --max-tokens went into reasoning"
+
+ANSWERS = [
+    (Chat, chat({"content": ""}), {}, 75, "it has no text"),
+    (Chat, chat({"content": None}, "eos"), {}, 75, "it has no text"),
+    (Chat, chat([{"content": " \n"}, {"content": "\t\n"}]), {}, 75, "it has no text"),
+    (Chat, chat({"content": None, "reasoning_content": "Oak"}), {}, 65, ALL_REASONING),
+    (Chat, chat({"content": "", "reasoning": "Oak"}), {}, 65, ALL_REASONING),
+    (Chat, chat({"content": "", "reasoning_details": [{"text": "Oak"}]}), {}, 65, ALL_REASONING),
+    (Chat, chat({"content": "<think>Oak"}), {}, 65, ALL_REASONING),
+    (Chat, chat({"content": "<think>Oak</think>\n"}), {}, 65, ALL_REASONING),
+    (Chat, chat({"content": ""}, **REASONED), {}, 65, ALL_REASONING),
+    (Chat, chat({"content": ""}, "length", **REASONED), LIMIT, 65, BY_LIMIT),
+    (Chat, chat({"content": "", "reasoning_content": "Oak"}, "length"), LIMIT, 65, BY_LIMIT),
+    (Chat, chat({"content": "<think>Oak"}, "length"), LIMIT, 65, BY_LIMIT),
+    (Chat, chat({"content": "<think>Oak"}, "length"), {}, 65, "its 50 tokens went into reasoning"),
+    (Chat, chat({"content": "<think>Oak"}, "length"), {"max_tokens": 99}, 65, "its 50 tokens went into reasoning"),
+    (Chat, chat({"content": "<think>Oak"}, "length", usage=None), {}, 65, "all its tokens went into reasoning"),
+    (Chat, chat({"content": ""}, "length"), LIMIT, 65, USED_UP),
+    (Chat, chat({"content": None, "tool_calls": [TOOL]}, "tool_calls"), {}, 65, IN_CALL),
+    (Chat, chat({"content": "", "tool_calls": [TOOL]}), {}, 65, IN_CALL),
+    (Chat, chat({"content": "I look it up.", "tool_calls": [TOOL]}, "tool_calls"), {}, 65, IN_CALL),
+    (Chat, chat({"content": None, "tool_calls": [CUT_TOOL]}, "length"), LIMIT, 65, IN_CALL),
+    (Chat, chat({"content": None, "tool_calls": [CUSTOM]}, "tool_calls"), {}, 65, IN_CALL),
+    (Chat, chat({"content": None, **OLD_CALL}, "function_call"), {}, 65, IN_CALL),
+    (Chat, chat({"content": None}, "tool_calls"), {}, 65, "it wants to call a tool, and pflow gave it none"),
+    (Chat, chat({"content": ""}, "content_filter"), {}, 1, "it refused"),
+    (Chat, chat({"content": ""}, "insufficient_system_resource"), {}, 75, "the provider failed"),
+    (Responses, respond(), {}, 75, "it has no text"),
+    (Responses, respond(THOUGHT), {}, 65, ALL_REASONING),
+    (Responses, respond(THOUGHT, **INCOMPLETE), LIMIT, 65, BY_LIMIT),
+    (Responses, respond(CALL), {}, 65, IN_CALL),
+    (Completion, complete(""), {}, 75, "it has no text"),
+    (Completion, complete("\n\n", "length"), LIMIT, 65, USED_UP),
+    (Completion, complete("<think>Oak", "length"), LIMIT, 65, BY_LIMIT),
+]
+
+
+@pytest.fixture(autouse=True)
+def _settings(tmp_path, monkeypatch):
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
+
+
+def asked(kind, reply, **about):
+    """Ask a server that gives the reply; return the answer and the parts that were shown."""
+    shown = []
+    with Replies(reply) as server:
+        model = kind("m", model_name="m", api_base=server.model("m").partition("#")[0])
+        model.needs_key, model.can_stream = None, isinstance(reply, list)
+        conversation = model.conversation()
+        return ask(conversation, Request("Hi", is_logged=True, **about), shown.append), shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "options", "exit", "why"),
+    [(kind, reply, *rest) for kind, replies, *rest in ANSWERS for reply in replies],
+)
+def test_no_text_is_no_answer(kind, reply, options, exit, why, tmp_path):
+    with pytest.raises(PflowError) as caught:
+        asked(kind, reply, options=options)
+    error = caught.value
+    assert (error.exit, error.message.partition("': ")[2]) == (exit, why) or (exit == 1 and why in error.message)
+    assert error.is_permanent == (exit == 65 and why != ALL_REASONING)
+    assert error.usage["model"] == "m"
+    assert not (tmp_path / "logs.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "text"),
+    [
+        (Chat, chat({"content": " \n"})[0], ""),
+        (Chat, chat({"content": "<think>Oak"}, "length")[1], ""),
+        (Chat, chat({"content": None, "tool_calls": [TOOL]}, "tool_calls")[0], ""),
+        (Responses, respond(THOUGHT)[0], ""),
+    ],
+)
+def test_it_is_allowed_as_an_empty_text_that_is_neither_cached_nor_logged(kind, reply, text, tmp_path):
+    answer, shown = asked(kind, reply, allows_no_answer=True)
+    assert (answer.response, shown, "conversation" in answer.usage) == (text, [], False)
+    assert answer.flaw == answer.warning != ""
+    assert not (tmp_path / "logs.db").exists()
+
+
+@pytest.mark.parametrize("reply", [*chat({"content": "", "tool_calls": [TOOL]}), *chat({"content": "<think>a"})])
+def test_with_a_schema_nothing_is_allowed(reply):
+    with pytest.raises(PflowError) as caught:
+        asked(Chat, reply, schema={"type": "object"}, allows_no_answer=True)
+    assert caught.value.exit == 65
+
+
+def plugin(events, calls=(), **about):
+    """Return the model of a plugin that answers with these events."""
+
+    class Other(llm.Model):
+        model_id, can_stream = "other", True
+
+        class Options(llm.Options):
+            max_tokens: int | None = None
+
+        def execute(self, prompt, stream, response, conversation=None):
+            response.response_json = about
+            yield from events
+            for name in calls:
+                response.add_tool_call(llm.ToolCall(name=name, arguments={}))
+
+    return Other()
+
+
+@pytest.mark.parametrize(
+    ("model", "exit", "why"),
+    [
+        (plugin([]), 75, "it has no text"),
+        (plugin(["<think>", "a"]), 65, ALL_REASONING),
+        (plugin([llm.parts.StreamEvent(type="reasoning", chunk="a")], stop_reason="max_tokens"), 65, BY_LIMIT),
+        (plugin(["I look."], ["search"], stop_reason="tool_use"), 65, IN_CALL),
+        (plugin([], candidates=[{"finishReason": "MALFORMED_FUNCTION_CALL"}]), 65, "it wants to call a tool, and"),
+        (plugin([], candidates=[{"finishReason": "MAX_TOKENS"}]), 65, "it has no text, and the 50 tokens of"),
+    ],
+)
+def test_a_plugin_s_model_is_judged_by_what_llm_keeps(model, exit, why):
+    with pytest.raises(PflowError) as caught:
+        ask(model.conversation(), Request("Hi", options=LIMIT), print)
+    assert (caught.value.exit, why in caught.value.message) == (exit, True), caught.value
+
+
+def test_a_conversation_goes_on_without_what_was_no_answer():
+    call = SimpleNamespace(name="search", tool_call_id="c", server_executed=False)
+    parts = llm.parts
+    made = parts.ToolCallPart(name=call.name, arguments={}, tool_call_id="c")
+    lost = parts.ToolCallPart(name=call.name, arguments={}, tool_call_id="d")
+    result = llm.Message(role="tool", parts=[parts.ToolResultPart(name="search", output="oak", tool_call_id="c")])
+    good = [llm.user("1"), llm.Message(role="assistant", parts=[made]), result, llm.assistant("Oak.")]
+    said = [llm.system("s"), llm.user("empty"), *good, llm.user("2"), llm.Message(role="assistant", parts=[lost])]
+    said += [llm.user("3"), llm.Message(role="assistant", parts=[parts.TextPart(text="Ash."), lost])]
+    said += [llm.user("4"), llm.assistant(" \n"), llm.user("5"), llm.Message("assistant", [parts.ReasoningPart("a")])]
+    conversation = plugin([]).conversation()
+    conversation.loaded_messages = said
+    log._without_gaps(conversation)
+    kept = [llm.system("s"), *good, llm.user("3"), llm.assistant("Ash.")]
+    assert conversation.loaded_messages == kept
+
+
+def test_thoughts_are_not_logged_and_do_not_go_back(tmp_path):
+    reply = chat([{"content": "<thi"}, {"content": "nk>a</think>"}, {"content": "\nOak"}, {"content": "."}])[0]
+    answer, shown = asked(Chat, reply)
+    assert (answer.response, shown) == ("Oak.", ["Oak", "."])
+    loaded = log._load(answer.usage["conversation"], tmp_path / "logs.db", "gpt-4o")
+    assert loaded.loaded_messages == [llm.user("Hi"), llm.assistant("Oak.")]
