@@ -14,6 +14,7 @@ from pflow.broker.servers import Server
 from pflow.errors import DENIED, UNAVAILABLE, PflowError
 from pflow.kit.web.bounded import limit_body
 from pflow.kit.web.headers import read_headers
+from pflow.kit.web.route import route
 from pflow.values.masks import Secrets
 
 _LOGIN = "--header='Authorization: Bearer env:TOKEN', or -- npx mcp-remote URL, which logs in"
@@ -39,9 +40,10 @@ class RemoteServer:
         self.secrets.add(secrets)
         timeout = httpx2.Timeout(_SECONDS, read=None)
         hooks: dict[str, list[Any]] = {"request": [self._pace], "response": [self._look_at]}
+        way = route(self.server.url)
         with anyio.CancelScope() as closing:
             async with (
-                httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as client,
+                httpx2.AsyncClient(**way, headers=headers, timeout=timeout, event_hooks=hooks) as client,
                 streamable_http_client(self.server.url, http_client=client, max_sse_event_size=MOST) as streams,
             ):
                 try:

@@ -13,8 +13,9 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.kit.web.bounded import limit_body
+from pflow.kit.web.route import route, spare_this_machine
 from pflow.models.ending import Ending
-from pflow.models.errors import check_said
+from pflow.models.errors import address_of, check_said
 from pflow.models.forms import fit_form, refused_member
 from pflow.models.wire import tidy
 from pflow.process.signals import Deadline, time_left
@@ -39,6 +40,7 @@ def watch(model: Any, deadline: Deadline | None = None) -> tuple[Any, Ending]:
     """
     ending = Ending(model)
     if not hasattr(model, "get_client"):
+        spare_this_machine()
         return model, ending
     watched = copy(model)
     watched.get_client = lambda *args, **kwargs: _Watched(_client(model, args, kwargs), model, ending, deadline)
@@ -53,7 +55,7 @@ def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     with _making:
         if key not in _kept:
             everything.add([*args])
-            client = _kept[key] = _unlimited(model.get_client(*args, **kwargs))
+            client = _kept[key] = _made(model, args, kwargs)
             if http := getattr(client, "_client", None):
                 what = f"cannot take the answer of '{model.model_id}': it has more than {_MOST:,} bytes"
                 failure = partial(PflowError, what, exit=BAD_DATA, is_permanent=True)
@@ -74,19 +76,27 @@ def _is_setting(name: str) -> bool:
     return name.startswith(_SETTINGS) or name.upper().endswith("_PROXY")
 
 
-def _unlimited(client: Any) -> Any:
+def _made(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return a client that sends each request once, since a person's --retries decides.
 
-    In a map it opens as many connections as there are threads, and keeps them.
+    In a map it opens as many connections as there are threads, and keeps them. llm would make one with the certificates
+    and all proxies of the environment, even if none is used.
     """
-    warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # of what a server says
-    client.max_retries = 0
-    if not budget.in_map or "LLM_OPENAI_SHOW_RESPONSES" in os.environ:
-        return client
     import httpx2
     import openai
+    from llm.default_plugins.openai_models import _Shared
 
-    return client.with_options(http_client=openai.DefaultHttpxClient(limits=httpx2.Limits()))
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # of what a server says
+    limits: dict[str, Any] = {"limits": httpx2.Limits()} if budget.in_map else {}
+    is_other = type(model).get_client is not _Shared.get_client or model.api_type or model.api_version
+    if is_other or model.api_engine or "LLM_OPENAI_SHOW_RESPONSES" in os.environ:
+        client = model.get_client(*args, **kwargs)
+        client.max_retries = 0
+        return client
+    key = model.get_key(*args) if model.needs_key else "none"  # the client wants one
+    http = openai.DefaultHttpxClient(**route(address_of(model)), **limits)
+    about: dict[str, Any] = {"base_url": model.api_base, "default_headers": model.headers, "http_client": http}
+    return openai.OpenAI(api_key=key, max_retries=0, **about)
 
 
 def _no_usage() -> Any:

@@ -1,6 +1,7 @@
 """The failures of a provider in pflow's words, without any key, and their exit codes."""
 
 import json
+import os
 import re
 from contextlib import suppress
 from http import HTTPStatus
@@ -21,6 +22,7 @@ from pflow.errors import (
     causes,
     retry_after,
 )
+from pflow.kit.web.route import environment_fault, via
 from pflow.models.reasons import KINDS, Reason, read_reason
 from pflow.values.masks import Secrets
 from pflow.words.printable import one_line
@@ -89,6 +91,10 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     act = act or f"cannot get an answer from '{model.model_id}'"
     exit, kind, reason = judge(error)
     status, key = reason.status, getattr(model, "key_name", model.needs_key)
+    if status is None and (fault := environment_fault(error)):
+        return fault
+    address = address_of(model)  # over plain HTTP, a status may be the proxy's
+    act += via(address) if status is None or address.startswith("http:") else ""
     hint = _HINTS.get(kind) or _HINTS.get(exit, "")
     hint = hint.format(key=key) if key or "{" not in hint else ""
     headers = [getattr(getattr(cause, "response", None), "headers", None) or {} for cause in chain]
@@ -102,6 +108,12 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
         host = urlsplit(getattr(model, "api_base", None) or "").hostname or model.model_id
         failure.refusal = f"{status or 'a rate limit'} from {host}"
     return failure
+
+
+def address_of(model: Any) -> str:
+    """Return the address of a model that uses the openai client; "" for any other."""
+    usual = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    return (getattr(model, "api_base", None) or usual) if hasattr(model, "get_client") else ""
 
 
 def garbled(model: Model) -> PflowError:

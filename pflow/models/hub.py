@@ -11,6 +11,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, Pf
 from pflow.files.directories import make_private
 from pflow.files.installation import no_extra
 from pflow.kit.web.bounded import limit_body
+from pflow.kit.web.route import environment_fault, spare_this_machine
 from pflow.models.errors import judge
 from pflow.models.local import place_of
 from pflow.models.small import SUFFIX
@@ -58,6 +59,7 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
     from huggingface_hub.utils import build_hf_headers
 
     logging.set_verbosity_error()
+    spare_this_machine()
     told = _describe(act, repo)
     files = {each.rfilename: each.lfs for each in told.siblings or [] if each.lfs and each.rfilename.isprintable()}
     file = choose_file(act, [*files], quant, file)
@@ -134,6 +136,8 @@ def choose_file(act: str, files: list[str], quant: str, file: str) -> str:
 
 def _failure(act: str, error: Exception) -> PflowError:
     """Return the failure of the hub, of the way to it, or of the disk."""
+    if fault := environment_fault(error):
+        return fault.within(act)
     if isinstance(error, ImportError):
         return no_extra(act, "huggingface_hub", "local")
     if isinstance(error, OSError) and error.errno is not None:

@@ -3,20 +3,17 @@
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from os import environ
-from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from typing import Any
 from urllib.parse import urlencode
-from urllib.request import getproxies
 
 import httpx2
 
 from pflow import __version__
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, PflowError, reason_of
+from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError
 from pflow.kit.web.address import parse_url, show
 from pflow.kit.web.answer import Response, cut, explain
 from pflow.kit.web.names import see_signals
+from pflow.kit.web.route import route, via
 from pflow.process.signals import time_left
 from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets, masked
@@ -139,29 +136,14 @@ def _ask(request: _Request, *, follow: bool) -> Response | _Request:
             request.cookies.update(client.cookies)
             return (_next(request, response) if follow else None) or _answer(request, response)
     except (httpx2.RequestError, UnicodeError) as error:
-        raise explain(error, request.act, request.max_silence) from error
+        raise explain(error, request.act + via(str(request.url)), request.max_silence) from error
 
 
 def _client(request: _Request, timeout: httpx2.Timeout) -> httpx2.Client:
-    if request.url.scheme == "https" or getproxies():
-        verify = _trusted(environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR"))
-    else:
-        verify = SSLContext(PROTOCOL_TLS_CLIENT)
     try:
-        return httpx2.Client(verify=verify, timeout=timeout, cookies=request.cookies)
-    except (ValueError, ImportError, httpx2.InvalidURL) as error:
-        what = f"{request.act}: the proxy in the environment is not usable"
-        raise PflowError(what, hint="check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY", exit=BAD_CONFIG) from error
-
-
-@cache
-def _trusted(file: str | None, folder: str | None) -> SSLContext:
-    """Load the certificates of this machine, or those that SSL_CERT_FILE or SSL_CERT_DIR names; it takes 45 ms."""
-    try:
-        return httpx2.create_ssl_context()
-    except OSError as error:
-        what = f"cannot read the trusted certificates: {reason_of(error)}"
-        raise PflowError(what, hint="SSL_CERT_FILE, or SSL_CERT_DIR", exit=BAD_CONFIG) from error
+        return httpx2.Client(**route(str(request.url)), timeout=timeout, cookies=request.cookies)
+    except PflowError as error:
+        raise error.within(request.act) from error.__cause__
 
 
 def _next(request: _Request, response: httpx2.Response) -> _Request | None:

@@ -226,7 +226,7 @@ def test_https_is_trusted_by_its_certificate_and_never_left_for_http(web, monkey
     assert refuse("GET", "https://127.0.0.1:1/").exit == 78
 
 
-@pytest.mark.parametrize(("proxy", "exit"), [("http://127.0.0.1:1", 69), ("gopher://x", 78), ("socks5://x", 78)])
+@pytest.mark.parametrize(("proxy", "exit"), [("http://127.0.0.1:1", 69), ("gopher://x", 78), ("socks4://x", 78)])
 def test_the_proxy_of_the_environment_is_used(web, monkeypatch, proxy, exit):
     monkeypatch.setenv("http_proxy", proxy)
     monkeypatch.setenv("no_proxy", "localhost")
