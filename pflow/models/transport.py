@@ -3,6 +3,7 @@
 A plugin makes its own client and tells little of it: llm-gemini drops the status, most others the words of a refusal.
 """
 
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ class Refused(Exception):
         self.response = response
         self.status_code = response.status_code
         self.body = response.text
+        if delay := re.search(r'"retryDelay": *"([\d.]+)s"', self.body):  # where Gemini says it
+            response.headers.setdefault("retry-after", delay[1])
         super().__init__(self.body or response.reason_phrase)
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -180,6 +184,13 @@ def test_a_busy_server_is_asked_once_and_waited_for(servers, plugin, status):
     assert len(servers.requests) == before + 1
 
 
+def test_gemini_says_how_long_to_wait_in_its_words(servers):
+    body = refusal("gemini", 429, "RESOURCE_EXHAUSTED", "Please retry in 34.07s.")
+    body[0]["error"]["details"] = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}]
+    assert failure("gemini", {"status": 429, "body": body}).retry_after == 34.5
+    assert failure("gemini", {"status": 429, "body": body, "headers": {"Retry-After": "2"}}).retry_after == 2
+
+
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_the_next_try_may_work(servers, plugin):
     once = {"status": 429, "headers": {"Retry-After": "0"}, "body": refusal(plugin, 429, "X", "slow down")}
@@ -203,3 +214,42 @@ def test_a_stalled_stream_obeys_the_time_limit_in_any_thread(servers, plugin, st
             answer(plugin, {"end": None, "stall": True})
 
     start(stalled)
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch):
+    """Runs a line of sh with the installed programs, in which llm loads a plugin: its exit code, stdout and stderr."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    for name in ("CONFIG", "STATE", "CACHE", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+
+    def start(plugin: str, line: str, scene: dict[str, Any], items: str = "") -> tuple[int, str, str]:
+        more = {"LLM_LOAD_PLUGINS": f"llm-{plugin}", "MODEL": PLUGINS[plugin], "SCENE": json.dumps(scene)}
+        about = {"input": items, "text": True, "capture_output": True, "cwd": tmp_path, "check": False}
+        done = subprocess.run(["sh", "-c", line], env={**os.environ, **more}, **about)
+        return done.returncode, done.stdout, done.stderr
+
+    return start
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_a_cut_answer_is_written_over_no_file_and_a_whole_one_is_asked_once(servers, shell, tmp_path, plugin):
+    (tmp_path / "out").write_text("before")
+    line = 'pflow-llm -n -m "$MODEL" --prompt="$SCENE" --verbatim --cache | pflow-write-file --path=out'
+    before = len(servers.requests)
+    for count in (1, 2):
+        assert shell(plugin, line, {"end": None})[0] == 75
+        assert (len(servers.requests) - before, (tmp_path / "out").read_text()) == (count, "before")
+    for _ in range(2):
+        assert shell(plugin, line, {"say": [plugin]})[0] == 0
+        assert (len(servers.requests) - before, (tmp_path / "out").read_text()) == (3, plugin)
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_a_map_does_not_ask_twelve_times_with_a_bad_key(servers, shell, plugin):
+    body = refusal(plugin, 401, "UNAUTHENTICATED", "API key not valid. Please pass a valid API key.")
+    before = len(servers.requests)
+    line = 'pflow map --jobs=1 "llm --model=$MODEL --prompt=$item"'
+    items = "".join(json.dumps({"status": 401, "body": body, "n": n}) + "\n" for n in range(12))
+    code, _, err = shell(plugin, line, {}, items)
+    assert (code, len(servers.requests) - before) == (77, 3), err
