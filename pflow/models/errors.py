@@ -34,7 +34,8 @@ _BY_CLASS = (
     (("UnsupportedProtocol", "InvalidURL"), BAD_CONFIG, ""),
     (("LocalProtocolError", "InvalidHeader"), DENIED, "its key or a header cannot be sent"),
     (("TransportError", "IncompleteRead", "ChunkedEncodingError", "ProtocolError"), TRY_AGAIN, "the answer was cut"),
-    (("JSONDecodeError", "DecodingError", "UnicodeDecodeError", "RecursionError"), TRY_AGAIN, "its answer is garbled"),
+    (("JSONDecodeError", "JSONError", "DecodingError", "UnicodeDecodeError"), TRY_AGAIN, "its answer is garbled"),
+    (("RecursionError",), TRY_AGAIN, "its answer is garbled"),
     (("ConnectionError", "APIConnectionError"), UNAVAILABLE, "no connection"),
     (("NotImplementedError",), USAGE, ""),
     (("FileNotFoundError",), MISSING, ""),  # an attachment of an earlier turn is gone
@@ -53,6 +54,9 @@ _HINTS = {
 
 _STATUS = r"(?i)(?:^|\b(?:code|status|http(?:/[\d.]+)?|(?:client|server) error)\W{1,3})([45]\d\d)\b"
 """A status in the text of an exception that has no other."""
+
+_IN_ANSWERS = ("APIError", "ErrorInAnswer", "ModelError", "ResponseError")
+"""The exceptions for an error within an answer, which has no status; llm-gemini and llm-ollama raise the last two."""
 
 _REFUSALS = (429, 503, 529)
 """The statuses of a provider that wants fewer requests."""
@@ -97,6 +101,8 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     act += via(address) if status is None or address.startswith("http:") else ""
     hint = _HINTS.get(kind) or _HINTS.get(exit, "")
     hint = hint.format(key=key) if key or "{" not in hint else ""
+    if exit == BAD_CONFIG and (name := getattr(model, "ollama_name", "")):
+        hint = f"`ollama pull {name}` brings it"
     headers = [getattr(getattr(cause, "response", None), "headers", None) or {} for cause in chain]
     waits = [retry_after(each.get("retry-after") or "") for each in headers] if exit == TRY_AGAIN else []
     wait = next((each for each in waits if each is not None), None)
@@ -146,7 +152,7 @@ def judge(error: Exception) -> tuple[int, str, Reason]:
         reason.words = re.sub(rf"(?i)^(error code: )?{reason.status}\b[\s:.-]*", "", reason.words)
         with suppress(ValueError):
             reason.words = reason.words or HTTPStatus(reason.status).phrase.lower()
-    elif not kind and any(each.__name__ in ("APIError", "ErrorInAnswer") for each in type(error).__mro__):
+    elif not kind and any(each.__name__ in _IN_ANSWERS for each in type(error).__mro__):
         reason.words = f"the provider failed: {reason.words}"
         return TRY_AGAIN, "", reason
     return KINDS[kind][0] if kind in KINDS else FAILED, kind, reason

@@ -199,6 +199,68 @@ def test_the_next_try_may_work(servers, plugin):
     assert answer(plugin, scene).response == plugin
 
 
+@pytest.mark.parametrize(
+    ("plugin", "status", "kind", "words", "exit", "hint"),
+    [
+        ("anthropic", 400, "invalid_request_error", "Your credit balance is too low to access the API.", 77, "credit"),
+        ("anthropic", 401, "authentication_error", "invalid x-api-key", 77, "llm keys set anthropic"),
+        ("anthropic", 404, "not_found_error", "model: claude-x", 78, "no such model"),
+        ("anthropic", 400, "invalid_request_error", "prompt is too long: 3 tokens > 2 maximum", 65, "shorten"),
+        ("anthropic", 413, "request_too_large", "Request exceeds the maximum size", 65, ""),
+        (
+            "gemini",
+            400,
+            "INVALID_ARGUMENT",
+            "API key not valid. Please pass a valid API key.",
+            77,
+            "llm keys set gemini",
+        ),
+        ("gemini", 403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers.", 77, ""),
+        ("gemini", 404, "NOT_FOUND", "models/gemini-x is not found for API version v1beta", 78, "no such model"),
+        ("gemini", 400, "INVALID_ARGUMENT", "The input token count exceeds the maximum number of tokens", 65, ""),
+        ("ollama", 404, "", "model 'oak:latest' not found", 78, "`ollama pull oak:latest`"),
+        ("ollama", 400, "", '"oak:latest" does not support thinking', 65, ""),
+        ("ollama", 401, "", "unauthorized", 77, ""),
+    ],
+)
+def test_a_refusal_that_stays_is_named_by_its_words(servers, plugin, status, kind, words, exit, hint):
+    said = failure(plugin, {"status": status, "body": refusal(plugin, status, kind, words)})
+    assert (said.exit, said.is_permanent, said.words) == (exit, True, f"{status}: {words}")
+    assert hint in said.hint
+
+
+@pytest.mark.parametrize(
+    ("plugin", "then", "words"),
+    [
+        *[
+            ("anthropic", f"event: error\ndata: {json.dumps(refusal('anthropic', 200, kind, 'oh'))}\n\n", "oh")
+            for kind in ("overloaded_error", "api_error", "rate_limit_error", "what_is_that_error")
+        ],
+        (
+            "gemini",
+            f",{json.dumps(refusal('gemini', 503, 'UNAVAILABLE', 'The model is overloaded.')[0])}]",
+            "The model",
+        ),
+        ("gemini", f",{json.dumps(refusal('gemini', 500, 'INTERNAL', 'oh')[0])}]", "the provider failed: oh"),
+        ("gemini", ",{garbled", "its answer is garbled"),
+        ("ollama", '{"error": "unexpected EOF"}\n', "the provider failed: unexpected EOF"),
+        ("ollama", '{"error": "server busy, please try again"}\n', "server busy"),
+        ("ollama", '{"message"', "its answer is garbled"),
+    ],
+)
+def test_an_error_in_the_middle_of_an_answer_may_pass(servers, plugin, then, words):
+    said = failure(plugin, {"then": then})
+    assert (said.exit, said.is_permanent, words in said.words) == (75, False, True)
+
+
+@pytest.mark.parametrize(("plugin", "variable"), [("anthropic", "ANTHROPIC_BASE_URL"), ("ollama", "OLLAMA_HOST")])
+def test_a_server_that_is_not_there_is_unavailable(servers, monkeypatch, plugin, variable):
+    model = choose(PLUGINS[plugin])
+    monkeypatch.setattr("pflow.models.log.choose", lambda name: model)
+    monkeypatch.setenv(variable, "http://127.0.0.1:1")
+    assert failure(plugin, {}).exit == 69
+
+
 @pytest.mark.parametrize("body", ["", "<html>bad</html>", {"error": {"message": "x"}}])
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_a_refusal_of_any_form_has_its_status(servers, plugin, body):
