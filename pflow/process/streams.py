@@ -11,7 +11,7 @@ from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory, reason_
 from pflow.files.reading import read_to_end
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.terminal.foreign import tame_stderr
-from pflow.terminal.messages import for_terminal, write_stderr
+from pflow.terminal.messages import for_terminal, say
 
 if TYPE_CHECKING:
     Piece = bytes | memoryview
@@ -26,6 +26,7 @@ def wait_for(fd: int, *, to_write: bool = False, seconds: float | None = None) -
 
 _NULL = os.makedev(1, 3)
 _PATIENCE = 10.0
+"""Seconds after which a stage says that nothing has come: in a log nobody sees that it waits."""
 
 
 def is_readable(source: str = "auto") -> bool:
@@ -47,7 +48,7 @@ def is_readable(source: str = "auto") -> bool:
 
 
 def read_all(limit: Deadline | None = None) -> bytes:
-    """Read stdin to its end; after ten seconds say on a terminal that the stage is waiting for it.
+    """Read stdin to its end; after ten seconds without a byte say, once, that the stage is waiting for it.
 
     The time limit begins anew while another stage works on what is to come, since that has a limit of its own.
     """
@@ -62,7 +63,7 @@ def read_all(limit: Deadline | None = None) -> bytes:
 
 
 def _wait_for_first_byte(limit: Deadline | None) -> None:
-    patience = [_PATIENCE] if os.isatty(2) else []
+    patience = [_PATIENCE]
     pauses = [limit.seconds / 2] if limit is not None and limit.seconds else []
     while patience + pauses and not wait_for(0, seconds=min(patience + pauses)):
         from pflow.process.children import writers
@@ -73,7 +74,7 @@ def _wait_for_first_byte(limit: Deadline | None) -> None:
                 limit.restart()
         elif patience and (not pauses or patience[0] <= pauses[0]):
             source = f" from {found[0]}" if found else ""
-            write_stderr(f"waiting for stdin{source} (-n if this step needs no input)\n")
+            say("pflow", f"waiting for stdin{source} (-n if this step needs no input)")
             patience = []
 
 

@@ -1,4 +1,4 @@
-"""The word to whoever waits at a terminal for what a stage waits for."""
+"""The word to whoever waits for a stage, at a terminal or in a log, of what it waits for."""
 
 import os
 import shutil
@@ -10,15 +10,17 @@ from pflow.process import streams
 from pflow.process.streams import read_all
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("slow", b"waiting for stdin from %d (slow) (-n if this step needs no input)\n"), ("pflow-slow", b"")],
+    [("slow", b"pflow: waiting for stdin from %d (slow) (-n if this step needs no input)\n"), ("pflow-slow", b"")],
 )
-def test_who_waits_at_a_terminal_is_told_for_which_program_but_not_behind_a_stage(monkeypatch, tmp_path, name, told):
+def test_who_waits_is_told_for_which_program_but_not_behind_a_stage(monkeypatch, tmp_path, name, told, is_terminal):
+    monkeypatch.setenv("NO_COLOR", "1")
     (source, writer), (heard, said) = os.pipe(), os.pipe()
     looks = iter([False, False, False, True])
     monkeypatch.setattr(streams, "wait_for", lambda fd, seconds: next(looks) and os.write(2, b"looked") > 0)
-    monkeypatch.setattr(os, "isatty", lambda fd: fd == 2)
+    monkeypatch.setattr(os, "isatty", lambda fd: is_terminal and fd == 2)
     with subprocess.Popen([shutil.copy(shutil.which("sleep"), tmp_path / name), "100"], stdout=writer) as process:
         pid = os.fork()
         if pid == 0:

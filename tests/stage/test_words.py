@@ -1,11 +1,14 @@
 """Bare words, letters and files: the short ways to what flags give."""
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pflow.catalog.kinds import find_node
 from pflow.errors import PflowError
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
@@ -249,3 +252,24 @@ def test_no_file_is_read_above_the_root(folder, monkeypatch):
     with pytest.raises(PflowError, match="is not below") as caught:
         values("--question@f")
     assert caught.value.exit == 77
+
+
+DOC = Path(__file__).parents[2] / "docs" / "llm.md"
+OPTIONS = re.findall(r"^\| (`-[^|]*) \| ([^|]*) \|$", DOC.read_text().partition("## Other options")[2], re.MULTILINE)
+
+
+def hint_at(node: str, option: str) -> str:
+    try:
+        flags_of([option, "x"], find_node(node).interface)
+    except PflowError as error:
+        return error.hint
+    return ""
+
+
+@pytest.mark.parametrize(("options", "there"), OPTIONS)
+def test_an_option_of_llms_says_what_its_page_says_and_only_for_pflow_llm(options, there):
+    said = [*re.findall("`([^`]+)`", there), *there.split("; ")]
+    for option in re.findall("`(-[^`]+)`", options):
+        if hint := hint_at("llm", option):
+            assert any(each in hint for each in said), (option, hint)
+            assert hint != hint_at("list-files", option)
