@@ -42,6 +42,7 @@ class ClaudeCode(Node):
     - Params: expect: list[str] = [] [verbatim]  # a file that must change, or !COMMAND that must succeed
     - Params: load_settings: bool = false  # load the user's settings, and keep the session for claude --resume
     - Params: allow_empty: bool = false  # work even if all that a template takes is empty
+    - Params: allow_no_answer: bool = false  # take work without a report as done
     - Effects: reads files, writes files, network, runs commands
     - Repeats: no
 

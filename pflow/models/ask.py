@@ -20,7 +20,7 @@ from pflow.models.judge import called_tool, check_ending, no_answer
 from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
 from pflow.models.schema import ask_for, is_bare, read_answer
-from pflow.models.thoughts import without_thoughts
+from pflow.models.thoughts import after_thoughts, without_thoughts
 from pflow.models.transport import heard
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say, say_once
@@ -90,7 +90,7 @@ def _take(
             parts.append(part)
             if schema is None and part:
                 emit(part)
-        text = "".join(parts)
+        text = after_thoughts("".join(parts))
         check_ending(ending, response, model, text)
         none = no_answer(ending, response, model, text, request.options)
         if none and not (request.allows_no_answer if schema is None else none.exit == TRY_AGAIN):

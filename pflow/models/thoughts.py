@@ -1,5 +1,6 @@
 """A model's thoughts in front of its answer, which are not part of it."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 # As models and servers without a parser for reasoning write them: DeepSeek and Qwen, Gemini's chat protocol, Magistral,
@@ -46,3 +47,14 @@ def without_thoughts(parts: Iterable[str]) -> Iterator[str]:
 
 
 _LONGEST = max(map(len, _MARKS))
+
+_ALONE = re.compile(r"^</think>[ \t]*(\n|$)", re.MULTILINE)
+
+
+def after_thoughts(text: str) -> str:
+    """Return the text after thoughts that lack their opening mark, which some servers take for a part of the question.
+
+    Only a closing mark on a line of its own is meant, without an opening one anywhere.
+    """
+    end = None if "<think>" in text else _ALONE.search(text)
+    return text[end.end() :].lstrip() if end else text

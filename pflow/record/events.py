@@ -46,7 +46,7 @@ _NEEDED = {
     "budget": ("used", "limits"),
 }
 _TYPES = {
-    **dict.fromkeys(("step", "node", "lane", "item"), str),
+    **dict.fromkeys(("step", "node", "lane", "item", "warning"), str),
     **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "map", "store"), dict),
     **dict.fromkeys(("used", "limits", "seen"), dict),
     **dict.fromkeys(("steps", "exit", "failed_items", "index", "count"), int),

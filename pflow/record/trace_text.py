@@ -65,6 +65,7 @@ def facts_of(visit: Visit, now: float) -> list[str]:
     facts += usage_words(visit)
     facts += [f"tries {len(visit['tried']) + 1}"] if "tried" in visit and "tries" not in visit else []
     facts += [_fact(name, visit[name]) for name in ("tries", "items", "dry", "skipped") if name in visit]
+    facts += [f"warning: {visit['warning']}"] if "warning" in visit else []
     return [*filter(None, facts), *_of_cache(visit.get("cache"))]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.models.thoughts import without_thoughts
+from pflow.models.thoughts import after_thoughts, without_thoughts
 
 ANSWERS = [
     ("<think>\nA tree?\n</think>\n\nOak.", "Oak."),
@@ -37,6 +37,20 @@ def test_only_thoughts_at_the_beginning_are_no_part_of_an_answer(text, answer, s
     read = [*without_thoughts(parts)]
     assert "".join(read) == answer
     assert len(read) >= len(parts), "the reader of endless thoughts has a say at each part"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("A tree?\n</think>\n\nOak.", "Oak."),
+        ("A tree?\n</think>", ""),
+        ("</think>\nOak.", "Oak."),
+        ("A </think> ends thoughts.\n", "A </think> ends thoughts.\n"),
+        ("So:\n<think>\na\n</think>\nOak.", "So:\n<think>\na\n</think>\nOak."),
+    ],
+)
+def test_thoughts_whose_opening_mark_the_server_kept_end_at_a_line_of_its_own(text, answer):
+    assert after_thoughts(text) == answer
 
 
 def test_a_part_is_passed_on_as_soon_as_it_is_no_thought():

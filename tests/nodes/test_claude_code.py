@@ -287,6 +287,12 @@ def test_what_calls_itself_a_success_may_be_none(directory, monkeypatch, events,
     assert (error.retry_after is not None) == ("|1893456000" in words)
 
 
+def test_work_without_a_report_is_done_if_that_is_allowed(directory, monkeypatch):
+    monkeypatch.setenv("CLAUDE_PEER", "raw")
+    monkeypatch.setenv("CLAUDE_PEER_RAW", f"0 {json.dumps(SUCCESS | {'result': ' '})}")
+    assert work(allow_no_answer=True)["report"].strip() == ""
+
+
 def test_tokens_are_those_of_all_models_else_of_the_result_and_without_both_unknown(directory, monkeypatch):
     monkeypatch.setenv("CLAUDE_PEER", "raw")
     own, all = {"usage": {"input_tokens": 3, "output_tokens": 4}}, {"modelUsage": {"m": {"inputTokens": 5}}}

@@ -245,8 +245,6 @@ def _failure(result: dict[str, Any], story: _Story, report: str) -> PflowError |
             exit, why, hint = _BY_REASON[reason]
             said = f": {shorten(one_line(report))}" if report.strip() else ""
             return _unfinished(f"{why}{said}", hint or "its changes stay", exit, is_permanent=exit != TRY_AGAIN)
-    if not report.strip():
-        return _unfinished("it reported nothing", "its changes stay", TRY_AGAIN)
     return None
 
 

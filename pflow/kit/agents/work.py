@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, USAGE, PflowError, encode_text, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, encode_text, shorten
 from pflow.kit.git.program import Git
 from pflow.process.children import environment, run
 from pflow.process.signals import Deadline
@@ -34,6 +34,7 @@ class AgentTask:
     time_limit: float | None = None
     expect: Sequence[str] = ()
     load_settings: bool = False
+    allow_no_answer: bool = False
 
 
 @dataclass
@@ -91,6 +92,9 @@ def _work(agent: Agent, task: AgentTask, reserved: float | None) -> AgentReply:
             answer = _answer(agent, task, secrets)
             if answer.failure:
                 raise answer.failure
+            if not (answer.report.strip() or task.allow_no_answer):
+                what = f"cannot finish '{agent.program}': it reported nothing"
+                raise PflowError(what, hint="its changes stay", exit=TRY_AGAIN)
             for name, state in expected.items():
                 _check_expected(task, name, state, secrets)
     except PflowError as error:
