@@ -21,6 +21,10 @@ class Llm(Node):
     fails: 65 if the tokens went into reasoning or it calls a tool, else 75; --allow-no-answer takes it. Reasoning is no
     part of an answer. The small model writes a text of at most 200 tokens unless --max-tokens sets another limit.
 
+    With a schema the answer is a value: the whole answer, or what stands in a Markdown fence or by itself among words.
+    Without a value that fits it is asked for once more, with the schema and the reason in the prompt; `usage` counts
+    both `calls`. Then it is bad data (65), and each of --retries asks once more.
+
     --continue and --conversation continue a conversation of `llm`, `llm chat` or pflow-llm in llm's log, with its
     model unless --model or PFLOW_MODEL names another; in an empty log --continue begins one, with a warning. Their
     answers are logged too, unless --no-log or `llm logs off` says otherwise. An answer that cannot be logged is
@@ -30,7 +34,7 @@ class Llm(Node):
     - Reads: shared["prompt"]: str = null [own] [word]  # the prompt
     - Reads: shared["text"]: any = null [pipe]  # the input: text is sent before the prompt, bytes are attached
     - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema a value
-    - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float, conversation: str}  # its tokens
+    - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float, conversation: str, calls: int}
     - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, alias, GGUF file or address
     - Params: system: str = null [short s]  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words

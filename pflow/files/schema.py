@@ -3,7 +3,7 @@
 jsonschema is imported where a schema is checked: few calls have one, and it takes 60 ms of CPU.
 """
 
-import json
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -12,7 +12,8 @@ from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.files.beneath import open_file
 from pflow.files.reading import read_to_end
 from pflow.values.encoding import conversion, not_utf8
-from pflow.values.jsontext import plain_words
+from pflow.values.json_input import place_of
+from pflow.values.jsontext import compact, decode
 from pflow.values.types import names_schema_file
 from pflow.words.printable import one_line
 
@@ -22,7 +23,7 @@ _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean
 
 def load_schema(schema: Any) -> dict[str, Any]:
     """Return a schema, which may be JSON, in llm's short form, or a path. Raises PflowError: a read's code, or 65."""
-    is_word = isinstance(schema, str) and not schema.lstrip().startswith("{")
+    is_word = isinstance(schema, str) and not _is_json(schema)
     name = f"the schema '{one_line(schema)}'" if is_word else "the schema"
     try:
         return _checked(_read(schema, name) if isinstance(schema, str) else schema, name)
@@ -30,24 +31,44 @@ def load_schema(schema: Any) -> dict[str, Any]:
         raise endless(name) from error
 
 
+def load_many(schema: Any) -> dict[str, Any]:
+    """Return the schema of an object whose `items` each fit a schema. Its references lead to the same places."""
+    text = _REFERENCE.sub(r"\g<0>/properties/items/items", compact(load_schema(schema)))
+    items = {"type": "array", "items": decode(text.encode())}
+    return {"type": "object", "properties": {"items": items}, "required": ["items"]}
+
+
+_REFERENCE = re.compile(r'"\$ref":"#(?=["/])')
+
+
 def _read(text: str, name: str) -> Any:
     try:
+        if _is_json(text):
+            return _decode(text, name)
         if names_schema_file(text):
             with open(open_file(text), "rb", buffering=0) as file:
-                return json.loads(read_to_end(file.fileno(), f"cannot read {name}").decode("utf-8-sig"))
-        return json.loads(text) if text.lstrip().startswith("{") else _short_form(text)
+                return _decode(read_to_end(file.fileno(), f"cannot read {name}").decode("utf-8-sig"), name)
+        return _short_form(text)
     except OSError as error:
         hint = "an inline schema is JSON, or short: 'name, amount int'" if exit_code(error) == MISSING else ""
         raise PflowError(f"cannot read {name}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from error
     except UnicodeDecodeError as error:
         data = error.object
         raise PflowError(f"cannot read {name}: {not_utf8(data)}", hint=conversion(data), exit=BAD_DATA) from error
-    except json.JSONDecodeError as error:
-        what = f"cannot read {name} at line {error.lineno}, column {error.colno}: {plain_words(error.msg)}"
-        raise PflowError(what, exit=BAD_DATA) from error
     except ValueError as error:
         hint = f"fields are NAME [{'|'.join(_TYPES)}][: WHAT IT IS], separated by commas; --schema@FILE takes any file"
         raise PflowError(f"cannot read {name}: {error}", hint=hint, exit=BAD_DATA) from error
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith(("{", "[")) or text.strip() in ("true", "false", "null")
+
+
+def _decode(text: str, name: str) -> Any:
+    try:
+        return decode(text.encode("utf-8", "replace"))
+    except ValueError as error:
+        raise PflowError(f"cannot read {name} at {place_of(text, error)}", exit=BAD_DATA) from None
 
 
 def _short_form(text: str) -> dict[str, Any]:

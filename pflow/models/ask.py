@@ -5,32 +5,38 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llm import Conversation, Model, Response
-from llm.utils import multi_schema
 
 from pflow.errors import TRY_AGAIN, PflowError
-from pflow.files.schema import load_schema
+from pflow.files.schema import load_many, load_schema
 from pflow.models import log
 from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import LIMIT, UNSAID, Ending
 from pflow.models.errors import explain, garbled
-from pflow.models.forms import change_form, refused_by
+from pflow.models.forms import FORMAT, change_form, refused_by, refused_member
 from pflow.models.judge import called_tool, check_ending, no_answer
 from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
-from pflow.models.schema import ask_for, is_bare, read_answer
+from pflow.models.schema import Unfit, ask_for, is_bare, read_answer
 from pflow.models.thoughts import after_thoughts, without_thoughts
 from pflow.models.transport import heard
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say, say_once
+from pflow.values.jsontext import compact
 from pflow.words import budget
-from pflow.words.usage import amount, answer_members
+from pflow.words.usage import Usage, amount, answer_members, usage_of
+
+_IGNORED = "not kept to: "
+"""Marks a schema that a model was given and did not keep to, among what it refuses (pflow.models.forms)."""
 
 
 @dataclass
 class Request:
-    """A prompt and its attachments: the `piped` bytes, and files or addresses in `places`. Empty parts are not sent."""
+    """A prompt and its attachments: the `piped` bytes, and files or addresses in `places`. Empty parts are not sent.
+
+    `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too.
+    """
 
     prompt: str
     piped: bytes | None = None
@@ -41,6 +47,8 @@ class Request:
     is_multi: bool = False
     is_logged: bool = False
     allows_no_answer: bool = False
+    wrong: str = ""
+    attached: tuple[str, list[Any]] | None = None
 
 
 @dataclass
@@ -62,21 +70,42 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     An answer that reached its token limit is accepted, with a warning, and one without text if the request allows it.
     Raises PflowError.
     """
-    schema = load_schema(request.schema) if request.schema is not None else None
-    schema = multi_schema(schema) if schema is not None and request.is_multi else schema
-    chosen = conversation.model
+    schema = (load_many if request.is_multi else load_schema)(request.schema) if request.schema is not None else None
+    chosen, before, used = conversation.model, (conversation.responses, conversation.loaded_messages), Usage()
     while True:
         model, ending = watch(chosen)
         conversation.model = model
+        conversation.responses, conversation.loaded_messages = [*before[0]], before[1]  # without a refused answer
         response = _prepare(conversation, model, request, schema)
         try:
             with call_of(model, response.prompt) as call:  # a map makes a refused call again
                 answer = _take(conversation, request, schema, response, ending, emit)
                 call.usage = answer_members(answer.usage)
+                used.add(call.usage)
+                answer.usage |= used.as_write() if used.calls > 1 else {}
+                if request.wrong and response.prompt.schema:
+                    refused_by(model).add(_IGNORED + compact(schema))
                 return answer
-        except PflowError:
-            if not change_form(model, ending.refused):
+        except PflowError as error:
+            used.add(usage_of(error))
+            error.usage = used.members() or error.usage
+            if not (change_form(model, ending.refused) or _is_asked_otherwise(error, request, response, ending)):
                 raise
+
+
+def _is_asked_otherwise(error: PflowError, request: Request, response: Response, ending: Ending) -> bool:
+    """Return True if the question is to be asked once more with the schema in the prompt, and arrange for that.
+
+    The schema was refused, or the answer does not fit it. If the next one does not fit either, that is final for this
+    try; those of --retries go on in the same form, with one question each.
+    """
+    if isinstance(error, Unfit):
+        is_first, request.wrong = not request.wrong, error.why
+        return is_first and not error.is_permanent and ending.kind != LIMIT
+    if response.prompt.schema and ending.refused == FORMAT:
+        refused_by(response.model).add(compact(response.prompt.schema))
+        return True
+    return False
 
 
 def _take(
@@ -137,11 +166,13 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
         error.ends_run = budget.in_map
         raise
     more: dict[str, Any] = {}
-    prompt, more["attachments"] = attach(model, request.prompt, request.piped, request.places)
-    if schema and model.supports_schema:
+    request.attached = request.attached or attach(model, request.prompt, request.piped, request.places)
+    prompt, more["attachments"] = request.attached  # a pipe can be read only once
+    if schema and model.supports_schema and compact(schema) not in refused_by(model):
         more["schema"] = schema
-    elif schema is not None:
-        prompt = ask_for(prompt, schema)
+    is_ignored = _IGNORED + compact(schema) in refused_by(model)
+    if schema is not None and ("schema" not in more or request.wrong or is_ignored):
+        prompt = ask_for(prompt, schema, request.wrong)
     log.set_system(conversation, request.system)
     return begin(conversation, model, prompt, system=request.system, **more, **options)
 
@@ -182,6 +213,8 @@ def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str,
         is_misshapen = ending.watched and not ending.error and isinstance(error, _MISSHAPEN)
         if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left
             ending.error.__cause__, error = error, ending.error
+        if response.prompt.schema and not isinstance(error, PflowError):
+            ending.refused = ending.refused or refused_member(error, [FORMAT])  # a plugin is not watched
         raise (garbled(model) if is_misshapen else explain(error, model)) from error
 
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+FORMAT = "response_format"
+
 _STATUSES = (400, 404, 405, 406, 415, 422, 501)
 
 _CHANGES = {
@@ -16,11 +18,12 @@ _CHANGES = {
 
 _WORDS = {
     "stream": r"stream(s|ed|ing)?",
-    "response_format": r"response[_ ]?formats?|json[_ ]?schemas?|json[_ ]mode|structured[_ ]outputs?|guided\w*",
+    FORMAT: r"(response|output)[_ ]?formats?|(\w+[_ ])?schemas?|json[_ ]mode|structured[_ ]outputs?|guided\w*"
+    r"|gramm[ae]rs?",
 }
 
 _DENIES = re.compile(
-    r"\b(no|not|non|only|must|cannot|instead|extra|forbidden|disabled?|invalid|illegal|unavailable)\b"
+    r"\b(no|not|non|only|must|cannot|instead|extra|forbidden|disabled?|invalid|illegal|unavailable|failed|unable)\b"
     r"|n't\b|\bun(support|known|recogni[sz]ed|expected|implemented)|deprecated",
     re.IGNORECASE,
 )

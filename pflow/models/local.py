@@ -27,6 +27,8 @@ from pflow.files.installation import read_installation
 from pflow.models.servers import model_at, split_address
 from pflow.models.small import SMALL, SUFFIX, is_small
 from pflow.values.digest import bytes_digest
+from pflow.values.jsontext import compact, decode
+from pflow.words.printable import one_line
 
 LONGEST = 1024
 """Tokens of an answer if no limit is set: a small model may never stop by itself."""
@@ -123,8 +125,18 @@ def _request(prompt: Any, usual: dict[str, Any]) -> dict[str, Any]:
         "stream_options": {"include_usage": True},
     }
     if prompt.schema:
-        request["response_format"] = {"type": "json_schema", "json_schema": {"name": "it", "schema": prompt.schema}}
+        schema = _named_whole(prompt.schema)
+        request["response_format"] = {"type": "json_schema", "json_schema": {"name": "it", "schema": schema}}
     return request
+
+
+def _named_whole(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the same schema without references to the whole, which the engine does not know: the whole gets a name."""
+    text = compact(schema)
+    if '"$ref":"#"' not in text:
+        return schema
+    whole: dict[str, Any] = decode(text.replace('"$ref":"#"', '"$ref":"#/$defs/whole"').encode())
+    return {**whole, "$defs": {**whole.get("$defs", {}), "whole": whole}}
 
 
 def _text(message: Any) -> str:
@@ -157,7 +169,7 @@ def _chunks(path: str, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     try:
         while (chunk := made.get()) is not None:
             if isinstance(chunk, Exception):
-                raise chunk
+                raise _unresolved(str(chunk)) if "cannot resolve $ref" in str(chunk) else chunk
             yield chunk
         thread.join()  # a batch may fork after this answer: no thread of ours may hold a lock then
     finally:
@@ -188,7 +200,13 @@ def _load(path: str) -> Any:
         raise PflowError(f"cannot load the model '{path}'", hint=hint, exit=BAD_DATA) from error
 
 
-def _refused(error: dict[str, Any]) -> PflowError:
+def _unresolved(words: str) -> PflowError:
+    return PflowError(f"cannot use the schema: {one_line(words.rpartition('schema error at ')[2])}", exit=BAD_DATA)
+
+
+def _refused(error: dict[str, Any]) -> Exception:
+    if "grammar" in str(error.get("message")):  # made of a schema, which can go into the prompt instead
+        return ValueError(error["message"])
     if "n_ctx" not in error:
         return PflowError(f"cannot ask the model: {error.get('message')}", exit=BAD_DATA)
     size = f"the question has {error['n_prompt_tokens']} tokens, and it takes {error['n_ctx']} tokens"

@@ -1,63 +1,160 @@
-"""A JSON schema for an answer: putting it into the prompt for some models, and checking the answer."""
+"""A JSON schema for an answer: putting it into the prompt for some models, and finding the value in the answer."""
 
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.schema import endless, misfits, words_of
-from pflow.values.jsontext import WHITESPACE, encode, scan
+from pflow.values.json_input import place_of
+from pflow.values.jsontext import WHITESPACE, TooLarge, compact, encode, scan_without_duplicates
 from pflow.words.printable import one_line
 
+_BLANK = WHITESPACE + "\ufeff"
+_LABEL = re.compile(r"(?:json|answer|output|result)[ \t]*:\s*", re.IGNORECASE)
+_FENCE = re.compile(r"(```+|~~~+)[ \t]*(?:[A-Za-z][^\s{\[\"]*)?(?:[^\n{\[\"`~]*\n)?\s*")
+_BRACKET = re.compile(r"[{}\[\]]")
+_KINDS = {"object": dict, "array": list}
 
-def ask_for(prompt: str, schema: dict[str, Any]) -> str:
-    """Return the prompt with the schema in words after it, for a model that takes no schemas."""
+_MOST_FAULTS = 100
+"""The brackets that begin no JSON, after which an answer counts as one without a value."""
+
+
+class Unfit(PflowError):
+    """The failure of an answer without a value that fits; `why` it does not. A number too large comes again."""
+
+    def __init__(self, model_id: str, why: str, *, is_permanent: bool = False) -> None:
+        what = f"cannot take the answer of '{model_id}': it does not fit the schema: {why}"
+        hint = "the schema can ask for it as a string" if is_permanent else "--retries asks again"
+        super().__init__(what, hint=hint, exit=BAD_DATA, is_permanent=is_permanent)
+        self.why = why
+
+
+def ask_for(prompt: str, schema: dict[str, Any], wrong: str = "") -> str:
+    """Return the prompt with the schema in words after it, and with what was `wrong` with an earlier answer."""
     wish = "Answer with JSON that fits this JSON schema, and with nothing else:\n" + str(encode(schema), "utf-8")
-    return f"{prompt}\n\n{wish}" if prompt else wish
+    again = f"An earlier answer does not fit the schema: {wrong}" if wrong else ""
+    return "\n\n".join(filter(None, (prompt, wish, again)))
 
 
 def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
-    """Return the value in an answer, bare or in a Markdown fence, that fits the schema. Raises PflowError (65)."""
+    """Return the one value in an answer, if it fits the schema.
+
+    It is the whole answer, or stands in a fence, or begins a line or follows a colon among other words. Two different
+    values are none. Raises Unfit (65), and PflowError (65) for a schema that cannot be used.
+    """
     from jsonschema.exceptions import best_match
 
-    value = _value(text, model_id)
+    bare = _without_label(text)
     try:
+        found = _find(bare, _KINDS.get(str(schema.get("type")), (dict, list)))
+        if len(found) != 1:
+            raise Unfit(model_id, _fault(bare, [*found]))
+        value = next(iter(found.values()))
         wrong = best_match(misfits(schema, value))
+    except TooLarge as error:
+        raise Unfit(model_id, f"a number is too large: {place_of(bare, error)}", is_permanent=True) from None
     except RecursionError as error:
         raise endless("the schema") from error
     if wrong is not None:
-        raise _unfit(model_id, words_of(wrong))
+        raise Unfit(model_id, words_of(wrong))
     return value
-
-
-def _value(text: str, model_id: str) -> Any:
-    bare = _without_fence(text.strip())
-    try:
-        value, end = scan(bare, 0)
-    except ValueError:
-        raise _unfit(model_id, f"it is not JSON: {_beginning(bare)}") from None
-    if bare[end:].strip(WHITESPACE):
-        raise _unfit(model_id, f"after the JSON comes {_beginning(bare[end:].strip())}")
-    return value
-
-
-def _without_fence(text: str) -> str:
-    """Return the text between the first ``` line and the last, unless the answer is JSON from its start."""
-    start = text.find("```")
-    end = text.rfind("```")
-    if text[:1] in ("{", "[") or start == end:
-        return text
-    return text[start:end].partition("\n")[2].strip()
 
 
 def is_bare(text: str) -> bool:
     """Return True if an answer is the value alone, bare or in a fence."""
-    bare = text.strip()
-    return _without_fence(bare) == bare or (bare.startswith("```") and bare.endswith("```"))
+    bare = text.strip(_BLANK)
+    return bool(_whole(bare)) or (bare[:3] in ("```", "~~~") and bare[-3:] == bare[:3])
+
+
+def _without_label(text: str) -> str:
+    bare = text.strip(_BLANK)
+    label = _LABEL.match(bare)
+    return bare[label.end() :] if label else bare
+
+
+def _find(text: str, kind: Any) -> dict[str, Any]:
+    """Return the value that is the text, else those in its fences, else those among its words, each by its JSON.
+
+    Of several only those of the `kind` count that the schema asks for.
+    """
+    fenced = [value for part in _fenced(text) for value in _whole(part) or _among_words(part, kind)]
+    found = {compact(value): value for value in _whole(text) or fenced or _among_words(text, kind)}
+    fitting = {each: value for each, value in found.items() if isinstance(value, kind)}
+    return (fitting or found) if len(found) > 1 else found
+
+
+def _whole(text: str) -> list[Any]:
+    with suppress(_NotJson):
+        value, end = _scan(text, len(text) - len(text.lstrip(_BLANK)))
+        return [] if text[end:].strip(_BLANK) else [value]
+    return []
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """Yield the text of each fence; one without an end goes on to the end. A value may hold the sign of a fence."""
+    at = 0
+    while text[:1] not in ("{", "[") and (opening := _FENCE.search(text, at)):
+        end = start = opening.end()
+        with suppress(_NotJson):
+            _, end = _scan(text, start)
+        close = text.find(opening[1], end)
+        yield text[start : close if close >= 0 else len(text)]
+        at = close + len(opening[1]) if close >= 0 else len(text)
+
+
+def _among_words(text: str, kind: Any) -> list[Any]:
+    """Return the objects and lists in a text; none if its brackets do not match, or one stands within a sentence.
+
+    Nothing within a bracket that begins no JSON counts: it may be a part of the value.
+    """
+    found, begins, faults, at, depth = [], True, 0, 0, 0
+    while depth >= 0 and faults < _MOST_FAULTS and (bracket := _BRACKET.search(text, at)):
+        at = bracket.end()
+        if bracket[0] in "}]":
+            depth -= 1
+            continue
+        try:
+            value, at = _scan(text, bracket.start())
+        except _NotJson:
+            depth, faults = depth + 1, faults + 1
+            continue
+        before = text[max(bracket.start() - 100, 0) : bracket.start()].rstrip(" \t`*>")  # of Markdown
+        is_beginning = before[-1:] in ("", "\n", ":")
+        if not depth and (is_beginning or isinstance(value, kind)):
+            found.append(value)
+            begins = begins and is_beginning
+    return found if not depth and begins else []
+
+
+def _scan(text: str, at: int) -> tuple[Any, int]:
+    """Return the value that begins at `text[at]`, and its end. Raises _NotJson, and TooLarge for a number."""
+    try:
+        return scan_without_duplicates(text, at)
+    except TooLarge:
+        raise
+    except ValueError as error:
+        raise _NotJson from error
+
+
+class _NotJson(Exception):
+    """What begins at a place is no JSON."""
+
+
+def _fault(text: str, found: list[str]) -> str:
+    """Return why a text has no value, or not one."""
+    if found:
+        return f"it has {len(found)} values: {', '.join(map(_beginning, found[:2]))}"
+    bracket = _BRACKET.search(text)
+    if bracket is None:
+        return f"it is not JSON: {_beginning(text)}"
+    try:
+        scan_without_duplicates(text, bracket.start())
+    except ValueError as error:
+        return f"it is not JSON: {place_of(text, error, bracket.start())}: {_beginning(text)}"
+    return f"no value stands alone in it: {_beginning(text)}"
 
 
 def _beginning(text: str) -> str:
     return f"'{one_line(text[:60])}'" if text else "nothing"
-
-
-def _unfit(model_id: str, why: str) -> PflowError:
-    what = f"cannot take the answer of '{model_id}': it does not fit the schema: {why}"
-    return PflowError(what, hint="--retries asks again", exit=BAD_DATA)

@@ -49,7 +49,7 @@ class SummaryTask:
             raise
         answers = [*self.done.values(), answer]
         doubts = [next(filter(None, found), "") for found in zip(*((a.flaw, a.warning) for a in answers), strict=True)]
-        return Answer(answer.response, self._usage(), *doubts)
+        return Answer(answer.response, self.used.as_write(), *doubts)
 
     def _shorten(self, text: str, model: Model, size: int) -> str:
         """Summarise all parts of a text, and join the summaries."""
@@ -75,12 +75,6 @@ class SummaryTask:
         answer = ask(model.conversation(), request, emit)
         self.used.add(answer_members(answer.usage))
         return answer
-
-    def _usage(self) -> dict[str, Any]:
-        used, tokens = self.used, self.used.tokens
-        known = {"model": used.model, "input": tokens.get("in"), "output": tokens.get("out"), "cost": used.cost}
-        counts = {"calls": used.calls, "unpriced": used.unpriced} if used.calls > 1 else {}
-        return {name: value for name, value in known.items() if value is not None} | counts
 
 
 USUAL = 24_000

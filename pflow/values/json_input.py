@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from pflow import Any, Iterator
 from pflow.errors import BAD_DATA, PflowError
-from pflow.values.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates
+from pflow.values.jsontext import TRAILING, WHITESPACE, ScanError, decode, scan_without_duplicates
 
 _BLANK = WHITESPACE + "\ufeff"
 _FENCE = "```"
+
+_FOREIGN = {
+    **dict.fromkeys(("'", "\u2018", "\u201c"), "JSON has only double quotes"),
+    **dict.fromkeys(("//", "/*", "#"), "JSON has no comments"),
+    "True": "JSON spells it true",
+    "False": "JSON spells it false",
+    "None": "JSON spells it null",
+}
+"""What other languages have at a place where JSON has an error."""
 
 
 def parse_text(text: str) -> Any:
@@ -47,10 +56,12 @@ def _value(text: str, start: int, end: int) -> Any:
 def place_of(text: str, error: ValueError, start: int = 0, first_line: int = 1) -> str:
     """Name the place and reason of an error in JSON: `line 2, column 5: no JSON value`."""
     at: int | None = getattr(error, "pos", None)
-    if at is None:
-        at = _refused(text, start)
+    said = "" if at is None else next((words for sign, words in _FOREIGN.items() if text.startswith(sign, at)), "")
+    if at is not None and text[at : at + 1] in ("}", "]") and text[:at].rstrip(WHITESPACE).endswith(","):
+        said = TRAILING
+    at = _refused(text, start) if at is None else at
     line, column = first_line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
-    return f"line {line}, column {column}: {error}"
+    return f"line {line}, column {column}: {said or error}"
 
 
 def _refused(text: str, start: int) -> int:

@@ -31,17 +31,21 @@ class ScanError(ValueError):
         self.pos = pos
 
 
+class TooLarge(ValueError):
+    """A number in JSON that cannot be kept."""
+
+
 def _parse_int(text: str) -> int:
     number = int(text) if len(text) <= 20 else HIGHEST
     if not LOWEST <= number < HIGHEST:
-        raise ValueError(f"the integer {text[:24]} does not fit in 64 bits")
+        raise TooLarge(f"the integer {text[:24]} does not fit in 64 bits")
     return number
 
 
 def _parse_float(text: str) -> float:
     number = float(text)
     if number - number != 0:
-        raise ValueError(f"the number {text[:24]} does not fit in a float")
+        raise TooLarge(f"the number {text[:24]} does not fit in a float")
     return number
 
 
@@ -72,12 +76,15 @@ class _WithoutDuplicates(_Strict):
     object_pairs_hook = staticmethod(_refuse_duplicates)
 
 
+TRAILING = "nothing follows the comma"
+
 _WORDS = {
     "Unterminated string starting at": "the string that begins here has no end",
     "Invalid control character at": "a control character in a string must be escaped",
     "Expecting ',' delimiter": "a comma or bracket is missing",
     "Expecting ':' delimiter": "a colon is missing",
     "Expecting property name enclosed in double quotes": "a key in double quotes is missing",
+    **dict.fromkeys([f"Illegal trailing comma before end of {each}" for each in ("object", "array")], TRAILING),
 }
 """Plainer words for json's own."""
 

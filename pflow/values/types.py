@@ -236,8 +236,12 @@ def _fit_items(type: Type, items: list[Any]) -> list[Any]:
 
 
 def names_schema_file(text: str) -> bool:
-    """Return True if a schema's text is a file's path: neither JSON nor llm's short form, such as `name, age int`."""
-    return not text.lstrip().startswith("{") and "," not in text and len(text.split()) == 1
+    """Return True if a schema's text is a file's path: neither JSON nor llm's short form, such as `name, age int`.
+
+    A word that may be a field's name is one if there is no such file.
+    """
+    is_word = not text.lstrip().startswith("{") and "," not in text and len(text.split()) == 1
+    return is_word and (not text.strip().isidentifier() or os.path.lexists(text))
 
 
 def list_in(value: Any) -> Any:

@@ -54,6 +54,12 @@ class Usage:
         """Return the sum for other programs; empty if no model was called."""
         return {**self.members(), "calls": self.calls, "unpriced": self.unpriced} if self.calls else {}
 
+    def as_write(self) -> dict[str, Any]:
+        """Return the sum as a node's write `usage`, which answer_members reads."""
+        known = {"model": self.model, "input": self.tokens.get("in"), "output": self.tokens.get("out")}
+        counts = {"calls": self.calls, "unpriced": self.unpriced} if self.calls > 1 else {}
+        return {name: value for name, value in {**known, "cost": self.cost}.items() if value is not None} | counts
+
     def price(self) -> str:
         """Return `$0.04`, `$0.04 + unknown` or `cost unknown`; empty if no model was called."""
         known = "" if self.cost is None else dollars(self.cost)

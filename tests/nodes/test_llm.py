@@ -652,8 +652,8 @@ class TestLocalModels:
         argv = ["pflow-llm", "Say hi", "--schema", schema, "-q"]
         ended = subprocess.run(argv, capture_output=True, text=True, timeout=60)
 
-        assert ended.returncode == 1
-        assert "#/gone" in ended.stderr
+        assert ended.returncode == 65
+        assert "cannot resolve $ref #/gone" in ended.stderr
 
     def test_nobody_else_can_ask_the_engine(self, local_models):
         engine = local._load(str(Path(local_models, "pflow", "models", "SmolLM2.gguf")))
