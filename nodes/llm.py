@@ -42,6 +42,7 @@ class Llm(Node):
     - Params: schema: any = null [verbatim] [schema]  # the answer's schema: JSON, short ('name, amount int') or a file
     - Params: schema_multi: any = null [verbatim] [schema]  # the schema of each of any number of `items`
     - Params: attachment: list[path] = [] [short a]  # a file or URL to attach
+    - Params: at: list[str] = [] [flag attachment_type] [verbatim] [pairs]  # PATH=TYPE, attached as that type
     - Params: continue: bool = false [short c]  # continue the last conversation in llm's log
     - Params: conversation: str = null [flag cid]  # continue the conversation with this ID
     - Params: log: bool = null [env PFLOW_LLM_LOG]  # record question and answer in llm's log; --no-log: do not
@@ -76,7 +77,7 @@ class Llm(Node):
         params = self.params
         if params["continue"] or params["conversation"]:
             raise PflowError("cannot cache an answer in a conversation: it depends on earlier ones", exit=BAD_CONFIG)
-        return model_parts(params["model"], params["attachment"] or [], self._schema)
+        return model_parts(params["model"], params["attachment"] or [], self._schema, [*self._types])
 
     @property
     def _schema(self) -> Any:
@@ -84,25 +85,35 @@ class Llm(Node):
             raise PflowError("cannot take both --schema and --schema-multi", hint="choose one", exit=USAGE)
         return self.params["schema" if self.params["schema_multi"] is None else "schema_multi"]
 
+    @property
+    def _types(self) -> dict[str, str]:
+        from pflow.words.naming import read_pairs
+
+        types = dict(read_pairs("--at", self.params["at"] or [], "PATH=TYPE", at_last=True))
+        if wrong := next((kind for kind in types.values() if "/" not in kind.strip("/")), None):
+            raise PflowError(f"cannot attach as '{wrong}': it is no type", hint="a type is like image/png", exit=USAGE)
+        return types
+
     def looks_at(self, reads: Shared) -> list[str]:
-        """Return the schema's file."""
+        """Return the schema's file, and those of --at."""
         from pflow.values.types import names_schema_file
 
         schema = self._schema
-        return [schema] if isinstance(schema, str) and names_schema_file(schema) else []
+        return [*self._types, *([schema] if isinstance(schema, str) and names_schema_file(schema) else [])]
 
     def prep(self, shared: Shared) -> Request:
         from pflow.models.ask import Request
         from pflow.models.log import is_kept
         from pflow.models.options import parse_options
 
-        places = self.params["attachment"] or []
-        prompt, piped = _question(shared.get("prompt"), shared.get("text"), places)
+        places, types = self.params["attachment"] or [], self._types
+        prompt, piped = _question(shared.get("prompt"), shared.get("text"), [*places, *types])
         options = parse_options(self.params, "temperature", "max_tokens")
         return Request(
             prompt,
             piped=piped,
             places=places,
+            types=types,
             system=self.params["system"],
             options=options,
             schema=self._schema,
@@ -127,12 +138,11 @@ class Llm(Node):
 
 def _question(prompt: Any, text: Any, places: list[str]) -> tuple[str, bytes | None]:
     """Return the question as text, and a piped attachment: bytes, a PDF or a drawing."""
-    from pflow.models.media import media_type
-    from pflow.values.encoding import wide_codec
+    from pflow.models.media import is_file
     from pflow.values.jsontext import text_of
 
     piped = text if isinstance(text, bytes) else None
-    if isinstance(text, str) and (media_type(text) is not None or ("\0" in text and wide_codec(text.encode()))):
+    if isinstance(text, str) and is_file(text):
         piped = text.encode()
     words, asked = "" if piped is not None else text_of(text), text_of(prompt)
     if words and asked:

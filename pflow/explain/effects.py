@@ -12,7 +12,7 @@ from pflow.values.types import names_schema_file
 SCHEMAS = ("schema", "schema_multi")
 """Params that may be the path of a file, though their type is not (pflow.values.types.names_schema_file)."""
 
-FILES_OF_LLM = ("attachment", *SCHEMAS)
+FILES_OF_LLM = ("attachment", "at", *SCHEMAS)
 """Params of the llm node that name files to send: its effect is the network."""
 
 HISTORY_OF_LLM = ("continue", "conversation")

@@ -41,6 +41,7 @@ class Request:
     prompt: str
     piped: bytes | None = None
     places: list[str] = field(default_factory=list)
+    types: Mapping[str, str] = field(default_factory=dict)
     system: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     schema: Any = None
@@ -166,7 +167,8 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
         error.ends_run = budget.in_map
         raise
     more: dict[str, Any] = {}
-    request.attached = request.attached or attach(model, request.prompt, request.piped, request.places)
+    sent = (request.prompt, request.piped, request.places, request.types)
+    request.attached = request.attached or attach(model, *sent)
     prompt, more["attachments"] = request.attached  # a pipe can be read only once
     if schema and model.supports_schema and compact(schema) not in refused_by(model):
         more["schema"] = schema

@@ -1,97 +1,111 @@
 """The attachments of a prompt: the bytes of the pipe, files and addresses, and the type of each."""
 
 import os
-from mimetypes import guess_type
+from base64 import b64decode
+from collections.abc import Mapping
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from llm import Attachment, Model
-from llm.utils import mimetype_from_string
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, exit_code, reason_of
+from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of, shorten
 from pflow.files.beneath import is_confined, open_file
 from pflow.files.reading import read_to_end
-from pflow.models.errors import explain
-from pflow.models.media import SVG, media_type
-from pflow.values.encoding import not_utf8, remedy, wide_codec
+from pflow.models.media import HTML, SVG, common_name, type_of
+from pflow.models.remote_file import fetch, is_near, look_at
 
 PIPE = "-"
 """llm's name for the bytes from the pipe, which are always attached."""
 _PIPED = "what the pipe brings"
 
 
-def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) -> tuple[str, list[Attachment]]:
+def attach(
+    model: Model, prompt: str, piped: bytes | None, places: list[str], types: Mapping[str, str]
+) -> tuple[str, list[Attachment]]:
     """Return the prompt and its attachments: the piped bytes, then the files and addresses.
 
-    An SVG goes before the prompt, as text, if the model takes no drawings. Raises PflowError: 65, or a failed read's
-    code.
+    `types` names the type of places, which are attached too. An SVG goes before the prompt, as text, if the model takes
+    no drawings. Raises PflowError: 65, or a failed read's code.
     """
-    found = [(_PIPED, Attachment(content=piped, type=_type_of(piped, _PIPED)))] if piped else []
-    found += [(f"'{place}'", _at(place, model)) for place in places if place != PIPE]
-    if PIPE in places and not piped:
+    places = [*places, *(place for place in types if place not in places)]
+    found = []
+    if piped:
+        found.append((_PIPED, Attachment(types.get(PIPE) or type_of(piped, _PIPED), content=piped)))
+    elif PIPE in places:
         raise PflowError(f"cannot attach '{PIPE}': no file comes through the pipe", exit=MISSING)
+    found += [(_shown(each), _at(each, model, types.get(each))) for each in places if each != PIPE]
     words, attachments = [], []
     for name, each in found:
+        each.type = common_name(each.type, model.attachment_types)
         if each.type in model.attachment_types:
             attachments.append(each)
-        elif each.type == SVG and (text := _text(each.content_bytes())):  # type: ignore[no-untyped-call]
-            words.append(text.rstrip("\n"))
+        elif each.type == SVG and not each.url:
+            words.append(each.content_bytes().decode(errors="replace").rstrip("\n"))  # type: ignore[no-untyped-call]
         else:
             raise _refused(name, each.type, model)
     return "\n\n".join(filter(None, [*words, prompt])), attachments
 
 
-def _at(place: str, model: Model) -> Attachment:
-    """Attach a path or an address. llm's log keeps the path of a regular file, and the content of anything else."""
-    if place.lower().startswith(("http://", "https://")):
-        return Attachment(url=place, type=_type_at(place, model))
-    act = f"cannot attach '{place}'"
+def _shown(place: str) -> str:
+    return f"'{shorten(place) if place.lower().startswith('data:') else place}'"
+
+
+def _at(place: str, model: Model, kind: str | None) -> Attachment:
+    """Attach a path or an address, as this kind if it is known.
+
+    llm's log keeps the path of a regular file, and the content of anything else.
+    """
+    scheme = place.partition(":")[0].lower()
+    if scheme in ("http", "https"):
+        return _at_address(place, model, kind)
+    act = f"cannot attach {_shown(place)}"
+    if scheme == "data":
+        said, data = _inline(place, act)
+        return Attachment(kind or type_of(data, _shown(place), said=said), content=data)
     try:
         with open(open_file(place), "rb", buffering=0) as file:
             data = read_to_end(file.fileno(), act)
     except OSError as error:
-        raise PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error)) from error
+        hint = "a path has no file:// before it" if scheme == "file" else ""
+        raise PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from error
     if not data:
         raise PflowError(f"{act}: it is empty", exit=MISSING)
-    kind = _type_of(data, f"'{place}'", place)
+    kind = kind or type_of(data, _shown(place), place)
     if is_confined() or not os.path.isfile(place):  # llm would open the path once more
         return Attachment(kind, content=data)
     return Attachment(kind, path=os.path.realpath(place))
 
 
-def _type_at(url: str, model: Model) -> str:
+def _at_address(url: str, model: Model, kind: str | None) -> Attachment:
+    """Attach an address, which the provider reads; its content if only this machine or network reaches it."""
+    act, shown, name = f"cannot attach '{url}'", f"'{url}'", unquote(urlsplit(url).path)
+    if is_near(url) and not is_near(getattr(model, "api_base", None) or ""):
+        said, data = fetch(url, act)
+        return Attachment(kind or type_of(data, shown, name, said), content=data)
+    if kind is None:
+        said, data = look_at(url, model, act, name)
+        kind = type_of(data, shown, name, said) if data else said
+    return Attachment(kind, url=url)
+
+
+def _inline(url: str, act: str) -> tuple[str, bytes]:
+    """Return the type and the content of a data: URL. Raises PflowError (65)."""
+    head, comma, body = url[len("data:") :].partition(",")
     try:
-        told = Attachment(url=url).resolve_type()  # type: ignore[no-untyped-call]
-        return str(told or "").partition(";")[0].strip().lower()
-    except Exception as error:
-        why = explain(error, model, f"cannot attach '{url}'")
-        raise PflowError(why.message, exit=MISSING if why.exit == BAD_CONFIG else why.exit) from error
-
-
-def _type_of(data: bytes, shown: str, name: str = "") -> str | None:
-    """Tell the media type by the content; for a text without a signature, by the file's name.
-
-    Raises PflowError (65) for a text that is not UTF-8.
-    """
-    text = _text(data)
-    if text is not None:
-        return media_type(text) or guess_type(name)[0] or "text/plain"
-    kind = mimetype_from_string(data) or None
-    is_wide = wide_codec(data)
-    if is_wide or (kind is None and not_utf8(data)):
-        why = not_utf8(data) + ("" if is_wide else ", and of an unknown type")
-        raise PflowError(f"cannot attach {shown}: {why}", hint=remedy(data), exit=BAD_DATA)
-    return kind
-
-
-def _text(data: bytes) -> str | None:
-    try:
-        return None if b"\0" in data else data.decode()
-    except UnicodeDecodeError:
-        return None
+        is_coded = head.lower().endswith(";base64")
+        data = b64decode(unquote(body), validate=True) if is_coded else unquote_to_bytes(body)
+    except ValueError:
+        data = b""
+    if not (comma and data):
+        hint = "data:image/png;base64,… has one comma, and base64 behind it"
+        raise PflowError(f"{act}: it is no data: URL", hint=hint, exit=BAD_DATA)
+    return head.partition(";")[0].strip().lower(), data
 
 
 def _refused(name: str, kind: str | None, model: Model) -> PflowError:
     takes = ", ".join(sorted(model.attachment_types)) or "no attachments"
-    what = f"it is {kind or 'of an unknown type'}, and the model '{model.model_id}' takes {takes}"
+    told = "an HTML page" if kind == HTML else kind or "of an unknown type"
+    what = f"it is {told}, and the model '{model.model_id}' takes {takes}"
     is_text = (kind or "").startswith("text/")
     hint = "send text through the pipe" if is_text else "`llm models --options` shows what each model takes"
+    hint = hint if kind else "--at PATH TYPE names its type"
     return PflowError(f"cannot attach {name}: {what}", hint=hint, exit=BAD_DATA)

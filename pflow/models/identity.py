@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import Any
+from pflow import Any, Sequence
 from pflow.cache.place import digest_of_file, remembered
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, PflowError
@@ -50,9 +50,12 @@ def identify(name: str | None) -> dict[str, str]:
     return found
 
 
-def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, Any]:
-    """Return the parts of an answer's cache key beside the question. Raises PflowError (78) for an attached address."""
-    for place in places:
+def model_parts(name: str | None, places: list[str], schema: Any, typed: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the parts of an answer's cache key beside the question: of `typed` files, their content.
+
+    Raises PflowError (78) for an attached address.
+    """
+    for place in (*places, *typed):
         if str(place).lower().startswith(("http://", "https://")):
             raise PflowError(f"cannot cache an answer to '{place}': its content may change", exit=BAD_CONFIG)
     model = identify(name)
@@ -63,6 +66,8 @@ def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, A
         parts["model's entry in extra-openai-models.yaml"] = model["entry"]
     if "weights" in model:
         parts["model's weights"] = digest_of_file(model["weights"])
+    if files := [digest_of_file(each) for each in typed if os.path.isfile(each)]:
+        parts["files of --at"] = files
     if isinstance(schema, str) and names_schema_file(schema) and os.path.isfile(schema):
         parts["schema's file"] = digest_of_file(schema)
     return parts

@@ -1,8 +1,13 @@
-"""Texts that are files of another type, told by their signature: a PDF or an SVG may be pure ASCII."""
+"""The media types of files, told by what is in them: names and servers err, and a PDF or an SVG may be pure ASCII."""
 
 import re
+from collections.abc import Collection
+from mimetypes import guess_type
 
-PDF, SVG = "application/pdf", "image/svg+xml"
+from pflow.errors import BAD_DATA, PflowError
+from pflow.values.encoding import not_utf8, remedy, wide_codec
+
+PDF, SVG, HTML = "application/pdf", "image/svg+xml", "text/html"
 
 _PDF = re.compile(r"%PDF-\d\.\d[ \t]*[\r\n]")
 _SVG = re.compile(
@@ -14,6 +19,37 @@ _SVG = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_HTML = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
+_GLANCE = 4096
+_POINTER = b"version https://git-lfs.github.com/spec/"
+VAGUE = ("", "application/octet-stream", "binary/octet-stream", "application/binary", "application/unknown")
+_BRANDS = {
+    **dict.fromkeys((b"avif", b"avis"), "image/avif"),
+    **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc"), "image/heic"),
+    **dict.fromkeys((b"mif1", b"msf1"), "image/heif"),
+    **dict.fromkeys((b"M4A ", b"M4B "), "audio/mp4"),
+    b"qt  ": "video/quicktime",
+}
+"""The types of files that begin with `ftyp`, by what stands behind it; others are MP4. puremagic knows few of them."""
+_NAMES = (
+    ("image/jpeg", "image/jpg", "image/pjpeg"),
+    ("image/png", "image/x-png"),
+    ("image/heic", "image/heif"),
+    ("image/bmp", "image/x-ms-bmp", "image/x-bmp"),
+    ("audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"),
+    ("audio/mpeg", "audio/mp3", "audio/x-mp3", "audio/mpeg3", "audio/mpga"),
+    ("audio/mp4", "audio/m4a", "audio/x-m4a"),
+    ("audio/flac", "audio/x-flac"),
+    ("audio/ogg", "application/ogg", "audio/x-ogg", "audio/opus"),
+    ("audio/aac", "audio/x-aac"),
+    ("audio/aiff", "audio/x-aiff"),
+    ("video/quicktime", "video/mov"),
+    (PDF, "application/x-pdf"),
+)
+"""Names of one type."""
+
 
 def media_type(text: str) -> str | None:
     """Return the type of a text that begins like a PDF or an SVG, else None.
@@ -22,3 +58,60 @@ def media_type(text: str) -> str | None:
     sound and pictures, and anything that ends with </svg> for a drawing.
     """
     return PDF if _PDF.match(text) else SVG if _SVG.match(text) else None
+
+
+def is_file(text: str) -> bool:
+    """Return True for a text from a pipe that is a file, or was to be one, and no question."""
+    is_wide = "\0" in text and wide_codec(text.encode())
+    return bool(is_wide or media_type(text) or text.startswith(_POINTER.decode()))
+
+
+def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | None:
+    """Return the type of a file by its content; where that does not tell it, by what a server `said`, then by its name.
+
+    A name tells the kind of a text, and of sounds and films. Raises PflowError (65), which calls the file what is
+    `shown`, for a page or a pointer in place of the file, and for a text that is not UTF-8.
+    """
+    said = "" if said in VAGUE else said
+    named = guess_type(name)[0] or ""
+    if data.startswith(_POINTER):
+        what = f"cannot attach {shown}: it is a Git LFS pointer, not the file itself"
+        raise PflowError(what, hint="git lfs pull", exit=BAD_DATA)
+    wrong = not_utf8(data)
+    if _HTML.match(data[:_GLANCE]) and any(map(_is_media, (named, said))):
+        what = f"cannot attach {shown}: it is an HTML page"
+        raise PflowError(what, hint="a login or an error page, in place of the file?", exit=BAD_DATA)
+    if not wrong and b"\0" not in data:
+        told = (
+            [HTML] if _HTML.match(data[:_GLANCE]) else [each for each in (said, named) if each and not _is_media(each)]
+        )
+        return media_type(data.decode()) or next(iter(told), "text/plain")
+    is_wide = bool(wide_codec(data))
+    kind = (
+        None if is_wide else _type_of_bytes(data) or said or (named if named.startswith(("audio/", "video/")) else None)
+    )
+    if kind is None and wrong:
+        why = wrong if is_wide else f"{wrong}, and of an unknown type"
+        raise PflowError(f"cannot attach {shown}: {why}", hint=remedy(data), exit=BAD_DATA)
+    return kind
+
+
+def _type_of_bytes(data: bytes) -> str | None:
+    if data[4:8] == b"ftyp":
+        return _BRANDS.get(data[8:12], "video/mp4")
+    if len(data) > 1 and data[0] == 0xFF and data[1] & 0xE6 == 0xE2:  # MPEG's layer III
+        return "audio/mpeg"
+    from llm.utils import mimetype_from_string
+
+    return mimetype_from_string(data) or None
+
+
+def _is_media(kind: str) -> bool:
+    return kind.startswith(("image/", "audio/", "video/")) or kind == PDF
+
+
+def common_name(kind: str | None, known: Collection[str]) -> str | None:
+    """Return the name of a type that is among the `known` ones, if one of its names is; else the type itself."""
+    kind = (kind or "").partition(";")[0].strip().lower()
+    names = next((names for names in _NAMES if kind in names), ())
+    return next((each for each in (kind, *names) if each in known), kind) or None

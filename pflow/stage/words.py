@@ -91,7 +91,8 @@ def _values_wanted(word: str, rest: list[str], items: Items, *, is_open: bool) -
         item = items.get(name) or COMMON.get(name)
         if item is None and (_switched_off(name, items) or not is_open or (rest and rest[-1].startswith("-"))):
             return 0
-        return 0 if sign or (item and item.type.name == "bool") else 1
+        is_pair = bool(item and "pairs" in item.marks and rest and "=" not in rest[-1])
+        return 0 if sign or (item and item.type.name == "bool") else 1 + is_pair
     letters = _letters(items)
     for at, letter in enumerate(word[1:], 2):
         item = letters.get(letter)
@@ -146,7 +147,7 @@ def _take_long(texts: Texts, items: Items, word: str, values: list[str], *, hint
     type = item.type.name if item else ""
     if not sign and type != "bool" and not values:
         raise PflowError(f"cannot take {flag}: it needs a value", hint=f"{flag}=VALUE", exit=USAGE)
-    value = Json(text) if sign == ":=" else text if sign == "=" else values[0] if values else True
+    value = Json(text) if sign == ":=" else text if sign == "=" else "=".join(values) if values else True
     value = read_text(flag, text) if sign == "@" else value
     _add(texts, item.name if item else name, flag, value, repeats=type == "list")
     return flag if value is True else ""

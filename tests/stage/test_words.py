@@ -61,6 +61,8 @@ def values(*words: str, node: Interface = NODE):
         (["-rlmq", "a"], ["--model=q", "-r", "--loud", "--question=a"]),
         (["-aa", "-a", "b"], ["--args=a", "--args=b"]),
         (["-n", "true", "--quiet", "false"], ["-nq", "--question=true", "--at=false"]),
+        (["--option", "seed", "1", "Why?"], ["--option=seed=1", "--question=Why?"]),
+        (["--option", "seed=1", "Why?"], ["--option=seed=1", "--question=Why?"]),
         (["-o", "seed", "1", "-loseed", "2"], ["--option=seed=1", "--option=seed=2", "--loud"]),
     ],
 )  # fmt: skip

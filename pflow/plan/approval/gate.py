@@ -180,6 +180,8 @@ class Gate:
             paths = values(key)
             if key == "pattern":
                 paths = [_folder(os.path.join(each, path)) for path in paths for each in values("directory") or ["."]]
+            elif key == "at":
+                paths = [path.rpartition("=")[0] for path in paths]
             elif key == "repo":
                 paths = [_git_directory(path) for path in paths]
         except _Unknown as unknown:

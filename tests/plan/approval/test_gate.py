@@ -245,6 +245,10 @@ def test_what_goes_along_with_a_question_is_a_path(place):
     assert found(step("llm", prompt="x"), words=["--attachment=/etc/passwd"]) == ["s --allow=/etc"]
     assert found(asking()) == found(asking("a.png", "sub/b.pdf", "https://example.org/c.png")) == []
     assert found(asking("a.png", "/etc/passwd")) == ["s --allow=/etc"]
+    at = {"id": "s", "type": "llm", "inputs": {"prompt": "x"}, "params": {"at": ["b=c.png=image/png", "$x=image/png"]}}
+    assert found({"nodes": [at]}) == []
+    at["params"]["at"] += ["/etc/passwd=image/png"]
+    assert found({"nodes": [at]}) == ["s --allow=/etc"]
     assert found(asking("link.txt")) == [f"s --allow={place.parent}/outside"]
     assert found(asking("$content")) == DIR
 
