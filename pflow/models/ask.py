@@ -143,19 +143,14 @@ def _take(
         warning = f"the answer {stops}"
         if not budget.in_map:  # there the row of the item has it
             say("warning", f"the answer of '{model.model_id}' {stops}: --max-tokens sets it")
+    elif ending.kind == UNSAID:
+        warning = "the model's plugin does not say whether the answer is whole"
+        say_once(f"warning: the plugin of '{model.model_id}' does not say whether its answers are whole")
     if request.is_logged and not none and log.write(response, text):
         usage["conversation"] = conversation.id
-    flaw = warning if none else _flaw(ending, model, text, has_schema=schema is not None)
+    flaw = "the answer stops at its token limit" if ending.kind == LIMIT and not none else warning
+    flaw = flaw or "it stands among other words" * (schema is not None and not is_bare(text))
     return Answer(answer, usage, flaw, warning)
-
-
-def _flaw(ending: Ending, model: Model, text: str, *, has_schema: bool) -> str:
-    if ending.kind == LIMIT:
-        return "the answer stops at its token limit"
-    if ending.kind == UNSAID:
-        say_once(f"warning: whether an answer of '{model.model_id}' is whole, its plugin does not say; it counts")
-        return "its plugin does not say whether it is whole"
-    return "it stands among other words" * (has_schema and not is_bare(text))
 
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
@@ -202,6 +197,7 @@ def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str,
             yield part
             time_left()
 
+    ending.is_stream = ending.is_stream and response.stream
     try:
         with heard(ending):
             yield from without_thoughts(checked())

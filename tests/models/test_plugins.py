@@ -120,7 +120,7 @@ class Unknown(llm.Model):
         response.response_json = self.said
 
 
-SILENT = "its plugin does not say whether it is whole"
+SILENT = "the model's plugin does not say whether the answer is whole"
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,10 @@ def test_a_stream_counts_with_a_word_and_is_not_kept_if_its_plugin_tells_no_end(
     if flaw is None:
         assert failure("anthropic", {}).exit in (1, 75)
         return
+    assert answer("anthropic", {}, option=["stream=false"]).flaw == flaw.replace(SILENT, "")
     answers = [answer("anthropic", {}) for _ in range(2)]
     assert [(each.response, each.flaw) for each in answers] == [(TEXT, flaw)] * 2
-    assert capfd.readouterr().err.count("its plugin does not say") == (flaw == SILENT)
+    assert capfd.readouterr().err.count("does not say whether its answers are whole") == (flaw == SILENT)
 
 
 def refusal(plugin: str, status: int, kind: str, words: str) -> Any:
