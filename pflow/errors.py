@@ -125,6 +125,12 @@ def retry_after(said: str) -> float | None:
     return max(seconds, 0.0) if abs(seconds) < float("inf") else None
 
 
+def wait_asked(headers: Any) -> float | None:
+    """Return the seconds to wait that the headers of an answer ask for, in milliseconds or as Retry-After."""
+    milliseconds = retry_after(headers.get("retry-after-ms") or "")
+    return retry_after(headers.get("retry-after") or "") if milliseconds is None else milliseconds / 1000
+
+
 def is_permanent(error: BaseException) -> bool:
     """Return True if another try would fail too."""
     return error.is_permanent if isinstance(error, PflowError) else exit_code(error) in PERMANENT

@@ -20,7 +20,7 @@ from pflow.errors import (
     USAGE,
     PflowError,
     causes,
-    retry_after,
+    wait_asked,
 )
 from pflow.kit.web.route import environment_fault, via
 from pflow.models.reasons import KINDS, Reason, read_reason
@@ -104,7 +104,7 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     if exit == BAD_CONFIG and (name := getattr(model, "ollama_name", "")):
         hint = f"`ollama pull {name}` brings it"
     headers = [getattr(getattr(cause, "response", None), "headers", None) or {} for cause in chain]
-    waits = [retry_after(each.get("retry-after") or "") for each in headers] if exit == TRY_AGAIN else []
+    waits = [wait_asked(each) for each in headers] if exit == TRY_AGAIN else []
     wait = next((each for each in waits if each is not None), None)
     words = one_line(hide_keys(f"{status}: {reason.words}" if status else reason.words, model))
     is_permanent = exit != TRY_AGAIN if kind else None

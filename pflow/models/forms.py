@@ -67,7 +67,7 @@ def refused_by(model: Any) -> set[str]:
 def change_form(model: Any, member: str) -> bool:
     """Remember that `model` refuses a member; return True if the same can be asked in another form."""
     refused = refused_by(model)
-    if member not in _CHANGES or member in refused or _CHANGES[member] in refused:
+    if member not in _CHANGES or _CHANGES[member] in refused:
         return False
     refused.add(member)
     return True
@@ -77,6 +77,8 @@ def fit_form(model: Any, members: dict[str, Any]) -> dict[str, Any]:
     """Return the members of a request in the form that `model` takes."""
     fitted = dict(members)
     for name in refused_by(model) & fitted.keys() & _CHANGES.keys():
+        if name == "stream" and fitted[name]:  # it began before the refusal of another came
+            continue
         value = fitted.pop(name)
         fitted |= {_CHANGES[name]: value} if _CHANGES[name] else {}
     return fitted

@@ -1,6 +1,8 @@
 """A refusal that names a member of the request is answered once, by the same request in another form."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from types import SimpleNamespace
 
 import pytest
@@ -86,3 +88,35 @@ def test_a_refusal_that_no_form_mends_is_not_asked_again(refusal):
             with pytest.raises(PflowError, match="cannot get an answer"):
                 _asked(server, "m", options={"max_tokens": 5})
     assert len(server.asked) <= 3
+
+
+@pytest.mark.parametrize(("refusal", "member"), [(NOT_STREAMED, "stream"), (OTHER_LIMIT, "max_tokens")])
+def test_questions_that_are_refused_at_once_are_each_asked_again(refusal, member):
+    together = Barrier(4, timeout=60)
+
+    def answer(asked):
+        if asked.get(member):
+            together.wait()
+            return refusal
+        return ANSWER if asked.get("stream") else whole("Oak")
+
+    with Replies(answer) as server, ThreadPoolExecutor(4) as pool:
+        said = [pool.submit(_asked, server, "m", options={"max_tokens": 5}) for _ in range(4)]
+        assert [each.result()[1] for each in said] == ["Oak"] * 4
+    assert len(server.asked) == 8
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after-ms": "1500"}, 1.5),
+        ({"Retry-After-Ms": "20.5", "Retry-After": "9"}, 0.0205),
+        ({"Retry-After-Ms": "soon", "Retry-After": "0.25"}, 0.25),
+        ({"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
+        ({}, None),
+    ],
+)
+def test_the_wait_that_a_server_asks_for_is_known(headers, seconds):
+    with Replies((429, {"error": {"message": "slow down"}}, headers)) as server, pytest.raises(PflowError) as caught:
+        _asked(server, "m")
+    assert caught.value.retry_after == seconds

@@ -11,10 +11,13 @@ class Proxy:
         self.place = f"127.0.0.1:{self.listener.getsockname()[1]}"
 
     def __enter__(self):
-        threading.Thread(target=self._serve, daemon=True).start()
+        self.serving = threading.Thread(target=self._serve, daemon=True)
+        self.serving.start()
         return self
 
     def __exit__(self, *error):
+        self.listener.shutdown(socket.SHUT_RDWR)  # before its number may be another socket's
+        self.serving.join()
         self.listener.close()
 
     def _serve(self):

@@ -21,7 +21,10 @@ def whole(content, end="stop", **more):
 
 
 class Replies(ThreadingHTTPServer):
-    """Replies are lists of events, or statuses with a body and headers; the last one is for all further requests."""
+    """Replies are lists of events, or statuses with a body and headers; the last one is for all further requests.
+
+    A function makes one from the request.
+    """
 
     def __init__(self, *replies):
         super().__init__(("127.0.0.1", 0), _Reply)
@@ -30,8 +33,9 @@ class Replies(ThreadingHTTPServer):
     def model(self, name):
         return f"http://127.0.0.1:{self.server_port}/v1#{name}"
 
-    def next(self):
+    def next(self, asked):
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        reply = reply(asked) if callable(reply) else reply
         if isinstance(reply, list):
             return 200, "".join(f"data: {json.dumps(each)}\n\n" for each in reply) + "data: [DONE]\n\n", {}
         return (*reply, {})[:3]
@@ -47,8 +51,9 @@ class Replies(ThreadingHTTPServer):
 
 class _Reply(BaseHTTPRequestHandler):
     def do_POST(self):
-        self.server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        status, body, headers = self.server.next()
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(asked)
+        status, body, headers = self.server.next(asked)
         kind = "application/json" if isinstance(body, dict) else "text/event-stream"
         body = json.dumps(body) if isinstance(body, dict) else body
         data = body.encode() if isinstance(body, str) else body

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, causes, retry_after
+from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, causes, wait_asked
 from pflow.kit.web.address import show
 from pflow.values.jsontext import decode
 from pflow.values.masks import masked
@@ -70,7 +70,7 @@ def check(answer: Response, secrets: Collection[str] = ()) -> Response:
     what = f"cannot {answer.method} '{show(answer.url)}': {said}"
     error = PflowError(what, hint=HINTS.get(exit, ""), exit=exit, is_permanent=exit != TRY_AGAIN)
     if exit == TRY_AGAIN:
-        error.retry_after = retry_after(answer.headers.get("retry-after", ""))
+        error.retry_after = wait_asked(answer.headers)
     raise masked(error, *secrets)
 
 

@@ -2,6 +2,8 @@
 
 import os
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -59,6 +61,7 @@ def environment_fault(error: BaseException) -> PflowError | None:
     if not any(word in said for said in found for word in _OF_CLIENTS):
         return None
     try:
+        check_bundle()
         trusted(*map(_set, _CERTIFICATES))
         for variable in [each for each in os.environ if each.lower() in ("http_proxy", "https_proxy", "all_proxy")]:
             _checked(variable, os.environ[variable] or "http://x")
@@ -99,11 +102,26 @@ def _set(variable: str) -> str | None:
 @cache
 def trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
     """Load the certificates of this machine, or those that SSL_CERT_FILE or SSL_CERT_DIR names; it takes 45 ms."""
-    variable, path = (_CERTIFICATES[0], file) if file else (_CERTIFICATES[1], folder)
-    try:
+    with _certificates(*((_CERTIFICATES[0], file) if file else (_CERTIFICATES[1], folder))):
         if folder and not file:
             os.listdir(folder.split(os.pathsep)[0])
         return httpx2.create_ssl_context()
+
+
+def check_bundle() -> None:
+    """Check the certificates that the library requests trusts. Raises PflowError (78)."""
+    variable = next(filter(_set, ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")), "")
+    path = os.environ.get(variable)
+    with _certificates(variable, path):
+        if path and not os.path.isdir(path):
+            ssl.create_default_context(cafile=path)
+
+
+@contextmanager
+def _certificates(variable: str, path: str | None) -> Iterator[None]:
+    """Raise PflowError (78), with the variable and the path, for certificates that cannot be read."""
+    try:
+        yield
     except OSError as error:
         why = "it holds no certificate in PEM" if isinstance(error, ssl.SSLError) else reason_of(error)
         what = f"cannot read the trusted certificates of {variable}, '{path}': {why}"

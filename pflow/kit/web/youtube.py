@@ -12,10 +12,12 @@ from pflow.files import atomic
 from pflow.files.directories import cache_directory, make_private
 from pflow.files.installation import no_extra
 from pflow.kit.web.names import see_signals
+from pflow.kit.web.route import check_bundle, via
 
 MAX_SILENCE = 30.0
 """The most seconds without any data."""
 
+_SITE = "https://www.youtube.com"
 _ID_LENGTH = 11
 _HOSTS = ("youtube.com", "youtube-nocookie.com")
 _PREFIXES = ("www.", "m.", "music.")
@@ -80,6 +82,7 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
     Raises PflowError: 66 without such a video or transcript, 69, 75, 77, 78 without the library.
     """
     act = f"cannot get the transcript of '{video}'"
+    check_bundle()
     try:
         import requests
         from defusedxml.ElementTree import ParseError
@@ -99,7 +102,7 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
                 raise PflowError(what, hint=f"--language takes {there}", exit=MISSING)
             return found.find_transcript(wanted).fetch().to_raw_data()
     except (*raised, AttributeError, RecursionError, TypeError, ValueError) as error:
-        raise _explain(act, error) from error
+        raise _explain(act if proxy else act + via(_SITE), error) from error
 
 
 def _session(proxy: str | None) -> Any:

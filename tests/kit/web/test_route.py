@@ -1,16 +1,25 @@
 """The way to a server: which proxy of the environment is used, which is not, and what is wrong with it."""
 
 import os
+from functools import partial
 
 import pytest
 
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.kit.web.client import request
-from pflow.kit.web.route import environment_fault, proxy_of, route, spare_this_machine, via
+from pflow.kit.web.route import check_bundle, environment_fault, proxy_of, route, spare_this_machine, via
 from tests.peers.proxy import Proxy
 from tests.peers.replies import Replies
 
-VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+VARIABLES = (
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+)
 PROXY = "http://me:secret@proxy.example:3128"
 
 
@@ -76,13 +85,14 @@ def test_a_proxy_that_cannot_be_used_is_named_by_its_variable(environment, varia
     assert environment_fault(ValueError("Unknown scheme for proxy URL")).exit == BAD_CONFIG
 
 
-@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"])
 def test_certificates_that_cannot_be_read_are_named_with_their_variable(environment, variable, tmp_path):
     (tmp_path / "notes.txt").write_text("no certificate")
     for path in ("/nowhere/ca.pem", *[str(tmp_path / "notes.txt")], *[str(tmp_path)] * (variable == "SSL_CERT_FILE")):
         environment(variable, path)
+        check = check_bundle if variable == "REQUESTS_CA_BUNDLE" else partial(route, "https://a.example")
         with pytest.raises(PflowError, match=f"cannot read the trusted certificates of {variable}, '{path}'") as caught:
-            route("https://a.example")
+            check()
         assert caught.value.exit == BAD_CONFIG
 
 
