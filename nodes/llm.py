@@ -107,7 +107,9 @@ class Llm(Node):
         from pflow.models.options import parse_options
 
         places, types = self.params["attachment"] or [], self._types
-        prompt, piped = _question(shared.get("prompt"), shared.get("text"), [*places, *types])
+        text = shared.get("text")
+        text = text.encode() if "-" in types and isinstance(text, str) else text
+        prompt, piped = _question(shared.get("prompt"), text, [*places, *types])
         options = parse_options(self.params, "temperature", "max_tokens")
         return Request(
             prompt,

@@ -11,7 +11,6 @@ from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of, sh
 from pflow.files.beneath import is_confined, open_file
 from pflow.files.reading import read_to_end
 from pflow.models.media import HTML, SVG, common_name, type_of
-from pflow.models.remote_file import fetch, is_near, look_at
 
 PIPE = "-"
 """llm's name for the bytes from the pipe, which are always attached."""
@@ -38,7 +37,7 @@ def attach(
         each.type = common_name(each.type, model.attachment_types)
         if each.type in model.attachment_types:
             attachments.append(each)
-        elif each.type == SVG and not each.url:
+        elif each.type == SVG:
             words.append(each.content_bytes().decode(errors="replace").rstrip("\n"))  # type: ignore[no-untyped-call]
         else:
             raise _refused(name, each.type, model)
@@ -76,15 +75,18 @@ def _at(place: str, model: Model, kind: str | None) -> Attachment:
 
 
 def _at_address(url: str, model: Model, kind: str | None) -> Attachment:
-    """Attach an address, which the provider reads; its content if only this machine or network reaches it."""
+    """Attach an address, which the provider reads; its content if it cannot, or if that is to be text."""
+    from pflow.models.remote_file import fetch, is_near, look_at
+
     act, shown, name = f"cannot attach '{url}'", f"'{url}'", unquote(urlsplit(url).path)
-    if is_near(url) and not is_near(getattr(model, "api_base", None) or ""):
-        said, data = fetch(url, act)
-        return Attachment(kind or type_of(data, shown, name, said), content=data)
-    if kind is None:
-        said, data = look_at(url, model, act, name)
-        kind = type_of(data, shown, name, said) if data else said
-    return Attachment(kind, url=url)
+    if not is_near(url) or is_near(getattr(model, "api_base", None) or ""):
+        if kind is None:
+            said, data = look_at(url, model, act, name)
+            kind = type_of(data, shown, name, said) if data else said
+        if kind != SVG or SVG in model.attachment_types:
+            return Attachment(kind, url=url)
+    said, data = fetch(url, act)
+    return Attachment(kind or type_of(data, shown, name, said), content=data)
 
 
 def _inline(url: str, act: str) -> tuple[str, bytes]:

@@ -113,5 +113,6 @@ def _is_media(kind: str) -> bool:
 def common_name(kind: str | None, known: Collection[str]) -> str | None:
     """Return the name of a type that is among the `known` ones, if one of its names is; else the type itself."""
     kind = (kind or "").partition(";")[0].strip().lower()
+    kind = "" if kind in VAGUE else kind
     names = next((names for names in _NAMES if kind in names), ())
     return next((each for each in (kind, *names) if each in known), kind) or None

@@ -48,7 +48,7 @@ def look_at(url: str, model: Model, act: str, name: str) -> tuple[str, bytes]:
     try:
         with httpx2.Client(**route(url), follow_redirects=True, max_redirects=3) as client:
             try:
-                return _beginning(client, url)
+                return _beginning(client, url, act)
             except (*_NO_ANSWER, httpx2.HTTPStatusError) as error:
                 if isinstance(error, httpx2.HTTPStatusError) and error.response.status_code not in (405, 501):
                     raise
@@ -58,14 +58,17 @@ def look_at(url: str, model: Model, act: str, name: str) -> tuple[str, bytes]:
         raise PflowError(why.message, exit=MISSING if why.exit == BAD_CONFIG else why.exit) from error
 
 
-def _beginning(client: httpx2.Client, url: str) -> tuple[str, bytes]:
+def _beginning(client: httpx2.Client, url: str, act: str) -> tuple[str, bytes]:
     data = b""
     with client.stream("GET", url, headers={"accept-encoding": "identity"}) as response:
         response.raise_for_status()
-        for part in () if "content-encoding" in response.headers else response.iter_raw():
+        is_packed = "content-encoding" in response.headers
+        for part in () if is_packed else response.iter_raw():
             data += part
             if len(data) >= _GLANCE:
                 break
+    if not data and not is_packed:
+        raise PflowError(f"{act}: it is empty", exit=MISSING)
     return _plain(response.headers.get("content-type", "")), data
 
 

@@ -70,7 +70,13 @@ def test_content_tells_the_type_and_then_the_server_and_then_the_name(data, name
 
 
 def test_a_type_has_the_name_that_the_model_knows():
-    names = {" image/jpg; q=1": "image/jpeg", "IMAGE/JPEG": "image/jpeg", "audio/x-wav": "audio/wav", "a/b": "a/b"}
+    names = {
+        " image/jpg; q=1": "image/jpeg",
+        "IMAGE/JPEG": "image/jpeg",
+        "audio/x-wav": "audio/wav",
+        "a/b": "a/b",
+        "Binary/octet-stream": None,
+    }
     assert {name: common_name(name, ["image/jpeg", "audio/wav"]) for name in names} == names
     assert [common_name(None, []), common_name("audio/x-wav", [])] == [None, "audio/x-wav"]
 
@@ -87,12 +93,14 @@ class Handler(BaseHTTPRequestHandler):
         head, get, kind = self.path.split("/")[1:4]
         status = int(head if self.command == "HEAD" else get)
         if status:
+            body = {"svg": b"<svg>\n</svg>\n", "page": PAGE}.get(kind, PNG + b"\0" * 100_000)
             kind = {"page": "text/html", "jpg": "image/jpg", "none": ""}.get(kind, "binary/octet-stream")
             self.send_response(status)
             self.send_header(*(("Content-Type", kind) if kind else ("X-A", "")))
             self.send_header("Location", "/200/200/vague/a")
             self.end_headers()
-            self.wfile.write(PNG + b"\0" * 100_000 if self.command == "GET" and "page" not in self.path else PAGE)
+            if status != 204:
+                self.wfile.write(body if self.command == "GET" else b"")
 
     def do_HEAD(self):
         self.do_GET()
@@ -126,6 +134,7 @@ def model(base, *types):
         ("/200/200/page/a.png", (65, AN_HTML_PAGE)),
         ("/200/200/page/a", (65, "it is an HTML page, and the model 'm' takes image/jpeg, image/png")),
         ("/200/0/vague/a", (65, "it is of an unknown type, and the model 'm' takes image/jpeg, image/png")),
+        ("/200/204/vague/a.png", (66, "it is empty")),
         ("/200/404/vague/a.png", (66, "404: ")),
         ("/200/403/vague/a.png", (77, "403: ")),
         ("/503/0/vague/a.png", (75, "503: ")),
@@ -146,6 +155,12 @@ def test_a_file_near_by_goes_to_a_provider_far_away_as_content(url):
         assert (one.type, one.url, one.content[:8]) == ("image/png", None, PNG[:8])
     told = outcome(lambda: attach(model(None), "x", None, [f"{url}/200/404/vague/a.png"], {}))
     assert (told[0], told[1].startswith(f"cannot attach '{url}/200/404/")) == (66, True), told
+
+
+def test_a_drawing_at_an_address_is_text_for_a_model_that_takes_none(url):
+    place = f"{url}/200/200/svg/a"
+    assert attach(model(url), "x", None, [place], {}) == ("<svg>\n</svg>\n\nx", [])
+    assert attach(model(url, "image/svg+xml"), "x", None, [place], {})[1][0].url == place
 
 
 def test_only_addresses_that_a_provider_reaches_are_left_to_it():
