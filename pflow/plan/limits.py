@@ -39,8 +39,8 @@ MOST_JOBS = 32
 LONGEST_COMMAND = 2_000
 """Characters of a command that are shown; the rest would run unseen."""
 
-PERSONS = ("model", "option")
-"""Params of llm that choose the model: dropped, unless the sentence has the value."""
+PERSONS = ("model", "option", "at")
+"""Params of llm that a person chooses: dropped, unless the sentence has the value."""
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 """A name that an input of a planned flow may have."""
