@@ -206,7 +206,7 @@ def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str,
         ending.look_at(response.response_json)
         if is_open and ending.reason is not None:  # the plugin failed after the end: that of a refusal, for one
             return
-        if ending.tool:  # its arguments were cut, or are of a form that llm does not know
+        if ending.tool and isinstance(error, ValueError | AttributeError):  # arguments that llm cannot read
             raise called_tool(ending, model) from error
         is_misshapen = ending.watched and not ending.error and isinstance(error, _MISSHAPEN)
         if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left

@@ -1,13 +1,4 @@
-"""The judgement of an answer by its end: it broke off or was refused, or it has no text and is no answer.
-
-the answer                                      exit code   another try
-was cut, or the provider failed                 75          may help
-was refused (content filter)                    1           may help
-calls a tool, with words before that or not     65          does not help
-has no text, and stops at its token limit       65          does not help
-has no text but reasoning, and ends by itself   65          may help
-has no text, and ends by itself                 75          may help
-"""
+"""The judgement of an answer by its end: it broke off, was refused, or has no text (the table is in docs/llm.md)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -105,7 +105,7 @@ def _say(talk: Talk, text: str, schema: dict[str, Any]) -> Said:
     try:
         return talk.say(text, schema=schema)
     except PflowError as error:
-        if error.exit != BAD_DATA:
+        if error.exit != BAD_DATA or (error.is_permanent and error.status is None):  # a whole answer, but none of use
             raise
         talk.has_schemas = False
         return talk.say(text)

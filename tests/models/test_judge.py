@@ -1,7 +1,5 @@
 """Answers without text, in every protocol: each is a failure with its reason, and is neither cached nor logged."""
 
-from types import SimpleNamespace
-
 import llm
 import pytest
 from llm.default_plugins.openai_models import Chat, Completion, Responses
@@ -179,10 +177,8 @@ def test_a_plugin_s_model_is_judged_by_what_llm_keeps(model, exit, why):
 
 
 def test_a_conversation_goes_on_without_what_was_no_answer():
-    call = SimpleNamespace(name="search", tool_call_id="c", server_executed=False)
     parts = llm.parts
-    made = parts.ToolCallPart(name=call.name, arguments={}, tool_call_id="c")
-    lost = parts.ToolCallPart(name=call.name, arguments={}, tool_call_id="d")
+    made, lost = (parts.ToolCallPart(name="search", arguments={}, tool_call_id=each) for each in "cd")
     result = llm.Message(role="tool", parts=[parts.ToolResultPart(name="search", output="oak", tool_call_id="c")])
     good = [llm.user("1"), llm.Message(role="assistant", parts=[made]), result, llm.assistant("Oak.")]
     said = [llm.system("s"), llm.user("empty"), *good, llm.user("2"), llm.Message(role="assistant", parts=[lost])]

@@ -71,6 +71,22 @@ def test_a_whole_answer_counts_with_its_tokens_and_is_kept(servers, plugin):
     assert {"model": PLUGINS[plugin], "input": 12, "output": 5}.items() <= said.usage.items()
 
 
+@pytest.mark.parametrize("plugin", PLUGINS)
+@pytest.mark.parametrize(
+    ("scene", "exit", "words"),
+    [
+        ({"say": [" \n"]}, 75, "it has no text"),
+        ({"say": [], "thoughts": ["A tree?"]}, 65, "it is all reasoning, and has no text"),
+        ({"say": [], "thoughts": ["A tree?"], "end": None}, 65, "the 5 tokens of --max-tokens went into reasoning"),
+        ({"say": ["I look."], "tool": "search"}, 65, "it wants to call the tool 'search', and pflow gave it none"),
+    ],
+)
+def test_no_text_is_no_answer(servers, plugin, scene, exit, words):
+    end = {"end": LIMITS[plugin]} if "end" in scene else {}
+    error = failure(plugin, {**scene, **end}, max_tokens=5)
+    assert (error.exit, error.words) == (exit, words)
+
+
 BLOCKED = {"candidates": None, "promptFeedback": {"blockReason": "SAFETY"}}
 LIMITS = {"anthropic": "max_tokens", "gemini": "MAX_TOKENS", "ollama": "length"}
 
