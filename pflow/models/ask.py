@@ -135,6 +135,7 @@ def _take(
         used = usage_in(response, ending, model)
         if parts or "input" in used or "output" in used:  # a refused or endless thought is billed without a text
             error.usage = answer_members(used)
+        error.refusal = "" if parts else error.refusal  # what was taken cannot be asked again unseen
         raise
     if none:
         warning = none.message.partition("': ")[2]
@@ -213,7 +214,7 @@ def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str,
             ending.error.__cause__, error = error, ending.error
         if response.prompt.schema and not isinstance(error, PflowError):
             ending.refused = ending.refused or refused_member(error, [FORMAT])  # a plugin is not watched
-        raise (garbled(model) if is_misshapen else explain(error, model)) from error
+        raise (garbled(model) if is_misshapen else explain(error, model, asked=response.prompt.prompt or "")) from error
 
 
 def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class Ending:
         """Note the ending in an answer, a chunk of a stream or an event of OpenAI's newer protocol."""
         kind = getattr(said, "type", None)
         if kind == "error":
-            self.reason, self.words = "error", str(getattr(said, "message", ""))
+            self.reason = "error"
         elif kind == "response.refusal.delta":
             self.refusal += said.delta
         for choice in (getattr(said, "choices", None) or [])[:1]:
@@ -102,7 +102,6 @@ class Ending:
             self.reason = getattr(response.incomplete_details, "reason", None) or "max_output_tokens"
         elif status in ("completed", "failed", "cancelled"):
             self.reason = status
-            self.words = getattr(getattr(response, "error", None), "message", None) or ""
         usage: Any = getattr(response, "usage", None)
         if hasattr(usage, "model_dump"):
             try:

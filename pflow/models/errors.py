@@ -31,7 +31,7 @@ from pflow.words.printable import one_line
 _BY_CLASS = (
     (("TimeoutError", "TimeoutException", "APITimeoutError", "Timeout"), TRY_AGAIN, "no answer in time"),
     (("ConnectError", "gaierror", "ConnectionRefusedError", "NewConnectionError"), UNAVAILABLE, "cannot connect"),
-    (("UnsupportedProtocol", "InvalidURL"), BAD_CONFIG, ""),
+    (("UnsupportedProtocol", "InvalidURL", "TooManyRedirects"), BAD_CONFIG, ""),
     (("LocalProtocolError", "InvalidHeader"), DENIED, "its key or a header cannot be sent"),
     (("TransportError", "IncompleteRead", "ChunkedEncodingError", "ProtocolError"), TRY_AGAIN, "the answer was cut"),
     (("JSONDecodeError", "JSONError", "DecodingError", "UnicodeDecodeError"), TRY_AGAIN, "its answer is garbled"),
@@ -58,6 +58,9 @@ _STATUS = r"(?i)(?:^|\b(?:code|status|http(?:/[\d.]+)?|(?:client|server) error)\
 _IN_ANSWERS = ("APIError", "ErrorInAnswer", "ModelError", "ResponseError")
 """The exceptions for an error within an answer, which has no status; llm-gemini and llm-ollama raise the last two."""
 
+_SAY_NOTHING = r"(Error code: \d+|An error occurred during streaming|it gives no reason)$"
+"""The texts of exceptions that have no words of a provider."""
+
 _REFUSALS = (429, 503, 529)
 """The statuses of a provider that wants fewer requests."""
 
@@ -72,11 +75,12 @@ class ErrorInAnswer(Exception):
 
 def check_said(said: Any) -> None:
     """Raise ErrorInAnswer if an answer, a chunk or an event of a stream holds an error, or nothing else."""
+    said = said[0] if isinstance(said, list) and said else said  # as Gemini writes it
     choices = getattr(said, "choices", None)
     first = choices[0] if isinstance(choices, list) and choices else None
     places = (said, first, getattr(said, "response", None))
     body: Any = next((error for each in places if (error := getattr(each, "error", None))), None)
-    if isinstance(said, list) or getattr(said, "type", None) == "error":
+    if getattr(said, "type", None) == "error":
         body = body or said
     elif not (body or any(getattr(said, name, None) for name in ("choices", "output", "type"))):
         body = getattr(said, "model_extra", None)
@@ -85,15 +89,18 @@ def check_said(said: Any) -> None:
         raise ErrorInAnswer(body.model_dump() if hasattr(body, "model_dump") else body)
 
 
-def explain(error: Exception, model: Model, act: str = "") -> PflowError:
-    """Return the PflowError for an error that asking `model` raised; `act` names the failed act if it was another."""
+def explain(error: Exception, model: Model, act: str = "", asked: str = "") -> PflowError:
+    """Return the PflowError for an error that asking `model` raised; `act` names the failed act if it was another.
+
+    The question, `asked`, tells nothing if the provider repeats it.
+    """
     chain = causes(error)
     if own := next((each for each in chain if isinstance(each, PflowError)), None):
         return own
     if isinstance(error, NeedsKeyException):
         return no_key(model)
     act = act or f"cannot get an answer from '{model.model_id}'"
-    exit, kind, reason = judge(error)
+    exit, kind, reason = meaning_of(error, asked)
     status, key = reason.status, getattr(model, "key_name", model.needs_key)
     if status is None and (fault := environment_fault(error)):
         return fault
@@ -134,7 +141,7 @@ def no_key(model: Model, why: str = "it needs a key") -> PflowError:
     return PflowError(f"cannot ask '{model.model_id}': {why}", hint=hint, exit=DENIED)
 
 
-def judge(error: Exception) -> tuple[int, str, Reason]:
+def meaning_of(error: Exception, asked: str = "") -> tuple[int, str, Reason]:
     """Return the exit code of a provider's or hub's failure, its kind in KINDS if it has one, and the reason."""
     chain, reason = causes(error), read_reason(error)
     for classes, exit, what in _BY_CLASS if reason == Reason() else ():
@@ -142,12 +149,12 @@ def judge(error: Exception) -> tuple[int, str, Reason]:
             if any(kind.__name__ in classes for kind in type(cause).__mro__):
                 return exit, "", Reason(words=": ".join(filter(None, (what, _words(cause)))))
     if not reason.words:
-        text, body = _words(error), getattr(error, "body", None)
-        text = json.dumps(body) if isinstance(body, dict) and re.fullmatch(r"Error code: \d+", text) else text
+        text, body = str(error) or type(error).__name__, getattr(error, "body", None)
+        text = json.dumps(body) if isinstance(body, dict) and re.match(_SAY_NOTHING, text) else text
         if reason.status is None and (found := re.search(_STATUS, text)):
             reason.note(found[1])
         reason.words = reason.read(text)
-    kind = reason.kind()
+    kind = reason.kind(" ".join(asked.lower().split()))
     if reason.status:
         reason.words = re.sub(rf"(?i)^(error code: )?{reason.status}\b[\s:.-]*", "", reason.words)
         with suppress(ValueError):
@@ -159,7 +166,7 @@ def judge(error: Exception) -> tuple[int, str, Reason]:
 
 
 def _words(error: BaseException) -> str:
-    """Return an exception's words on one line."""
+    """Return an exception's words on one line, without a system's number."""
     words = one_line(str(error) or type(error).__name__)
     errno, bracket, reason = words.partition("] ")  # httpx passes on "[Errno 111] Connection refused"
     return f"{reason[:1].lower()}{reason[1:]}" if bracket and errno.startswith("[Errno ") else words

@@ -12,7 +12,7 @@ from pflow.files.directories import make_private
 from pflow.files.installation import no_extra
 from pflow.kit.web.bounded import limit_body
 from pflow.kit.web.route import environment_fault, spare_this_machine
-from pflow.models.errors import judge
+from pflow.models.errors import meaning_of
 from pflow.models.local import place_of
 from pflow.models.small import SUFFIX
 from pflow.terminal.ask import confirm
@@ -143,7 +143,7 @@ def _failure(act: str, error: Exception) -> PflowError:
     if isinstance(error, OSError) and error.errno is not None:
         return not_written(f"{act}: '{error.filename or place_of('')}'", error)
     refused = {401: "it is not public, or not there", 403: "you have no access", 404: "there is no such repository"}
-    exit, _, reason = judge(error)
+    exit, _, reason = meaning_of(error)
     status = reason.status
     words = refused.get(status, f"the hub answers with {status}") if status else one_line(reason.words).rstrip(".")
     hint = "HF_ENDPOINT is its address" if exit == BAD_CONFIG else "try the same command again: it keeps what has come"

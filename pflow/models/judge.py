@@ -5,7 +5,7 @@ from typing import Any
 
 from llm import Model, Response
 
-from pflow.errors import BAD_DATA, FAILED, TRY_AGAIN, PflowError
+from pflow.errors import BAD_DATA, TRY_AGAIN, PflowError
 from pflow.models.ending import BROKEN, CALL, CUT, FILTERED, LIMIT, Ending
 from pflow.models.errors import hide_keys
 from pflow.models.prices import MAX_TOKENS, limit_of
@@ -28,7 +28,7 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
     if ending.kind == BROKEN:
         raise _unusable(model, f"the provider failed{said}", exit=TRY_AGAIN)
     if ending.kind == FILTERED or (ending.refusal and not text):
-        raise PflowError(f"cannot get an answer from '{model.model_id}': it refused{said}", exit=FAILED)
+        raise PflowError(f"cannot get an answer from '{model.model_id}': it refused{said}", is_permanent=True)
 
 
 def no_answer(

@@ -5,12 +5,17 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import unescape
+from itertools import takewhile
+from operator import eq
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, causes
 
 _MOST = 20_000
 """The most characters of an answer that are read."""
+
+_LEAST = 12
+"""The characters of a question by which it is known when it is repeated."""
 
 _VAGUE = (None, 400, 500, 502)
 """The statuses before which one in the body counts, if it is below 500."""
@@ -107,11 +112,17 @@ class Reason:
     codes: list[str] = field(default_factory=list)
     words: str = ""
 
-    def kind(self) -> str:
-        """Return the kind in KINDS, "" if nothing tells. A code counts before words, and both before a vague status."""
+    def kind(self, asked: str) -> str:
+        """Return the kind in KINDS, "" if nothing tells. A code counts before words, both before a vague status.
+
+        The question, `asked`, tells nothing if the provider repeats it or its beginning.
+        """
         codes = [re.sub("[^a-z0-9]", "", code.lower()) for code in self.codes]
         words = " ".join([*codes, *re.sub(_QUOTED, "", self.words).lower().split()])  # no quoted prompt or name
         named = next((kind for kind, (_, code, _) in KINDS.items() if any(re.search(code, each) for each in codes)), "")
+        if asked[_LEAST:] and asked[:_LEAST] in words:
+            head, _, rest = words.partition(asked[:_LEAST])
+            words = head + rest[sum(takewhile(bool, map(eq, rest, asked[_LEAST:]))) :]
         said = next((kind for kind, (_, _, phrase) in KINDS.items() if phrase and re.search(phrase, words)), "")
         if named and KINDS[named][0] != TRY_AGAIN:
             return named
@@ -156,7 +167,7 @@ class Reason:
         text = text.strip()[:_MOST]
         if text.startswith("<"):  # the page of a gateway
             title = re.search(r"(?is)<(title|h1|message)\b[^>]*>(.*?)</", text)
-            return unescape(title[2]).strip() if title else ""
+            return unescape(title[2]).strip() if title else "a page without a title"
         if depth and (start := re.search(r"[\[{]", text)):
             said = _decode(text[start.start() :])
             is_error = isinstance(said, list) or {*map(str.lower, said or {})} & {*_WORDS.split()}

@@ -3,10 +3,12 @@
 import json
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 import httpx2
 
+from pflow.models.errors import ErrorInAnswer
 from pflow.process.signals import time_left
 
 _ALIVE = ("ping", "keepalive", "keep-alive", "keep_alive", "heartbeat")
@@ -14,6 +16,9 @@ _ALIVE = ("ping", "keepalive", "keep-alive", "keep_alive", "heartbeat")
 
 _GARBLED = object()
 """The value of data that is not JSON."""
+
+_PAGE = 100
+"""The parts of a page that are read for its title."""
 
 _TEXTS = ("content", "reasoning", "reasoning_content", "refusal")
 """The members of a message that come in pieces."""
@@ -30,6 +35,8 @@ def tidy(response: httpx2.Response) -> None:
     parts = _timed(response.stream)
     if not response.request.url.path.endswith("/responses"):
         parts = as_stream(parts) if is_stream else as_whole(parts)
+    elif is_stream:
+        parts = _as_event(parts)
     response.headers["content-type"] = "text/event-stream" if is_stream else "application/json"
     response.stream = _Tidied(response.stream, parts)
 
@@ -48,10 +55,25 @@ class _Tidied(httpx2.SyncByteStream):
 
 
 def _timed(stream: Any) -> Iterator[bytes]:
-    """Yield the parts of a body without a mark of the byte order; one that holds no event ends in time, too."""
-    for number, part in enumerate(stream):
-        yield part if number else part.removeprefix(BOM_UTF8)
+    """Yield the parts of a body without a mark of the byte order; one that holds no event ends in time, too.
+
+    Raises ErrorInAnswer for a page.
+    """
+    parts = iter(stream)
+    for part in chain([next(parts, b"").removeprefix(BOM_UTF8)], parts):
+        if part[:1] == b"<":  # no JSON and no event begins so
+            raise ErrorInAnswer(b"".join([part, *islice(parts, _PAGE)]))
+        yield part
         time_left()
+
+
+def _as_event(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the parts of a stream; a body that is JSON instead, as an error is, as an event."""
+    first = next(parts, b"")
+    value = _decoded(str(b"".join([first, *parts]), "utf-8", "replace")) if first[:1] in (b"{", b"[") else _GARBLED
+    value = value[0] if isinstance(value, list) and value else value
+    yield first if value is _GARBLED else f"data: {json.dumps(value)}\n\n".encode()
+    yield from parts
 
 
 def as_stream(parts: Iterator[bytes]) -> Iterator[bytes]:

@@ -157,7 +157,7 @@ def test_words_say_what_an_error_means_if_they_can_mean_nothing_else(status, wor
         ({"detail": [{"loc": ["body", "a"], "msg": "x"}, {"loc": ["b"], "msg": "y"}]}, "502: body.a: x; b: y"),
         ({"why": "so"}, '502: {"why": "so"}'),
         ({"error": {"message": "a", "metadata": {"raw": "b"}}}, "502: a: b"),
-        ("<p>", "502: bad gateway"),
+        ("<p>", "502: a page without a title"),
         (None, "502: bad gateway"),
         ("[" * 50_000, "502: ["),
     ],

@@ -86,7 +86,7 @@ def test_halves_of_a_character_in_two_chunks_are_one_character():
         (events(OAK, "data: nonsense\n\n", STOP), "garbled"),
         (events(OAK, end=""), "cut off"),
         (events(OAK, 'data: {"id": "a", "choi', end=""), "cut off"),
-        ("<html>Log in</html>", "did not come"),
+        ("<html>Log in</html>", "a page without a title"),
         ('{"choices": [', "garbled"),
         (events(OAK, 'event: error\ndata: {"message": "overloaded"}\n\n'), "overloaded"),
         (events(OAK, "event: error\ndata: overloaded\n\n"), "overloaded"),

@@ -19,7 +19,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.models import choose, local, log, options
 from pflow.nodes.llm import Llm
-from tests.peers.openai_server import KEY, REPLY
+from tests.peers.openai_server import KEY, MODELS, REPLY
 
 ROOT = Path(__file__).parents[2]
 PDF = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\ntrailer << /Root 1 0 R >>\n%%EOF\n"
@@ -391,18 +391,39 @@ class TestFailures:
             ("garbled", 75, "its answer is garbled"),
             ("bomb", 65, "it has more than 50,000,000 bytes"),
             ("overloaded-midway", 75, "502: overloaded"),
+            ("no-credit", 77, "402: Insufficient credits"),
+            ("no-credit-list", 77, "top up"),
+            ("no-credit-flat", 77, "402: top up"),
+            ("no-credit-choice", 77, "402: top up"),
+            ("responses-no-credit", 77, "top up"),
+            ("responses-too-long", 65, "too long"),
+            ("event-too-long", 65, "too long"),
+            ("event-overloaded", 75, "overloaded_error"),
+            ("page", 75, "Log in"),
+            ("gateway", 75, "502: Bad Gateway"),
+            ("no-route", 78, "405: method not allowed"),
+            ("wrong-key", 77, "400: API key not valid"),
+            ("repeating", 65, "cannot parse"),
             ("filtered", 1, "it refused"),
             ("responses-failed", 75, "out of luck"),
             ("refuse", 1, "it refused: I will not say."),
         ],
     )
     def test_each_has_its_code_and_one_line_and_costs_one_request(self, server, model, exit, words):
-        error = failure(model)
+        error = failure(model, "Insufficient credits, it said, and more")
 
-        assert error.exit == exit
+        assert (error.exit, error.is_permanent) == (exit, exit not in (69, 75))
         assert words in error.message
         assert f"'{model}'" in error.message
         assert len(server.requests()) == (model != "refused")
+
+    @pytest.mark.parametrize(
+        ("model", "exit"),
+        [(name, 77) for name in MODELS if "no-credit" in name]
+        + [("event-too-long", 65), ("event-overloaded", 75), ("wrong-key", 77)],
+    )
+    def test_an_error_means_the_same_in_a_whole_answer(self, server, model, exit):
+        assert failure(model, option=["stream=false"]).exit == exit
 
     @pytest.mark.parametrize("model", ["rate-limited-once", "conflict-once", "broken-once", "cut-once"])
     def test_a_passing_one_is_retried(self, server, model):
@@ -425,6 +446,17 @@ class TestFailures:
         assert error.exit == 77
         assert error.hint.startswith("llm keys set nobody-has-this-key")
         assert server.requests() == []
+
+    @pytest.mark.parametrize("key", ["sk-1 ", " sk-1", "sk-1\n", "sk-1\r\n", "\tsk-1", " ", "sk-é", "“sk-1”"])
+    @pytest.mark.parametrize("is_kept", [True, False])
+    def test_a_key_that_no_header_can_hold_is_never_sent(self, server, monkeypatch, key, is_kept):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        (server.llm_user_path / "keys.json").write_text(json.dumps({"peer": key} if is_kept else {}))
+        error = failure("keyed")
+
+        assert (error.exit, server.requests()) == (77, [])
+        assert error.message.startswith("cannot ask 'keyed': its key has a ")
+        assert "sk-" not in error.message + error.hint
 
     def test_an_answer_at_its_token_limit_is_an_answer_and_says_so(self, server, capfd):
         assert run("long")["response"] == REPLY

@@ -260,6 +260,16 @@ def overloaded_midway(call: Call) -> None:
     call.event({"error": {"message": "overloaded", "code": 502}})
 
 
+def wrote(status: int, body: Any, kind: str = "application/json") -> Callable[[Call], None]:
+    """Answers with a body of another form."""
+
+    def write(call: Call) -> None:
+        call._send(status, kind, {})
+        call._write(body if isinstance(body, str) else json.dumps(body))
+
+    return write
+
+
 def nonsense(call: Call) -> None:
     """Ten megabytes of what looks like JSON and is none, until the client hangs up."""
     call.begin()
@@ -323,6 +333,7 @@ def transcript(name: str) -> Callable[[Call], None] | None:
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 TREE = '{"name": "oak", "height": 40}'
+TOO_LONG = '{"type": "error", "code": "context_length_exceeded", "message": "too long"}'
 RATE_LIMITED = failing(429, "slow down", Retry_After="0")
 
 MODELS: dict[str, Callable[[Call], None]] = {
@@ -373,6 +384,19 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "stall": stall,
     "stall-midway": stall_midway,
     "slow-stream": slow_stream,
+    "no-credit": wrote(200, {"error": {"message": "Insufficient credits", "code": 402}}),
+    "no-credit-list": wrote(200, [{"error": {"message": "top up", "status": "PAYMENT_REQUIRED"}}]),
+    "no-credit-flat": wrote(200, {"code": 402, "msg": "top up"}),
+    "no-credit-choice": wrote(200, {"choices": [{"index": 0, "error": {"code": 402, "message": "top up"}}]}),
+    "responses-no-credit": wrote(200, {"error": {"message": "top up", "code": "insufficient_quota"}}),
+    "responses-too-long": wrote(200, f"event: error\ndata: {TOO_LONG}\n\n", "text/event-stream"),
+    "event-too-long": wrote(200, f"event: error\ndata: {TOO_LONG}\n\n", "text/event-stream"),
+    "event-overloaded": wrote(200, 'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error"}}\n\n'),
+    "page": wrote(200, "<html><head><title>Log in</title></head></html>", "text/html"),
+    "gateway": wrote(502, "<html><head><title>502 Bad Gateway</title></head></html>", "text/html"),
+    "no-route": wrote(405, ""),
+    "wrong-key": wrote(400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid one."}}]),
+    "repeating": wrote(400, {"error": {"message": "cannot parse: Insufficient credits, it said"}}),
     "filtered": replying("", "content_filter"),
     "nonsense": nonsense,
     "nonsense-one-piece": nonsense_in_one_piece,
