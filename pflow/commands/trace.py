@@ -12,8 +12,10 @@ each with the item to ask pflow why for, and the slowest items. pflow why RUN IT
 each step read, wrote and cost, with the values if the run's journal was kept (--keep-store). The page holds the trace.
 On a terminal it is written to RUN.html, and its name is printed; into a pipe the page itself is written.
 
---otlp follows version 0.1.0 of OpenTelemetry's GenAI conventions, with no prompt and no answer: each call of a model is
-a span inside its step's, and where a step or an item made several, the step's own span has their sums.
+--otlp follows version 0.1.0 of OpenTelemetry's GenAI conventions, with no prompt and no answer. The run, its steps, the
+items of a map and each call of a model are spans, and only calls have tokens and cost, so that nothing counts twice.
+With --send they go to the receiver that OTEL_EXPORTER_OTLP_ENDPOINT names, by OpenTelemetry's own exporter, which has
+all its settings from variables; --otlp=protobuf writes what it would send. Both need the extra [otlp] (78 without it).
 
 The exit code is 0, or that of the failed stage that printed the store.
 
@@ -23,22 +25,24 @@ pflow trace last
 cat examples/notes.txt | pflow-shell --command='wc -w' | pflow trace
 pflow trace last --chrome >timeline.json
 pflow trace last --html=run.html && pflow trace run.html
+pflow trace last --otlp >spans.jsonl
 """
 
+import os
 import time
 
 import click
 
-from pflow.commands._click import OptionalValue, color_option, output_option
+from pflow.commands._click import Known, OptionalValue, color_option, output_option
 from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.many.report import map_report, map_text
+from pflow.many.report import map_items, map_report, map_text
 from pflow.plumbing._tool import take_store
 from pflow.process.streams import is_readable
 from pflow.record.difference import difference, difference_text
 from pflow.record.runs import find_run
 from pflow.record.trace import Trace, trace_of_document, trace_of_run
-from pflow.record.trace_formats import FORMATS
+from pflow.record.trace_formats import FORMATS, as_otlp, requests_of
 from pflow.record.trace_text import trace_text
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
@@ -53,13 +57,21 @@ from pflow.words.printable import clean_json
 @click.option("--open", "opens", is_flag=True, help="Open the page of --html.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON document: trace, snapshot and events.")
 @click.option("--chrome", "form", flag_value="chrome", help="Print a timeline for Perfetto or chrome://tracing.")
-@click.option("--otlp", "form", flag_value="otlp", help="Print OpenTelemetry spans, as lines of OTLP's JSON.")
+@click.option(
+    "--otlp",
+    cls=OptionalValue,
+    type=Known(("json", "protobuf")),
+    metavar="FORM",
+    help="Print OpenTelemetry spans, as lines of OTLP's JSON, or as protobuf.",
+)
+@click.option("--send", "sends", is_flag=True, help="Send the spans of --otlp to OTEL_EXPORTER_OTLP_ENDPOINT.")
 @output_option
 @color_option
 def command(
     run: str | None, other: str | None, store: bool, page: str | None, opens: bool, form: str | None,
-    output: str | None, when: str,
+    otlp: str | None, sends: bool, output: str | None, when: str,
 ) -> int:  # fmt: skip
+    form = _with_otlp(form, otlp, sends, output)
     _check_flags(run, other, store, page, opens, form)
     when = "never" if output else when
     if other is not None:
@@ -73,7 +85,9 @@ def command(
 
         write_page(run_page(trace, now=time.time()), page, output, f"{trace['run'] or 'trace'}.html", opens=opens)
         return code
-    if "map" in trace and (store or form in FORMATS.keys() - {"json"}):
+    if form == "otlp":
+        return _write_spans(trace, otlp, sends, output) or code
+    if "map" in trace and (store or form == "chrome"):
         what = f"cannot take --{'store' if store else form} for a map: a step of it has no times or values of its own"
         raise PflowError(what, hint="pflow trace RUN --json, or pflow why RUN ITEM", exit=USAGE)
     if form is None:
@@ -83,6 +97,40 @@ def command(
         written = FORMATS[form](trace, now=time.time(), with_store=store)
         write_result(output, clean_json(str(written, "utf-8")).encode())
     return code
+
+
+def _with_otlp(form: str | None, otlp: str | None, sends: bool, output: str | None) -> str | None:
+    """Return the form, `otlp` included. Raises PflowError (2) for flags that do not go together."""
+    if sends and (otlp is None or output):
+        what = "cannot take -o with --send" if output else "cannot take --send without --otlp"
+        raise PflowError(what, hint="pflow trace RUN --otlp --send", exit=USAGE)
+    if otlp is None:
+        return form
+    if form:
+        raise PflowError(f"cannot take --{form} with --otlp", hint="choose one", exit=USAGE)
+    if otlp not in ("", "json", "protobuf") or (sends and otlp == "json"):
+        what = f"cannot take --otlp={otlp}{' with --send' * sends}"
+        raise PflowError(what, hint="--otlp=protobuf is the other form, and the one that is sent", exit=USAGE)
+    if otlp == "protobuf" and not sends and not output and os.isatty(1):
+        raise PflowError("cannot write protobuf to a terminal", hint="-o names a file, > or | takes it", exit=USAGE)
+    return "otlp"
+
+
+def _write_spans(trace: Trace, form: str | None, sends: bool, output: str | None) -> int:
+    if "map" in trace:
+        trace["map_items"] = map_items(find_run(trace["run"]))
+    if sends:
+        from pflow.record.otlp import send
+
+        say("pflow trace", send(requests_of(trace)))
+    elif form == "protobuf":
+        from pflow.record.otlp import as_protobuf
+
+        write_result(output, b"".join(as_protobuf(requests_of(trace))))
+    else:
+        lines = as_otlp(trace, now=time.time(), with_store=False)
+        write_result(output, clean_json(str(lines, "utf-8")).encode())
+    return 0
 
 
 def _is_page(word: str) -> bool:

@@ -219,9 +219,13 @@ class StepNode(PlainStep, Visitor):
             return self.try_node(node, view, visit, retries=step.retries, wait=step.wait, sink=sink)
 
     def note_try(self, node: Any, error: Exception, visit: Visit) -> None:
+        visit.more.setdefault("tried", []).append({"ms": visit.ms(), **self.told(error)})
+
+    def told(self, error: BaseException) -> dict[str, Any]:
+        if isinstance(error, Interrupted):
+            return {"exit": error.exit, "message": error.message}
         failure = in_words(self.type, self.wired, error, self.context.secrets)
-        about = {"ms": visit.ms(), "exit": failure.exit, "message": encodable(failure.message)}
-        visit.more.setdefault("tried", []).append(about)
+        return {"exit": failure.exit, "message": encodable(failure.message)}
 
     def spend(self, node: Any, usage: dict[str, Any], visit: Visit) -> None:
         """Add the model usage of a try or an answer, also to the budget. The steps of a flow add their own."""

@@ -155,7 +155,7 @@ class DaskExecutor:
             about |= {"message": result["error"], "is_cut": result["status"] != DONE}
             about["is_untold"] = result["status"] == LOST or result["exit"] == TIMED_OUT
             about["refusal"] = (
-                f"a refusal of {self.model}" if result["exit"] == TRY_AGAIN and not result["usage"] else ""
+                f"a refusal of {self.model}" if result["exit"] == TRY_AGAIN and not result["usage"].get("calls") else ""
             )
             self.answer("end", about, again.append)
         return again == [True]

@@ -24,7 +24,7 @@ from pflow.values.digest import bytes_digest
 from pflow.values.masks import Secrets
 from pflow.values.plain import plain
 from pflow.words.printable import encodable
-from pflow.words.usage import Usage, usage_of
+from pflow.words.usage import Usage, calls_in, usage_of
 
 ITEM = "item"
 """The name of an item in the templates of a map's flow."""
@@ -92,26 +92,26 @@ class ItemFlow:
         `tell` is asked to keep that a step begins that does not repeat (`start`, the id), and that the item writes a
         file (`claim_file`, the id and the file's digest): it answers with the id of the item that wrote the file first.
         """
-        began, usage, secrets = time.perf_counter(), Usage(), Secrets(self.secrets)  # no item learns another's
+        began, tally, secrets = time.perf_counter(), Tally(), Secrets(self.secrets)  # no item learns another's
         result: Result = {"status": DONE, "exit": OK, "outputs": None, "carried": "", "error": ""}
         try:
             with Deadline(self.timeout, act="cannot finish"):
-                result |= self._outcome(id, self.values(item), tell, usage, secrets)
+                result |= self._outcome(id, self.values(item), tell, tally, secrets)
         except (Interrupted, ClosedPipe):
             raise
         except Exception as error:
             failure = error if isinstance(error, PflowError) else bug_error(error)
             secrets.hide(failure)
             if not isinstance(failure, StepFailed):
-                usage.add(usage_of(failure))
+                tally.usage.add(usage_of(failure))
             hint = f" ({failure.hint})" if failure.hint else ""
             where = f"{failure.step}: " if isinstance(failure, StepFailed) else ""
             words = encodable(f"{where}{failure.message}{hint}")
             result |= {"status": TODO if failure.ends_run else FAILED, "exit": failure.exit, "error": words}
-        return {**result, "usage": usage.total(), "ms": round((time.perf_counter() - began) * 1000, 3)}
+        return {**result, "usage": tally.total(), "ms": round((time.perf_counter() - began) * 1000, 3)}
 
-    def _outcome(self, id: str, values: Mapping[str, Any], tell: Tell, usage: Usage, secrets: Secrets) -> Result:
-        context = self._context(id, usage, secrets)
+    def _outcome(self, id: str, values: Mapping[str, Any], tell: Tell, tally: Recorder, secrets: Secrets) -> Result:
+        context = self._context(id, tally, secrets)
         context.services.outside, tell = tell, context.services.ask
         store: dict[str, Any] = {}
         data = {step: dict(given) for step, given in self.inputs.data.items()}
@@ -134,10 +134,10 @@ class ItemFlow:
         warnings = context.recorder.warnings if isinstance(context.recorder, Tally) else {}
         return {**self._outputs(store, context), "error": encodable("; ".join(warnings))}
 
-    def _context(self, id: str, usage: Usage, secrets: Secrets) -> Context:
+    def _context(self, id: str, tally: Recorder, secrets: Secrets) -> Context:
         context = Context(max_visits=self.max_visits, secrets=secrets, run_id=self.run_id, cache=self.cache)
         context.prefix = f"{id}/"
-        context.recorder = Tally(usage)
+        context.recorder = tally
         if not self.repeats:
             tell = context.services.ask
             context.commits = Commits(lambda record: tell("start", id) if "start" in record else None, {})
@@ -165,22 +165,29 @@ class ItemFlow:
 
 
 class Tally(Recorder):
-    """Counts the usage of models in the events of one item, and keeps their warnings alone."""
+    """Counts the usage of models in the events of one item, with each call, and keeps their warnings alone."""
 
-    def __init__(self, usage: Usage) -> None:
-        super().__init__(self._read)
-        self.usage = usage
+    def __init__(self) -> None:
+        super().__init__(lambda line: self._add(parse_event(line) or {}))  # of a child process
+        self.usage = Usage()
+        self.calls: list[dict[str, Any]] = []
         self.warnings: dict[str, None] = {}
 
     def inside(self, step: str) -> Recorder:
         return self
 
     def event(self, event: str, step: str, about: dict[str, Any]) -> None:
+        self._add({"time": time.time(), "step": step, **about})
+
+    def _add(self, about: dict[str, Any]) -> None:
         self.usage.add_event(about)
         if "warning" in about:
-            self.warnings[f"{step}: {about['warning']}"] = None
+            self.warnings[f"{about.get('step')}: {about['warning']}"] = None
+        if "items" not in about:
+            began = about.get("time", 0) - about.get("ms", 0) / 1000
+            self.calls += [{"step": about.get("step"), **call} for call in calls_in(about, began)]
 
-    def _read(self, line: bytes) -> None:
-        """Take an event of a child process."""
-        about = parse_event(line) or {}
-        self.event("", str(about.get("step")), about)
+    def total(self) -> dict[str, Any]:
+        """Return the usage; with each call if it is not the only one, or failed."""
+        is_one = len(self.calls) == 1 and "exit" not in self.calls[0]
+        return self.usage.total() | ({} if is_one or not self.calls else {"asked": self.calls})

@@ -11,7 +11,7 @@ from pflow.many.ledger_file import LedgerFile
 from pflow.values.digest import bytes_digest, digest_of
 from pflow.values.fast_json import decode, encode
 from pflow.words.naming import joined
-from pflow.words.usage import Usage
+from pflow.words.usage import Usage, calls_in
 
 _COLUMNS = (
     "id, digest, position, status, exit, outputs, carried, error, tries, usage, ms, has_begun, pass, equals, time"
@@ -83,6 +83,15 @@ class LedgerEntry:
     @property
     def cost(self) -> float | None:
         return self.usage.get("cost")
+
+    @property
+    def began(self) -> float:
+        """Return when its last try began."""
+        return (self.time or 0) - (self.ms or 0) / 1000
+
+    def calls(self) -> list[dict[str, Any]]:
+        """Return the calls of models in all its tries."""
+        return calls_in({**self.usage, "ms": self.ms or 0}, self.began)
 
 
 class SameId(PflowError):
@@ -171,8 +180,11 @@ class Ledger(LedgerFile):
         entry = self.get(id)
         if entry is None or entry.status == DONE:
             return False
+        earlier = entry.calls()
         known = ("status", "exit", "outputs", "carried", "error", "usage", "ms")
         vars(entry).update({name: result[name] for name in known}, tries=entry.tries + 1, time=round(time.time(), 3))
+        if earlier:
+            entry.usage = {**entry.usage, "asked": [*earlier, *entry.calls()]}
         self.save(entry)
         self.add_usage(entry.usage)
         return True

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 from pflow.errors import shorten
-from pflow.many.executor import DONE, STATUSES, TODO, WHY_BEGUN
+from pflow.many.executor import BEGUN, DONE, STATUSES, TODO, WHY_BEGUN
 from pflow.many.ledger import Ledger
 from pflow.record.runs import RUNNING, Run
 from pflow.terminal.columns import duration
@@ -30,6 +31,17 @@ def map_report(run: Run) -> dict[str, Any]:
             found["failures"] = [each for each in found["failures"] if each["exit"] is not None]
         counts = {"items": run.items, "statuses": ledger.counts()}
         return {"ledger": run.ledger, **counts, "models": ledger.usages(run.id), **found}
+
+
+def map_items(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield the items that ended since the map began: number, id, status, exit, message, began, ms, tries, calls."""
+    with closing(Ledger(run.ledger, is_read=True)) as ledger:
+        for entry in ledger.entries():
+            if entry.status not in (TODO, BEGUN) and (entry.time or 0) >= run.begun:
+                calls = [call for call in entry.calls() if call["began"] >= run.begun]
+                about = {"number": entry.index + 1, "id": entry.id, "status": entry.status, "exit": entry.exit}
+                times = {"began": min([entry.began, *(call["began"] for call in calls)]), "last": entry.time}
+                yield {**about, "message": entry.error, **times, "tries": entry.tries, "calls": calls}
 
 
 MOST_DOTS = 5000

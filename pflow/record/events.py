@@ -50,7 +50,7 @@ _TYPES = {
     **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "map", "store"), dict),
     **dict.fromkeys(("used", "limits", "seen"), dict),
     **dict.fromkeys(("steps", "exit", "failed_items", "index", "count"), int),
-    "tried": list,
+    **dict.fromkeys(("tried", "asked"), list),
 }
 _LATEST = 1e12
 """A moment in seconds, or a duration in ms, that no clock tells."""
@@ -63,7 +63,7 @@ def is_sound(event: Event) -> bool:
     is_typed = all(isinstance(event[name], type) for name, type in types.items() if name in event)
     if not is_whole or not is_typed or max(abs(event["time"]), abs(event.get("ms", 0))) > _LATEST:
         return False
-    are_sound = all(isinstance(each, dict) for each in event.get("tried", ()))
+    are_sound = all(isinstance(each, dict) for name in ("tried", "asked") for each in event.get(name, ()))
     for amounts in (event.get("used", {}), event.get("limits", {}), *event.get("seen", {}).values()):
         are_sound &= isinstance(amounts, dict) and all(isinstance(each, int | float) for each in amounts.values())
     return are_sound and all(map(is_shape, event.get("store", {}).values()))

@@ -31,7 +31,9 @@ in), and all of MORE."""
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside the states of a run."""
 
-MORE = ("action", "exit", "message", *MEMBERS, "tries", "tried", "items", "cache", "dry", "skipped", "warning")
+MORE = (
+    *("action", "exit", "message", *MEMBERS, "tries", "tried", "asked", "items", "cache", "dry", "skipped", "warning"),
+)
 
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:

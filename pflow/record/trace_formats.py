@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,7 +14,7 @@ from pflow.record.runs import RUNNING, number_of
 from pflow.record.trace import CUT, Trace, Visit
 from pflow.stage.trace import span_parts
 from pflow.values.jsontext import encode
-from pflow.words.usage import Usage, amount
+from pflow.words.usage import Usage, amount, calls_in
 
 GEN_AI = "https://opentelemetry.io/schemas/gen-ai/0.1.0"
 """The version of the conventions for models that spans follow.
@@ -20,13 +22,18 @@ GEN_AI = "https://opentelemetry.io/schemas/gen-ai/0.1.0"
 https://github.com/open-telemetry/semantic-conventions-genai/blob/v0.1.0/docs/gen-ai/client-inference.md
 """
 
+RESOURCE = {"service.name": "pflow", "service.version": __version__}
+
+Span = dict[str, Any]
+"""A span as OTLP's JSON has it, except for its attributes, which are by name."""
+
 _INTERNAL, _CLIENT = 1, 3
 _NO_END = "it did not end"
 _MOST = 1000
 """The spans in a line: receivers limit the size of a request."""
 
 _AGENTS = ("claude-code",)
-"""Nodes whose usage is of all the calls that a program made."""
+"""Nodes that run an agent."""
 
 
 def as_json(trace: Trace, *, now: float, with_store: bool) -> bytes:
@@ -63,16 +70,26 @@ def as_chrome(trace: Trace, *, now: float, with_store: bool) -> bytes:
 
 
 def as_otlp(trace: Trace, *, now: float, with_store: bool) -> bytes:
-    """Return OTLP's JSON, a line for so many spans: of the run, of visits that have ended, and of calls of models.
+    """Return OTLP's JSON, a line for so many spans.
 
     https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
     """
+    return b"".join(map(_line, requests_of(trace)))
+
+
+def requests_of(trace: Trace) -> Iterator[list[Span]]:
+    """Yield the spans of a run, of its visits and items that have ended, and of its calls of models, in requests."""
     spans = _spans(trace)
-    return b"".join(_line(spans[at : at + _MOST]) for at in range(0, len(spans) or 1, _MOST))
+    request = [*islice(spans, _MOST)]
+    while True:
+        yield request
+        if not (request := [*islice(spans, _MOST)]):
+            return
 
 
-def _line(spans: list[dict[str, Any]]) -> bytes:
-    resource = {"attributes": _attributes({"service.name": "pflow", "service.version": __version__})}
+def _line(spans: list[Span]) -> bytes:
+    resource = {"attributes": _attributes(RESOURCE)}
+    spans = [{**span, "attributes": _attributes(span["attributes"])} for span in spans]
     scope = {"scope": {"name": "pflow", "version": __version__}, "spans": spans, "schemaUrl": GEN_AI}
     return encode({"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}) + b"\n"
 
@@ -81,28 +98,32 @@ def _name(trace: Trace) -> str:
     return (trace["flow"] or {}).get("name") or "pipe"
 
 
-def _spans(trace: Trace) -> list[dict[str, Any]]:
-    """Return the spans; the run's own has ids of the wider trace that began it, else made of the run's id."""
-    run = trace["run"]
+def _spans(trace: Trace) -> Iterator[Span]:
+    """Yield the spans; the run's own has ids of the wider trace that began it, else made of the run's id."""
+    run, last = trace["run"], trace["last"]
     number = number_of(run)
     own = f"{number:032x}" if number else hashlib.sha256(run.encode()).hexdigest()[:32]
     wider, parent = span_parts(trace["traceparent"]), span_parts(trace["parent"])
     trace_id = wider[1] if wider else own
     root = wider[2] if wider and trace["flow"] else own[16:]  # a document's is the span of its last stage alone
     ids = {0: root, **{each["number"]: _span_id(run, each["number"]) for each in trace["execution_trace"]}}
-    spans = []
+
+    def within(outer: str, id: str, span: Span) -> Span:
+        return {"traceId": trace_id, "spanId": id, **({"parentSpanId": outer} if outer else {}), **span}
+
+    if trace["status"] != RUNNING:
+        yield within(parent[2] if parent else "", root, _run_span(trace))
     for each in trace["execution_trace"]:
         if each["state"] != RUNNING:
-            span_ids = {"spanId": ids[each["number"]], "parentSpanId": ids[each.get("outer", 0)]}
-            calls, others = _calls_in(each, trace.get("batch_items", {}).get(each["number"], []))
-            spans.append({"traceId": trace_id, **span_ids, **_visit_span(each, trace["last"], others)})
-            for number, call in enumerate(calls):
-                span_ids = {"spanId": _span_id(run, f"{each['number']}/{number}"), "parentSpanId": ids[each["number"]]}
-                spans.append({"traceId": trace_id, **span_ids, **_call_span(call, trace["last"])})
-    if trace["status"] != RUNNING:
-        span_ids = {"spanId": root, **({"parentSpanId": parent[2]} if parent else {})}
-        spans.insert(0, {"traceId": trace_id, **span_ids, **_run_span(trace)})
-    return spans
+            id = ids[each["number"]]
+            yield within(ids[each.get("outer", 0)], id, _visit_span(each, last))
+            for number, call in enumerate(_calls_in(each, trace.get("batch_items", {}).get(each["number"], []))):
+                yield within(id, _span_id(run, f"{each['number']}/{number}"), _call_span(call, last))
+    for item in trace.get("map_items", ()):
+        id = _span_id(run, f"item {item['number']}")
+        yield within(root, id, _item_span(item))
+        for number, call in enumerate(item["calls"]):
+            yield within(id, _span_id(run, f"item {item['number']}/{number}"), _call_span(call, item["last"]))
 
 
 def _span_id(run: str, number: int | str) -> str:
@@ -116,48 +137,57 @@ def _run_span(trace: Trace) -> dict[str, Any]:
     return _span(_name(trace), trace["began"], trace["last"], about, error)
 
 
-def _visit_span(visit: Visit, last: float, used: Usage) -> dict[str, Any]:
-    """Return the span of a visit, with the sums of those calls of models that have no span of their own."""
+def _visit_span(visit: Visit, last: float) -> Span:
     named = ("node", "version", "visit", "lane", "read_keys", "write_keys", "action", "exit", "tries")
-    about = {f"pflow.{name}": visit.get(name) for name in named}
-    about |= {f"pflow.{name}": used.total().get(name) for name in ("model", "calls", "unpriced")}
-    about |= {f"pflow.tokens.{side}": count for side, count in used.tokens.items()}
-    about["pflow.cost.usd"] = used.cost
+    about = _named(visit, *named)
+    if visit["node"] in _AGENTS:
+        about |= {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": visit["node"]}
     error = _NO_END if visit["state"] == CUT else _error(visit)
     return _span(visit["step"], visit["began"], _end_of(visit, last), about, error)
 
 
-def _end_of(visit: Visit, last: float) -> float:
-    return last if visit["ms"] is None else float(visit["began"] + visit["ms"] / 1000)
+def _item_span(item: dict[str, Any]) -> Span:
+    about = {"pflow.item": item["id"], **_named(item, "number", "status", "exit", "tries")}
+    return _span(f"item {item['number']}", item["began"], item["last"], about, _error(item))
+
+
+def _named(about: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {f"pflow.{name}": about.get(name) for name in names}
+
+
+def _end_of(about: dict[str, Any], last: float) -> float:
+    ms = amount(about.get("ms"))
+    return last if ms is None else float(about["began"] + ms / 1000)
 
 
 def _error(about: dict[str, Any]) -> Any:
     return about.get("message", "") if about.get("exit") else None
 
 
-def _calls_in(visit: Visit, items: list[Event]) -> tuple[list[dict[str, Any]], Usage]:
-    """Return a visit's calls of models that are known one by one, and the usage of the others.
-
-    A call was a visit, or an item of a batch, that called one model, once in each try.
-    """
-    calls, others = [], Usage()
+def _calls_in(visit: Visit, items: list[Event]) -> Iterator[dict[str, Any]]:
+    """Yield the calls of models in a visit, or in the items of a batch."""
     for part in items or [visit]:
-        is_one = isinstance(part.get("model"), str) and Usage(part).calls <= (amount(part.get("tries")) or 1)
-        if not is_one or "items" in part or "ms" not in part or visit["node"] in _AGENTS:
-            others.add(part)
-        else:
-            calls.append(part if "began" in part else {**part, "began": part["time"] - part["ms"] / 1000})
-    return calls, others
+        began = part["began"] if "began" in part else part["time"] - part.get("ms", 0.0) / 1000
+        yield from ({"index": part.get("index"), **call} for call in calls_in(part, began))
 
 
-def _call_span(call: dict[str, Any], last: float) -> dict[str, Any]:
-    """Return the span of a call of a model; it lasts as long as the visit or item that made it."""
-    model = _model_of(call["model"])
-    about = {"gen_ai.operation.name": "chat", **model, "pflow.cost.usd": call.get("cost")}
-    about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in call.get("tokens", {}).items()}
-    about |= {"pflow.item": call.get("index"), "pflow.exit": call.get("exit")}
-    name = f"chat {model['gen_ai.request.model']}"
-    return _span(name, call["began"], _end_of(call, last), about, _error(call), _CLIENT)
+def _call_span(call: dict[str, Any], last: float) -> Span:
+    """Return the span of a call of a model, or of several of which only the sum is known, as of an agent's."""
+    used = Usage(call)
+    about = {"gen_ai.operation.name": "chat", **_model_of(str(call.get("model") or ""))}
+    about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in used.tokens.items()}
+    about |= {"pflow.cost.usd": used.cost, **_named(used.members(), "calls", "unpriced")}
+    if used.cost is not None:  # else mlflow takes another price
+        about["mlflow.llm.cost"] = str(encode({"input_cost": 0, "output_cost": 0, "total_cost": used.cost}), "utf-8")
+    about |= {"pflow.item": call.get("index"), **_named(call, "step", "exit")}
+    return _span(
+        f"chat {about['gen_ai.request.model']}".strip(),
+        call["began"],
+        _end_of(call, last),
+        about,
+        _error(call),
+        _CLIENT,
+    )
 
 
 def _model_of(name: str) -> dict[str, Any]:
@@ -176,7 +206,7 @@ def _model_of(name: str) -> dict[str, Any]:
 
 def _span(
     name: str, began: float, ended: float, about: dict[str, Any], error: str | None, kind: int = _INTERNAL
-) -> dict[str, Any]:
+) -> Span:
     """Return a span with its times, attributes and status; `error` is None if it succeeded."""
     about |= {} if error is None else {"error.type": str(about["pflow.exit"] or "_OTHER")}
     nanoseconds = [str(int(moment * 1e6) * 1000) for moment in (began, max(began, ended))]
@@ -185,14 +215,22 @@ def _span(
         "kind": kind,
         "startTimeUnixNano": nanoseconds[0],
         "endTimeUnixNano": nanoseconds[1],
-        "attributes": _attributes(about),
+        "attributes": {key: _plain(value) for key, value in about.items() if value not in ("", [], None)},
         "status": {"code": 1} if error is None else {"code": 2, "message": str(error)},
     }
 
 
+def _plain(value: Any) -> Any:
+    """Return a value of an attribute: a text, a number that OTLP can hold, or a list of texts."""
+    if isinstance(value, list):
+        return [*map(str, value)]
+    is_int = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
+    return value if is_int or isinstance(value, float) else str(value)
+
+
 def _attributes(about: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return attributes in OTLP's form, without empty ones."""
-    return [{"key": key, "value": _value(value)} for key, value in about.items() if value not in ("", [], None)]
+    """Return attributes in OTLP's form."""
+    return [{"key": key, "value": _value(value)} for key, value in about.items()]
 
 
 def _value(value: Any) -> dict[str, Any]:
@@ -200,8 +238,7 @@ def _value(value: Any) -> dict[str, Any]:
         return {"arrayValue": {"values": [_value(item) for item in value]}}
     if isinstance(value, float):
         return {"doubleValue": value}
-    is_int = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
-    return {"intValue": str(value)} if is_int else {"stringValue": str(value)}
+    return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value}
 
 
 FORMATS = {"json": as_json, "chrome": as_chrome, "otlp": as_otlp}

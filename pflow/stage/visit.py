@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, Any, Callable, Coroutine, Mapping
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import secret_values, secret_writes
 from pflow.binding.store import NodeStore, check_changes
-from pflow.errors import PflowError, is_permanent
+from pflow.errors import PflowError, exit_code, is_permanent
 from pflow.interface.interface import Interface
 from pflow.process import signals
 from pflow.process.signals import Deadline, HeldSignals, call_after
@@ -95,7 +95,7 @@ class Visitor:
             if self.cached is not None:
                 lookup = self.cached.look_up(node, view, self.warn)
                 is_kept = lookup.found is not None
-            visit.action = lookup.apply(view) if lookup and is_kept else self.act(node, view, visit)
+            visit.action = lookup.apply(view) if lookup and is_kept else self._act(node, view, visit)
             if isinstance(warning := getattr(node, "warning", None), str) and warning:
                 visit.more["warning"] = warning
             changes = view.changes(self.binding.is_watched)
@@ -113,6 +113,29 @@ class Visitor:
                 self.learn([*secret_writes(self.interface, view)])
         check_changes(self.interface, changes)
         return changes, lookup
+
+    def _act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
+        """Run the node, and note its calls of models if it made several, or one failed."""
+        if not getattr(node, "tells_budget", False):
+            return self.act(node, view, visit)
+        from pflow.words.budget import noted
+
+        calls: list[Any] = []
+        before = noted.set(calls)
+        try:
+            return self.act(node, view, visit)
+        finally:
+            noted.reset(before)
+            if len(calls) > 1 or any(call[3] for call in calls):
+                visit.more["asked"] = [
+                    {"at": round((begun - visit.begun) * 1000, 3), "ms": round((ended - begun) * 1000, 3), **usage}
+                    | (self.told(error) if error else {})
+                    for begun, ended, usage, error in calls
+                ]
+
+    def told(self, error: BaseException) -> dict[str, Any]:
+        """Return what the trace says of a failed call or try."""
+        return {"exit": getattr(error, "exit", None) or exit_code(error)}
 
     def try_node(
         self, node: Any, view: NodeStore, visit: Visit, *, retries: int | None, wait: float | None,

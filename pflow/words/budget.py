@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from contextvars import ContextVar
+
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import BAD_DATA, TIMED_OUT, TRY_AGAIN, PflowError
 from pflow.words.usage import usage_of
@@ -45,6 +48,9 @@ gate: Callable[[str, dict[str, Any]], Any] | None = None
 and is to be sent again.
 """
 
+noted: ContextVar[list[Any] | None] = ContextVar("noted", default=None)
+"""Takes the calls of the visit that goes on: their begin and end (time.monotonic), usage, and exception or None."""
+
 
 class Call:
     """A call of a model: `with Call(model) as call`, which sets `call.usage` once that is known.
@@ -64,6 +70,7 @@ class Call:
     def __enter__(self) -> Call:
         if gate is not None:
             self._ticket = gate("begin", {**self.about})
+        self._begun = time.monotonic()
         return self
 
     def reserved(self) -> Amounts:
@@ -77,6 +84,9 @@ class Call:
         about["is_untold"] = not about["spent"] and (may_bill or not isinstance(error, Exception | None))
         if about["is_untold"]:
             vars(error)["usage"] = {"model": self.about["model"]}
+        if (calls := noted.get()) is not None:
+            used = about["spent"] or usage_of(error) or {"model": self.about["model"]}
+            calls.append((self._begun, time.monotonic(), used, error))
         if gate is None:
             return False
         if isinstance(error, PflowError):

@@ -74,6 +74,18 @@ class Usage:
         return [*said, self.price()] if self.calls else []
 
 
+def calls_in(about: dict[str, Any], began: float) -> list[dict[str, Any]]:
+    """Return the calls in the account of a visit or item: began (seconds), ms, usage, and exit if it failed.
+
+    What does not tell its calls one by one is one call, with their sum.
+    """
+    if "asked" in about:
+        return [{"began": began + (amount(call.get("at")) or 0) / 1000, **call} for call in about["asked"]]
+    names = (*MEMBERS, "ms", "exit", "message")
+    known = {name: about[name] for name in names if name in about}
+    return [{**known, "began": began}] if Usage(about).calls else []
+
+
 def dollars(cost: float, digits: int = 2) -> str:
     """Format a price with cents or more digits, a small one with its first two: `$1.25`, `$0.0012`."""
     if not cost:

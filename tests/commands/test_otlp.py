@@ -1,19 +1,25 @@
-"""The spans of `pflow trace --otlp`, as a receiver takes them from a run with a model on a server."""
+"""The spans of `pflow trace --otlp`, as a receiver takes them from a run or a map with a model on a server."""
 
+import json
 import os
 import subprocess
+import sys
+from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.peers.openai_server import REPLY
-from tests.peers.otlp_receiver import OTLPReceiver
+from tests.peers.otlp_receiver import OTLPReceiver, read_request
 
 FLOW = """
     shell --command='echo [1,2]' => parse-json => llm:many --each --prompt='a $item' --model=reply
-    => llm:ask --prompt='a private question' --model=http://127.0.0.1:{0.port}/v1#reply => llm:bad --model=broken
+    => llm:ask --prompt='a private question' --model=http://127.0.0.1:{0.port}/v1#reply
+    => llm:twice --model=rate-limited-once --retries=1 --wait=0 => llm:bad --model=broken
 """
+MAP = "llm --prompt='a $item' --model=reply => llm:twice --model=rate-limited-once --retries=1 --wait=0"
 
 
 def post(receiver: OTLPReceiver, line: bytes) -> int:
@@ -26,14 +32,23 @@ def post(receiver: OTLPReceiver, line: bytes) -> int:
 
 
 @pytest.fixture
-def printed(server, tmp_path):
+def pflow(server, tmp_path):
+    """Run pflow's command in a home of its own."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+    def run(*words: str, stdin: str | None = None, **variables: str) -> subprocess.CompletedProcess[bytes]:
+        given = {"cwd": tmp_path, "env": {**os.environ, "PATH": path, "HOME": str(tmp_path), **variables}}
+        given |= {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin.encode()}
+        return subprocess.run(["pflow", *words], capture_output=True, check=False, timeout=60, **given)
+
+    return run
+
+
+@pytest.fixture
+def printed(server, pflow):
     """What pflow prints of a run whose last step fails."""
-    environment = {**os.environ, "HOME": str(tmp_path)}
-    run = ["pflow", "run", " ".join(FLOW.format(server).split()), "-q"]
-    for command in (run, ["pflow", "trace", "last", "--otlp"]):
-        given = {"cwd": tmp_path, "env": environment, "stdin": subprocess.DEVNULL, "timeout": 60}
-        done = subprocess.run(command, capture_output=True, check=False, **given)
-    return done.stdout
+    pflow("run", " ".join(FLOW.format(server).split()), "-q")
+    return pflow("trace", "last", "--otlp").stdout
 
 
 def test_a_receiver_takes_the_spans_of_a_run_and_of_its_calls_of_a_model(server, printed):
@@ -48,10 +63,12 @@ def test_a_receiver_takes_the_spans_of_a_run_and_of_its_calls_of_a_model(server,
     spans = [span for span in scope.spans if names.get(span.parent_span_id) != "many"]
     assert [(span.name, names.get(span.parent_span_id), span.kind, span.status.code) for span in spans] == [
         *(("flow", None, 1, 2), ("shell", "flow", 1, 1), ("parse-json", "flow", 1, 1), ("many", "flow", 1, 1)),
-        *(("ask", "flow", 1, 1), ("chat reply", "ask", 3, 1), ("bad", "flow", 1, 2)),
+        *(("ask", "flow", 1, 1), ("chat reply", "ask", 3, 1), ("twice", "flow", 1, 1)),
+        *(("chat rate-limited-once", "twice", 3, 2), ("chat rate-limited-once", "twice", 3, 1)),
+        *(("bad", "flow", 1, 2), ("chat broken", "bad", 3, 2)),
     ]
     assert all(span.start_time_unix_nano <= span.end_time_unix_nano for span in scope.spans)
-    run, _, _, _, ask, chat, bad = spans
+    run, _, _, _, ask, chat, _, refused, _, bad, failed = spans
     assert run.start_time_unix_nano <= ask.start_time_unix_nano == chat.start_time_unix_nano
     assert ask.end_time_unix_nano == chat.end_time_unix_nano <= run.end_time_unix_nano
     assert about(chat) == {
@@ -63,11 +80,11 @@ def test_a_receiver_takes_the_spans_of_a_run_and_of_its_calls_of_a_model(server,
         "pflow.cost.usd": 0.0,
         "gen_ai.usage.input_tokens": 12,
         "gen_ai.usage.output_tokens": 4,
+        "mlflow.llm.cost": '{"input_cost":0,"output_cost":0,"total_cost":0.0}',
     }
-    counted = [
-        about(span).get(key, 0) for span in scope.spans for key in ("gen_ai.usage.output_tokens", "pflow.tokens.out")
-    ]
-    assert sum(counted) == 12  # of three answers, each once
+    assert tokens_in(request) == [29, 16]  # of four answers, each once
+    assert "429: slow down" in refused.status.message
+    assert failed.status == bad.status
     assert [about(span).get("error.type") for span in (run, ask, bad)] == ["75", None, "75"]
     assert "500: the server is broken" in bad.status.message
     assert b"private" not in printed
@@ -76,3 +93,82 @@ def test_a_receiver_takes_the_spans_of_a_run_and_of_its_calls_of_a_model(server,
 
 def about(span) -> dict:
     return {each.key: getattr(each.value, each.value.WhichOneof("value")) for each in span.attributes}
+
+
+def tokens_in(request) -> list[int]:
+    spans = request.resource_spans[0].scope_spans[0].spans
+    return [sum(about(span).get(f"gen_ai.usage.{side}_tokens", 0) for span in spans) for side in ("input", "output")]
+
+
+def test_protobuf_and_what_is_sent_say_what_the_json_says(pflow, printed):
+    read = ExportTraceServiceRequest.FromString(pflow("trace", "last", "--otlp=protobuf").stdout)
+    with OTLPReceiver() as receiver:
+        post(receiver, printed)
+        sent = pflow("trace", "last", "--otlp", "--send", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=receiver.url)
+    by_json, by_exporter = receiver.requests
+    assert (sent.returncode, sent.stdout) == (0, b""), sent.stderr
+    assert f"13 spans sent to {receiver.url}" in sent.stderr.decode()
+    for request in (read, by_exporter):
+        (resource,), (known,) = request.resource_spans, by_json.resource_spans
+        assert resource.scope_spans[0].schema_url == known.scope_spans[0].schema_url
+        for span, other in zip(resource.scope_spans[0].spans, known.scope_spans[0].spans, strict=True):
+            span.flags = 0
+            assert span == other
+
+
+def test_each_item_of_a_map_is_a_span_with_its_calls(pflow, server):
+    assert pflow("map", MAP, "-q", stdin='"x"\n"y"\n').returncode == 0
+    total = json.loads(pflow("trace", "last", "--json").stdout)["usage"]
+    request = read_request(pflow("trace", "last", "--otlp").stdout)
+    spans = request.resource_spans[0].scope_spans[0].spans
+    names = {span.span_id: span.name for span in spans}
+    assert sorted((span.name, names.get(span.parent_span_id, "")[:4], span.status.code) for span in spans) == [
+        *(("chat rate-limited-once", "item", code) for code in (1, 1, 2)),
+        *(("chat reply", "item", 1), ("chat reply", "item", 1)),
+        *(("item 1", "map", 1), ("item 2", "map", 1), ("map", "", 1)),
+    ]
+    assert tokens_in(request) == [total["tokens"]["in"], total["tokens"]["out"]]
+
+
+@pytest.mark.parametrize(
+    ("way", "exit", "words"),
+    [
+        ("400/", 65, "400 Bad Request: no: ***"),
+        *((f"{status}/", 77, f"{status} ") for status in (401, 403)),
+        *((f"{status}/", 75, f"{status} ") for status in (429, 500, 503)),
+        *((way, 78, "it takes no spans there") for way in ("301/", "404/", "200-html/")),
+        ("200-part/", 65, "it refused 2 of them: too old"),
+    ],
+)
+def test_a_receiver_that_does_not_take_the_spans_is_a_failure(pflow, tmp_path, way, exit, words):
+    with OTLPReceiver() as receiver:
+        address = receiver.url.replace("/v1/traces", f"/{way}")
+        given = {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=s3cr3t%20key"}
+        sent = pflow("trace", "--otlp", "--send", stdin='{"$pflow":{"v":1,"steps":[]}}', **given)
+    assert (sent.returncode, words in sent.stderr.decode(), b"s3cr3t" in sent.stderr) == (exit, True, False), (
+        sent.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "exit", "said"),
+    [
+        ("--send", 2, "cannot take --send without --otlp"),
+        ("--otlp=xml", 2, "cannot take --otlp=xml"),
+        ("--otlp=json --send", 2, "cannot take --otlp=json with --send"),
+        ("--otlp --send -o x", 2, "cannot take -o with --send"),
+        ("--otlp --json", 2, "cannot take --json with --otlp"),
+        ("--otlp --send", 69, "no connection"),
+        ("--otlp --send", 78, "this is not an address"),
+        ("--otlp --send", 78, "cannot send the spans: opentelemetry-exporter-otlp-proto-http is not inst"),
+        ("--otlp=protobuf", 78, "cannot write protobuf: opentelemetry-exporter-otlp-proto-http is not inst"),
+    ],
+)
+def test_spans_that_cannot_go_there_are_refused_in_words(pflow, tmp_path, words, exit, said):
+    given = {"OTEL_EXPORTER_OTLP_ENDPOINT": "127.0.0.1" if "address" in said else "http://127.0.0.1:1"}
+    if "not inst" in said:
+        (tmp_path / "opentelemetry.py").touch()
+        given["PYTHONPATH"] = str(tmp_path)
+    given["OTEL_EXPORTER_OTLP_TIMEOUT"] = "1"  # for tries without a connection
+    done = pflow("trace", *words.split(), stdin='{"$pflow":{"v":1,"steps":[]}}', **given)
+    assert (done.returncode, said in done.stderr.decode()) == (exit, True), done.stderr

@@ -71,7 +71,7 @@ def test_trace_shows_how_the_items_ended_and_which_to_ask_about(log, capfd):
     ]
     told = decode(printed(trace, capfd, ID, "--json").encode())["map"]
     assert [(each["id"], each["count"]) for each in told["failures"]] == [("item-2", 2), ("item-4", 1)]
-    for flag in ("--chrome", "--otlp", "--store"):
+    for flag in ("--chrome", "--store"):
         with pytest.raises(PflowError, match=f"cannot take {flag} for a map") as caught:
             printed(trace, capfd, ID, flag)
         assert caught.value.exit == USAGE

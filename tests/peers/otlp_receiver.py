@@ -1,4 +1,6 @@
-"""A receiver of OpenTelemetry spans, as JSON over HTTP, that reads them by OTLP's own definitions and refuses the rest.
+"""A receiver of OpenTelemetry spans over HTTP, in JSON or protobuf, that reads them by OTLP's own definitions.
+
+It refuses the rest. The first letters of a path say how it answers: /200, /200-html, /200-part, /301, /503, ….
 
 https://opentelemetry.io/docs/specs/otlp/#otlphttp
 """
@@ -10,8 +12,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from google.protobuf.json_format import Parse, ParseError
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
 
+PROTOBUF = "application/x-protobuf"
 IDS = {"traceId": 16, "spanId": 8, "parentSpanId": 8}
 """The bytes of each id: OTLP writes them in hexadecimal digits, and protobuf's JSON has Base64."""
 
@@ -37,17 +43,30 @@ class Export(BaseHTTPRequestHandler):
         return
 
     def do_POST(self) -> None:
-        body, status, answer = self.rfile.read(int(self.headers["Content-Length"])), 200, {}
+        body, kind = self.rfile.read(int(self.headers["Content-Length"])), self.headers["Content-Type"]
+        way, _, path = self.path[1:].partition("/")
+        if path != "v1/traces":
+            way, path = "", self.path[1:]
+        status, answer = int(way[:3] or 200), b""
         try:
-            if (self.path, self.headers["Content-Type"]) != ("/v1/traces", "application/json"):
-                raise ValueError(f"no spans in JSON: {self.path}")
-            self.server.requests.append(read_request(body))
-        except (ValueError, ParseError) as error:
-            status, answer = 400, {"message": str(error)}
+            if path != "v1/traces":
+                raise ValueError(f"no spans: {self.path}")
+            read = {"application/json": read_request, PROTOBUF: ExportTraceServiceRequest.FromString}[kind]
+            self.server.requests.append(read(body))
+        except (LookupError, ValueError, ParseError) as error:
+            status, answer = 400, str(error).encode()
+        if way.endswith("-part"):
+            refused = {"rejected_spans": 2, "error_message": "too old"}
+            answer = ExportTraceServiceResponse(partial_success=refused).SerializeToString()
+        elif status != 200:
+            answer = answer or f"no: {self.headers['x-key']}".encode()
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        kinds = {"": "text/plain", "html": "text/html", "part": PROTOBUF}
+        self.send_header("Content-Type", kinds[way.partition("-")[2]])
+        self.send_header("Retry-After", "3600")
+        self.send_header("Location", "/login")
         self.end_headers()
-        self.wfile.write(json.dumps(answer).encode())
+        self.wfile.write(answer)
 
 
 class OTLPReceiver(ThreadingHTTPServer):

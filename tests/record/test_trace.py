@@ -178,14 +178,16 @@ def test_a_run_and_each_visit_of_a_step_are_spans(traced):
         ({"model": "https://h.example/v1#n"}, ["chat n"]),
         ({"model": "http://[h/v1#n"}, ["chat http://[h/v1#n"]),
         ({"model": "m", "calls": 2, "tries": 2, "cost": 0.5}, ["chat m"]),
-        ({"model": "m", "calls": 2, "cost": 0.5}, []),
-        ({"model": "m", "cost": 0.5, "items": {"done": 1, "failed": 0}}, []),
-        ({"model": "m", "cost": 0.5, "node": "claude-code"}, []),
-        ({"cost": 0.5}, []),
+        ({"model": "m", "calls": 2, "cost": 0.5}, ["chat m"]),
+        ({"model": "m", "cost": 0.5, "items": {"done": 1, "failed": 0}}, ["chat m"]),
+        ({"model": "m", "cost": 0.5, "node": "claude-code"}, ["chat m"]),
+        ({"cost": 0.5}, ["chat"]),
+        ({"model": "m", "cost": 0.5, "asked": [{"model": "m", "cost": 0.5}, {"model": "n"}]}, ["chat m", "chat n"]),
+        ({"asked": [{"at": "x", "ms": [], "tokens": 3, "cost": {}, "model": 7}]}, ["chat 7"]),
         ({"action": True, "version": 1 << 63}, []),
     ],
 )
-def test_one_call_of_a_model_is_a_span_and_several_are_sums(traced, about, calls):
+def test_each_call_of_a_model_is_a_span_and_what_is_known_as_a_sum_another(traced, about, calls):
     trace = traced(start("a"), {**end("a"), **about}, finish())
     trace["execution_trace"][0] |= {"node": about.get("node", "llm")}
     spans = spans_of(trace)
@@ -207,15 +209,27 @@ def test_the_calls_of_a_batch_are_spans_where_its_items_tell_them_apart(traced, 
     monkeypatch.setattr(formats, "_MOST", 2)
     lines = formats.as_otlp(trace | {"batch_items": {1: items}}, now=110.0, with_store=False).splitlines()
     spans = [span for line in lines for span in read_request(line).resource_spans[0].scope_spans[0].spans]
-    assert (len(lines), [span.name for span in spans]) == (2, ["fix-issue", "a", "chat m", "chat m"])
-    _, step, first, second = spans
-    assert (len({span.span_id for span in spans}), first.parent_span_id, second.parent_span_id) == (
-        *(4, step.span_id, step.span_id),
-    )
+    assert (len(lines), [span.name for span in spans]) == (3, ["fix-issue", "a", *["chat m"] * 4])
+    _, step, first, second, third, _ = spans
+    assert len({span.span_id for span in spans}) == 6
+    assert {span.parent_span_id for span in spans[2:]} == {step.span_id}
     assert (first.start_time_unix_nano, first.end_time_unix_nano) == (102_500_000_000, 103_000_000_000)
     assert (second.status.code, second.status.message) == (2, "busy")
-    sums = {each.key: each.value.int_value or each.value.double_value for each in step.attributes}
-    assert (sums["pflow.calls"], sums["pflow.tokens.in"], sums["pflow.cost.usd"]) == (4, 6, 1.0)
+    assert [each.value.int_value for each in third.attributes if each.key == "pflow.calls"] == [3]
+
+
+def test_calls_of_a_visit_begin_when_they_did_and_have_their_own_failures(traced):
+    used = {"model": "m", "tokens": {"in": 3, "out": 4}, "cost": 0.5}
+    asked = [{"at": 125.0, "ms": 62.5, "model": "m", "exit": 75, "message": "busy"}, {"at": 500.0, "ms": 250.0, **used}]
+    *_, step, first, second = spans_of(traced(start("a"), end("a", ms=1000.0, **used, asked=asked), finish()))
+    assert [(span["startTimeUnixNano"], span["endTimeUnixNano"]) for span in (step, first, second)] == [
+        *(("101000000000", "102000000000"), ("101125000000", "101187500000"), ("101500000000", "101750000000")),
+    ]
+    assert [span["status"] for span in (first, second)] == [{"code": 2, "message": "busy"}, {"code": 1}]
+    about = {each["key"]: each["value"] for each in second["attributes"]}
+    assert about["gen_ai.usage.input_tokens"] == {"intValue": "3"}
+    assert json.loads(about["mlflow.llm.cost"]["stringValue"])["total_cost"] == 0.5  # else mlflow takes its own price
+    assert not [each["key"] for each in step["attributes"] if each["key"].startswith(("gen_ai", "pflow.cost"))]
 
 
 TRACE, PARENT, OWN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
