@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator
 
-# As models and servers without a parser for reasoning write them: DeepSeek and Qwen, Gemini's chat protocol, Magistral,
-# Seed, Kimi, and models that were told to think aloud.
+# As models write them through servers without a parser for reasoning: DeepSeek, Qwen, Gemini, Magistral, Seed, Kimi,
+# gpt-oss, Gemma 4, and models that were told to think aloud.
 _NAMES = ("think", "thinking", "thought", "reasoning", "reason", "seed:think")
 _MARKS = {f"<{name}>": f"</{name}>" for each in _NAMES for name in (each, each.capitalize())} | {
     "[THINK]": "[/THINK]",
     "◁think▷": "◁/think▷",
     "<|begin_of_thought|>": "<|end_of_thought|>",
+    "<|channel|>analysis<|message|>": "<|channel|>final<|message|>",
+    "<|channel>": "<channel|>",
 }
 
 
