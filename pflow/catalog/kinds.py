@@ -166,8 +166,11 @@ def launcher(program: str) -> str | None:
 
 def _own_bin() -> list[str]:
     program = os.path.abspath(sys.argv[0])
-    places = [program, os.path.realpath(program), sys.executable]
-    return list(dict.fromkeys(os.path.dirname(place) for place in places if place))
+    places = [os.path.dirname(place) for place in (program, os.path.realpath(program), sys.executable) if place]
+    beside = os.path.join(
+        os.path.dirname(PACKAGE), "bin"
+    )  # where pip --target and a zipapp put some that find no pflow
+    return [place for place in dict.fromkeys(places) if place != beside]
 
 
 def _candidates(wanted: str | None = None) -> Iterator[Kind]:

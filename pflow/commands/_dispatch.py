@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import Any
-from pflow.catalog.registry import names_in
+from pflow import Any, NoReturn
+from pflow.catalog.registry import PACKAGE, names_in
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, bug_error, shorten
 from pflow.flow.pipe.scan import is_cut_separator, secret_flags, separates
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
@@ -193,6 +193,9 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
     name = name.replace("_", "-") if program.endswith(".py") else name
     from pflow.catalog.interfaces import has_interface
 
+    if os.path.dirname(os.path.dirname(program)) == PACKAGE:  # no executable is beside us: we are a zipapp
+        sys.argv = [f"pflow-{name}", *words]
+        _run_bundled(program, name)
     if program.endswith(".py") or has_interface(program):
         from pflow.catalog.kinds import is_node_name
         from pflow.stage.main import main_of_file
@@ -209,6 +212,17 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
         raise PflowError(f"cannot show the help of '{program}': it has no interface", hint=hint, exit=MISSING)
     pass_guard(program, name)
     return start_program(program, lambda begin: os.execv(begin[0], [*begin, *words]))
+
+
+def _run_bundled(file: str, name: str) -> NoReturn:
+    """Run one of pflow's own nodes or tools, by the file of its class or its module, with the words of sys.argv."""
+    if os.path.basename(os.path.dirname(file)) == "plumbing":
+        module = f"pflow.plumbing.{name.replace('-', '_')}"
+        __import__(module)
+        sys.modules[module].main()
+    from pflow.stage.main import main
+
+    main(name)
 
 
 def _run_command(word: str, words: list[str]) -> int:
@@ -241,7 +255,7 @@ def _find_program(word: str) -> str | None:
     if found is None:
         return None
     started_by = launcher(f"pflow-{found.name}") if found.origin in (BUNDLED, TOOL) else None
-    return started_by or (found.file if found.origin != TOOL else None)
+    return started_by or found.file
 
 
 def _is_node_file(file: str) -> bool:

@@ -450,3 +450,15 @@ END
     run pflow test-node keep.py
     expect 0
 }
+
+@test "python -m pflow is pflow, and runs nodes and tools where none of their programs are" {
+    place=$("$PYTHON" -c 'import os, pflow, sysconfig; print(os.path.dirname(os.path.dirname(pflow.__file__)), sysconfig.get_paths()["purelib"], sep=":")')
+    ln -s "$PYTHON" py
+    alone() { PYTHONPATH=$place PATH=/usr/bin:/bin ./py -m pflow "$@"; }
+    [ "$(alone --version)" = "$(pflow --version)" ]
+    [ "$(echo hi | alone template 'x $stdin' | alone get)" = 'x hi' ]
+    [ "$(alone help get; alone llm --help; alone __complete bash 9 99 '' 'pflow l')" = "$(pflow help get; pflow llm --help; pflow __complete bash 9 99 '' 'pflow l')" ]
+    [ "$(alone run 'template hi => shell "tr a-z A-Z"' -r)" = HI ]
+    run -78 --separate-stderr alone save greet 'template hi' --command
+    expect 78 '' 'cannot make a command: the pflow executable is not found'
+}
