@@ -18,7 +18,7 @@ from pflow.process.workers import Died, Parent, run_all
 from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
 from pflow.values.digest import digest_of
-from pflow.values.paths import kind_of, parse_path, write_path
+from pflow.values.paths import fault_inside, kind_of, parse_path, write_path
 from pflow.values.types import items_in
 from pflow.words.printable import encodable
 from pflow.words.usage import usage_of
@@ -62,7 +62,7 @@ class BatchStep(StepNode):
             fault = f"is {kind_of(over)}, not a list or an object"
             hint = ""
             if isinstance(over, str):
-                fault = "begins as JSON and is not a list"
+                fault = "begins as JSON and is not a list" + fault_inside(over)
                 hint = "jq -c writes JSON as lines; --from=json takes an object"
             raise PflowError(f"cannot run over '{self.batch.over}': it {fault}", hint=hint, exit=BAD_DATA)
         self.items = items = list(over.items() if isinstance(over, dict) else enumerate(over))

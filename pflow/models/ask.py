@@ -14,7 +14,7 @@ from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import LIMIT, UNSAID, Ending
 from pflow.models.errors import explain, garbled
-from pflow.models.forms import FORMAT, change_form, refused_by, refused_member
+from pflow.models.forms import FORMAT, change_form, refused_by, refused_member, takes_schema
 from pflow.models.judge import called_tool, check_ending, no_answer
 from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
@@ -90,23 +90,20 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
         except PflowError as error:
             used.add(usage_of(error))
             error.usage = used.members() or error.usage
-            if not (change_form(model, ending.refused) or _is_asked_otherwise(error, request, response, ending)):
+            is_changed = change_form(model, ending.refused, response.prompt.schema)
+            if not is_changed and not _is_asked_once_more(error, request, ending):
                 raise
 
 
-def _is_asked_otherwise(error: PflowError, request: Request, response: Response, ending: Ending) -> bool:
-    """Return True if the question is to be asked once more with the schema in the prompt, and arrange for that.
+def _is_asked_once_more(error: PflowError, request: Request, ending: Ending) -> bool:
+    """Return True for the first answer that does not fit the schema, and arrange for a question that says so.
 
-    The schema was refused, or the answer does not fit it. If the next one does not fit either, that is final for this
-    try; those of --retries go on in the same form, with one question each.
+    If the next one does not fit either, that is final for this try; each of --retries asks once in the same form.
     """
-    if isinstance(error, Unfit):
-        is_first, request.wrong = not request.wrong, error.why
-        return is_first and not error.is_permanent and ending.kind != LIMIT
-    if response.prompt.schema and ending.refused == FORMAT:
-        refused_by(response.model).add(compact(response.prompt.schema))
-        return True
-    return False
+    if not isinstance(error, Unfit):
+        return False
+    is_first, request.wrong = not request.wrong, error.why
+    return is_first and not error.is_permanent and ending.kind != LIMIT
 
 
 def _take(
@@ -166,7 +163,7 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     sent = (request.prompt, request.piped, request.places, request.types)
     request.attached = request.attached or attach(model, *sent)
     prompt, more["attachments"] = request.attached  # a pipe can be read only once
-    if schema and model.supports_schema and compact(schema) not in refused_by(model):
+    if takes_schema(model, schema):
         more["schema"] = schema
     is_ignored = _IGNORED + compact(schema) in refused_by(model)
     if schema is not None and ("schema" not in more or request.wrong or is_ignored):

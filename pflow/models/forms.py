@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from pflow.values.jsontext import compact
+
 FORMAT = "response_format"
 
 _STATUSES = (400, 404, 405, 406, 415, 422, 501)
@@ -64,9 +66,24 @@ def refused_by(model: Any) -> set[str]:
     return _refused.setdefault((str(getattr(model, "api_base", None)), name), set())
 
 
-def change_form(model: Any, member: str) -> bool:
-    """Remember that `model` refuses a member; return True if the same can be asked in another form."""
+def takes_schema(model: Any, schema: Any) -> bool:
+    """Return True if a model gets a schema beside the prompt, not in it.
+
+    An older Claude would answer it with a tool call, which is no text (llm-anthropic).
+    """
+    is_able = model.supports_schema and getattr(model, "use_structured_outputs", True)
+    return bool(schema and is_able) and compact(schema) not in refused_by(model)
+
+
+def change_form(model: Any, member: str, schema: Any = None) -> bool:
+    """Remember that `model` refuses a member; return True if the same can be asked in another form.
+
+    The `schema` that was sent is one that it refuses; it then goes into the prompt.
+    """
     refused = refused_by(model)
+    if member == FORMAT and schema:
+        refused.add(compact(schema))
+        return True
     if member not in _CHANGES or _CHANGES[member] in refused:
         return False
     refused.add(member)

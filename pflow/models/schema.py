@@ -1,19 +1,15 @@
 """A JSON schema for an answer: putting it into the prompt for some models, and finding the value in the answer."""
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.schema import endless, misfits, words_of
-from pflow.values.json_input import place_of
-from pflow.values.jsontext import WHITESPACE, TooLarge, compact, encode, scan_without_duplicates
+from pflow.values.json_input import BLANK, fences, place_of
+from pflow.values.jsontext import TooLarge, compact, encode, scan_without_duplicates
 from pflow.words.printable import one_line
 
-_BLANK = WHITESPACE + "\ufeff"
-_LABEL = re.compile(r"(?:json|answer|output|result)[ \t]*:\s*", re.IGNORECASE)
-_FENCE = re.compile(r"(```+|~~~+)[ \t]*(?:[A-Za-z][^\s{\[\"]*)?(?:[^\n{\[\"`~]*\n)?\s*")
 _BRACKET = re.compile(r"[{}\[\]]")
 _KINDS = {"object": dict, "array": list}
 
@@ -46,15 +42,13 @@ def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
     """
     from jsonschema.exceptions import best_match
 
-    bare = _without_label(text)
+    bare = text.strip(BLANK)
+    found = _find(bare, _KINDS.get(str(schema.get("type")), (dict, list)))
+    if len(found) != 1:
+        raise _without_value(model_id, bare, [*found])
+    value = next(iter(found.values()))
     try:
-        found = _find(bare, _KINDS.get(str(schema.get("type")), (dict, list)))
-        if len(found) != 1:
-            raise Unfit(model_id, _fault(bare, [*found]))
-        value = next(iter(found.values()))
         wrong = best_match(misfits(schema, value))
-    except TooLarge as error:
-        raise Unfit(model_id, f"a number is too large: {place_of(bare, error)}", is_permanent=True) from None
     except RecursionError as error:
         raise endless("the schema") from error
     if wrong is not None:
@@ -64,14 +58,8 @@ def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
 
 def is_bare(text: str) -> bool:
     """Return True if an answer is the value alone, bare or in a fence."""
-    bare = text.strip(_BLANK)
+    bare = text.strip(BLANK)
     return bool(_whole(bare)) or (bare[:3] in ("```", "~~~") and bare[-3:] == bare[:3])
-
-
-def _without_label(text: str) -> str:
-    bare = text.strip(_BLANK)
-    label = _LABEL.match(bare)
-    return bare[label.end() :] if label else bare
 
 
 def _find(text: str, kind: Any) -> dict[str, Any]:
@@ -79,29 +67,18 @@ def _find(text: str, kind: Any) -> dict[str, Any]:
 
     Of several only those of the `kind` count that the schema asks for.
     """
-    fenced = [value for part in _fenced(text) for value in _whole(part) or _among_words(part, kind)]
+    parts = [text[start:end] for _, start, end in ([] if text[:1] in ("{", "[") else fences(text))]
+    fenced = [value for part in parts for value in _whole(part) or _among_words(part, kind)]
     found = {compact(value): value for value in _whole(text) or fenced or _among_words(text, kind)}
     fitting = {each: value for each, value in found.items() if isinstance(value, kind)}
     return (fitting or found) if len(found) > 1 else found
 
 
 def _whole(text: str) -> list[Any]:
-    with suppress(_NotJson):
-        value, end = _scan(text, len(text) - len(text.lstrip(_BLANK)))
-        return [] if text[end:].strip(_BLANK) else [value]
+    with suppress(ValueError):
+        value, end = scan_without_duplicates(text, len(text) - len(text.lstrip(BLANK)))
+        return [] if text[end:].strip(BLANK) else [value]
     return []
-
-
-def _fenced(text: str) -> Iterator[str]:
-    """Yield the text of each fence; one without an end goes on to the end. A value may hold the sign of a fence."""
-    at = 0
-    while text[:1] not in ("{", "[") and (opening := _FENCE.search(text, at)):
-        end = start = opening.end()
-        with suppress(_NotJson):
-            _, end = _scan(text, start)
-        close = text.find(opening[1], end)
-        yield text[start : close if close >= 0 else len(text)]
-        at = close + len(opening[1]) if close >= 0 else len(text)
 
 
 def _among_words(text: str, kind: Any) -> list[Any]:
@@ -116,8 +93,8 @@ def _among_words(text: str, kind: Any) -> list[Any]:
             depth -= 1
             continue
         try:
-            value, at = _scan(text, bracket.start())
-        except _NotJson:
+            value, at = scan_without_duplicates(text, bracket.start())
+        except ValueError:
             depth, faults = depth + 1, faults + 1
             continue
         before = text[max(bracket.start() - 100, 0) : bracket.start()].rstrip(" \t`*>")  # of Markdown
@@ -128,32 +105,19 @@ def _among_words(text: str, kind: Any) -> list[Any]:
     return found if not depth and begins else []
 
 
-def _scan(text: str, at: int) -> tuple[Any, int]:
-    """Return the value that begins at `text[at]`, and its end. Raises _NotJson, and TooLarge for a number."""
-    try:
-        return scan_without_duplicates(text, at)
-    except TooLarge:
-        raise
-    except ValueError as error:
-        raise _NotJson from error
-
-
-class _NotJson(Exception):
-    """What begins at a place is no JSON."""
-
-
-def _fault(text: str, found: list[str]) -> str:
+def _without_value(model_id: str, text: str, found: list[str]) -> Unfit:
     """Return why a text has no value, or not one."""
     if found:
-        return f"it has {len(found)} values: {', '.join(map(_beginning, found[:2]))}"
-    bracket = _BRACKET.search(text)
-    if bracket is None:
-        return f"it is not JSON: {_beginning(text)}"
+        return Unfit(model_id, f"it has {len(found)} values: {', '.join(map(_beginning, found[:2]))}")
+    at = match.start() if (match := _BRACKET.search(text)) else 0
     try:
-        scan_without_duplicates(text, bracket.start())
+        scan_without_duplicates(text, at)
+    except TooLarge as error:
+        return Unfit(model_id, f"a number is too large: {place_of(text, error, at)}", is_permanent=True)
     except ValueError as error:
-        return f"it is not JSON: {place_of(text, error, bracket.start())}: {_beginning(text)}"
-    return f"no value stands alone in it: {_beginning(text)}"
+        where = f"{place_of(text, error, at)}: " if match else ""
+        return Unfit(model_id, f"it is not JSON: {where}{_beginning(text)}")
+    return Unfit(model_id, f"no value stands alone in it: {_beginning(text)}")
 
 
 def _beginning(text: str) -> str:

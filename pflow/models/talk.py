@@ -11,7 +11,7 @@ from pflow.models.ask import begin, parts_of, usage_in
 from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import LIMIT, Ending
-from pflow.models.forms import change_form
+from pflow.models.forms import change_form, takes_schema
 from pflow.models.judge import check_ending, no_answer
 from pflow.models.prices import call_of
 from pflow.process.signals import Deadline, TimedOut
@@ -41,14 +41,13 @@ class Talk:
     def __init__(self, model: Model, system: str, deadline: Deadline) -> None:
         self._model = model
         self._deadline = deadline
-        self.has_schemas = bool(model.supports_schema)
         self._system = system if getattr(model, "allows_system_prompt", True) else ""
         self._ahead = "" if self._system else system + "\n\n"
         self._conversation: Any = model.conversation()
         self._said: list[llm.Message] = [llm.system(self._system)] if self._system else []
 
     def say(self, text: str, *, schema: dict[str, Any] | None = None) -> Said:
-        """Send a text and return the answer, unchecked. A model that `has_schemas` takes a `schema`."""
+        """Send a text and return the answer, unchecked. A model that takes no schema, or not this one, gets none."""
         asked = self._ahead + text
         try:
             said = self._ask(asked, schema)
@@ -68,7 +67,7 @@ class Talk:
         model, ending = watch(self._model, self._deadline)
         check_key(model)
         self._conversation.model = model
-        more: dict[str, Any] = {"schema": schema} if schema else {}
+        more: dict[str, Any] = {"schema": schema} if takes_schema(model, schema) else {}
         more |= {"system": self._system or None, "messages": list(self._said)}
         response = begin(self._conversation, model, text, **more)
         try:
@@ -76,7 +75,7 @@ class Talk:
                 said = self._take(response, model, ending)
                 call.usage = answer_members(usage_in(response, ending, model))
         except PflowError:
-            if not change_form(model, ending.refused):
+            if not change_form(model, ending.refused, response.prompt.schema):
                 raise
             return self._ask(text, schema)
         return said

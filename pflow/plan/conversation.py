@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.errors import BAD_DATA, PflowError, shorten
+from pflow.errors import PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.load import parse_json
 from pflow.models.choose import Model, is_small
@@ -77,11 +77,11 @@ def converse(
     deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
     with Diverted(), deadline:  # stdout is for the result, not for libraries
         talk = Talk(model, request.system, deadline)
-        talk.has_schemas = talk.has_schemas and not is_small(model)
+        schema = None if is_small(model) else request.schema
         while best.tries < tries and not best.is_right:
             best.tries += 1
             report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if best.tries > 1 else ""))
-            said = _say(talk, text, request.schema)
+            said = talk.say(text, schema=schema)
             result, findings = judge(said)
             if best.tries == 1 or (result is None, len(findings)) <= (best.result is None, len(best.findings)):
                 best.result, best.findings = result, findings
@@ -96,19 +96,6 @@ def converse(
 def count_findings(findings: Sequence[Finding]) -> str:
     """Return the number of faults and the first one, in a line."""
     return f"{counted(len(findings), 'fault')}, the first: {shorten(str(findings[0]), 160)}"
-
-
-def _say(talk: Talk, text: str, schema: dict[str, Any]) -> Said:
-    """Ask with a schema, or without if the provider refuses it."""
-    if not talk.has_schemas:
-        return talk.say(text)
-    try:
-        return talk.say(text, schema=schema)
-    except PflowError as error:
-        if error.exit != BAD_DATA or (error.is_permanent and error.status is None):  # a whole answer, but none of use
-            raise
-        talk.has_schemas = False
-        return talk.say(text)
 
 
 def find_objects(said: Said) -> tuple[dict[str, dict[str, Any]], str]:

@@ -6,9 +6,7 @@ from pflow import Any, Iterator
 from pflow.errors import BAD_DATA, PflowError
 from pflow.values.jsontext import TRAILING, WHITESPACE, ScanError, decode, scan_without_duplicates
 
-_BLANK = WHITESPACE + "\ufeff"
-_FENCE = "```"
-
+BLANK = WHITESPACE + "\ufeff"
 _FOREIGN = {
     **dict.fromkeys(("'", "\u2018", "\u201c"), "JSON has only double quotes"),
     **dict.fromkeys(("//", "/*", "#"), "JSON has no comments"),
@@ -27,29 +25,29 @@ def parse_text(text: str) -> Any:
     try:
         return _value(text, 0, len(text))
     except PflowError:
-        fences = list(_fences(text))
-        if not fences:
+        found = list(fences(text))
+        if not found:
             raise
-    _, start, end = next((fence for fence in fences if fence[0].startswith("json")), fences[0])
+    _, start, end = next((fence for fence in found if fence[0].startswith("json")), found[0])
     return _value(text, start, end)
 
 
 def parse_lines(text: str) -> list[Any]:
     """Parse each line that is not blank. Raises PflowError (65)."""
-    return [_value(text, start, end) for start, end in _lines(text) if text[start:end].strip(_BLANK)]
+    return [_value(text, start, end) for start, end in _lines(text) if text[start:end].strip(BLANK)]
 
 
 def _value(text: str, start: int, end: int) -> Any:
-    at = end - len(text[start:end].lstrip(_BLANK))
+    at = end - len(text[start:end].lstrip(BLANK))
     try:
         value, after = scan_without_duplicates(text, at)
         if after > end:
             raise ScanError("it ends in the middle of a value", end)
-        if text[after:end].strip(_BLANK):
-            raise ScanError("something follows the value", end - len(text[after:end].lstrip(_BLANK)))
+        if text[after:end].strip(BLANK):
+            raise ScanError("something follows the value", end - len(text[after:end].lstrip(BLANK)))
         return value
     except ValueError as error:
-        place = place_of(text, error if text.strip(_BLANK) else ScanError("it is empty", at), at)
+        place = place_of(text, error if text.strip(BLANK) else ScanError("it is empty", at), at)
     raise PflowError(f"cannot read the JSON at {place}", exit=BAD_DATA)
 
 
@@ -87,14 +85,19 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         start = end + 1
 
 
-def _fences(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each fence's info string, and where its content begins and ends; an open fence ends with the text."""
-    opened: tuple[str, int] | None = None
-    for start, end in _lines(text):
-        line = text[start:end].strip()
-        if line.startswith(_FENCE):
-            if opened:
-                yield (*opened, start)
-            opened = None if opened else (line.strip("`").strip().lower(), end + 1)
-    if opened:
-        yield (*opened, len(text))
+def fences(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each Markdown fence's language, and where its content begins and ends; an open fence ends with the text.
+
+    It may stand on one line; JSON in it may hold the sign of a fence.
+    """
+    import re
+
+    opening, at = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([A-Za-z][^\s{\[\"`]*)?(?:[^\n{\[\"`~]*\n)?\s*", re.MULTILINE), 0
+    while found := opening.search(text, at):
+        try:
+            _, end = scan_without_duplicates(text, found.end())
+        except ValueError:
+            end = found.end()
+        close = text.find(found[1], end)
+        at = close + len(found[1]) if close >= 0 else len(text)
+        yield (found[2] or "").lower(), found.end(), close if close >= 0 else len(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import Any
 from pflow.errors import MISSING, PflowError
-from pflow.values.jsontext import decode, quote, scanstring
+from pflow.values.jsontext import TooLarge, decode, quote, scanstring
 
 Path = tuple["str | int", ...]
 
@@ -92,7 +92,8 @@ def _step_into(value: Any, steps: Path, n: int) -> Any:
             return value[step]
         there = "1 element" if len(value) == 1 else f"{len(value)} elements"
         raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it has {there}", exit=MISSING)
-    raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it is {kind_of(value)}", exit=MISSING)
+    what = kind_of(value) + (fault_inside(value) if isinstance(value, str) else "")
+    raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it is {what}", exit=MISSING)
 
 
 def look_inside(text: str) -> Any:
@@ -103,6 +104,17 @@ def look_inside(text: str) -> Any:
         return decode(text.encode())
     except ValueError:
         return text
+
+
+def fault_inside(text: str) -> str:
+    """Return `: the integer … does not fit in 64 bits` for JSON with such a number, which stays a text; else ""."""
+    try:
+        decode(text.encode())
+    except TooLarge as error:
+        return f": {error}"
+    except ValueError:
+        pass
+    return ""
 
 
 def missing(name: str, there: list[str], place: str) -> PflowError:

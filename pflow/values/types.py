@@ -7,7 +7,7 @@ import os
 from pflow import Any
 from pflow.errors import shorten
 from pflow.values.jsontext import decode, text_of, text_or_bytes
-from pflow.values.paths import Path, kind_of, look_inside, missing, write_path
+from pflow.values.paths import Path, fault_inside, kind_of, look_inside, missing, write_path
 from pflow.values.plain import HIGHEST, LOWEST
 
 _PYTHON: dict[str, tuple[type, ...]] = {
@@ -264,6 +264,7 @@ def items_in(value: Any) -> Any:
         return value
     first = value.lstrip().partition("\n")[0].rstrip()
     is_cut = (first in ("[", "{") or first.startswith(_CUT)) and look_inside(first) is first
+    is_cut = is_cut or (first.startswith("[") and bool(fault_inside(first)))
     return value if is_cut else [line for line in value.split("\n") if line.strip()]
 
 

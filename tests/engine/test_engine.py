@@ -371,6 +371,7 @@ def test_a_batch_runs_over_a_list_and_over_a_text_that_holds_one_as_json(xs):
         ('{"n": 1}\n{"n": 2}\n', ['{"n": 1}', '{"n": 2}']),
         ('{\n"n": 1}', "cannot run over 'xs': it begins as JSON and is not a list"),
         ('["a",\n"b', "cannot run over 'xs': it begins as JSON and is not a list"),
+        (f"[{10**20}]", f"it begins as JSON and is not a list: the integer {10**20} does not fit in 64 bits"),
     ],
 )
 def test_a_batch_runs_over_the_lines_of_a_text_and_not_over_those_of_json_that_broke_off(text, lines):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from llm import schema_dsl
 
 from pflow.errors import PflowError
-from pflow.files.schema import load_schema
+from pflow.files.schema import load_many, load_schema, misfits
 
 _FIELDS = st.builds(
     "{}{}{}".format,
@@ -20,6 +20,39 @@ _FIELDS = st.builds(
 def test_the_short_form_means_what_it_means_to_llm(fields, has_lines):
     text = ("\n" if has_lines else ",").join(fields)
     assert load_schema(text) == schema_dsl(text)
+
+
+@pytest.mark.parametrize("text", ["url", "url str", "url,", "url: the address", "größe"])
+def test_a_single_field_is_one_if_there_is_no_such_file(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert load_schema(text) == schema_dsl(text)
+    (tmp_path / text).write_text('{"type": "array"}')
+    assert (load_schema(text) == {"type": "array"}) == (text in ("url", "größe"))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"maximum": 123456789012345678901234567890}', "at line 1, column 13: the integer 1234"),
+        ('{\n"maximum": 1e400}', "at line 2, column 12: the number 1e400 does not fit in a float"),
+        ("{'type': 'object'}", "at line 1, column 2: JSON has only double quotes"),
+        ("true", "it is not a JSON object"),
+        ("[1]", "it is not a JSON object"),
+        ("url string", "'string' is not a type"),
+        ("gone.json", "no such file"),
+    ],
+)
+def test_what_is_no_schema_is_refused_in_words(text, why):
+    with pytest.raises(PflowError) as caught:
+        load_schema(text)
+    assert why in caught.value.message
+
+
+def test_the_references_of_a_schema_for_many_lead_to_the_same_places():
+    one = {"properties": {"in": {"$ref": "#"}, "x": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "integer"}}}
+    many = load_many(one)
+    for items, faults in (([{"in": {"x": 1}}], 0), ([{"in": {"x": "a"}}, {"x": "b"}], 2), ({}, 1)):
+        assert len(list(misfits(many, {"items": items}))) == faults
 
 
 @pytest.mark.parametrize("schema", [5, True, ["name"], 2.5])

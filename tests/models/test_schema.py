@@ -1,12 +1,14 @@
 """The value in an answer: where it may stand, why an answer has none, and what is asked once more."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from pflow.errors import PflowError
 from pflow.models.ask import Request, ask
 from pflow.models.choose import choose
+from pflow.models.forms import change_form, takes_schema
 from pflow.models.schema import is_bare, read_answer
 from tests.peers.replies import Replies, chunk
 
@@ -43,7 +45,7 @@ def test_a_value_stands_alone_or_in_a_fence_or_by_itself_among_words(bare, texts
 @pytest.mark.parametrize(
     ("text", "schema", "value"),
     [
-        ("42", INTEGER, 42), ("JSON: 42", INTEGER, 42), ("```json\n42\n```", INTEGER, 42), ('"oak"', {}, "oak"),
+        ("42", INTEGER, 42), ("```json\n42\n```", INTEGER, 42), ('"oak"', {}, "oak"),
         ("null", {}, None), ("Here: [1]", LISTS, [1]), ('{"a": "b```c"}', {}, {"a": "b```c"}),
         ('```\n{"a": "b```c"}\n```', {}, {"a": "b```c"}),
     ],
@@ -143,3 +145,11 @@ def test_retries_ask_once_each_in_the_form_that_names_what_was_wrong():
             with pytest.raises(PflowError, match="it is not JSON"):
                 ask(choose(server.model("m")).conversation(), request, lambda _: None)
     assert [form_of(body) for body in server.asked] == [SENT, AGAIN, AGAIN, AGAIN]
+
+
+def test_a_schema_is_sent_to_no_model_that_refuses_it_or_would_call_a_tool():
+    models = [SimpleNamespace(supports_schema=able, model_id=str(able)) for able in (True, False)]
+    models.append(SimpleNamespace(supports_schema=True, use_structured_outputs=False, model_id="an older Claude"))
+    assert [takes_schema(model, TREE) for model in models] == [True, False, False]
+    refusals = [change_form(models[0], "response_format", TREE) for _ in range(2)]  # in two threads of a map
+    assert (refusals, takes_schema(models[0], TREE), takes_schema(models[0], INTEGER)) == ([True, True], False, True)

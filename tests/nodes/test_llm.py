@@ -657,6 +657,15 @@ class TestLocalModels:
 
         assert isinstance(run(None, "Is an oak tall?", schema=schema)["response"]["tall"], bool)
 
+    def test_a_schema_may_refer_to_itself_and_what_no_grammar_holds_is_asked_in_words(self):
+        schema = {"type": "object", "properties": {"name": {"const": "oak"}, "in": {"$ref": "#"}}, "required": ["name"]}
+        assert run(None, "Name an oak", schema=schema)["response"]["name"] == "oak"
+
+        schema["properties"]["in"] = True
+        error = failure(None, "Name an oak", schema={**schema, "required": ["x"]})
+        assert (error.exit, error.usage["calls"]) == (65, 2)
+        assert "it does not fit the schema" in error.message
+
     def test_a_question_may_be_longer_than_512_tokens_but_not_than_its_context(self):
         assert run(None, "Sum up", text="a word " * 280, max_tokens=1)["usage"]["input"] > 512
         error = failure(None, "Sum up", text="a word " * 4200)

@@ -15,6 +15,8 @@ FENCED = 'Here it is:\n\n```json\n{"a": [1, 2.5]}\n```\nAnything else?\n'
         ('\ufeff{"$bytes": "aGk="}', {}, {"$bytes": "aGk="}),
         (FENCED, {}, {"a": [1, 2.5]}),
         ('```\n1\n```\n```JSON\n"two"\n```', {}, "two"),
+        ('```json {"a": 1}``` !', {}, {"a": 1}),
+        ('~~~\n{"a": "```"}', {}, {"a": "```"}),
         ('{"text": "```\\nno fence\\n```"}', {}, {"text": "```\nno fence\n```"}),
         ('1\r\n\n {"a": 2}\n', {"lines": True}, [1, {"a": 2}]),
     ],
@@ -34,6 +36,7 @@ def test_a_value_becomes(value, params, result):
         ("[NaN]", {}, 65, "line 1, column 2: NaN is not JSON"),
         ("[" * 100_000, {}, 65, "nested too deeply"),
         ("1\n[2,\n3]", {"lines": True}, 65, "line 2, column 4: it ends in the middle of a value"),
+        ('{"a": "```[1]```",}', {}, 65, "line 1, column 19: nothing follows the comma"),
         ("```\n[3", {}, 65, "line 2, column 3: a comma or bracket is missing"),
     ],
 )

@@ -68,7 +68,7 @@ STORE = {
     "a": {"b": [10, {"c": "deep"}], "0": "key", "d e": 1, "n": None},
     "json": '{"list": "[1, [2, 3]]"}',
     "spaced": ' \n [1]',
-    "broken": "[1",
+    "broken": "[1", "large": '{"id": 1e400}',
     "plain": "text",
     "empty": {},
     "none": [],
@@ -103,6 +103,7 @@ def test_a_path_leads_to_its_value(path, value):
         ("a.b.first", "no 'first' in a.b; it has 2 elements"),
         ("a.b[0].x", "no 'x' in a.b[0]; it is an int"),
         ("broken[0]", "no '0' in broken; it is a str"),
+        ("large.id", "no 'id' in large; it is a str: the number 1e400 does not fit in a float"),
         ("json.lists", "no 'lists' in json; it has list (did you mean list?)"),
     ],
 )
