@@ -33,22 +33,16 @@ _BRANDS = {
     b"qt  ": "video/quicktime",
 }
 """The types of files that begin with `ftyp`, by what stands behind it; others are MP4. puremagic knows few of them."""
-_NAMES = (
-    ("image/jpeg", "image/jpg", "image/pjpeg"),
-    ("image/png", "image/x-png"),
-    ("image/heic", "image/heif"),
-    ("image/bmp", "image/x-ms-bmp", "image/x-bmp"),
-    ("audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"),
-    ("audio/mpeg", "audio/mp3", "audio/x-mp3", "audio/mpeg3", "audio/mpga"),
-    ("audio/mp4", "audio/m4a", "audio/x-m4a"),
-    ("audio/flac", "audio/x-flac"),
-    ("audio/ogg", "application/ogg", "audio/x-ogg", "audio/opus"),
-    ("audio/aac", "audio/x-aac"),
-    ("audio/aiff", "audio/x-aiff"),
-    ("video/quicktime", "video/mov"),
-    (PDF, "application/x-pdf"),
-)
-"""Names of one type."""
+_USUAL = {
+    **dict.fromkeys(("image/jpg", "image/pjpeg"), "image/jpeg"),
+    **dict.fromkeys(("audio/wave", "audio/vnd.wave"), "audio/wav"),
+    "image/heif": "image/heic",
+    "image/ms-bmp": "image/bmp",
+    "audio/mp3": "audio/mpeg",
+    "audio/m4a": "audio/mp4",
+    "application/ogg": "audio/ogg",
+}
+"""The usual names of types, by others without their x-."""
 
 
 def media_type(text: str) -> str | None:
@@ -73,7 +67,7 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
     `shown`, for a page or a pointer in place of the file, and for a text that is not UTF-8.
     """
     said = "" if said in VAGUE else said
-    named = guess_type(name)[0] or ""
+    named = guess_type(name, strict=False)[0] or ""
     if data.startswith(_POINTER):
         what = f"cannot attach {shown}: it is a Git LFS pointer, not the file itself"
         raise PflowError(what, hint="git lfs pull", exit=BAD_DATA)
@@ -114,5 +108,6 @@ def common_name(kind: str | None, known: Collection[str]) -> str | None:
     """Return the name of a type that is among the `known` ones, if one of its names is; else the type itself."""
     kind = (kind or "").partition(";")[0].strip().lower()
     kind = "" if kind in VAGUE else kind
-    names = next((names for names in _NAMES if kind in names), ())
-    return next((each for each in (kind, *names) if each in known), kind) or None
+    usual = kind.replace("/x-", "/")
+    usual = _USUAL.get(usual, usual)
+    return (usual if usual in known and kind not in known else kind) or None

@@ -2,6 +2,7 @@
 
 from ipaddress import ip_address
 from mimetypes import guess_type
+from time import monotonic
 from urllib.parse import urlsplit
 
 import httpx2
@@ -14,7 +15,9 @@ from pflow.kit.web.route import route
 from pflow.models.errors import explain
 from pflow.models.media import VAGUE
 
-_GLANCE = 1 << 16
+_GLANCE = 4096
+_PATIENCE = 5.0
+"""The most bytes of a file that are read to tell its type, and the most seconds that they take."""
 _NO_ANSWER = (httpx2.ReadError, httpx2.ReadTimeout, httpx2.RemoteProtocolError)
 _NEAR = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
 
@@ -52,20 +55,20 @@ def look_at(url: str, model: Model, act: str, name: str) -> tuple[str, bytes]:
             except (*_NO_ANSWER, httpx2.HTTPStatusError) as error:
                 if isinstance(error, httpx2.HTTPStatusError) and error.response.status_code not in (405, 501):
                     raise
-                return _said(client, url, guess_type(name)[0] or ""), b""
+                return _said(client, url, guess_type(name, strict=False)[0] or ""), b""
     except Exception as error:
         why = explain(error, model, act)
         raise PflowError(why.message, exit=MISSING if why.exit == BAD_CONFIG else why.exit) from error
 
 
 def _beginning(client: httpx2.Client, url: str, act: str) -> tuple[str, bytes]:
-    data = b""
+    data, late = b"", monotonic() + _PATIENCE
     with client.stream("GET", url, headers={"accept-encoding": "identity"}) as response:
         response.raise_for_status()
         is_packed = "content-encoding" in response.headers
         for part in () if is_packed else response.iter_raw():
             data += part
-            if len(data) >= _GLANCE:
+            if len(data) >= _GLANCE or monotonic() > late:
                 break
     if not data and not is_packed:
         raise PflowError(f"{act}: it is empty", exit=MISSING)
