@@ -16,8 +16,8 @@ from pflow.kit.web.bounded import limit_body
 from pflow.kit.web.route import route, spare_this_machine
 from pflow.models.ending import Ending
 from pflow.models.errors import address_of, check_said
-from pflow.models.forms import fit_form, refused_member
-from pflow.models.wire import tidy
+from pflow.models.forms import fit_form, known_form, refused_member
+from pflow.models.wire import expect, tidy
 from pflow.process.signals import Deadline, time_left
 from pflow.values.masks import everything
 from pflow.words import budget
@@ -124,9 +124,11 @@ class _Watched:
 
     def _create(self, *args: Any, **kwargs: Any) -> Any:
         left = time_left(max(self._deadline.left(), 0.01) if self._deadline else None)
-        sent = fit_form(self._model, kwargs)
-        with self._refusal(sent):
-            answer = self._part.create(*args, **sent, **({} if left is None else {"timeout": left}))
+        with known_form(self._model, self._ending):
+            sent = fit_form(self._model, kwargs)
+            with self._refusal(sent):
+                expect(is_stream=bool(sent.get("stream")))
+                answer = self._part.create(*args, **sent, **({} if left is None else {"timeout": left}))
         self._ending.watched = True
         if sent.get("stream"):
             return self._noted(answer, sent)
@@ -142,7 +144,8 @@ class _Watched:
         try:
             yield
         except Exception as error:
-            self._ending.refused = refused_member(error, [name for name, value in sent.items() if value])
+            names = [name for name, value in sent.items() if value and name not in sent.get("extra_body", {})]
+            self._ending.refused = refused_member(error, names)
             raise
 
     def _noted(self, stream: Any, sent: Mapping[str, Any]) -> Iterator[Any]:

@@ -1,10 +1,14 @@
 """The form of a request: the member of it that a server refuses, and the form without, in which it is asked again."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
+from pflow.models.ending import Ending
 from pflow.values.jsontext import compact
+from pflow.words import budget
 
 FORMAT = "response_format"
 
@@ -34,7 +38,12 @@ _OF_RANGE = re.compile(
     re.IGNORECASE,
 )
 
+_MOMENT = 2.0
+"""The most seconds that a request waits for the first one."""
+
 _refused: dict[tuple[str, str], set[str]] = {}
+_known: set[tuple[str, str]] = set()
+_asking: dict[tuple[str, str], Lock] = {}
 
 
 def refused_member(error: Any, members: Iterable[str]) -> str:
@@ -62,8 +71,11 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 def refused_by(model: Any) -> set[str]:
     """Return the members that a model has refused in this process, by its address; more may be added."""
-    name = getattr(model, "model_name", None) or model.model_id
-    return _refused.setdefault((str(getattr(model, "api_base", None)), name), set())
+    return _refused.setdefault(_place(model), set())
+
+
+def _place(model: Any) -> tuple[str, str]:
+    return str(getattr(model, "api_base", None)), getattr(model, "model_name", None) or model.model_id
 
 
 def takes_schema(model: Any, schema: Any) -> bool:
@@ -91,11 +103,34 @@ def change_form(model: Any, member: str, schema: Any = None) -> bool:
 
 
 def fit_form(model: Any, members: dict[str, Any]) -> dict[str, Any]:
-    """Return the members of a request in the form that `model` takes."""
+    """Return the members of a request in the form that `model` takes.
+
+    Where a stream is expected, a chat is asked whole, and its answer made one (pflow.models.wire).
+    """
     fitted = dict(members)
     for name in refused_by(model) & fitted.keys() & _CHANGES.keys():
-        if name == "stream" and fitted[name]:  # it began before the refusal of another came
+        if name == "stream" and fitted[name]:
+            fitted |= {"extra_body": {name: False}} if "messages" in fitted else {}
+            fitted.pop("stream_options", None)
             continue
         value = fitted.pop(name)
         fitted |= {_CHANGES[name]: value} if _CHANGES[name] else {}
     return fitted
+
+
+@contextmanager
+def known_form(model: Any, ending: Ending) -> Iterator[None]:
+    """Let the requests of a map to `model` wait until one of them was not refused, for a moment at most.
+
+    Otherwise all that are in flight at the beginning would be refused.
+    """
+    place = _place(model)
+    waits = budget.in_map and place not in _known
+    first = waits and _asking.setdefault(place, Lock()).acquire(timeout=_MOMENT)
+    try:
+        yield
+    finally:
+        if not change_form(model, ending.refused):
+            _known.add(place)
+        if first:
+            _asking[place].release()

@@ -1,6 +1,7 @@
 """The answers of servers in the one form that the openai client reads: as a stream if it asked for one, else whole."""
 
 import json
+import threading
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -27,11 +28,19 @@ _SAYING = ("text", "thinking", "reasoning", "summary", "content", "value")
 """The members of a part of an answer that may hold its text."""
 
 
+_asked = threading.local()
+
+
+def expect(*, is_stream: bool) -> None:
+    """Say what the client wants for the next request of this thread."""
+    _asked.is_stream = is_stream
+
+
 def tidy(response: httpx2.Response) -> None:
     """Give the client the form that it asked for, whatever the server writes. For a hook."""
     if not response.is_success:
         return
-    is_stream = b'"stream":true' in response.request.content  # within a text, the quotes would have backslashes
+    is_stream = getattr(_asked, "is_stream", False)
     parts = _timed(response.stream)
     if not response.request.url.path.endswith("/responses"):
         parts = as_stream(parts) if is_stream else as_whole(parts)
@@ -194,6 +203,8 @@ def _chunk(name: str, text: str, value: Any) -> dict[str, Any] | str | None:
     choices = said.get("choices")
     choices = [each for each in choices if isinstance(each, dict)] if isinstance(choices, list) else []
     for choice in choices:
+        if choice.get("finish_reason") in ("", "null"):  # in each chunk of some servers
+            choice["finish_reason"] = None
         if "text" in choice:  # of OpenAI's oldest protocol
             continue
         delta = choice.get("delta") or choice.get("message")

@@ -7,6 +7,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.models.ask import Request, ask
 from pflow.models.choose import choose
+from pflow.models.wire import as_stream
 from tests.peers.replies import Replies, chunk, whole
 
 
@@ -87,6 +88,7 @@ def test_halves_of_a_character_in_two_chunks_are_one_character():
         (events(OAK, end=""), "cut off"),
         (events(OAK, 'data: {"id": "a", "choi', end=""), "cut off"),
         ("<html>Log in</html>", "a page without a title"),
+        (events({**OAK, "choices": [{"delta": {"content": "Oak"}, "finish_reason": "null"}]}), "cut off"),
         ('{"choices": [', "garbled"),
         (events(OAK, 'event: error\ndata: {"message": "overloaded"}\n\n'), "overloaded"),
         (events(OAK, "event: error\ndata: overloaded\n\n"), "overloaded"),
@@ -97,6 +99,14 @@ def test_halves_of_a_character_in_two_chunks_are_one_character():
 def test_what_is_no_answer_is_said(body, words):
     with pytest.raises(PflowError, match=words):
         answered((200, body))
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_the_pieces_of_a_body_make_no_difference(size):
+    for name, body in {**BODIES, "other letters": events(chunk("Öak"), chunk("🌳"), STOP)}.items():
+        data = body.encode()
+        pieces = [data[at : at + size] for at in range(0, len(data), size)]
+        assert b"".join(as_stream(iter(pieces))) == b"".join(as_stream(iter([data]))), name
 
 
 def test_a_connection_that_breaks_after_the_end_takes_nothing_away():
