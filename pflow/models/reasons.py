@@ -33,11 +33,17 @@ _KEY = "(api|access|secret|x-api)[ _-]?(key|token)"
 _MODEL = r"\b(models?|deployment|engine)\b.{0,80}?"
 
 KINDS = {
+    "filter": (
+        FAILED,
+        "content(filter|policy)|responsibleai|moderation|datainspection|invalidprompt|safety|sensitive|policyviolation",
+        "content (management |usage )?(policy|filter)|safety (system|filter)|(was|were|been) (flagged|blocked)"
+        "|requires moderation|inappropriate content|content exists risk",
+    ),
     "credit": (
         DENIED,
-        "insufficient(quota|credit|balance|fund)|billing|payment|creditbalance|outofcredit|arrear|freetieronly",
+        "insufficient(quota|credit|balance|fund)|billing|payment|creditbal|arrear|freetieronly|currentquota|budgetexceeded",
         "credit balance|insufficient (account |user )?(credit|balance|fund|quota)|payment required|can only afford"
-        "|(out of|no|not enough|more|add|monthly included) credits?\\b|account is (overdue|not active)"
+        "|(out of|not enough|requires more|monthly included) credits|account is (overdue|not act)|specified api usage"
         "|credits? (are|is|been) (depleted|exhausted)|billing (is not active|hard limit)"
         "|^(?!.*(exhausted|retry in|for metric)).*exceeded your current quota",  # with these, Gemini's rate limit
     ),
@@ -46,18 +52,16 @@ KINDS = {
         "apikey|authentica|unauthori|authorization|invalidkey|deactivated|expiredtoken|unrecognizedclient|invalidclient",
         f"(incorrect|invalid|missing|expired|no|wrong) {_KEY}|{_KEY}s? (is |was |has )?(not|inv|inc|exp|miss|req)"
         "|no auth credentials|not authenticated|(invalid|could not resolve) authentication|authentication (fail|error)"
-        "|unregistered callers",
+        "|login fail|unregistered callers|organization has been disabled",
     ),
-    "access": (DENIED, "permission|forbidden|accessdenied|accessterminated|unsupportedcountry", "permission denied"),
-    "filter": (
-        FAILED,
-        "content(filter|policy)|responsibleai|moderation|datainspection|invalidprompt|safety|sensitive|policyviolation",
-        "content (management |usage )?(policy|filter)|safety (system|filter)|(was|were|been) (flagged|blocked)"
-        "|requires moderation|inappropriate content|content exists risk",
+    "access": (
+        DENIED,
+        "permission|^(request)?forbidden|accessdenied|accessterminated|unsupportedcountry",
+        "permission denied|(country|location|region).{0,40}not supported",
     ),
     "length": (
         BAD_DATA,
-        "context(length|window|size)|toolong|toolarge|toomanytokens|tokenslimit|maxlength",
+        "context(length|window|size)|toolong|toolarge|toomanytokens|tokenslimit|tokensper|maxlength",
         "(maximum|max) (context|prompt|input|sequence) length|context[ _](length|window|size)"
         "|(prompt|input|request|message|query)s? (is |are |was )?too (long|large)|too many tokens( in|:)"
         "|token count.{0,40}exceed|exceed.{0,40}(number of tokens|token limit)|reduce the length|must be reduced",
@@ -94,7 +98,7 @@ _BY_STATUS = {
     **dict.fromkeys((413, 414), "length"),
     **dict.fromkeys((401, 407), "key"),
     **dict.fromkeys((404, 405, 410, 501), "model"),
-    **dict.fromkeys((408, 409, 425), "down"),
+    **dict.fromkeys((408, 409, 424, 425), "down"),
     429: "busy",
     402: "credit",
     403: "access",
