@@ -209,8 +209,10 @@ def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str,
         is_misshapen = ending.watched and not ending.error and isinstance(error, _MISSHAPEN)
         if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left
             ending.error.__cause__, error = error, ending.error
-        if response.prompt.schema and not isinstance(error, PflowError):
-            ending.refused = ending.refused or refused_member(error, [FORMAT])  # a plugin is not watched
+        if response.prompt.schema and not isinstance(error, PflowError) and ending.refused in ("", "text"):
+            ending.refused = refused_member(
+                error, [FORMAT]
+            )  # a plugin is not watched; OpenAI's newer protocol has `text`
         raise (garbled(model) if is_misshapen else explain(error, model, asked=response.prompt.prompt or "")) from error
 
 

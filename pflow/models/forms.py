@@ -25,7 +25,7 @@ _CHANGES = {
 _WORDS = {
     "stream": r"stream(s|ed|ing)?",
     FORMAT: r"(response|output)[_ ]?formats?|(\w+[_ ])?schemas?|json[_ ]mode|structured[_ ]outputs?|guided\w*"
-    r"|gramm[ae]rs?",
+    r"|gramm[ae]rs?|text\.format",
 }
 
 _DENIES = re.compile(

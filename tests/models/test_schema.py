@@ -1,9 +1,11 @@
 """The value in an answer: where it may stand, why an answer has none, and what is asked once more."""
 
 import json
+import os
 from types import SimpleNamespace
 
 import pytest
+from llm.default_plugins.openai_models import Responses
 
 from pflow.errors import PflowError
 from pflow.models.ask import Request, ask
@@ -136,6 +138,41 @@ def test_a_refused_or_ignored_schema_goes_into_the_prompt(replies, asked, ends):
                 assert (answer.usage["input"], answer.usage.get("calls", 1)) == (10 * end, end)
                 assert len(conversation.responses) == 1
     assert [form_of(body) for body in server.asked] == asked
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        {
+            "message": "Invalid schema for response_format 'output': 'required' is missing",
+            "param": "text.format.schema",
+        },
+        {"message": "Unsupported parameter: text.format", "param": "text"},
+    ],
+)
+def test_openai_s_newer_protocol_refuses_a_schema_by_another_name(refusal):
+    with Replies((400, {"error": refusal})) as server:
+        model = Responses(
+            "m", model_name="m", api_base=f"http://127.0.0.1:{server.server_port}/v1", supports_schema=True
+        )
+        model.needs_key = None
+        with pytest.raises(PflowError):
+            ask(model.conversation(), Request("Name a tree", schema=TREE), lambda _: None)
+    assert [("format" in body.get("text", {}), "JSON schema" in str(body)) for body in server.asked] == [
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_a_pipe_that_is_attached_is_read_once_for_both_questions():
+    reading, writing = os.pipe()
+    os.write(writing, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0\x90wS\xde")
+    os.close(writing)
+    with Replies(said("An oak."), said(OAK)) as server:
+        request = Request("Which tree?", places=[f"/dev/fd/{reading}"], schema=TREE)
+        ask(choose(server.model("m")).conversation(), request, lambda _: None)
+    os.close(reading)
+    assert ["image/png" in str(body) for body in server.asked] == [True, True]
 
 
 def test_retries_ask_once_each_in_the_form_that_names_what_was_wrong():
