@@ -71,7 +71,8 @@ def command(
     run: str | None, other: str | None, store: bool, page: str | None, opens: bool, form: str | None,
     otlp: str | None, sends: bool, output: str | None, when: str,
 ) -> int:  # fmt: skip
-    form = _with_otlp(form, otlp, sends, output)
+    _check_otlp(form, otlp, sends, output)
+    form = form if otlp is None else "otlp"
     _check_flags(run, other, store, page, opens, form)
     when = "never" if output else when
     if other is not None:
@@ -85,8 +86,9 @@ def command(
 
         write_page(run_page(trace, now=time.time()), page, output, f"{trace['run'] or 'trace'}.html", opens=opens)
         return code
-    if form == "otlp":
-        return _write_spans(trace, otlp, sends, output) or code
+    if otlp is not None:
+        _write_spans(trace, otlp, sends, output)
+        return code
     if "map" in trace and (store or form == "chrome"):
         what = f"cannot take --{'store' if store else form} for a map: a step of it has no times or values of its own"
         raise PflowError(what, hint="pflow trace RUN --json, or pflow why RUN ITEM", exit=USAGE)
@@ -99,24 +101,21 @@ def command(
     return code
 
 
-def _with_otlp(form: str | None, otlp: str | None, sends: bool, output: str | None) -> str | None:
-    """Return the form, `otlp` included. Raises PflowError (2) for flags that do not go together."""
-    if sends and (otlp is None or output):
-        what = "cannot take -o with --send" if output else "cannot take --send without --otlp"
-        raise PflowError(what, hint="pflow trace RUN --otlp --send", exit=USAGE)
-    if otlp is None:
-        return form
-    if form:
-        raise PflowError(f"cannot take --{form} with --otlp", hint="choose one", exit=USAGE)
-    if otlp not in ("", "json", "protobuf") or (sends and otlp == "json"):
-        what = f"cannot take --otlp={otlp}{' with --send' * sends}"
-        raise PflowError(what, hint="--otlp=protobuf is the other form, and the one that is sent", exit=USAGE)
-    if otlp == "protobuf" and not sends and not output and os.isatty(1):
-        raise PflowError("cannot write protobuf to a terminal", hint="-o names a file, > or | takes it", exit=USAGE)
-    return "otlp"
+def _check_otlp(form: str | None, otlp: str | None, sends: bool, output: str | None) -> None:
+    """Raise PflowError (2) for flags that do not go with those of --otlp."""
+    faults = {
+        "--send without --otlp": sends and otlp is None,
+        "-o with --send": sends and output,
+        f"--{form} with --otlp": form and otlp is not None,
+        f"--otlp={otlp}": otlp not in (None, "", "json", "protobuf"),
+        "--otlp=json with --send": sends and otlp == "json",
+        "--otlp=protobuf on a terminal": otlp == "protobuf" and not (sends or output) and os.isatty(1),
+    }
+    if what := next((what for what, is_there in faults.items() if is_there), ""):
+        raise PflowError(f"cannot take {what}", hint="--otlp >FILE, --otlp=protobuf >FILE, --otlp --send", exit=USAGE)
 
 
-def _write_spans(trace: Trace, form: str | None, sends: bool, output: str | None) -> int:
+def _write_spans(trace: Trace, form: str, sends: bool, output: str | None) -> None:
     if "map" in trace:
         trace["map_items"] = map_items(find_run(trace["run"]))
     if sends:
@@ -130,7 +129,6 @@ def _write_spans(trace: Trace, form: str | None, sends: bool, output: str | None
     else:
         lines = as_otlp(trace, now=time.time(), with_store=False)
         write_result(output, clean_json(str(lines, "utf-8")).encode())
-    return 0
 
 
 def _is_page(word: str) -> bool:

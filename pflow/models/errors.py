@@ -22,8 +22,8 @@ from pflow.errors import (
     causes,
     wait_asked,
 )
+from pflow.kit.web.reasons import KINDS, Reason, read_reason
 from pflow.kit.web.route import environment_fault, via
-from pflow.models.reasons import KINDS, Reason, read_reason
 from pflow.values.masks import Secrets
 from pflow.words.printable import one_line
 

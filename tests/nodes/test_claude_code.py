@@ -255,14 +255,20 @@ def test_a_report_is_the_whole_text_of_its_last_message(directory, monkeypatch, 
         ([], {"terminal_reason": "max_turns"}, 79, "--max-turns allows more"),
         ([says("No response requested.", model="<synthetic>")], {}, 1, "cannot finish 'claude': Done."),
         ([says("Credit balance is too low", error="billing_error")], None, 77, "its account has no credit"),
+        (
+            [],
+            {"result": 'API Error: 400 {"error":{"message":"Your credit balance is too low"}}'},
+            77,
+            "400 Your credit",
+        ),
         *(
             ([], {"result": said, "is_error": is_error}, exit, said)
             for said, is_error, exit in [
                 ("API Error: 529 Overloaded", False, 75),
-                ('API Error: 400 {"message":"Your credit balance is too low to access"}', False, 77),
                 ("API Error: 400 messages.0: text content blocks must be non-empty", False, 65),
                 ("API Error (404): model: nope", True, 78),
                 ("API Error: 413 request_too_large", True, 65),
+                ("API Error: Claude's response exceeded the 32000 output token maximum.", True, 65),
                 ("API Error: Request timed out.", True, 75),
                 ("API Error: Connection error.", True, 69),
                 ("API Error: 500 Internal server error", True, 75),

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from pflow.errors import (
-    BAD_CONFIG,
     BAD_DATA,
     DENIED,
     FAILED,
@@ -21,49 +20,27 @@ from pflow.errors import (
     shorten,
 )
 from pflow.kit.agents.work import Agent, AgentReply, AgentTask
+from pflow.kit.web.reasons import KINDS, Reason
 from pflow.words.printable import one_line
 from pflow.words.usage import amount
 
 LOG_IN = "set ANTHROPIC_API_KEY, or log in: claude, /login; --load-settings where your settings have the key"
 LONGER = "the variable CLAUDE_CODE_MAX_OUTPUT_TOKENS allows a longer one"
 
-_BY_ERROR = {
-    "authentication_failed": (DENIED, LOG_IN),
-    "oauth_org_not_allowed": (DENIED, LOG_IN),
-    "billing_error": (DENIED, "its account has no credit"),
-    "rate_limit": (TRY_AGAIN, ""),
-    "overloaded": (TRY_AGAIN, ""),
-    "server_error": (TRY_AGAIN, ""),
-    "unreachable": (UNAVAILABLE, ""),
-    "model_not_found": (BAD_CONFIG, "--model names another"),
-    "invalid_request": (BAD_DATA, ""),
-    "max_output_tokens": (BAD_DATA, LONGER),
-    "refused": (FAILED, ""),
-}
-"""Exit codes and hints by the `error` of its last message, and by what its words and the status mean."""
+_HINTS = {"key": LOG_IN, "access": LOG_IN, "credit": "its account has no credit", "model": "--model names another"}
+"""Hints by the kind of an error (pflow.kit.web.reasons)."""
 
-_BY_WORDS = {
-    "billing_error": "credit balance|billing_error",
-    "rate_limit": "limit reached|(hit|reached) your .*limit|rate.limit|too many requests",
-    "overloaded": "overloaded",
-    "authentication_failed": "api.key|/login|oauth|authentication|organization has been disabled",
-    "model_not_found": "selected model|model: ",
-    "refused": "unable to respond to this request|usage policy",
-    "max_output_tokens": "output token maximum",
-    "invalid_request": "too long|too large|context (limit|window)",
+_OWN_WORDS = {
+    "busy": "limit reached|(hit|reached) your .*limit",
+    "key": "/login|oauth|organization has been disabled",
+    "filter": "unable to respond to this request|usage policy",
+    "cut": "output token maximum",
+    "down": "aborted",
     "unreachable": "unable to connect|connection error|econn|enotfound",
-    "server_error": "timed out|aborted",
 }
-"""The words of an error, which tell more than its status: `credit balance is too low` is a 400."""
+"""The kinds of its errors that have words of its own."""
 
-_BY_STATUS = {
-    **dict.fromkeys((400, 413, 422), "invalid_request"),
-    **dict.fromkeys((401, 403), "authentication_failed"),
-    **dict.fromkeys((408, 409, 425), "server_error"),
-    402: "billing_error",
-    404: "model_not_found",
-    429: "rate_limit",
-}
+_OWN_KINDS = {"cut": (BAD_DATA, LONGER), "unreachable": (UNAVAILABLE, "")}
 
 _OF_BUDGET = ("error_max_budget_usd", "error_max_budget", "budget_exhausted")
 
@@ -253,24 +230,22 @@ def _unfinished(why: str, hint: str, exit: int, **more: Any) -> PflowError:
 
 
 def _error(result: dict[str, Any], story: _Story) -> PflowError:
-    words = _words(result, story)
-    status: Any = result.get("api_error_status")
-    if status is None and (found := re.search(r"API Error:? \(?(\d{3})\b", words)):
-        status = int(found[1])
-    by_status = "server_error" if isinstance(status, int) and status >= 500 else _BY_STATUS.get(status, "")
-    by_words = next((kind for kind, said in _BY_WORDS.items() if re.search(said, words, re.IGNORECASE)), "")
-    error = by_words or (story.error if story.error in _BY_ERROR else by_status)
-    exit, hint = _BY_ERROR.get(error, (FAILED, ""))
-    if error == "server_error" and status is None and not by_words:
-        exit = UNAVAILABLE
+    said = _words(result, story)
+    status = re.match(r"API Error:? \(?(\d{3})\b", said)
+    reason = Reason(codes=[story.error])
+    reason.note(result.get("api_error_status") or (status and status[1]))
+    reason.words = one_line(reason.read(said))
+    own = (kind for kind, words in _OWN_WORDS.items() if re.search(words, said, re.IGNORECASE))
+    kind = next(own, "") or reason.kind("")
+    exit, hint = _OWN_KINDS.get(kind, (KINDS.get(kind, (FAILED,))[0], _HINTS.get(kind, "")))
     wait = None
-    if until := re.search(r"\|(\d{10})$", words):  # as older ones say when a limit ends
+    if until := re.search(r"\|(\d{10})$", said):  # as older ones say when a limit ends
         story.resets_at = float(until[1])
     if exit == TRY_AGAIN and story.resets_at is not None:
         wait = max(story.resets_at - time.time(), 0)
         hint = f"its limit ends at {time.strftime('%Y-%m-%d %H:%M:%S %z', time.localtime(story.resets_at))}"
-    is_permanent = True if exit == BAD_DATA or error == "refused" else None
-    return _unfinished(words, hint, exit, retry_after=wait, is_permanent=is_permanent)
+    is_permanent = True if exit == BAD_DATA or kind == "filter" else None
+    return _unfinished(reason.words, hint, exit, retry_after=wait, is_permanent=is_permanent)
 
 
 def _denied(denials: list[dict[str, Any]]) -> PflowError:
