@@ -42,7 +42,7 @@ class Llm(Node):
     - Params: schema: any = null [verbatim] [schema]  # the answer's schema: JSON, short ('name, amount int') or a file
     - Params: schema_multi: any = null [verbatim] [schema]  # the schema of each of any number of `items`
     - Params: attachment: list[path] = [] [short a]  # a file or URL to attach
-    - Params: at: list[str] = [] [flag attachment_type] [verbatim] [pairs]  # PATH=TYPE, attached as that type
+    - Params: at: list[str] = [] [flag attachment_type] [verbatim] [pairs] [types]  # PATH=TYPE, attached as that type
     - Params: continue: bool = false [short c]  # continue the last conversation in llm's log
     - Params: conversation: str = null [flag cid]  # continue the conversation with this ID
     - Params: log: bool = null [env PFLOW_LLM_LOG]  # record question and answer in llm's log; --no-log: do not
@@ -87,12 +87,9 @@ class Llm(Node):
 
     @property
     def _types(self) -> dict[str, str]:
-        from pflow.words.naming import read_pairs
+        from pflow.words.naming import read_types
 
-        types = dict(read_pairs("--at", self.params["at"] or [], "PATH=TYPE", at_last=True))
-        if wrong := next((kind for kind in types.values() if "/" not in kind.strip("/")), None):
-            raise PflowError(f"cannot attach as '{wrong}': it is no type", hint="a type is like image/png", exit=USAGE)
-        return types
+        return read_types("--at", self.params["at"] or [])
 
     def looks_at(self, reads: Shared) -> list[str]:
         """Return the schema's file, and those of --at."""

@@ -11,14 +11,14 @@ from pflow.interface.interface import Item
 from pflow.values.encoding import BYTES, split_encoding
 from pflow.values.paths import parse_path
 from pflow.values.types import names_schema_file
-from pflow.words.naming import read_pairs
+from pflow.words.naming import read_pairs, read_types
 
 
 def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
     """Check a constant of a flow by the marks of its item. Raises PflowError with what is allowed."""
     if isinstance(value, str) and item.name == "encoding" and is_shared(item) and value != BYTES:
         split_encoding(value)
-    for form in item.marks & _CHECKS.keys():
+    for form in sorted(item.marks & _CHECKS.keys(), reverse=True):  # the narrower of two first
         type, check = _CHECKS[form]
         if isinstance(value, type) and not (form == "schema" and _is_unread(value, opens_files)):
             check(item.flag, value)
@@ -83,6 +83,7 @@ _CHECKS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "natural": (int | float, check_natural),
     "delimiter": (str, _check_delimiter),
     "pairs": (list, lambda flag, texts: read_pairs(flag, map(str, texts))),
+    "types": (list, lambda flag, texts: read_types(flag, map(str, texts))),
     "web": (str, _check_url),
 }
 """The check of each form, and the type of the values that have one."""

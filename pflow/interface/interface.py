@@ -20,7 +20,7 @@ ONE_OF = "one of "
 IMPLIES = "implies "
 """The beginning of a mark: a flag for the item gives another param a value, `implies method=POST`."""
 
-FORMS = ("schema", "sql", "place", "regex", "positive", "natural", "delimiter", "pairs", "web")
+FORMS = ("schema", "sql", "place", "regex", "positive", "natural", "delimiter", "pairs", "types", "web")
 """Marks of values that have a form: a constant of a flow is checked before it runs."""
 
 COMMANDS = ("command", "allowed_tools", "expect", "load_settings")

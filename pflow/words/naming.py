@@ -134,3 +134,11 @@ def read_pairs(
             raise PflowError(f"cannot read {flag}='{shown}'", hint=f"it is written {flag}={wanted}", exit=USAGE)
         pairs.append((name, value))
     return pairs
+
+
+def read_types(flag: str, texts: Iterable[str]) -> dict[str, str]:
+    """Read the PATH=TYPE texts of a flag. Raises PflowError (2)."""
+    types = dict(read_pairs(flag, texts, "PATH=TYPE", at_last=True))
+    if wrong := next((kind for kind in types.values() if "/" not in kind.strip("/")), None):
+        raise PflowError(f"cannot attach as '{shorten(wrong)}': it is no type", hint="one is image/png", exit=USAGE)
+    return types

@@ -145,6 +145,8 @@ FORMS = [
     ("load-csv a", "delimiter", "ab", "--delimiter takes one character, or tab"),
     ("load-csv a", "delimiter", "tab", ""),
     ("llm ask", "option", "foo", "it is written --option=NAME=VALUE"),
+    ("llm ask", "at", "a.bin", "it is written --at=PATH=TYPE"),
+    ("llm ask", "at", "a=b.bin=png", "cannot attach as 'png': it is no type"),
     ("llm ask", "option", "top_p=1", ""),
     ("http http://oak.example", "query", "foo", "it is written --query=NAME=VALUE"),
     ("select", "place", "a[x]", "a path is like items[0].name"),
