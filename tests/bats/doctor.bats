@@ -18,7 +18,7 @@ environment() {
         ln -s "$place"/* site 2>/dev/null || true
     done <places
     find site/ -name '*.pth' ! -name '_editable*' -delete
-    for entry; do rm site/$entry; done
+    for entry; do rm -f site/$entry; done
 }
 
 in_environment() { run --separate-stderr v/bin/python "$(command -v pflow)" doctor "$@"; }
@@ -94,7 +94,7 @@ END
     says 'pflow   broken  it needs click>='
     says "llm     broken  not checked: ModuleNotFoundError: No module named 'llm'"
     says 'nodes   ok      '
-    rm -rf v site && environment
+    rm -rf v site && environment 'llm_*'
     plugin good <<<'import llm; print("noise")'
     plugin bad <<<'raise TypeError("no such thing")'
     in_environment
