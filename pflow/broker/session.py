@@ -151,8 +151,9 @@ class Session:
         except Exception as error:
             raise self._explain(error).within(act) from None
         if result.is_error:
-            failed = self._own(texts_of(result) or "it gives no reason").within(act)
-            failed.details = self.secrets.masked({"result": reply_of(result)["result"]})
+            value = reply_of(result)["result"]
+            failed = self._own(texts_of(result) or (value and json.dumps(value)) or "it gives no reason").within(act)
+            failed.details = self.secrets.masked({"result": value})
             raise failed
         return reply_of(result)
 

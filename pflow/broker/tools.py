@@ -6,12 +6,13 @@ A server's words are data: each is put on one line, cut, and escaped in a string
 import json
 import re
 from collections import ChainMap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
 from keyword import iskeyword
 from textwrap import indent
+from types import MappingProxyType
 from typing import Any
 from unicodedata import normalize
 
@@ -53,9 +54,13 @@ class ToolNode:
 
 
 def tool_nodes(server: Server, tools: list[Schema]) -> list[ToolNode]:
-    """Return the nodes of a server's tools, which are JSON of MCP; their names do not depend on the tools' order."""
+    """Return the nodes of a server's tools, which are JSON of MCP.
+
+    Their names do not depend on the tools' order, and those that the server has stay: flows use them.
+    """
     named = {tool["name"]: tool for tool in tools}
-    names = _apart({each: _node_name(server, each) for each in named}, "-")
+    had = {tool: name for name, tool in server.tools.items()}
+    names = _apart({each: _node_name(server, each) for each in named}, "-", had)
     return [tool_node(server, tool, names[each]) for each, tool in named.items()]
 
 
@@ -85,15 +90,16 @@ def _spelling(letter: str) -> str:
     return "".join(plain) or (f"u{ord(letter):x}" if letter.isalnum() else " ")
 
 
-def _apart(spelt: dict[str, str], hyphen: str) -> dict[str, str]:
+def _apart(spelt: dict[str, str], hyphen: str, had: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
     """Number equal spellings of names, in the order of the names; one that is spelt as it is comes first.
 
-    Spellings that differ in a `hyphen` are equal.
+    Spellings that differ in a `-` are equal. What a name `had` before comes before all others.
     """
     apart: dict[str, str] = {}
     taken: set[str] = set()
-    for name in sorted(spelt, key=lambda each: (each.replace("_", hyphen) not in spelt[each], each)):
-        number, found = 2, spelt[name]
+    ranks = {each: (each not in had, each.replace("_", hyphen) not in spelt[each], each) for each in spelt}
+    for name in sorted(spelt, key=ranks.__getitem__):
+        number, found = 2, had.get(name, spelt[name])
         while found.replace("-", "") in taken:
             number, found = number + 1, f"{spelt[name]}{hyphen}{number}"
         taken.add(found.replace("-", ""))

@@ -126,15 +126,7 @@ _BYTES: Schema = {
     "additionalProperties": False,
 }
 _TEXT_OR_BYTES: Schema = {"anyOf": [{"type": "string"}, _BYTES]}
-# Not {}: some clients accept no schema without a type, nor several types in one; and none an array without `items`.
-_ANYTHING: Schema = {
-    "anyOf": [
-        *({"type": each} for each in ("string", "number", "boolean")),
-        {"type": "array", "items": {}},
-        {"type": "object"},
-        {"type": "null"},
-    ]
-}
+_LIST: Schema = {"type": "array", "items": {}}  # VS Code, OpenAI and Gemini refuse an array without `items`
 _SIMPLE: dict[str, Schema] = {
     "str": {"type": "string"},
     "url": {"type": "string"},
@@ -143,9 +135,10 @@ _SIMPLE: dict[str, Schema] = {
     "bool": {"type": "boolean"},
     "path": {"type": "string", "minLength": 1},
     "bytes": _TEXT_OR_BYTES,
-    "list": {"type": "array", "items": _ANYTHING},
+    "list": _LIST,
     "dict": {"type": "object"},
-    "any": _ANYTHING,
+    # Not {}: some clients accept no schema without a type, nor several types in one.
+    "any": {"anyOf": [_LIST, *({"type": each} for each in ("string", "number", "boolean", "object", "null"))]},
 }
 _LONGEST = 300
 

@@ -94,6 +94,8 @@ TEXT = {"type": "text", "text": "done"}
         ({"content": ["done"]}, "done"),
         ({"content": [TEXT, {"type": "new", "x": 1}]}, 'done\n{"type": "new", "x": 1}'),
         ({"content": [TEXT], "isError": True}, "cannot call 'good' of the MCP server 's': done"),
+        ({"structuredContent": {"n": 1}, "isError": True}, "cannot call 'good' of the MCP server 's': {\"n\": 1}"),
+        ({"content": [], "isError": True}, "cannot call 'good' of the MCP server 's': it gives no reason"),
         ({"content": "done", "isError": True}, "cannot call 'good' of the MCP server 's': done"),
     ],
 )

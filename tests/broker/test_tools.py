@@ -158,6 +158,12 @@ def test_each_tool_has_a_name_of_its_own_in_whatever_order_they_are_listed(tools
         assert all(f"tool = {node.tool!r}\n" in node.text for node in made)
 
 
+def test_a_tool_keeps_its_nodes_name_when_another_comes():
+    tools = [{"name": name} for name in ("get_user", "getUser", "other")]
+    made = tool_nodes(Server("s", tools={"mcp-s-get-user": "getUser", "mcp-s-gone": "gone"}), tools)
+    assert [node.name for node in made] == ["mcp-s-get-user-2", "mcp-s-get-user", "mcp-s-other"]
+
+
 def test_properties_have_flags_of_their_own_in_whatever_order_they_are_listed(file):
     names = ["file-path", "file_path", "filePath", "help", "json", "timeout", "城市"]
     flags = ["file_path_2", "file_path", "file_path_3", "arg_help", "arg_json", "arg_timeout", "u57ceu5e02"]
