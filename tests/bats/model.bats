@@ -157,6 +157,13 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
     run -1 grep Traceback err
 }
 
+@test "no credit, said with status 200, is asked about once by a stage and three times by a map" {
+    in_shells 'pflow-llm -n -m no-credit Hi --retries=3 --wait=0 -q >/dev/null; echo $?
+        seq 9 | pflow map "llm \$item -m no-credit-flat --retries=3 --wait=0" --from=lines --jobs=1 -q; echo $?
+        grep -c "\"no-credit\"" $PEER/requests.jsonl; grep -c no-credit-flat $PEER/requests.jsonl'
+    expect 0 $'77\n77\n1\n3'
+}
+
 @test "a key that is refused is 77 and never shown" {
     in_shells 'pflow-llm -n --model=unauthorized --prompt=x -v --debug >doc 2>err; echo $?; cat doc err | grep -c sk-peer'
     expect 1 $'77\n0'

@@ -4,7 +4,6 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
-from html import unescape
 from itertools import takewhile
 from operator import eq
 from typing import Any
@@ -170,6 +169,8 @@ class Reason:
     def _read_text(self, text: str, depth: int) -> str:
         text = text.strip()[:_MOST]
         if text.startswith("<"):  # the page of a gateway
+            from html import unescape  # which takes milliseconds, and is seldom needed
+
             title = re.search(r"(?is)<(title|h1|message)\b[^>]*>(.*?)</", text)
             return unescape(title[2]).strip() if title else "a page without a title"
         if depth and (start := re.search(r"[\[{]", text)):
