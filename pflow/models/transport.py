@@ -66,8 +66,8 @@ def _listen(library: ModuleType) -> None:
         ending.headers, ending.error = response.headers, None
         response.headers["x-should-retry"] = "false"  # anthropic's client would wait and ask again by itself
         if response.status_code >= 400:
-            ending.error = Refused(_read(library, response))
-            response = _read(library, ending.error.response)
+            response = _read(library, response)
+            ending.error = Refused(response)
         else:
             response.stream = _timed(library, response.stream)
         return response

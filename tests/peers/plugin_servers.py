@@ -4,9 +4,9 @@
 `requests` has the path of each question. A question is itself the scene that it gets, in JSON (any other gets REPLY):
 
     say      the pieces of the answer         end      the reason at its end, in the protocol's word; null: none is said
+    thoughts pieces before the answer         tool     the name of a tool that is called after it
     more     members of the last event; null removes one        then     a text sent after the pieces, instead of an end
     status   a refusal, with `body` (JSON or text) and `headers`      stall    true: nothing more comes
-    once     a scene for the first time that this question comes
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import ssl
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,13 +25,10 @@ Scene = dict[str, Any]
 
 
 def anthropic(scene: Scene, model: str, whole: bool) -> Iterator[str]:
-    """The events of an answer, or the answer; `thoughts` come before its text, `tool` is a call after it."""
+    """The events of an answer, which the plugin always wants."""
     usage = {"input_tokens": 12, "output_tokens": 1, "cache_read_input_tokens": 4}
     message = {"id": "m", "type": "message", "role": "assistant", "model": model, "content": [], "usage": usage}
     end = {"stop_reason": scene["end"], "stop_sequence": None, **scene.get("more", {})}
-    if whole:
-        yield json.dumps({**message, **end, "content": [{"type": "text", "text": "".join(scene["say"])}]})
-        return
 
     def event(kind: str, **data: Any) -> str:
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n"
@@ -45,21 +41,17 @@ def anthropic(scene: Scene, model: str, whole: bool) -> Iterator[str]:
         yield event("content_block_start", index=index, content_block={"type": kind, member: "", **more})
         for piece in pieces:
             yield event("content_block_delta", index=index, delta={"type": f"{kind}_delta", member: piece})
-        if "then" in scene or scene["end"] is None:
-            return
-        yield event("content_block_stop", index=index)
     if "tool" in scene:
         index = sum(bool(each[-1]) for each in kinds)
         block = {"type": "tool_use", "id": "t", "name": scene["tool"], "input": {}}
         yield event("content_block_start", index=index, content_block=block)
-        yield event("content_block_stop", index=index)
     if scene["end"] is not None:
         yield event("message_delta", delta=end, usage={"output_tokens": 5})
         yield event("message_stop")
 
 
 def google(scene: Scene, model: str, whole: bool) -> Iterator[str]:
-    """An array that grows by an object a piece, or one object."""
+    """An array that grows by an object a piece, which the plugin always wants."""
     usage = {"promptTokenCount": 12, "candidatesTokenCount": 5, "totalTokenCount": 17, "cachedContentTokenCount": 4}
     about = {"modelVersion": model, "responseId": "r"}
     parts: list[Any] = [{"text": each, "thought": True} for each in scene.get("thoughts", [])]
@@ -67,16 +59,13 @@ def google(scene: Scene, model: str, whole: bool) -> Iterator[str]:
     if "tool" in scene:
         parts.append({"functionCall": {"name": scene["tool"], "args": {}}})
     events: list[Any] = [{"candidates": [{"content": {"parts": [each]}, "index": 0}], **about} for each in parts]
-    if scene["end"] is not None and "then" not in scene:
+    if scene["end"] is not None:
         last = {"candidates": [{"content": {"parts": []}, "finishReason": scene["end"], "index": 0}]}
         last = {**last, "usageMetadata": usage, **about, **scene.get("more", {})}
         events.append({name: value for name, value in last.items() if value is not None})
-    if whole:
-        yield json.dumps(events[-1])
-        return
     for number, each in enumerate(events):
         yield ("," if number else "[") + json.dumps(each) + "\r\n"
-    yield "]" if scene["end"] is not None and "then" not in scene else ""
+    yield "]" if scene["end"] is not None else ""
 
 
 def ollama(scene: Scene, model: str, whole: bool) -> Iterator[str]:
@@ -89,10 +78,10 @@ def ollama(scene: Scene, model: str, whole: bool) -> Iterator[str]:
         messages.append({"role": "assistant", "content": "", "tool_calls": calls})
     about = {"model": model, "created_at": "2026-11-01T00:00:00Z"}
     end = {"done": True, "done_reason": scene["end"], "prompt_eval_count": 12, "eval_count": 5, **scene.get("more", {})}
-    for message in messages if not whole else []:
+    last = messages.pop() if whole else {"role": "assistant", "content": ""}
+    for message in messages:
         yield json.dumps({**about, "message": message, "done": False}) + "\n"
-    if scene["end"] is not None and "then" not in scene:
-        last = messages[-1] if whole else {"role": "assistant", "content": ""}
+    if scene["end"] is not None:
         yield json.dumps({**about, "message": last, **end}) + "\n"
 
 
@@ -124,31 +113,30 @@ class Call(BaseHTTPRequestHandler):
             return
         speak, said, whole = self._asked(body)
         scene = {"say": REPLY, **(json.loads(said) if said.startswith("{") else {})}
-        if self.server.note(self.path, said) == 1 and "once" in scene:
-            scene = {"say": REPLY, **scene["once"]}
+        self.server.requests.append(self.path)
         if "status" in scene:
             words = scene.get("body", "")
             words = words if isinstance(words, str) else json.dumps(words)
             self._answer(scene["status"], scene.get("headers", {}), [words])
             return
         usual = {anthropic: "end_turn", google: "STOP", ollama: "stop"}[speak]
-        pieces = speak({"end": usual, **scene}, str(body.get("model", "gemini")), whole)
+        pieces = speak({"end": None if "then" in scene else usual, **scene}, str(body.get("model", "gemini")), whole)
         self._answer(200, scene.get("headers", {}), [*pieces, scene.get("then", "")], stall=scene.get("stall", False))
 
     def _asked(self, body: Any) -> tuple[Any, str, bool]:
         """Who speaks, the question, and whether its answer is one piece."""
         if self.path.startswith("/v1beta/"):
-            return google, body["contents"][-1]["parts"][-1]["text"], ":generateContent" in self.path
+            return google, body["contents"][-1]["parts"][-1]["text"], False
         content = body["messages"][-1]["content"]
         if self.path.startswith("/v1/messages"):
-            return anthropic, content if isinstance(content, str) else content[-1]["text"], not body.get("stream")
-        return ollama, content, not body.get("stream", True)
+            return anthropic, content if isinstance(content, str) else content[-1]["text"], False
+        return ollama, content, not body["stream"]
 
     def _answer(self, status: int, headers: dict[str, str], pieces: list[str], *, stall: bool = False) -> None:
-        stream = pieces[0].startswith("event:")
-        kind = {"Content-Type": "text/event-stream" if stream else "application/json", "Transfer-Encoding": "chunked"}
+        kind = "text/event-stream" if pieces[0].startswith("event:") else "application/json"
+        headers = {"Content-Type": kind, "Transfer-Encoding": "chunked", **headers}
         self.send_response(status)
-        for name, value in {**kind, **headers}.items():
+        for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         for piece in pieces:
@@ -166,18 +154,9 @@ class Listener(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Call)
         self.requests: list[str] = []
         self.stopping = threading.Event()
-        self._seen: Counter[str] = Counter()
-        self._lock = threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         return
-
-    def note(self, path: str, said: str) -> int:
-        """Note a question; how often it came."""
-        with self._lock:
-            self.requests.append(path)
-            self._seen[said] += 1
-            return self._seen[said]
 
 
 class PluginServers:
