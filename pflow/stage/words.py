@@ -20,24 +20,6 @@ if TYPE_CHECKING:
 _IN_A_BATCH = "pflow run 'list-files \"*.txt\" => read-file --each'"
 _IN_A_FLOW = {"repeats": "pflow run 'shell make --repeats => write-file log.txt'"}
 _IN_A_FLOW["max_visits"] = "pflow run 'judge:j --max-visits=9 =failed=> llm => j'"
-_OF_LLM = {
-    "t template p param save": "pflow save keeps a flow, with variables",
-    "f fragment": "--prompt@FILE takes a file's text, or pflow-read-file FILE as the first stage",
-    "sf system_fragment": "--system@FILE takes a file's text",
-    "T tool functions td tools_debug ta tools_approve cl chain_limit": "an answer never starts a program",
-    "x extract xl extract_last": "--schema asks for values instead of a text",
-    "u usage": "-v, pflow trace and pflow runs show the usage",
-    "d database": "LLM_USER_PATH names another directory for llm and pflow",
-    "key": "keys are never flags: llm keys set",
-    "query": "pflow models lists the models",
-    "options": "llm models --options lists them",
-    "R hide_reasoning": "reasoning is never shown",
-    "no_stream": "into a pipe the answer is written whole",
-    "at attachment_type": "the type is read from the content",
-    "async": "--jobs of a batch asks several at once",
-}
-"""What to use in place of llm's other options, in the words of docs/llm.md."""
-
 _NO_BLANKS = "no blanks around it: --KEY=VALUE"
 
 
@@ -180,7 +162,7 @@ def _take_letters(texts: Texts, items: Items, word: str, values: list[str], *, h
         if item is None and word.startswith("-j") and word[2:].isdecimal() and "jobs" in items:
             raise PflowError(f"cannot take {shorten(word)}: no such flag", hint=f"--jobs={word[2:]}", exit=USAGE)
         if item is None:
-            hint = _in_place_of(letter, items) or _behind_dashes(word) or hint
+            hint = _in_place_of(f"-{letter}", items) or _behind_dashes(word) or hint
             raise PflowError(f"cannot take -{letter}: no such flag", hint=hint, exit=USAGE)
         if item.type.name != "bool":
             _take_value(texts, item, [word[at:]] * bool(word[at:]) + values)
@@ -276,7 +258,7 @@ def _unknown(flag: str, items: Items, hint: str) -> PflowError:
 
     near = meant(flag[2:], _flag_names(items))
     hint = did_you_mean(f"--{near}") if near else _behind_dashes(flag) if " " in flag else hint
-    hint = _in_place_of(flag[2:].replace("-", "_"), items) or hint
+    hint = _in_place_of(flag, items) or hint
     name = flag[2:].replace("-", "_").removeprefix("no_")
     if name in OF_FLOWS:
         hint = f"a step of a flow takes it: {_IN_A_FLOW.get(name, _IN_A_BATCH)}"
@@ -286,10 +268,20 @@ def _unknown(flag: str, items: Items, hint: str) -> PflowError:
     return PflowError(f"cannot take {shorten(flag)}: no such flag", hint=hint, exit=USAGE)
 
 
-def _in_place_of(name: str, items: Items) -> str:
-    """Say what to use in place of an option of llm's; empty for any other name, and for other nodes than pflow-llm."""
-    options = _OF_LLM.items() if "schema_multi" in items else ()
-    return next((hint for names, hint in options if name in names.split()), "")
+def _in_place_of(option: str, items: Items) -> str:
+    """Say what docs/llm.md has in place of an option of llm's; empty for any other, and for other nodes than llm."""
+    if "schema_multi" not in items:
+        return ""
+    from pflow.catalog.registry import bundled_directory
+    from pflow.files.reading import read_regular
+
+    try:
+        page = read_regular(f"{bundled_directory()}/docs/llm.md").decode()
+    except OSError:
+        return ""
+    rows = (line.split(" | ") for line in page.partition("## Other options")[2].splitlines())
+    place = next((row[1] for row in rows if len(row) == 2 and f"`{option}`" in row[0]), "")
+    return f"with pflow: {place.rstrip(' |').replace('`', '')}" if place else ""
 
 
 def _flag_names(items: Items) -> list[str]:
