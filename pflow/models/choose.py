@@ -11,6 +11,7 @@ from llm import NeedsKeyException, get_default_model
 
 from pflow.errors import BAD_CONFIG, UNAVAILABLE, PflowError, not_written
 from pflow.files.atomic import replace
+from pflow.kit.web.route import environment_fault, spare_this_machine
 from pflow.models import settings
 from pflow.models.errors import no_key
 from pflow.models.list import SERVED, keep_models, read_models
@@ -139,6 +140,7 @@ def warm() -> None:
 
 def all_models() -> dict[str, Model]:
     """Return every model by id and alias, first those with a key, and keep the list for TAB. Raises PflowError (78)."""
+    spare_this_machine()
     with _loading, _explained():  # llm loads its plugins once, and a second thread would not wait for the first
         models = settings.load_models()
         with suppress(PflowError):  # the keys cannot be read
@@ -218,6 +220,8 @@ def _unknown(name: str, models: dict[str, Model]) -> PflowError:
             return PflowError(what, hint="start it with `ollama serve`, or set OLLAMA_HOST", exit=UNAVAILABLE)
         way = f"`ollama pull {name.partition('/')[2]}` brings it"
     hint = f"{did_you_mean(*near)} {way}".lstrip()
+    if broken := environment_fault():  # with it, a plugin may not know its models
+        hint += f"; {broken.message}"
     return PflowError(f"cannot find the model '{name}'", hint=hint, exit=BAD_CONFIG)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.kit.web.bounded import limit_body
-from pflow.kit.web.route import route, spare_this_machine
+from pflow.kit.web.route import route
 from pflow.models.ending import Ending
 from pflow.models.errors import address_of, check_said
 from pflow.models.forms import fit_form, known_form, refused_member
@@ -40,7 +40,6 @@ def watch(model: Any, deadline: Deadline | None = None) -> tuple[Any, Ending]:
     """
     ending = Ending(model)
     if not hasattr(model, "get_client"):
-        spare_this_machine()
         return model, ending
     watched = copy(model)
     watched.get_client = lambda *args, **kwargs: _Watched(_client(model, args, kwargs), model, ending, deadline)

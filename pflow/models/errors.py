@@ -23,7 +23,7 @@ from pflow.errors import (
     wait_asked,
 )
 from pflow.kit.web.reasons import KINDS, Reason, read_reason
-from pflow.kit.web.route import environment_fault, via
+from pflow.kit.web.route import fault_behind, via
 from pflow.values.masks import Secrets
 from pflow.words.printable import one_line
 
@@ -102,7 +102,7 @@ def explain(error: Exception, model: Model, act: str = "", asked: str = "") -> P
     act = act or f"cannot get an answer from '{model.model_id}'"
     exit, kind, reason = meaning_of(error, asked)
     status, key = reason.status, getattr(model, "key_name", model.needs_key)
-    if status is None and (fault := environment_fault(error)):
+    if status is None and (fault := fault_behind(error)):
         return fault
     address = address_of(model)  # over plain HTTP, a status may be the proxy's
     act += via(address) if status is None or address.startswith("http:") else ""

@@ -11,7 +11,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, Pf
 from pflow.files.directories import make_private
 from pflow.files.installation import no_extra
 from pflow.kit.web.bounded import limit_body
-from pflow.kit.web.route import environment_fault, spare_this_machine
+from pflow.kit.web.route import fault_behind, spare_this_machine
 from pflow.models.errors import meaning_of
 from pflow.models.local import place_of
 from pflow.models.small import SUFFIX
@@ -136,7 +136,7 @@ def choose_file(act: str, files: list[str], quant: str, file: str) -> str:
 
 def _failure(act: str, error: Exception) -> PflowError:
     """Return the failure of the hub, of the way to it, or of the disk."""
-    if fault := environment_fault(error):
+    if fault := fault_behind(error):
         return fault.within(act)
     if isinstance(error, ImportError):
         return no_extra(act, "huggingface_hub", "local")

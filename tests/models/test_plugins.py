@@ -273,6 +273,15 @@ def test_a_server_that_is_not_there_is_unavailable(servers, monkeypatch, plugin,
     assert failure(plugin, {}).exit == 69
 
 
+@pytest.mark.parametrize("plugin", ["anthropic", "ollama"])
+def test_a_plugin_reaches_this_machine_without_a_proxy_unless_no_proxy_says_otherwise(servers, monkeypatch, plugin):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "")
+    assert answer(plugin, "Name three trees").response == TEXT
+    monkeypatch.setenv("NO_PROXY", "x.example")
+    assert failure(plugin, {}).exit in (69, 78)  # a plugin that asks its server for its models has none
+
+
 @pytest.mark.parametrize("body", ["", "<html>bad</html>", {"error": {"message": "x"}}])
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_a_refusal_of_any_form_has_its_status(servers, plugin, body):

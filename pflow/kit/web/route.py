@@ -55,11 +55,14 @@ def spare_this_machine() -> None:
         os.environ["NO_PROXY"] = _THIS_MACHINE
 
 
-def environment_fault(error: BaseException) -> PflowError | None:
+def fault_behind(error: BaseException) -> PflowError | None:
     """Return what is wrong with the environment if another library's client failed for it; else None."""
     found = [str(each).lower() for each in causes(error) if isinstance(each, ImportError | OSError | ValueError)]
-    if not any(word in said for said in found for word in _OF_CLIENTS):
-        return None
+    return environment_fault() if any(word in said for said in found for word in _OF_CLIENTS) else None
+
+
+def environment_fault() -> PflowError | None:
+    """Return what is wrong with the proxies and certificates that the environment names."""
     try:
         check_bundle()
         trusted(*map(_set, _CERTIFICATES))

@@ -7,7 +7,7 @@ import pytest
 
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.kit.web.client import request
-from pflow.kit.web.route import check_bundle, environment_fault, proxy_of, route, spare_this_machine, via
+from pflow.kit.web.route import check_bundle, fault_behind, proxy_of, route, spare_this_machine, via
 from tests.peers.proxy import Proxy
 from tests.peers.replies import Replies
 
@@ -82,7 +82,7 @@ def test_a_proxy_that_cannot_be_used_is_named_by_its_variable(environment, varia
         assert f"cannot use the proxy of {variable}: {why}" in caught.value.message
         assert "secret" not in f"{caught.value.message}{caught.value.hint}"
     assert route("http://127.0.0.1:1")["proxy"] is None
-    assert environment_fault(ValueError("Unknown scheme for proxy URL")).exit == BAD_CONFIG
+    assert fault_behind(ValueError("Unknown scheme for proxy URL")).exit == BAD_CONFIG
 
 
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"])
