@@ -13,12 +13,14 @@ from pflow.errors import BAD_CONFIG, UNAVAILABLE, PflowError, not_written
 from pflow.files.atomic import replace
 from pflow.kit.web.route import environment_fault, spare_this_machine
 from pflow.models import settings
+from pflow.models.ending import Ending
 from pflow.models.errors import no_key
 from pflow.models.list import SERVED, keep_models, read_models
 from pflow.models.local import LocalModel, engine_command, from_file
 from pflow.models.servers import find_served, model_at, split_address
 from pflow.models.small import SMALL, SUFFIX, say_unchosen
 from pflow.models.small import is_small as is_small
+from pflow.models.transport import heard
 from pflow.values.digest import digest_of
 from pflow.words.naming import did_you_mean, likely
 from pflow.words.printable import one_line
@@ -230,7 +232,8 @@ def _fault_of_ollama() -> str:
     from llm_ollama.auth import get_client
 
     try:
-        get_client().list()
+        with heard(Ending(), settings.PATIENCE):
+            get_client().list()
     except Exception as error:
         return one_line(str(error))
     return ""

@@ -47,7 +47,7 @@ class Ending:
 
     An answer without a reason was cut if it should have one: through a client of pflow.models.client, by one of _TELL,
     or in a known shape. What another plugin streams without a reason may be whole or not. `headers` are the answer's,
-    and `error` is the refusal that its status is, if pflow.models.transport heard them.
+    and `error` is the refusal that its status is, if pflow.models.transport heard them; `most` is for its requests.
     """
 
     def __init__(self, model: Any = None) -> None:
@@ -61,6 +61,7 @@ class Ending:
         self.is_stream = bool(getattr(model, "can_stream", False)) and plugin.removeprefix("llm_") not in _LOCAL
         self.headers: Mapping[str, str] = {}
         self.error: Any = None
+        self.most: float | None = None
 
     @property
     def kind(self) -> str:

@@ -19,7 +19,9 @@ from llm.plugins import load_plugins, pm
 from pflow.errors import BAD_CONFIG, PflowError, reason_of, shorten
 from pflow.files.directories import llm_directory, make_private
 from pflow.files.reading import read_regular
+from pflow.models.ending import Ending
 from pflow.models.lean_openai import defer_types
+from pflow.models.transport import heard
 from pflow.process.signals import HeldSignals
 from pflow.terminal.messages import say
 
@@ -31,6 +33,9 @@ entries: dict[str, dict[str, Any]] = {}
 
 faults_of_files: list[str] = []
 """The whole files that are passed over, each with why."""
+
+PATIENCE = 5.0
+"""The most seconds that a request may take by which a plugin finds its models."""
 
 _TEMPORARY = "pflow-without-home-"
 
@@ -96,7 +101,8 @@ def load_models() -> dict[str, Model]:
         own = [alias for alias, id in chosen.items() if id == model.model_id]
         found.append(ModelWithAliases(model, async_model, {*(aliases or ()), *own}))
 
-    pm.hook.register_models(register=register, model_aliases=found)
+    with heard(Ending(), PATIENCE):  # llm-ollama asks its server, and would wait for ever
+        pm.hook.register_models(register=register, model_aliases=found)
     return {name: each.model for each in found if each.model for name in (*each.aliases, each.model.model_id)}
 
 

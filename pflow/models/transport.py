@@ -36,11 +36,15 @@ class Refused(Exception):
 
 
 @contextmanager
-def heard(ending: Ending) -> Iterator[None]:
-    """Let `ending` have the `headers` of the answer that this thread gets, and the `error` that it is by its status."""
+def heard(ending: Ending, most: float | None = None) -> Iterator[None]:
+    """Let `ending` have the `headers` of the answer that this thread gets, and the `error` that it is by its status.
+
+    Its requests may take at most so many seconds.
+    """
     for library in filter(None, map(sys.modules.get, _LIBRARIES)):
         _listen(library)
     before, _asking.ending = getattr(_asking, "ending", None), ending
+    ending.most = most
     try:
         yield
     finally:
@@ -58,7 +62,7 @@ def _listen(library: ModuleType) -> None:
         ending = getattr(_asking, "ending", None)
         if ending is None:
             return send(transport, request)
-        if (left := time_left()) is not None:
+        if (left := time_left(ending.most)) is not None:
             limits = request.extensions.get("timeout") or {}
             kinds = ("connect", "read", "write", "pool")
             request.extensions["timeout"] = {each: min(limits.get(each) or left, left) for each in kinds}

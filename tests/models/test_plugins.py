@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -188,6 +189,15 @@ def test_a_model_that_ollama_does_not_have_is_brought_by_ollama_pull(servers, mo
     with pytest.raises(PflowError, match=r"no Ollama answers: \w") as caught:
         choose("ollama/oak:latest")
     assert (caught.value.exit, "ollama serve" in caught.value.hint) == (69, True)
+
+
+def test_an_ollama_that_hangs_holds_no_other_model_up(servers, monkeypatch):
+    monkeypatch.setattr("pflow.models.settings.PATIENCE", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{mute.getsockname()[1]}")
+        assert choose(PLUGINS["gemini"]).model_id == PLUGINS["gemini"]
+        with pytest.raises(PflowError, match="no Ollama answers: timed out"):
+            choose(PLUGINS["ollama"])
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)
