@@ -86,7 +86,7 @@ def _words(name: str) -> list[str]:
 
 
 def _spelling(letter: str) -> str:
-    plain = [each for each in normalize("NFKD", letter.casefold()) if each.isascii() and each.isalnum()]
+    plain = [each for each in normalize("NFKD", letter).casefold() if each.isascii() and each.isalnum()]
     return "".join(plain) or (f"u{ord(letter):x}" if letter.isalnum() else " ")
 
 

@@ -145,7 +145,7 @@ LONG = "x" * 300
         (["getUser", "getuser", "get_user", "GETUSER"], ["get-user-4", "getuser-2", "get-user", "getuser-3"]),
         (["a_b", "A_B", "a_b_2"], ["a-b", "a-b-3", "a-b-2"]),
         (["查询", "get_用户", "Größe", "e\u0301"], ["u67e5u8be2", "get-u7528u6237", "grosse", "e"]),
-        (["\U0001f680", "..", "s\n"], ["u1f680", "u2eu2e", "s"]),
+        (["\U0001f680", "..", "s\n", "\U0001d400"], ["u1f680", "u2eu2e", "s", "a"]),
         ([LONG, LONG + "y"], ["x" * 85 + "-0d4e2ca9", "x" * 85 + "-bb6bf88a"]),
         (["s_list", "list", "llm"], ["list-2", "list", "llm"]),
     ],
