@@ -12,6 +12,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, UNAVAILABLE, PflowErro
 from pflow.files.installation import no_extra
 from pflow.kit.web.address import show
 from pflow.kit.web.answer import HINTS, Response, check
+from pflow.kit.web.route import check_bundle, spare_this_machine
 from pflow.record.trace_formats import GEN_AI, RESOURCE, Span
 from pflow.values.masks import masked
 from pflow.words.printable import one_line
@@ -61,6 +62,8 @@ def send(requests: Iterable[list[Span]]) -> str:
             return self.answer
 
     logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
+    spare_this_machine()
+    check_bundle()
     session, count = Session(), 0
     try:
         exporter = OTLPSpanExporter(session=session)

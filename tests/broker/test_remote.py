@@ -56,6 +56,14 @@ def test_a_key_is_sent_and_never_shown(url: str, value: str, monkeypatch: pytest
     assert str(error.value).endswith("not with Bearer ***")
 
 
+def test_a_server_on_this_machine_is_reached_without_a_proxy(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://me:canary@127.0.0.1:1")
+    for listed, said in (("", "not with"), ("x.example", "through the proxy 'http://127.0.0.1:1' of http_proxy")):
+        monkeypatch.setenv("NO_PROXY", listed)
+        with pytest.raises(PflowError, match=said):
+            list_tools(Server("r", url=f"{url}/200", headers={"Authorization": "Bearer x"}))
+
+
 @pytest.mark.parametrize(
     ("status", "exit", "said"), [(401, 77, "asks for a login"), (403, 77, "refuses access"), (503, 69, "HTTP 503")]
 )
