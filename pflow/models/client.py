@@ -128,11 +128,11 @@ class _Watched:
             with self._refusal(sent):
                 expect(is_stream=bool(sent.get("stream")))
                 answer = self._part.create(*args, **sent, **({} if left is None else {"timeout": left}))
+                check_said(answer)
         self._ending.watched = True
         if sent.get("stream"):
             return self._noted(answer, sent)
         self._ending.note(answer)
-        check_said(answer)
         if getattr(answer, "usage", ...) is None:  # llm reads it, whether it came or not
             answer.usage = _no_usage()
         return answer

@@ -58,7 +58,7 @@ _STATUS = r"(?i)(?:^|\b(?:code|status|http(?:/[\d.]+)?|(?:client|server) error)\
 _IN_ANSWERS = ("APIError", "ErrorInAnswer", "ModelError", "ResponseError")
 """The exceptions for an error within an answer, which has no status; llm-gemini and llm-ollama raise the last two."""
 
-_SAY_NOTHING = r"(Error code: \d+|An error occurred during streaming|it gives no reason)$"
+_SAY_NOTHING = r"(Error code: \d+|An error occurred during streaming|an error in an answer)$"
 """The texts of exceptions that have no words of a provider."""
 
 _REFUSALS = (429, 503, 529)
@@ -69,7 +69,7 @@ class ErrorInAnswer(Exception):
     """An error that the provider wrote into an answer with the status 200."""
 
     def __init__(self, body: Any) -> None:
-        super().__init__("it gives no reason")
+        super().__init__("an error in an answer")
         self.body = body
 
 

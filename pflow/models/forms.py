@@ -7,12 +7,14 @@ from threading import Lock
 from typing import Any
 
 from pflow.models.ending import Ending
+from pflow.models.errors import meaning_of
 from pflow.values.jsontext import compact
 from pflow.words import budget
 
 FORMAT = "response_format"
 
-_STATUSES = (400, 404, 405, 406, 415, 422, 501)
+_KINDS = ("value", "model", "other", "")
+"""The kinds of error (pflow.kit.web.reasons) that may refuse a member."""
 
 _CHANGES = {
     "stream": "",
@@ -51,9 +53,9 @@ def refused_member(error: Any, members: Iterable[str]) -> str:
 
     A limit that is too large is no refusal of its member.
     """
-    response = getattr(error, "response", None)
-    if getattr(response, "status_code", _STATUSES[0]) not in _STATUSES:
+    if meaning_of(error)[1] not in _KINDS:
         return ""
+    response = getattr(error, "response", None)
     said = f"{error} {getattr(error, 'body', None)}" if response is None else str(response.text)[:10_000]
     if not _DENIES.search(said):
         return ""

@@ -33,14 +33,17 @@ SENT = ("stream", "stream_options", "max_tokens", "response_format", "temperatur
         (400, {"error": {"message": "the stream is fine"}}, ""),
         (500, "streaming is not supported", ""),
         (401, "stream: invalid key", ""),
+        (400, {"error": {"message": "You requested 9 max_tokens, but can only afford 2", "code": 402}}, ""),
+        (400, {"error": {"message": "max_tokens: not now", "type": "overloaded_error"}}, ""),
     ],
 )  # fmt: skip
 def test_a_refusal_names_a_member(status, said, member):
     text = said if isinstance(said, str) else json.dumps(said)
     inner = said.get("error") if isinstance(said, dict) else None
     param = inner.get("param") if isinstance(inner, dict) else None
-    response = SimpleNamespace(status_code=status, text=text)
-    assert refused_member(SimpleNamespace(response=response, param=param), SENT) == member
+    error = Exception()
+    error.response, error.param = SimpleNamespace(status_code=status, text=text), param
+    assert refused_member(error, SENT) == member
 
 
 def _asked(server, name, **about):
