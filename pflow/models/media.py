@@ -71,19 +71,18 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
     if data.startswith(_POINTER):
         what = f"cannot attach {shown}: it is a Git LFS pointer, not the file itself"
         raise PflowError(what, hint="git lfs pull", exit=BAD_DATA)
-    wrong = not_utf8(data)
-    if _HTML.match(data[:_GLANCE]) and any(map(_is_media, (named, said))):
+    wrong, is_page = not_utf8(data), _HTML.match(data[:_GLANCE]) is not None
+    if is_page and any(map(_is_media, (named, said))):
         what = f"cannot attach {shown}: it is an HTML page"
         raise PflowError(what, hint="a login or an error page, in place of the file?", exit=BAD_DATA)
     if not wrong and b"\0" not in data:
-        told = (
-            [HTML] if _HTML.match(data[:_GLANCE]) else [each for each in (said, named) if each and not _is_media(each)]
-        )
-        return media_type(data.decode()) or next(iter(told), "text/plain")
+        own = PDF if data.startswith(b"%PDF-") else ""
+        told = [each for each in (said, named) if each and (each == own or not _is_media(each))]
+        return media_type(data.decode()) or (HTML if is_page else next(iter(told), "text/plain"))
     is_wide = bool(wide_codec(data))
-    kind = (
-        None if is_wide else _type_of_bytes(data) or said or (named if named.startswith(("audio/", "video/")) else None)
-    )
+    kind = None if is_wide else _type_of_bytes(data) or said or None
+    if kind is None and not is_wide and named.startswith(("audio/", "video/")):
+        return named
     if kind is None and wrong:
         why = wrong if is_wide else f"{wrong}, and of an unknown type"
         raise PflowError(f"cannot attach {shown}: {why}", hint=remedy(data), exit=BAD_DATA)
