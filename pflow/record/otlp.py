@@ -55,7 +55,7 @@ def send(requests: Iterable[list[Span]]) -> str:
         def request(self, *words: Any, **more: Any) -> Any:
             self.url = more.get("url") or words[1]
             try:
-                self.answer = super().request(*words, **more)
+                self.answer = super().request(*words, **more | {"allow_redirects": False})
             except Exception as error:
                 self.answer = error
                 raise

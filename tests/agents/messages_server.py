@@ -66,7 +66,7 @@ class _Call(BaseHTTPRequestHandler):
             self.wfile.write(json.dumps({"type": "error", "error": turn["error"]}).encode())
         else:
             self._send(200, "text/event-stream", {})
-            self._stream(turn, str(body["model"]))
+            self._stream(turn, str(body["model"]), f"msg_{len(self.server.requests)}")
 
     def _send(self, status: int, kind: str, headers: dict[str, str]) -> None:
         self.send_response(status)
@@ -74,9 +74,9 @@ class _Call(BaseHTTPRequestHandler):
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
 
-    def _stream(self, turn: Turn, model: str) -> None:
+    def _stream(self, turn: Turn, model: str, id: str) -> None:
         usage = {"input_tokens": 100, "output_tokens": 1}
-        about = {"id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [], "usage": usage}
+        about = {"id": id, "type": "message", "role": "assistant", "model": model, "content": [], "usage": usage}
         stop = "tool_use" if turn["content"]["type"] == "tool_use" else "end_turn"
         self._event("message_start", message={**about, "stop_reason": None, "stop_sequence": None})
         self._event("content_block_start", index=0, content_block=turn["content"])

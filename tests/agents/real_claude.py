@@ -100,13 +100,23 @@ def test_a_login_changes_a_file_too(server, subscription):
     assert server.requests[0][0]["authorization"] == "Bearer sk-ant-oat01-0123456789"
 
 
-@pytest.mark.parametrize("stop", ["end_turn", "refusal"])
-def test_a_long_report_is_whole_and_a_refusal_none(server, stop):
-    server.turns = [says("x" * 200_000, stop=stop)]
-    if stop == "refusal":
-        assert refuse().exit == 1
-    else:
-        assert work()["report"] == "x" * 200_000
+def test_a_long_report_is_whole_and_so_is_one_that_goes_on_after_its_limit(server):
+    server.turns = [says("x" * 200_000)]
+    assert work()["report"] == "x" * 200_000
+    server.turns = [says("half of the", stop="max_tokens"), says(" report.")]
+    assert work()["report"] == "half of the report."
+
+
+@pytest.mark.parametrize(
+    ("stop", "exit"),
+    [
+        *(("refusal", 1), ("max_tokens", 65), ("model_context_window_exceeded", 65), ("pause_turn", 75)),
+        *(("tool_use", 75), ("end_turn", 75)),
+    ],
+)
+def test_a_report_that_did_not_end_by_itself_or_is_empty_is_a_failure(server, stop, exit):
+    server.turns = [says("half" if stop != "end_turn" else "", stop=stop)]
+    assert refuse().exit == exit
 
 
 @pytest.mark.parametrize(
@@ -119,7 +129,7 @@ def test_a_long_report_is_whole_and_a_refusal_none(server, stop):
         (fails(429, "rate_limit_error", "slow down"), 75, "slow down"),
         (fails(529, "overloaded_error", "Overloaded"), 75, "Overloaded"),
         (fails(500, "api_error", "Internal"), 75, "Internal"),
-        (fails(400, "invalid_request_error", "bad thing"), 1, "bad thing"),
+        (fails(400, "invalid_request_error", "bad thing"), 65, "bad thing"),
     ],
 )
 def test_what_a_server_refuses_fails_with_its_code(server, turn, exit, words):

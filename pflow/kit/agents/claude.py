@@ -35,7 +35,7 @@ _OWN_WORDS = {
     "key": "/login|oauth|organization has been disabled",
     "filter": "unable to respond to this request|usage policy",
     "cut": "output token maximum",
-    "down": "aborted",
+    "down": "aborted|could not be parsed",
     "unreachable": "unable to connect|connection error|econn|enotfound",
 }
 """The kinds of its errors that have words of its own."""
@@ -129,6 +129,7 @@ class _Story:
         self.stop: Any = None
         self.resets_at: float | None = None
         self._id: Any = None
+        self._is_cut = False
         for event in _events(lines):
             kind = event.get("type")
             if kind == "result" and (self.result is None or event.get("result") or event.get("num_turns") != 0):
@@ -136,7 +137,7 @@ class _Story:
             elif kind == "system":
                 self.model = str(event.get("model") or self.model)
             elif kind == "user":
-                self.stop = None  # the tool has run
+                self.stop, self._is_cut = None, False  # the tool has run
             elif kind == "assistant" and not event.get("parent_tool_use_id"):  # not a message of its subagent
                 self._note_message(event)
             elif kind == "rate_limit_event":
@@ -148,11 +149,12 @@ class _Story:
         parts = [each for each in message.get("content") or [] if isinstance(each, dict)]
         text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
         tools = [part for part in parts if part.get("type") == "tool_use"]
-        goes_on = message.get("id") == self._id or self.stop in _CUT
+        goes_on = message.get("id") == self._id or self.stop in _CUT or self._is_cut
         self.text = "" if tools else self.text + text if goes_on else text or self.text  # not its words before a tool
         self.stop = message.get("stop_reason") or ("tool_use" if any(tool.get("id") for tool in tools) else None)
-        self._id = message.get("id")
         self.error = str(event.get("error") or ("unknown" if message.get("model") == "<synthetic>" else ""))
+        self._id, last = message.get("id"), "" if self.error else self.text.rstrip()[-1:]
+        self._is_cut = last.isalnum() or last == ","  # it goes on after its token limit, and does not say so
 
     def _note_limit(self, event: dict[str, Any]) -> None:
         info = event.get("rate_limit_info")
