@@ -14,7 +14,7 @@ from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import LIMIT, UNSAID, Ending
 from pflow.models.errors import explain, garbled
-from pflow.models.forms import FORMAT, change_form, refused_by, refused_member, takes_schema
+from pflow.models.forms import FORMAT, change_form, first_alone, refused_by, refused_member, takes_schema
 from pflow.models.judge import called_tool, check_ending, no_answer
 from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
@@ -72,6 +72,12 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     Raises PflowError.
     """
     schema = (load_many if request.is_multi else load_schema)(request.schema) if request.schema is not None else None
+    with first_alone(conversation.model, schema):
+        return _ask(conversation, request, schema, emit)
+
+
+def _ask(conversation: Conversation, request: Request, schema: Any, emit: Callable[[str], None]) -> Answer:
+    """Ask in the form that the model takes, and once more if its answer does not fit the schema."""
     chosen, before, used = conversation.model, (conversation.responses, conversation.loaded_messages), Usage()
     while True:
         model, ending = watch(chosen)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from pflow.models.ending import Ending
@@ -46,6 +46,8 @@ _MOMENT = 2.0
 _refused: dict[tuple[str, str], set[str]] = {}
 _known: set[tuple[str, str]] = set()
 _asking: dict[tuple[str, str], Lock] = {}
+_firsts: dict[tuple[str, ...], Event] = {}
+"""Set once the first question with a schema is answered."""
 
 
 def refused_member(error: Any, members: Iterable[str]) -> str:
@@ -87,6 +89,20 @@ def takes_schema(model: Any, schema: Any) -> bool:
     """
     is_able = model.supports_schema and getattr(model, "use_structured_outputs", True)
     return bool(schema and is_able) and compact(schema) not in refused_by(model)
+
+
+@contextmanager
+def first_alone(model: Any, schema: Any) -> Iterator[None]:
+    """Let a map's questions with a schema wait until the first is answered, for a moment at most: it may be refused."""
+    mine = first = Event()
+    if budget.in_map and takes_schema(model, schema):
+        first = _firsts.setdefault((*_place(model), compact(schema)), mine)
+    if first is not mine:
+        first.wait(_MOMENT)
+    try:
+        yield
+    finally:
+        mine.set()
 
 
 def change_form(model: Any, member: str, schema: Any = None) -> bool:

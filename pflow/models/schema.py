@@ -37,7 +37,7 @@ def ask_for(prompt: str, schema: dict[str, Any], wrong: str = "") -> str:
 def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
     """Return the one value in an answer, if it fits the schema.
 
-    It is the whole answer, or stands in a fence, or begins a line or follows a colon among other words. Two different
+    It is the whole answer, or stands in a fence, or begins a line or follows a colon or a tag. Two different
     values are none. Raises Unfit (65), and PflowError (65) for a schema that cannot be used.
     """
     from jsonschema.exceptions import best_match
@@ -97,8 +97,8 @@ def _among_words(text: str, kind: Any) -> list[Any]:
         except ValueError:
             depth, faults = depth + 1, faults + 1
             continue
-        before = text[max(bracket.start() - 100, 0) : bracket.start()].rstrip(" \t`*>")  # of Markdown
-        is_beginning = before[-1:] in ("", "\n", ":")
+        before = text[max(bracket.start() - 100, 0) : bracket.start()].rstrip(" \t`*")  # of Markdown
+        is_beginning = before[-1:] in ("", "\n", ":", ">")
         if not depth and (is_beginning or isinstance(value, kind)):
             found.append(value)
             begins = begins and is_beginning

@@ -2,6 +2,7 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -34,7 +35,8 @@ LISTS = {"type": "array"}
         ]),
         (False, [
             f"```json\n{OAK}", f"```json\n{OAK}\n``` I hope it helps.", f"JSON: {OAK}", f"Here it is: {OAK}",
-            f"Sure!\n\n{OAK}\n\nAnything else?", f"**Answer:** `{OAK}`", f"See [1] and {{x}}:\n{OAK}",
+            f"Sure!\n\n{OAK}\n\nAnything else?",
+            f"<json>{OAK}</json>", f"**Answer:** `{OAK}`", f"See [1] and {{x}}:\n{OAK}",
             f"{OAK}\n{OAK}", f"Not {ASH} but\n```json\n{OAK}\n```", f"```python\nprint(1)\n```\n```json\n{OAK}\n``` !",
         ]),
     ],
@@ -162,6 +164,22 @@ def test_openai_s_newer_protocol_refuses_a_schema_by_another_name(refusal):
         (True, False),
         (False, True),
     ]
+
+
+@pytest.mark.parametrize("first", [REFUSED, said("An oak.")])
+def test_a_map_pays_for_a_refused_or_ignored_schema_once(monkeypatch, first):
+    monkeypatch.setattr("pflow.words.budget.in_map", True)
+
+    def asked(server):
+        return ask(choose(server.model("m")).conversation(), Request("Hi", schema=TREE), lambda _: None).response
+
+    with (
+        Replies(lambda body: said(OAK) if "JSON schema" in str(body) else first) as server,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        answers = [pool.submit(asked, server) for _ in range(20)]
+        assert {each.result()["name"] for each in answers} == {"oak"}
+    assert len(server.asked) == 21
 
 
 def test_a_pipe_that_is_attached_is_read_once_for_both_questions():
