@@ -29,6 +29,8 @@ Span = dict[str, Any]
 
 _INTERNAL, _CLIENT = 1, 3
 _NO_END = "it did not end"
+_LATEST = 1e10
+"""The last second that 64 bits have nanoseconds for, about."""
 _MOST = 1000
 """The spans in a line: receivers limit the size of a request."""
 
@@ -209,7 +211,7 @@ def _span(
 ) -> Span:
     """Return a span with its times, attributes and status; `error` is None if it succeeded."""
     about |= {} if error is None else {"error.type": str(about["pflow.exit"] or "_OTHER")}
-    nanoseconds = [str(int(moment * 1e6) * 1000) for moment in (began, max(began, ended))]
+    nanoseconds = [str(int(min(max(moment, 0), _LATEST) * 1e6) * 1000) for moment in (began, max(began, ended))]
     return {
         "name": name,
         "kind": kind,

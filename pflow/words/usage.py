@@ -80,7 +80,8 @@ def calls_in(about: dict[str, Any], began: float) -> list[dict[str, Any]]:
     What does not tell its calls one by one is one call, with their sum.
     """
     if "asked" in about:
-        return [{"began": began + (amount(call.get("at")) or 0) / 1000, **call} for call in about["asked"]]
+        starts = [(amount(call.get("began")), began + (amount(call.get("at")) or 0) / 1000) for call in about["asked"]]
+        return [{**call, "began": start[start[0] is None]} for call, start in zip(about["asked"], starts, strict=True)]
     names = (*MEMBERS, "ms", "exit", "message")
     known = {name: about[name] for name in names if name in about}
     return [{**known, "began": began}] if Usage(about).calls else []
