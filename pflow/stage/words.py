@@ -73,13 +73,14 @@ def _values_wanted(word: str, rest: list[str], items: Items, *, is_open: bool) -
         item = items.get(name) or COMMON.get(name)
         if item is None and (_switched_off(name, items) or not is_open or (rest and rest[-1].startswith("-"))):
             return 0
-        is_pair = bool(item and "pairs" in item.marks and rest and "=" not in rest[-1])
-        return 0 if sign or (item and item.type.name == "bool") else 1 + is_pair
+        if sign or (item and item.type.name == "bool"):
+            return 0
+        return _count(item, rest[-1] if rest else "") if item else 1
     letters = _letters(items)
     for at, letter in enumerate(word[1:], 2):
         item = letters.get(letter)
         if item is None or item.type.name != "bool":
-            return _count(item) - bool(word[at:]) if item else 0
+            return _count(item, word[at:] or (rest[-1] if rest else "")) - bool(word[at:]) if item else 0
     return 0
 
 
@@ -98,8 +99,9 @@ def _letters(items: Items) -> Items:
     return {**known, **{letter: COMMON[name] for letter, name in LETTERS.items()}}
 
 
-def _count(item: Item) -> int:
-    return 2 if "pairs" in item.marks else 1
+def _count(item: Item, first: str) -> int:
+    """Count the words of a value whose first word is known: NAME=VALUE is one, NAME VALUE two."""
+    return 2 if "pairs" in item.marks and "=" not in first else 1
 
 
 def _switched_off(name: str, items: Items) -> Item | None:
@@ -174,12 +176,9 @@ def _take_letters(texts: Texts, items: Items, word: str, values: list[str], *, h
 def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
     """Take the value after a letter, or the name and the value, which become one text."""
     flag = f"-{item.letter}"
-    if len(values) < _count(item):
+    if len(values) < _count(item, values[0] if values else ""):
         what, form = ("a name and a value", "NAME VALUE") if "pairs" in item.marks else ("a value", "VALUE")
         raise PflowError(f"cannot take {flag}: it needs {what}", hint=f"{flag} {form}", exit=USAGE)
-    if "pairs" in item.marks and "=" in values[0]:
-        hint = f"{flag} {shorten(values[0].replace('=', ' ', 1))}"
-        raise PflowError(f"cannot take {flag} '{shorten(values[0])}': the name contains '='", hint=hint, exit=USAGE)
     value = Word("=".join(values)) if "pairs" in item.marks else values[0]
     _add(texts, item.name, flag, value, repeats=item.type.name == "list")
 
