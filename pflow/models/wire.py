@@ -1,6 +1,7 @@
 """The answers of servers in the one form that the openai client reads: as a stream if it asked for one, else whole."""
 
 import json
+import re
 import threading
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
@@ -18,8 +19,11 @@ _ALIVE = ("ping", "keepalive", "keep-alive", "keep_alive", "heartbeat")
 _GARBLED = object()
 """The value of data that is not JSON."""
 
+_DATA = rb"$|:|[\[{]|(data|event|id|retry)\b"
+"""The beginning of JSON or of events, in a body that is declared as text."""
+
 _PAGE = 100
-"""The parts of a page that are read for its title."""
+"""The parts of a page or a text that are read for its words."""
 
 _TEXTS = ("content", "reasoning", "reasoning_content", "refusal")
 """The members of a message that come in pieces."""
@@ -41,7 +45,8 @@ def tidy(response: httpx2.Response) -> None:
     if not response.is_success:
         return
     is_stream = getattr(_asked, "is_stream", False)
-    parts = _timed(response.stream)
+    is_text = response.headers.get("content-type", "").startswith(("text/plain", "text/html"))
+    parts = _timed(response.stream, _DATA if is_text else b"(?!<)")
     if not response.request.url.path.endswith("/responses"):
         parts = as_stream(parts) if is_stream else as_whole(parts)
     elif is_stream:
@@ -63,15 +68,16 @@ class _Tidied(httpx2.SyncByteStream):
         self.stream.close()
 
 
-def _timed(stream: Any) -> Iterator[bytes]:
+def _timed(stream: Any, beginning: bytes) -> Iterator[bytes]:
     """Yield the parts of a body without a mark of the byte order; one that holds no event ends in time, too.
 
-    Raises ErrorInAnswer for a page.
+    Raises ErrorInAnswer for a body that does not have this `beginning`, such as a page.
     """
     parts = iter(stream)
-    for part in chain([next(parts, b"").removeprefix(BOM_UTF8)], parts):
-        if part[:1] == b"<":  # no JSON and no event begins so
-            raise ErrorInAnswer(b"".join([part, *islice(parts, _PAGE)]))
+    first = next(parts, b"").removeprefix(BOM_UTF8)
+    if len(first) > 5 and not re.match(beginning, first.lstrip()):  # fewer may be a half of `event`
+        raise ErrorInAnswer(b"".join([first, *islice(parts, _PAGE)]))
+    for part in chain([first], parts):
         yield part
         time_left()
 

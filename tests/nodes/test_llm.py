@@ -400,6 +400,7 @@ class TestFailures:
             ("event-too-long", 65, "too long"),
             ("event-overloaded", 75, "overloaded_error"),
             ("page", 75, "Log in"),
+            ("plain", 77, "sorry, the account is out of credits"),
             ("gateway", 75, "502: Bad Gateway"),
             ("no-route", 78, "405: method not allowed"),
             ("wrong-key", 77, "400: API key not valid"),
@@ -420,7 +421,7 @@ class TestFailures:
     @pytest.mark.parametrize(
         ("model", "exit"),
         [(name, 77) for name in MODELS if "no-credit" in name]
-        + [("event-too-long", 65), ("event-overloaded", 75), ("wrong-key", 77)],
+        + [("event-too-long", 65), ("event-overloaded", 75), ("wrong-key", 77), ("plain", 77), ("page", 75)],
     )
     def test_an_error_means_the_same_in_a_whole_answer(self, server, model, exit):
         assert failure(model, option=["stream=false"]).exit == exit

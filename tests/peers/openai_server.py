@@ -393,6 +393,7 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "event-too-long": wrote(200, f"event: error\ndata: {TOO_LONG}\n\n", "text/event-stream"),
     "event-overloaded": wrote(200, 'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error"}}\n\n'),
     "page": wrote(200, "<html><head><title>Log in</title></head></html>", "text/html"),
+    "plain": wrote(200, "sorry, the account is out of credits", "text/plain"),
     "gateway": wrote(502, "<html><head><title>502 Bad Gateway</title></head></html>", "text/html"),
     "no-route": wrote(405, ""),
     "wrong-key": wrote(400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid one."}}]),
