@@ -19,6 +19,7 @@ ENVIRONMENT = (
     ("PFLOW_TRACE", "1 writes an event to stderr when a step starts and ends, and when an item of a batch ends; the "
      "name of a file or directory writes it there; unset, empty or 0 writes none"),
     ("TRACEPARENT", "the span of the wider trace that this is part of, as in W3C Trace Context; pflow passes it on"),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS", "where pflow trace --send sends spans, its headers"),
     ("PFLOW_CACHE", "off turns the cache off, whatever flags and flows say"),
     ("PFLOW_CACHE_SIZE", "the size limit of the cache of answers: 500M, 2G; by default 1G"),
     ("PFLOW_PLAN_MODEL", "the model that plans, instead of PFLOW_MODEL and llm's default"),
