@@ -8,6 +8,7 @@ from typing import Any
 
 from pflow.models.ending import Ending
 from pflow.models.errors import meaning_of
+from pflow.process.signals import time_left
 from pflow.values.jsontext import compact
 from pflow.words import budget
 
@@ -40,8 +41,8 @@ _OF_RANGE = re.compile(
     re.IGNORECASE,
 )
 
-_MOMENT = 2.0
-"""The most seconds that a request waits for the first one."""
+_MOMENT = 1.0
+"""The most seconds that a request waits for the first one, and a quarter of its own time at most."""
 
 _refused: dict[tuple[str, str], set[str]] = {}
 _known: set[tuple[str, str]] = set()
@@ -143,8 +144,9 @@ def known_form(model: Any, ending: Ending) -> Iterator[None]:
     Otherwise all that are in flight at the beginning would be refused.
     """
     place = _place(model)
-    waits = budget.in_map and place not in _known
-    first = waits and _asking.setdefault(place, Lock()).acquire(timeout=_MOMENT)
+    waits, left = budget.in_map and place not in _known, time_left()
+    patience = _MOMENT if left is None else min(_MOMENT, left / 4)
+    first = waits and _asking.setdefault(place, Lock()).acquire(timeout=patience)
     try:
         yield
     finally:

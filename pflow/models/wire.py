@@ -115,7 +115,7 @@ def as_stream(parts: Iterator[bytes]) -> Iterator[bytes]:
 def as_whole(parts: Iterator[bytes]) -> Iterator[bytes]:
     """Yield an answer in one piece; one that came as a stream is put together."""
     body = b"".join(parts)
-    value = _decoded(str(body, "utf-8", "surrogateescape"))
+    value = _decoded(str(body, "utf-8"))
     if value is _GARBLED:
         chunks = list(_chunks(iter([body])))
         value = _united(chunks) if chunks and all(isinstance(each, dict) for each in chunks) else _GARBLED

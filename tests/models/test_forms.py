@@ -127,6 +127,7 @@ def test_the_wait_that_a_server_asks_for_is_known(headers, seconds):
 
 def test_a_map_pays_for_a_refusal_once(monkeypatch):
     monkeypatch.setattr("pflow.words.budget.in_map", True)
+    monkeypatch.setattr("pflow.models.forms._MOMENT", 60)  # on a busy machine, too
 
     def answer(asked):
         return OTHER_LIMIT if "max_tokens" in asked else NOT_STREAMED if asked.get("stream") else whole("Oak")
