@@ -92,7 +92,7 @@ def _made(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         client = model.get_client(*args, **kwargs)
         client.max_retries = 0
         return client
-    key = model.get_key(*args) if model.needs_key else "none"  # the client wants one
+    key = model.get_key(*args) if model.needs_key else "DUMMY_KEY"  # as llm does: the client wants one
     http = openai.DefaultHttpxClient(**route(address_of(model)), **limits)
     about: dict[str, Any] = {"base_url": model.api_base, "default_headers": model.headers, "http_client": http}
     return openai.OpenAI(api_key=key, max_retries=0, **about)
