@@ -36,12 +36,14 @@ ListTools = Callable[[Server], dict[str, Any]]
 class Comparison:
     """The nodes of a server as it is now; `server` is what will be kept of it, `before` what is kept.
 
-    `diff` shows the lines of their files that differ; it is empty if none does.
+    `left_out` names the tools that are no nodes, and why. `diff` shows the lines of their files that differ; it is
+    empty if none does.
     """
 
     server: Server
     before: Server
     nodes: list[ToolNode]
+    left_out: list[str]
     diff: str
 
 
@@ -91,20 +93,18 @@ def _check_new(name: str) -> None:
 def _compare(before: Server, list_tools: ListTools) -> Comparison:
     listed = list_tools(before)
     server = replace(before, version=one_line(str(listed["info"].get("version") or "")))
-    faults, nodes, kept = listed["left_out"], [], [*before.tools, *_leftovers()]
-    left_out = {"": f"left out a tool: {faults['']}"} if "" in faults else {}
-    for node in tool_nodes(server, listed["tools"]):
-        if reason := faults.get(node.tool) or _clash(node, kept):
-            left_out[node.name] = f"left out the tool '{shorten(one_line(node.tool))}': {reason}"
-        else:
-            nodes.append(node)
+    faults, own = listed["left_out"], [*before.tools, *_leftovers()]
+    found = {node: faults.get(node.tool) or _clash(node, own) for node in tool_nodes(server, listed["tools"])}
+    nodes = [node for node, reason in found.items() if not reason]
+    left_out = [f"left out a tool: {faults['']}"] if "" in faults else []
+    left_out += [f"left out the tool '{shorten(one_line(node.tool))}': {why}" for node, why in found.items() if why]
     if not nodes:
-        why = "; ".join(left_out.values()) or "it has no tools"
+        why = "; ".join(left_out) or "it has no tools"
         raise PflowError(f"cannot add '{server.name}': {why}", exit=BAD_DATA)
     texts = dict.fromkeys(before.tools, "") | {node.name: node.text for node in nodes}
     diff = [line for name, text in sorted(texts.items()) for line in _differences(name, text)]
-    server = replace(server, tools={node.name: node.tool for node in nodes}, left_out=left_out)
-    return Comparison(server, before, nodes, "".join(f"{clean(line)}\n" for line in diff))
+    server = replace(server, tools={node.name: node.tool for node in nodes})
+    return Comparison(server, before, nodes, left_out, "".join(f"{clean(line)}\n" for line in diff))
 
 
 def _differences(name: str, text: str) -> Iterator[str]:

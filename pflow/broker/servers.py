@@ -31,7 +31,7 @@ class Server:
     """An MCP server as it is kept: how it is started or reached, and its tools, by the names of their nodes.
 
     `command` is what was typed, `run` what it means: npx and uvx are resolved to a program and its version. `env` and
-    `headers` may hold secrets, which no message shows. `left_out` says by the names of their nodes why tools have none.
+    `headers` may hold secrets, which no message shows.
     """
 
     name: str
@@ -45,7 +45,6 @@ class Server:
     is_kept: bool = False
     trusts_hints: bool = False
     tools: dict[str, str] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def check_server_name(name: str) -> None:

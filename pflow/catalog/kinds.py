@@ -125,28 +125,9 @@ def node_at(file: str) -> Kind | None:
 
 
 def fault_of(name: str) -> str:
-    """Say why a file that looks like this node cannot be used, or an MCP tool is none; empty if nothing does."""
+    """Say why a file that looks like this node cannot be used; empty if no file does."""
     faulty = (found for found in _candidates(plain(name)) if found.fault and plain(name))
-    return next((f"'{found.file}': {found.fault}" for found in faulty), "") or _left_out(name)
-
-
-def _left_out(name: str) -> str:
-    """Say why `pflow mcp add` made no node of a tool; empty for any other name."""
-    if not name.startswith("mcp-"):
-        return ""
-    import json
-
-    from pflow.catalog.registry import data_directory
-    from pflow.files.reading import read_regular
-
-    folder = data_directory("mcp") or ""
-    for file in _listed(folder):
-        try:
-            if reason := json.loads(read_regular(os.path.join(folder, file))).get("left_out", {}).get(name):
-                return f"pflow mcp add {reason}"
-        except (OSError, ValueError, AttributeError):
-            pass  # `pflow mcp list` says that it is damaged
-    return ""
+    return next((f"'{found.file}': {found.fault}" for found in faulty), "")
 
 
 def shadowed_by(kind: Kind) -> str:
@@ -167,10 +148,9 @@ def launcher(program: str) -> str | None:
 def _own_bin() -> list[str]:
     program = os.path.abspath(sys.argv[0])
     places = [os.path.dirname(place) for place in (program, os.path.realpath(program), sys.executable) if place]
-    beside = os.path.join(
-        os.path.dirname(PACKAGE), "bin"
-    )  # where pip --target and a zipapp put some that find no pflow
-    return [place for place in dict.fromkeys(places) if place != beside]
+    # pip --target and a zipapp put executables there that find no pflow.
+    unusable = os.path.join(os.path.dirname(PACKAGE), "bin")
+    return [place for place in dict.fromkeys(places) if place != unusable]
 
 
 def _candidates(wanted: str | None = None) -> Iterator[Kind]:

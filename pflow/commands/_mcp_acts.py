@@ -101,7 +101,7 @@ def _add(server: Server, flags: dict[str, Any]) -> None:
     except PflowError as error:
         raise error.within(f"cannot add '{server.name}'") from None
     change = add_server(server, list_tools)
-    _say_left_out(change)
+    _say_names(change)
     print_text("".join(f"pflow-{node.name}\n" for node in change.nodes))
     say("pflow mcp", f"added {counted(len(change.nodes), 'tool')} of '{server.name}'; pflow help NODE describes each")
     folder = os.path.dirname(command_file(change.nodes[0].name))
@@ -109,11 +109,11 @@ def _add(server: Server, flags: dict[str, Any]) -> None:
         say("pflow mcp", f"{folder} is not on PATH; in flows, and as pflow NODE, the tools work")
 
 
-def _say_left_out(change: Comparison) -> None:
-    """Say which tools are left out, and which have nodes with other names than their own."""
+def _say_names(change: Comparison) -> None:
+    """Say which tools have nodes of other names than their own, and which are left out."""
     other = [node for node in change.nodes if not node.name.endswith(f"-{kebab(node.tool)}")]
     notes = [f"the tool '{shorten(one_line(node.tool))}' is the node {node.name}" for node in other]
-    for note in [*notes, *change.server.left_out.values()]:
+    for note in [*notes, *change.left_out]:
         say("pflow mcp", f"'{change.server.name}': {note}")
 
 
@@ -121,7 +121,7 @@ def refresh(names: list[str]) -> int:
     """Take the present tools of servers, and show what differs."""
     for name in names or list_servers():
         change = _compare(name, is_anew=True)
-        _say_left_out(change)
+        _say_names(change)
         refresh_server(change)
         print_text(change.diff)
         say("pflow mcp", f"'{name}' has {'other' if change.diff else 'the same'} tools: {len(change.nodes)}")
@@ -133,7 +133,7 @@ def test(names: list[str]) -> int:
     differing = 0
     for name in names or list_servers():
         change = _compare(name)
-        _say_left_out(change)
+        _say_names(change)
         print_text(change.diff)
         differing += bool(change.diff)
         hint = f"; pflow mcp refresh {name} takes them" if change.diff else ""
@@ -172,13 +172,8 @@ def show_servers(names: list[str], *, as_json: bool) -> int:
         return 0
     if not servers:
         say("pflow mcp", "no server is added yet; pflow mcp add NAME -- COMMAND adds one")
-    print_table([(each.name, each.version, _tools(each), _what(each)) for each in servers], AUTO)
+    print_table([(each.name, each.version, counted(len(each.tools), "tool"), _what(each)) for each in servers], AUTO)
     return 0
-
-
-def _tools(server: Server) -> str:
-    left = f", {len(server.left_out)} left out" if server.left_out else ""
-    return counted(len(server.tools), "tool") + left
 
 
 def _document(server: Server) -> dict[str, Any]:
@@ -192,7 +187,6 @@ def _document(server: Server) -> dict[str, Any]:
         "env": [*server.env],
         "headers": [*server.headers],
         "tools": server.tools,
-        "left_out": server.left_out,
         "keep": server.is_kept,
         "trust_hints": server.trusts_hints,
     }
