@@ -186,7 +186,7 @@ Oak, ash and elm.
 77
 Oak, ash and elm.
 http://127.0.0.1:$(cat "$PEER/port")/v1#reply
-78" "401: Incorrect API key provided: none.; llm keys set http://127.0.0.1:"
+78" "401: Incorrect API key provided: DUMMY_KEY.; llm keys set http://127.0.0.1:"
     [ "$(requests_with at-address)" -eq 1 ]
 }
 
