@@ -42,7 +42,7 @@ from pflow.process.streams import is_readable
 from pflow.record.difference import difference, difference_text
 from pflow.record.runs import find_run
 from pflow.record.trace import Trace, trace_of_document, trace_of_run
-from pflow.record.trace_formats import FORMATS, as_otlp, requests_of
+from pflow.record.trace_formats import FORMATS, requests_of
 from pflow.record.trace_text import trace_text
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
@@ -86,13 +86,20 @@ def command(
 
         write_page(run_page(trace, now=time.time()), page, output, f"{trace['run'] or 'trace'}.html", opens=opens)
         return code
-    if otlp is not None:
-        _write_spans(trace, otlp, sends, output)
-        return code
-    if "map" in trace and (store or form == "chrome"):
+    if "map" in trace and otlp is not None:
+        trace["map_items"] = map_items(find_run(trace["run"]))
+    elif "map" in trace and (store or form == "chrome"):
         what = f"cannot take --{'store' if store else form} for a map: a step of it has no times or values of its own"
         raise PflowError(what, hint="pflow trace RUN --json, or pflow why RUN ITEM", exit=USAGE)
-    if form is None:
+    if sends:
+        from pflow.record.otlp import send
+
+        say("pflow trace", send(requests_of(trace)))
+    elif otlp == "protobuf":
+        from pflow.record.otlp import as_protobuf
+
+        write_result(output, b"".join(as_protobuf(requests_of(trace))))
+    elif form is None:
         report = map_text(trace["run"], trace["map"]).encode() if "map" in trace else b""
         write_result(output, report + trace_text(trace, now=time.time(), with_store=store, colour=colour_of(1, when)))
     else:
@@ -108,27 +115,10 @@ def _check_otlp(form: str | None, otlp: str | None, sends: bool, output: str | N
         "-o with --send": sends and output,
         f"--{form} with --otlp": form and otlp is not None,
         f"--otlp={otlp}": otlp not in (None, "", "json", "protobuf"),
-        "--otlp=json with --send": sends and otlp == "json",
         "--otlp=protobuf on a terminal": otlp == "protobuf" and not (sends or output) and os.isatty(1),
     }
     if what := next((what for what, is_there in faults.items() if is_there), ""):
         raise PflowError(f"cannot take {what}", hint="--otlp >FILE, --otlp=protobuf >FILE, --otlp --send", exit=USAGE)
-
-
-def _write_spans(trace: Trace, form: str, sends: bool, output: str | None) -> None:
-    if "map" in trace:
-        trace["map_items"] = map_items(find_run(trace["run"]))
-    if sends:
-        from pflow.record.otlp import send
-
-        say("pflow trace", send(requests_of(trace)))
-    elif form == "protobuf":
-        from pflow.record.otlp import as_protobuf
-
-        write_result(output, b"".join(as_protobuf(requests_of(trace))))
-    else:
-        lines = as_otlp(trace, now=time.time(), with_store=False)
-        write_result(output, clean_json(str(lines, "utf-8")).encode())
 
 
 def _is_page(word: str) -> bool:

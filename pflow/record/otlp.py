@@ -52,10 +52,10 @@ def send(requests: Iterable[list[Span]]) -> str:
         url = ""
         answer: Any = None
 
-        def request(self, *words: Any, **more: Any) -> Any:
-            self.url = more.get("url") or words[1]
+        def request(self, method: Any, url: Any, *words: Any, **more: Any) -> Any:
+            self.url = url
             try:
-                self.answer = super().request(*words, **more | {"allow_redirects": False})
+                self.answer = super().request(method, url, *words, **more | {"allow_redirects": False})
             except Exception as error:
                 self.answer = error
                 raise

@@ -82,11 +82,9 @@ def as_otlp(trace: Trace, *, now: float, with_store: bool) -> bytes:
 def requests_of(trace: Trace) -> Iterator[list[Span]]:
     """Yield the spans of a run, of its visits and items that have ended, and of its calls of models, in requests."""
     spans = _spans(trace)
-    request = [*islice(spans, _MOST)]
-    while True:
+    yield [*islice(spans, _MOST)]  # empty, if nothing has ended: receivers take that too
+    while request := [*islice(spans, _MOST)]:
         yield request
-        if not (request := [*islice(spans, _MOST)]):
-            return
 
 
 def _line(spans: list[Span]) -> bytes:
@@ -176,20 +174,15 @@ def _calls_in(visit: Visit, items: list[Event]) -> Iterator[dict[str, Any]]:
 def _call_span(call: dict[str, Any], last: float) -> Span:
     """Return the span of a call of a model, or of several of which only the sum is known, as of an agent's."""
     used = Usage(call)
-    about = {"gen_ai.operation.name": "chat", **_model_of(str(call.get("model") or ""))}
+    model = _model_of(str(call.get("model") or ""))
+    name, end = f"chat {model['gen_ai.request.model']}".strip(), _end_of(call, last)
+    about = {"gen_ai.operation.name": "chat", **model}
     about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in used.tokens.items()}
     about |= {"pflow.cost.usd": used.cost, **_named(used.members(), "calls", "unpriced")}
     if used.cost is not None:  # else mlflow takes another price
         about["mlflow.llm.cost"] = str(encode({"input_cost": 0, "output_cost": 0, "total_cost": used.cost}), "utf-8")
     about |= {"pflow.item": call.get("index"), **_named(call, "step", "exit")}
-    return _span(
-        f"chat {about['gen_ai.request.model']}".strip(),
-        call["began"],
-        _end_of(call, last),
-        about,
-        _error(call),
-        _CLIENT,
-    )
+    return _span(name, call["began"], end, about, _error(call), _CLIENT)
 
 
 def _model_of(name: str) -> dict[str, Any]:

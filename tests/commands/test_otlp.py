@@ -155,7 +155,6 @@ def test_a_receiver_that_does_not_take_the_spans_is_a_failure(pflow, tmp_path, w
     [
         ("--send", 2, "cannot take --send without --otlp"),
         ("--otlp=xml", 2, "cannot take --otlp=xml"),
-        ("--otlp=json --send", 2, "cannot take --otlp=json with --send"),
         ("--otlp --send -o x", 2, "cannot take -o with --send"),
         ("--otlp --json", 2, "cannot take --json with --otlp"),
         ("--otlp --send", 69, "no connection"),
