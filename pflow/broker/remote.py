@@ -40,10 +40,10 @@ class RemoteServer:
         self.secrets.add(secrets)
         timeout = httpx2.Timeout(_SECONDS, read=None)
         hooks: dict[str, list[Any]] = {"request": [self._pace], "response": [self._look_at]}
-        way = route(self.server.url)
+        connection = route(self.server.url)
         with anyio.CancelScope() as closing:
             async with (
-                httpx2.AsyncClient(**way, headers=headers, timeout=timeout, event_hooks=hooks) as client,
+                httpx2.AsyncClient(**connection, headers=headers, timeout=timeout, event_hooks=hooks) as client,
                 streamable_http_client(self.server.url, http_client=client, max_sse_event_size=MOST) as streams,
             ):
                 try:

@@ -238,9 +238,8 @@ class Session:
         if self._fault is not None:
             return self._fault
         if isinstance(error, httpx2.HTTPError | OSError):
-            return PflowError(
-                f"cannot reach it{via(self.server.url)}: {self._shown(reason_of(error))}", exit=UNAVAILABLE
-            )
+            what = f"cannot reach it{via(self.server.url)}: {self._shown(reason_of(error))}"
+            return PflowError(what, exit=UNAVAILABLE)
         said = f"; it said: {self._shown(self.peer.said)}" if self.peer.said else ""
         return PflowError(f"it has ended{said}", exit=UNAVAILABLE)
 
@@ -305,11 +304,11 @@ class _Lightened:
         if not isinstance(name, str) or not name.strip():
             self.left_out[""] = "it has no name"
             return None
-        given = tool.get("inputSchema")
-        kind = as_dict(given).get("type", "object")
-        if not isinstance(given, dict | None) or "object" not in (as_list(kind) or [kind]):
+        schema = tool.get("inputSchema")
+        kind = as_dict(schema).get("type", "object")
+        if not isinstance(schema, dict | None) or "object" not in (as_list(kind) or [kind]):
             self.left_out[name] = "its inputSchema is not that of an object"
-        schema = {key: each for key, each in as_dict(given).items() if key != "$schema"} | {"type": "object"}
+        schema = {key: each for key, each in as_dict(schema).items() if key != "$schema"} | {"type": "object"}
         schema["properties"] = {key: as_dict(each) for key, each in as_dict(schema.get("properties")).items()}
         schema["required"] = [each for each in as_list(schema.get("required")) if isinstance(each, str)]
         hints = {key: each for key, each in as_dict(tool.get("annotations")).items() if isinstance(each, bool)}

@@ -18,7 +18,7 @@ def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
     """Check a constant of a flow by the marks of its item. Raises PflowError with what is allowed."""
     if isinstance(value, str) and item.name == "encoding" and is_shared(item) and value != BYTES:
         split_encoding(value)
-    for form in sorted(item.marks & _CHECKS.keys(), reverse=True):  # the narrower of two first
+    for form in [each for each in _CHECKS if each in item.marks]:
         type, check = _CHECKS[form]
         if isinstance(value, type) and not (form == "schema" and _is_unread(value, opens_files)):
             check(item.flag, value)
@@ -82,8 +82,8 @@ _CHECKS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "positive": (int | float, check_positive),
     "natural": (int | float, check_natural),
     "delimiter": (str, _check_delimiter),
+    "types": (list, lambda flag, texts: read_types(flag, map(str, texts))),  # before pairs, which says less
     "pairs": (list, lambda flag, texts: read_pairs(flag, map(str, texts))),
-    "types": (list, lambda flag, texts: read_types(flag, map(str, texts))),
     "web": (str, _check_url),
 }
 """The check of each form, and the type of the values that have one."""

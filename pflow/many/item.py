@@ -110,7 +110,7 @@ class ItemFlow:
             result |= {"status": TODO if failure.ends_run else FAILED, "exit": failure.exit, "error": words}
         return {**result, "usage": tally.total(), "ms": round((time.perf_counter() - began) * 1000, 3)}
 
-    def _outcome(self, id: str, values: Mapping[str, Any], tell: Tell, tally: Recorder, secrets: Secrets) -> Result:
+    def _outcome(self, id: str, values: Mapping[str, Any], tell: Tell, tally: Tally, secrets: Secrets) -> Result:
         context = self._context(id, tally, secrets)
         context.services.outside, tell = tell, context.services.ask
         store: dict[str, Any] = {}
@@ -131,10 +131,9 @@ class ItemFlow:
         finally:
             if self.writes_files:
                 file_paths.claim = None
-        warnings = context.recorder.warnings if isinstance(context.recorder, Tally) else {}
-        return {**self._outputs(store, context), "error": encodable("; ".join(warnings))}
+        return {**self._outputs(store, context), "error": encodable("; ".join(tally.warnings))}
 
-    def _context(self, id: str, tally: Recorder, secrets: Secrets) -> Context:
+    def _context(self, id: str, tally: Tally, secrets: Secrets) -> Context:
         context = Context(max_visits=self.max_visits, secrets=secrets, run_id=self.run_id, cache=self.cache)
         context.prefix = f"{id}/"
         context.recorder = tally

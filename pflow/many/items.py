@@ -170,7 +170,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
     while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
         head = (head + part).removeprefix(b"\xef\xbb\xbf")
     codec = wide_codec(head)
-    if codec and (not head.isascii() or _has_lines(head)):  # else its texts of one letter end with NUL
+    if codec and (not head.isascii() or _has_wide_lines(head)):  # else they are texts of one letter that end with NUL
         raise _fault(name, not_utf8(head), remedy(head))
     if form != "nul" and _is_binary(head):
         raise _fault(name, "it is not UTF-8 text", "zcat if it is packed")
@@ -201,17 +201,15 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
             yield _decoded(line, read, name, f"line {number}")
 
 
-def _has_lines(head: bytes) -> bool:
+def _has_wide_lines(head: bytes) -> bool:
     return b"\n\0" in head or b"\0\n" in head or head.lstrip(b"\0")[:1] in (b"{", b"[")
 
 
 def _is_binary(head: bytes) -> bool:
     """Return True if most lines are no text; one alone is a bad item."""
     lines = [line for line in head.split(b"\n") if line.strip(_BLANK)]
-    bad = [
-        line for line in lines if line.translate(None, _CONTROLS) != line and "\ufffd" in line.decode(errors="replace")
-    ]
-    return len(bad) * 2 > len(lines)
+    odd = [line for line in lines if line.translate(None, _CONTROLS) != line]
+    return sum("\ufffd" in line.decode(errors="replace") for line in odd) * 2 > len(lines)
 
 
 def _fault(name: str, what: str, hint: str = "") -> PflowError:

@@ -74,8 +74,10 @@ class ItemPolicy:
 
     def fault(self, index: int, item: Any, id: str) -> PflowError | None:
         """Return why an item cannot run: it cannot be read, or its field gives it no id."""
-        if isinstance(item, BadItem) or id or not self.id_field:
-            return item if isinstance(item, BadItem) else None
+        if isinstance(item, BadItem):
+            return item
+        if id or not self.id_field:
+            return None
         value, field = self._named(item), f"'{self.id_field}'"
         why = f"it has no {field}" if value is None else f"its {field} is {shorten(text_of(value), 40) or 'empty'}"
         what = f"cannot name item {index + 1}: {why} (--id takes a text or an integer)"

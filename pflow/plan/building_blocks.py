@@ -156,10 +156,8 @@ def interfaces_text(wired: WiredFlow) -> str:
 def _is_choice(name: str, item: Item) -> bool:
     """Return True for an item that a person chooses; an answer with it would only lose it again."""
     is_model = name == "llm" or name.startswith("flow:")
-    is_waiver = item.name == "allow_no_answer"
-    return (
-        bool(item.env) or is_waiver or (is_model and item.kind == "param" and item.name.rpartition(".")[2] in PERSONS)
-    )
+    is_persons = is_model and item.kind == "param" and item.name.rpartition(".")[2] in PERSONS
+    return bool(item.env) or item.name == "allow_no_answer" or is_persons
 
 
 def _item(item: Item, hide: Callable[[str], str]) -> str:

@@ -32,8 +32,8 @@ CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside the states of a run."""
 
 MORE = (
-    *("action", "exit", "message", *MEMBERS, "tries", "tried", "asked", "items", "cache", "dry", "skipped", "warning"),
-)
+    "action", "exit", "message", *MEMBERS, "tries", "tried", "asked", "items", "cache", "dry", "skipped", "warning"
+)  # fmt: skip
 
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:

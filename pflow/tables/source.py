@@ -5,7 +5,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.files.file_paths import checked_path, read_whole
-from pflow.values.encoding import decode_as, not_utf8, wide_codec
+from pflow.values.encoding import decode_as, not_utf8, remedy, wide_codec
 from pflow.values.fast_json import LARGE, decode
 from pflow.values.json_input import place_of
 from pflow.values.jsontext import WHITESPACE
@@ -44,16 +44,15 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
 def _decode(data: bytes, name: str, encoding: str | None) -> str:
     if encoding:
         return decode_as(encoding, data, name)
-    if codec := wide_codec(data):
-        raise PflowError(f"cannot read '{name}': {not_utf8(data)}", hint=f"--encoding={codec}", exit=BAD_DATA)
+    if wide_codec(data):
+        raise PflowError(f"cannot read '{name}': {not_utf8(data)}", hint=remedy(data), exit=BAD_DATA)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         start = error.start
         line, column = data.count(b"\n", 0, start) + 1, start - data.rfind(b"\n", 0, start)
         place = f"line {line}, byte {column}: it is not UTF-8"
-        hint = "--encoding=cp1252 (Windows), latin-1 or another"
-        raise PflowError(f"cannot read '{name}': {place}", hint=hint, exit=BAD_DATA) from None
+        raise PflowError(f"cannot read '{name}': {place}", hint=remedy(data), exit=BAD_DATA) from None
 
 
 def read_json(text: str, name: str) -> Any:

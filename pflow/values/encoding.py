@@ -75,7 +75,8 @@ def wide_codec(data: bytes) -> str:
 
 def conversion(data: bytes) -> str:
     """Return what to type to make UTF-8 of data."""
-    return f"iconv -f {_codec_of(data).upper().replace('N-', 'N') or 'ENCODING'} -t UTF-8"
+    name = _codec_of(data).replace("latin-1", "latin1")  # iconv knows no other spelling
+    return f"iconv -f {name.upper() or 'ENCODING'} -t UTF-8"
 
 
 def remedy(data: bytes) -> str:

@@ -80,11 +80,15 @@ def calls_in(about: dict[str, Any], began: float) -> list[dict[str, Any]]:
     What does not tell its calls one by one is one call, with their sum.
     """
     if "asked" in about:
-        starts = [(amount(call.get("began")), began + (amount(call.get("at")) or 0) / 1000) for call in about["asked"]]
-        return [{**call, "began": start[start[0] is None]} for call, start in zip(about["asked"], starts, strict=True)]
+        return [{**call, "began": _begin_of(call, began)} for call in about["asked"]]
     names = (*MEMBERS, "ms", "exit", "message")
     known = {name: about[name] for name in names if name in about}
     return [{**known, "began": began}] if Usage(about).calls else []
+
+
+def _begin_of(call: dict[str, Any], began: float) -> float:
+    told = amount(call.get("began"))
+    return began + (amount(call.get("at")) or 0) / 1000 if told is None else told
 
 
 def dollars(cost: float, digits: int = 2) -> str:
