@@ -48,7 +48,7 @@ class Llm(Node):
     - Params: log: bool = null [env PFLOW_LLM_LOG]  # record question and answer in llm's log; --no-log: do not
     - Params: allow_empty: bool = false  # ask even if the text, or all that a template takes, is empty
     - Params: allow_no_answer: bool = false  # take an answer without text as an empty text
-    - Params: option: list[str] = [] [short o] [pairs]  # NAME=VALUE, another option; stream=false: no stream
+    - Params: option: list[str] = [] [short o] [pairs]  # NAME=VALUE, another option; stream=false turns streams off
     - Effects: network
     - Repeats: yes
 

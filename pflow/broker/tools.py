@@ -12,7 +12,6 @@ from hashlib import sha256
 from itertools import chain
 from keyword import iskeyword
 from textwrap import indent
-from types import MappingProxyType
 from typing import Any
 from unicodedata import normalize
 
@@ -90,10 +89,11 @@ def _spelling(letter: str) -> str:
     return "".join(plain) or (f"u{ord(letter):x}" if letter.isalnum() else " ")
 
 
-def _apart(spelt: dict[str, str], hyphen: str, had: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-    """Number equal spellings of names, in the order of the names; one that is spelt as it is comes first.
+def _apart(spelt: dict[str, str], hyphen: str, had: Mapping[str, str]) -> dict[str, str]:
+    """Return the spellings of names, with numbers where several are equal, be it but for a `-`.
 
-    Spellings that differ in a `-` are equal. What a name `had` before comes before all others.
+    A name keeps the spelling that it `had`. Of the others, one that already is its spelling comes first, and then the
+    order of the names decides.
     """
     apart: dict[str, str] = {}
     taken: set[str] = set()
@@ -167,7 +167,7 @@ def _effects(server: Server, tool: Schema) -> list[str]:
 def _properties(schema: Schema) -> dict[str, str]:
     """Return the names of a schema's properties by those of their flags, `arg_NAME` for a name that no flag gets."""
     names = dict.fromkeys([*as_dict(schema.get("properties")), *_required(schema)])
-    flags = _apart({name: _flag_of(name) for name in names}, "_")
+    flags = _apart({name: _flag_of(name) for name in names}, "_", had={})
     return {flags[name]: name for name in names}
 
 

@@ -14,8 +14,8 @@ On a terminal it is written to RUN.html, and its name is printed; into a pipe th
 
 --otlp follows version 0.1.0 of OpenTelemetry's GenAI conventions, with no prompt and no answer. The run, its steps, the
 items of a map and each call of a model are spans, and only calls have tokens and cost, so that nothing counts twice.
-With --send they go to the receiver that OTEL_EXPORTER_OTLP_ENDPOINT names, by OpenTelemetry's own exporter, which has
-all its settings from variables; --otlp=protobuf writes what it would send. Both need the extra [otlp] (78 without it).
+With --send they go to the receiver that OTEL_EXPORTER_OTLP_ENDPOINT names. OpenTelemetry's own exporter sends them and
+reads all its variables; --otlp=protobuf writes what it would send. Both need the extra [otlp] (78 without it).
 
 The exit code is 0, or that of the failed stage that printed the store.
 

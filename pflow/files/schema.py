@@ -20,6 +20,8 @@ from pflow.words.printable import one_line
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 """The types of llm's short form, and theirs in JSON schema."""
 
+_REFERENCE = re.compile(r'"\$ref":"#(?=["/])')
+
 
 def load_schema(schema: Any) -> dict[str, Any]:
     """Return a schema, which may be JSON, in llm's short form, or a path. Raises PflowError: a read's code, or 65."""
@@ -36,9 +38,6 @@ def load_many(schema: Any) -> dict[str, Any]:
     text = _REFERENCE.sub(r"\g<0>/properties/items/items", compact(load_schema(schema)))
     items = {"type": "array", "items": decode(text.encode())}
     return {"type": "object", "properties": {"items": items}, "required": ["items"]}
-
-
-_REFERENCE = re.compile(r'"\$ref":"#(?=["/])')
 
 
 def _read(text: str, name: str) -> Any:

@@ -54,10 +54,13 @@ def _value(text: str, start: int, end: int) -> Any:
 def place_of(text: str, error: ValueError, start: int = 0, first_line: int = 1) -> str:
     """Name the place and reason of an error in JSON: `line 2, column 5: no JSON value`."""
     at: int | None = getattr(error, "pos", None)
-    said = "" if at is None else next((words for sign, words in _FOREIGN.items() if text.startswith(sign, at)), "")
-    if at is not None and text[at : at + 1] in ("}", "]") and text[:at].rstrip(WHITESPACE).endswith(","):
+    said = ""
+    if at is None:
+        at = _refused(text, start)
+    elif text.startswith(("}", "]"), at) and text[:at].rstrip(WHITESPACE).endswith(","):
         said = TRAILING
-    at = _refused(text, start) if at is None else at
+    else:
+        said = next((words for sign, words in _FOREIGN.items() if text.startswith(sign, at)), "")
     line, column = first_line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
     return f"line {line}, column {column}: {said or error}"
 
@@ -92,7 +95,8 @@ def fences(text: str) -> Iterator[tuple[str, int, int]]:
     """
     import re
 
-    opening, at = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([A-Za-z][^\s{\[\"`]*)?(?:[^\n{\[\"`~]*\n)?\s*", re.MULTILINE), 0
+    mark, language, more_on_its_line = r"^[ \t]*(```+|~~~+)[ \t]*", r"([A-Za-z][^\s{\[\"`]*)?", r"(?:[^\n{\[\"`~]*\n)?"
+    opening, at = re.compile(rf"{mark}{language}{more_on_its_line}\s*", re.MULTILINE), 0
     while found := opening.search(text, at):
         try:
             _, end = scan_without_duplicates(text, found.end())

@@ -151,7 +151,10 @@ def test_anything_else_is_a_failure(directory, monkeypatch, answer, exit, words)
 
 
 SUCCESS = {"type": "result", "subtype": "success", "is_error": False, "result": "Done."}
-PLAN = '{"type": "assistant", "message": {"content": [{"text": "I plant."}, {"type": "tool_use", "name": "Edit"}]}}\n'
+PLAN = """\
+{"type": "assistant", "message": {"content": [{"text": "I plant."}, {"type": "tool_use", "name": "Edit"}]}}
+{"type": "user"}
+"""
 MALFORMED = (65, "cannot read the answer of 'claude': its result or its usage is malformed")
 
 

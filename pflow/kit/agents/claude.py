@@ -8,17 +8,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from pflow.errors import (
-    BAD_DATA,
-    DENIED,
-    FAILED,
-    OVER_BUDGET,
-    TRY_AGAIN,
-    UNAVAILABLE,
-    USAGE,
-    PflowError,
-    shorten,
-)
+from pflow.errors import BAD_DATA, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
 from pflow.kit.agents.work import Agent, AgentReply, AgentTask
 from pflow.kit.web.reasons import KINDS, Reason
 from pflow.words.printable import one_line
@@ -38,9 +28,10 @@ _OWN_WORDS = {
     "down": "aborted|could not be parsed",
     "unreachable": "unable to connect|connection error|econn|enotfound",
 }
-"""The kinds of its errors that have words of its own."""
+"""Words that only Claude Code uses, by the kind of the error."""
 
 _OWN_KINDS = {"cut": (BAD_DATA, LONGER), "unreachable": (UNAVAILABLE, "")}
+"""Exit codes and hints of the kinds that providers do not have."""
 
 _OF_BUDGET = ("error_max_budget_usd", "error_max_budget", "budget_exhausted")
 
@@ -119,8 +110,8 @@ def as_text(prompt: str) -> str:
 class _Story:
     """Its output: the result, and the model, text, end, error and limit from the lines before it.
 
-    `text` is that of its last message, each block of which may be an event; `stop` is why that ended, `error` what it
-    says of a message that no model wrote.
+    `text` is that of its last message, each block of which may be an event of its own, `stop` the reason for its end.
+    `error` is the kind of a message that Claude Code wrote itself in place of a model.
     """
 
     def __init__(self, lines: Iterable[bytes]) -> None:
@@ -148,13 +139,18 @@ class _Story:
         message = message if isinstance(message, dict) else {}
         parts = [each for each in message.get("content") or [] if isinstance(each, dict)]
         text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
-        tools = [part for part in parts if part.get("type") == "tool_use"]
-        goes_on = message.get("id") == self._id or self.stop in _CUT or self._is_cut
-        self.text = "" if tools else self.text + text if goes_on else text or self.text  # not its words before a tool
-        self.stop = message.get("stop_reason") or ("tool_use" if any(tool.get("id") for tool in tools) else None)
+        calls_tool = any(part.get("type") == "tool_use" for part in parts)
+        if calls_tool:
+            self.text = ""  # words before a tool are no report
+        elif message.get("id") == self._id or self.stop in _CUT or self._is_cut:
+            self.text += text
+        else:
+            self.text = text or self.text
+        self.stop = message.get("stop_reason") or ("tool_use" if calls_tool else None)
         self.error = str(event.get("error") or ("unknown" if message.get("model") == "<synthetic>" else ""))
-        self._id, last = message.get("id"), "" if self.error else self.text.rstrip()[-1:]
-        self._is_cut = last.isalnum() or last == ","  # it goes on after its token limit, and does not say so
+        # After its token limit it goes on in another message, and does not say so.
+        last = "" if self.error else self.text.rstrip()[-1:]
+        self._id, self._is_cut = message.get("id"), last.isalnum() or last == ","
 
     def _note_limit(self, event: dict[str, Any]) -> None:
         info = event.get("rate_limit_info")
