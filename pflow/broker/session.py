@@ -164,7 +164,7 @@ class Session:
     @asynccontextmanager
     async def _transport(self) -> AsyncIterator[TransportStreams]:
         async with self.peer.run() as (messages, answers):
-            yield _Lightened(messages, self.left_out), answers
+            yield _Mended(messages, self.left_out), answers
 
     async def _answered(self, answer: Awaitable[T], limit: float | None) -> T:
         """Wait for an answer, at most `limit` seconds, or until the server has been silent for too long."""
@@ -247,13 +247,14 @@ class Session:
         return shorten(self.secrets.mask(text).partition("\n")[0], 200)
 
 
-class _Lightened:
-    """A stream of a server's messages, from which the schemas of results are removed.
+class _Mended:
+    """A stream of a server's messages in the form that the SDK takes.
 
-    The SDK would check each result against them, and a server's `pattern` or `$ref` could take for ever: nothing
-    interrupts `re`. Tools that the SDK would refuse, the others with them, are mended, or `left_out` gets the reason.
-    A list of too many tools is cut. If the SDK's first question, `server/discover`, has no answer
-    soon, or one without its id, as from older servers, the SDK gets an error instead: it would wait for ten seconds.
+    Tools that the SDK would refuse, the others with them, are mended, or `left_out` gets the reason. A list of too many
+    tools is cut. The schemas of results are removed: the SDK would check each result against them, and a server's
+    `pattern` or `$ref` could take for ever, as nothing interrupts `re`. If the SDK's first question, `server/discover`,
+    has no answer soon, or one without its id, as from older servers, the SDK gets an error instead: it would wait for
+    ten seconds.
     """
 
     def __init__(self, messages: Any, left_out: dict[str, str]) -> None:
@@ -264,14 +265,14 @@ class _Lightened:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.messages, name)
 
-    async def __aenter__(self) -> "_Lightened":
+    async def __aenter__(self) -> "_Mended":
         await self.messages.__aenter__()
         return self
 
     async def __aexit__(self, *error: Any) -> None:
         await self.messages.__aexit__(*error)
 
-    def __aiter__(self) -> "_Lightened":
+    def __aiter__(self) -> "_Mended":
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
@@ -290,7 +291,7 @@ class _Lightened:
         """Give a result the form that the SDK takes: it refuses a list for one tool in it, a reply for one member."""
         if isinstance(tools := result.get("tools"), list):
             del tools[_MOST_TOOLS + 1 :]
-            tools[:] = filter(None, [self._mended(each) for each in tools])
+            tools[:] = filter(None, [self._tool(each) for each in tools])
         if isinstance(content := result.get("content"), str | list):
             blocks = content if isinstance(content, list) else [content]
             result["content"] = [each if as_dict(each).get("type") in _BLOCKS else _text_of(each) for each in blocks]
@@ -298,7 +299,7 @@ class _Lightened:
             result["content"] = result.get("content") or []
             result["structuredContent"] = value if isinstance(value, dict) else {"result": value}
 
-    def _mended(self, tool: Any) -> dict[str, Any] | None:
+    def _tool(self, tool: Any) -> dict[str, Any] | None:
         """Return what we use of a tool, as the protocol has it; None without a name, by which it could be called."""
         name = tool.get("name") if isinstance(tool, dict) else None
         if not isinstance(name, str) or not name.strip():

@@ -34,9 +34,6 @@ _LATEST = 1e10
 _MOST = 1000
 """The spans in a line: receivers limit the size of a request."""
 
-_AGENTS = ("claude-code",)
-"""Nodes that run an agent."""
-
 
 def as_json(trace: Trace, *, now: float, with_store: bool) -> bytes:
     return encode(document(trace, with_store=with_store)) + b"\n"
@@ -139,11 +136,8 @@ def _run_span(trace: Trace) -> dict[str, Any]:
 
 def _visit_span(visit: Visit, last: float) -> Span:
     named = ("node", "version", "visit", "lane", "read_keys", "write_keys", "action", "exit", "tries")
-    about = _named(visit, *named)
-    if visit["node"] in _AGENTS:
-        about |= {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": visit["node"]}
     error = _NO_END if visit["state"] == CUT else _error(visit)
-    return _span(visit["step"], visit["began"], _end_of(visit, last), about, error)
+    return _span(visit["step"], visit["began"], _end_of(visit, last), _named(visit, *named), error)
 
 
 def _item_span(item: dict[str, Any]) -> Span:

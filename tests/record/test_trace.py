@@ -180,7 +180,6 @@ def test_a_run_and_each_visit_of_a_step_are_spans(traced):
         ({"model": "m", "calls": 2, "tries": 2, "cost": 0.5}, ["chat m"]),
         ({"model": "m", "calls": 2, "cost": 0.5}, ["chat m"]),
         ({"model": "m", "cost": 0.5, "items": {"done": 1, "failed": 0}}, ["chat m"]),
-        ({"model": "m", "cost": 0.5, "node": "claude-code"}, ["chat m"]),
         ({"cost": 0.5}, ["chat"]),
         ({"model": "m", "cost": 0.5, "asked": [{"model": "m", "cost": 0.5}, {"model": "n"}]}, ["chat m", "chat n"]),
         ({"asked": [{"at": "x", "ms": [], "tokens": 3, "cost": {}, "model": 7}]}, ["chat 7"]),
@@ -189,7 +188,6 @@ def test_a_run_and_each_visit_of_a_step_are_spans(traced):
 )
 def test_each_call_of_a_model_is_a_span_and_what_is_known_as_a_sum_another(traced, about, calls):
     trace = traced(start("a"), {**end("a"), **about}, finish())
-    trace["execution_trace"][0] |= {"node": about.get("node", "llm")}
     spans = spans_of(trace)
     assert [span["name"] for span in spans] == ["fix-issue", "a", *calls]
     keys = [each["key"] for span in spans for each in span["attributes"]]
