@@ -154,9 +154,8 @@ class DaskExecutor:
             about = {"ticket": item.ticket, "spent": result["usage"], "exit": result["exit"], "hint": ""}
             about |= {"message": result["error"], "is_cut": result["status"] != DONE}
             about["is_untold"] = result["status"] == LOST or result["exit"] == TIMED_OUT
-            about["refusal"] = (
-                f"a refusal of {self.model}" if result["exit"] == TRY_AGAIN and not result["usage"].get("calls") else ""
-            )
+            is_refused = result["exit"] == TRY_AGAIN and not result["usage"].get("calls")
+            about["refusal"] = f"a refusal of {self.model}" if is_refused else ""
             self.answer("end", about, again.append)
         return again == [True]
 

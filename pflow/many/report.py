@@ -90,5 +90,6 @@ def item_lines(run: Run, word: str) -> list[str]:
     is_left = entry.has_begun and entry.status != DONE
     how = "runs it" if entry.status == TODO else "--redo runs it again" if is_left else "--failed runs it again"
     again = f"pflow resume {run.id} {how}" if entry.status != DONE else ""
-    lines = [entry.error, WHY_BEGUN if is_left else "", again]
+    said = f"warning: {entry.error}" if entry.status == DONE and entry.error else entry.error
+    lines = [said, WHY_BEGUN if is_left else "", again]
     return [f"#{entry.index + 1} {entry.id}: {', '.join(facts)}", *(f"    {line}" for line in lines if line)]

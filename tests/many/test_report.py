@@ -31,7 +31,7 @@ def log(tmp_path, monkeypatch):
     ledger.begin({}, ID)
     for at in range(6):
         entry = ledger.claim(at, item_digest(at), f"item-{at}")
-        result = {**END, "ms": 10.0 * at}
+        result = {**END, "ms": 10.0 * at, "error": "it is cut" if at == 0 else ""}
         if at > 1:
             result |= {"status": "failed", "exit": 66, "error": "cannot read '\x1b'", "usage": {}}
         if at == 4:
@@ -81,6 +81,7 @@ def test_why_tells_of_an_item_by_its_id_or_number_and_what_to_type(log, capfd):
     said = "".join(printed(why, capfd, ID, word) for word in ("item-0", "#3", "5", "6"))
     assert said.splitlines() == [
         "#1 item-0: done, tries 1, tokens in 3 out 4, model m, $0.50",
+        "    warning: it is cut",
         "#3 item-2: failed with 66, tries 1, 20 ms",
         r"    cannot read '\x1b'",
         f"    pflow resume {ID} --failed runs it again",
