@@ -199,9 +199,8 @@ def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
             one_line(f"one of {', '.join(map(_json, choices))}") if choices else "",
             f"default: {_json(each['default'])}" if each.get("default") is not None else "",
         ]
-        yield f'- Reads: shared["{flag}"]: {types[flag]}{marks}  # {"; ".join(filter(None, about))}'.removesuffix(
-            "  # "
-        )
+        line = f'- Reads: shared["{flag}"]: {types[flag]}{marks}  # {"; ".join(filter(None, about))}'
+        yield line.removesuffix("  # ")
 
 
 def _type(root: Schema, schema: Any, depth: int = 0) -> str:
