@@ -38,6 +38,7 @@ _PART = 1 << 16
 _BLANK = b" \t\r\n"
 _CONTROLS = bytes({*range(1, 32)} - {27, *range(7, 14)})
 _STORE = re.compile(rb'\s*\{\s*"\$pflow"\s*:')
+_WIDE_LINES = re.compile(rb"\A\0*[{\[]|\n\0|\0\n")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|[\[\]{},]', re.DOTALL)
 """What shows where an item of a JSON array ends; a string that goes on has no last quote."""
 _IN_LINES = "jq -c '.rows[]' writes the items of a list as lines, --from=jsonl reads them"
@@ -170,7 +171,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
     while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
         head = (head + part).removeprefix(b"\xef\xbb\xbf")
     codec = wide_codec(head)
-    if codec and (not head.isascii() or _has_wide_lines(head)):  # else they are texts of one letter that end with NUL
+    if codec and (not head.isascii() or _WIDE_LINES.search(head)):  # else it is texts of one letter, after each NUL
         raise _fault(name, not_utf8(head), remedy(head))
     if form != "nul" and _is_binary(head):
         raise _fault(name, "it is not UTF-8 text", "zcat if it is packed")
@@ -199,10 +200,6 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
             if number == 1 and line.strip(_BLANK) in (b"{", b"["):
                 raise _fault(name, "its first line is not a whole value", f"--from=json reads a list; {_IN_LINES}")
             yield _decoded(line, read, name, f"line {number}")
-
-
-def _has_wide_lines(head: bytes) -> bool:
-    return b"\n\0" in head or b"\0\n" in head or head.lstrip(b"\0")[:1] in (b"{", b"[")
 
 
 def _is_binary(head: bytes) -> bool:

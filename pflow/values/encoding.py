@@ -86,10 +86,10 @@ def remedy(data: bytes) -> str:
 
 
 def _codec_of(data: bytes) -> str:
+    """Return the encoding that data seems to have; empty if most of it is not ASCII, or nothing fits."""
     high = data.translate(None, _ASCII)
     if (codec := wide_codec(data)) or not high or len(high) * 2 > len(data):
         return codec
-    try:
-        return "latin-1" if min(high) >= 0xA0 else high.decode("cp1252") and "cp1252"
-    except UnicodeDecodeError:
-        return ""
+    if min(high) >= 0xA0:
+        return "latin-1"
+    return "cp1252" if high.decode("cp1252", "ignore").encode("cp1252") == high else ""
