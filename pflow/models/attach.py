@@ -76,10 +76,12 @@ def _at(place: str, model: Model, kind: str | None) -> Attachment:
 
 def _at_address(url: str, model: Model, kind: str | None) -> Attachment:
     """Attach an address, which the provider reads; its content if it cannot, or if that is to be text."""
-    from pflow.models.remote_file import fetch, is_near, look_at
+    from pflow.kit.web.hosts import is_near
+    from pflow.models.remote_file import fetch, look_at
 
     act, shown, name = f"cannot attach '{url}'", f"'{url}'", unquote(urlsplit(url).path)
-    if not is_near(url) or is_near(getattr(model, "api_base", None) or ""):
+    host, base = (urlsplit(each or "").hostname or "" for each in (url, getattr(model, "api_base", None)))
+    if not is_near(host) or is_near(base):
         if kind is None:
             said, data = look_at(url, model, act, name)
             kind = type_of(data, shown, name, said) if data else said

@@ -13,7 +13,7 @@ from llm import Attachment, Model, Prompt
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.files.directories import pflow_directory
 from pflow.files.reading import read_regular
-from pflow.models.servers import is_here
+from pflow.models.servers import runs_here
 from pflow.values.jsontext import text_of
 from pflow.words import budget
 from pflow.words.usage import amount
@@ -112,7 +112,7 @@ def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> f
 def _own_cost(model: Any) -> float | None:
     """Return what an answer of a model on this machine costs; None for any other."""
     if ollama := getattr(model, "ollama_name", None):
-        return 0 if is_here(os.environ.get("OLLAMA_HOST", ""), ollama) else None
+        return 0 if runs_here(ollama, os.environ.get("OLLAMA_HOST", "")) else None
     return getattr(model, "cost", None)
 
 

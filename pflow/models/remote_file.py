@@ -1,9 +1,7 @@
 """Files at addresses, which a provider reads itself: their types, and the content of those that only we can reach."""
 
-from ipaddress import ip_address
 from mimetypes import guess_type
 from time import monotonic
-from urllib.parse import urlsplit
 
 import httpx2
 from llm import Model
@@ -19,16 +17,6 @@ _GLANCE = 4096
 _PATIENCE = 5.0
 """The most bytes of a file that are read to tell its type, and the most seconds that they take."""
 _NO_ANSWER = (httpx2.ReadError, httpx2.ReadTimeout, httpx2.RemoteProtocolError)
-_NEAR = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
-
-
-def is_near(url: str) -> bool:
-    """Return True for an address of this machine or its network, which no provider reaches."""
-    host = (urlsplit(url).hostname or "").rstrip(".")
-    try:
-        return not ip_address(host).is_global
-    except ValueError:
-        return bool(host) and ("." not in host or host.endswith(_NEAR))
 
 
 def fetch(url: str, act: str) -> tuple[str, bytes]:

@@ -36,20 +36,22 @@ def model_at(base: str, name: str) -> Any:
     can = dict.fromkeys(("vision", "audio", "reasoning", "supports_schema"), True)  # as llm's own command has it
     model: Any = Chat(f"{base}#{name}", model_name=name, api_base=base, **can)  # type: ignore[no-untyped-call]
     model.needs_key, model.key_name, model.key_env_var = base if get_key(alias=base) else None, base, None
-    if is_here(base, name):
+    if runs_here(name, base):
         model.cost = 0
     return model
 
 
-def is_here(address: str, name: str) -> bool:
-    """Return True if the model called `name` at an address works on this machine; OLLAMA_HOST may lack its `http://`.
+def runs_here(name: str, address: str) -> bool:
+    """Return True if the model called `name` at an address runs on this machine; OLLAMA_HOST may lack its `http://`.
 
-    A name with `cloud` at its end is one that Ollama passes on.
+    Ollama passes on the questions for a model whose name ends with `cloud`.
     """
     from urllib.parse import urlsplit
 
+    from pflow.kit.web.hosts import is_here
+
     host = urlsplit(address if "://" in address else f"//{address}").hostname or "localhost"
-    return (host in ("localhost", "0.0.0.0", "::", "::1") or host.startswith("127.")) and not name.endswith("cloud")
+    return is_here(host) and not name.endswith("cloud")
 
 
 def find_served(seconds: float = 0.1) -> dict[str, str]:

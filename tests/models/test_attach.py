@@ -11,7 +11,6 @@ from pflow.errors import PflowError
 from pflow.models import attach as module
 from pflow.models.attach import attach
 from pflow.models.media import common_name, is_file, type_of
-from pflow.models.remote_file import is_near
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1"
 JPEG = b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1" + b"\0" * 20
@@ -163,13 +162,6 @@ def test_a_drawing_at_an_address_is_text_for_a_model_that_takes_none(url):
     place = f"{url}/200/200/svg/a"
     assert attach(model(url), "x", None, [place], {}) == ("<svg>\n</svg>\n\nx", [])
     assert attach(model(url, "image/svg+xml"), "x", None, [place], {})[1][0].url == place
-
-
-def test_only_addresses_that_a_provider_reaches_are_left_to_it():
-    near = ("localhost", "127.0.0.1", "[::1]", "10.1.2.3", "192.168.1.5", "172.16.0.1", "169.254.1.1", "nas", "a.local")
-    far = ("example.com", "8.8.8.8", "[2606:4700::1111]", "local.example.com")
-    assert [is_near(f"http://{host}:80/a") for host in (*near, *far)] == [True] * len(near) + [False] * len(far)
-    assert not is_near("")
 
 
 @pytest.mark.parametrize(

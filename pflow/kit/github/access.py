@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.kit.git.program import Git
+from pflow.kit.web.hosts import is_here
 
 NO_KEY = "put one into GITHUB_TOKEN (https://github.com/settings/tokens), or: gh auth login"
 
@@ -18,7 +19,7 @@ def api_url() -> str:
     """Return GITHUB_API_URL, else GitHub's own. Raises PflowError (78) for a URL that is unsafe for a key."""
     url = (os.environ.get("GITHUB_API_URL") or _PUBLIC).rstrip("/")
     host = _host_of(url)
-    if not host or not url.startswith(("https://", "http://") if is_local(host) else "https://"):
+    if not host or not url.startswith(("https://", "http://") if is_here(host) else "https://"):
         hint = "https://HOST/api/v3, or unset it for github.com"
         raise PflowError("cannot ask GitHub: GITHUB_API_URL is not an https URL", hint=hint, exit=BAD_CONFIG)
     return url
@@ -29,10 +30,6 @@ def _host_of(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
-
-
-def is_local(host: str) -> bool:
-    return host in ("localhost", "::1") or (host.startswith("127.") and host.replace(".", "").isdecimal())
 
 
 def web_host() -> str:
@@ -54,7 +51,7 @@ def _key_of_gh() -> str:
 
     from pflow.process.children import run
 
-    gh = None if is_local(web_host()) else which("gh")
+    gh = None if is_here(web_host()) else which("gh")
     if not gh:
         return ""
     said = bytearray()
@@ -98,7 +95,7 @@ def find_issue(reads: Mapping[str, Any], key: str) -> tuple[str, int]:
 def _checked(found: re.Match[str], act: str, exit: int) -> str:
     """Return OWNER/NAME. Raises PflowError if it is on another host than the API; `act` begins its message."""
     host, own = (found["host"] or web_host()).lower().removeprefix("ssh.").removeprefix("www."), web_host()
-    if host != own and not is_local(own):
+    if host != own and not is_here(own):
         hint = f"{_HINT}, or GITHUB_API_URL=https://{host}/api/v3" if own == "github.com" else _HINT
         raise PflowError(f"{act} is at {host}, but the API is {api_url()}", hint=hint, exit=exit)
     return f"{found['owner']}/{found['name']}"

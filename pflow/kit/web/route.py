@@ -12,6 +12,7 @@ from urllib.request import getproxies
 import httpx2
 
 from pflow.errors import BAD_CONFIG, PflowError, causes, reason_of
+from pflow.kit.web.hosts import is_here
 
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -21,7 +22,7 @@ _THIS_MACHINE = "localhost,.localhost,127.0.0.1,::1"
 def route(url: str) -> dict[str, Any]:
     """Return the arguments of a client of httpx2 for this URL. Raises PflowError (78) for what is not usable."""
     parts, (variable, proxy) = httpx2.URL(url), proxy_of(url)
-    needs_trust = parts.scheme == "https" or bool(proxy) or not _is_here(parts.host) or any(map(_set, _CERTIFICATES))
+    needs_trust = parts.scheme == "https" or bool(proxy) or not is_here(parts.host) or any(map(_set, _CERTIFICATES))
     verify = trusted(*map(_set, _CERTIFICATES)) if needs_trust else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return {"proxy": _checked(variable, proxy) if proxy else None, "verify": verify, "trust_env": False}
 
@@ -33,7 +34,7 @@ def proxy_of(url: str) -> tuple[str, str]:
     """
     parts, proxies = httpx2.URL(url), getproxies()
     name = next((each for each in (parts.scheme, "all") if proxies.get(each)), "")
-    if not name or (_is_listed(parts, proxies["no"]) if proxies.get("no") else _is_here(parts.host)):
+    if not name or (_is_listed(parts, proxies["no"]) if proxies.get("no") else is_here(parts.host)):
         return "", ""
     variable = next((each for each in os.environ if each.lower() == f"{name}_proxy" and os.environ[each]), name)
     return variable, proxies[name] if "://" in proxies[name] else f"http://{proxies[name]}"
@@ -129,16 +130,6 @@ def _certificates(variable: str, path: str | None) -> Iterator[None]:
         why = "it holds no certificate in PEM" if isinstance(error, ssl.SSLError) else reason_of(error)
         what = f"cannot read the trusted certificates of {variable}, '{path}': {why}"
         raise PflowError(what, hint=f"unset {variable}, or correct it", exit=BAD_CONFIG) from error
-
-
-def _is_here(host: str) -> bool:
-    """Return True for a host that is this machine itself."""
-    name = host.lower().rstrip(".")
-    try:
-        address = ip_address(name)
-    except ValueError:
-        return name == "localhost" or name.endswith(".localhost")
-    return address.is_loopback or address.is_unspecified or name.startswith("::ffff:127.")
 
 
 def _is_listed(url: httpx2.URL, listed: str) -> bool:
