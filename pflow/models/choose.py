@@ -11,7 +11,7 @@ from llm import NeedsKeyException, get_default_model
 
 from pflow.errors import BAD_CONFIG, UNAVAILABLE, PflowError, not_written
 from pflow.files.atomic import replace
-from pflow.kit.web.route import environment_fault, spare_this_machine
+from pflow.kit.web.route import spare_this_machine
 from pflow.models import settings
 from pflow.models.ending import Ending
 from pflow.models.errors import no_key
@@ -222,8 +222,6 @@ def _unknown(name: str, models: dict[str, Model]) -> PflowError:
             return PflowError(what, hint="start it with `ollama serve`, or set OLLAMA_HOST", exit=UNAVAILABLE)
         way = f"`ollama pull {name.partition('/')[2]}` brings it"
     hint = f"{did_you_mean(*near)} {way}".lstrip()
-    if broken := environment_fault():  # with it, a plugin may not know its models
-        hint += f"; {broken.message}"
     return PflowError(f"cannot find the model '{name}'", hint=hint, exit=BAD_CONFIG)
 
 

@@ -19,6 +19,7 @@ from llm.plugins import load_plugins, pm
 from pflow.errors import BAD_CONFIG, PflowError, reason_of, shorten
 from pflow.files.directories import llm_directory, make_private
 from pflow.files.reading import read_regular
+from pflow.kit.web.route import fault_behind
 from pflow.models.ending import Ending
 from pflow.models.lean_openai import defer_types
 from pflow.models.transport import heard
@@ -40,6 +41,8 @@ PATIENCE = 5.0
 _TEMPORARY = "pflow-without-home-"
 
 _said: set[str] = set()
+
+_failed: list[Exception] = []
 
 _MEMBERS = {
     **dict.fromkeys(("model_id", "model_name", "api_base", "api_key_name"), (str, "text; put it in quotes")),
@@ -80,6 +83,17 @@ def is_temporary(directory: Path) -> bool:
     return directory.name.startswith(_TEMPORARY)
 
 
+def _load_plugins() -> None:
+    """Load llm's plugins. One that fails does so at each call: llm would go on with the models that it has by then."""
+    if _failed:
+        raise _failed[0]
+    try:
+        load_plugins()  # type: ignore[no-untyped-call]
+    except Exception as error:
+        _failed.append(error)
+        raise
+
+
 def load_models() -> dict[str, Model]:
     """Load every model of llm's plugins, by id and by alias. Raises what a plugin raises."""
     defer_types()
@@ -91,7 +105,7 @@ def load_models() -> dict[str, Model]:
     for file in (directory() / name for name in _READ_BY_LLM):
         if file.exists() and not file.is_file():  # llm would wait for the other end of a pipe
             raise PflowError(f"cannot read '{file}': not a regular file", exit=BAD_CONFIG)
-    load_plugins()  # type: ignore[no-untyped-call]
+    _load_plugins()
     # llm's plugin would fail at the first malformed entry, and leave no model
     vars(openai_models)["yaml"] = SimpleNamespace(safe_load=_usable_entries)
     chosen = _aliases(directory() / "aliases.json")
@@ -121,6 +135,8 @@ def report_faults() -> None:
 
 def broken(error: Exception) -> PflowError:
     """Return the error (78) for llm or a plugin that cannot load its models, without quoting the file of keys."""
+    if of_environment := fault_behind(error):
+        return of_environment
     file = directory() / "keys.json"
     words = " ".join(f"{type(error).__name__}: {error}".split())
     fault = _read(file)[1]

@@ -348,3 +348,9 @@ def test_a_map_does_not_ask_twelve_times_with_a_bad_key(servers, shell, plugin):
     items = "".join(json.dumps({"status": 401, "body": body, "n": n}) + "\n" for n in range(12))
     code, _, err = shell(plugin, line, {}, items)
     assert (code, len(servers.requests) - before) == (77, 3), err
+
+
+@pytest.mark.parametrize("proxy", ["gopher://x", "http://a:b:c"])
+def test_a_plugin_that_fails_for_the_environment_is_not_a_model_that_is_not_there(servers, shell, proxy):
+    code, _, err = shell("ollama", f"HTTP_PROXY={proxy} pflow-llm -n -m gpt-4o-mini --prompt=x", {})
+    assert (code, "pflow-llm: cannot use the proxy of HTTP_PROXY: " in err) == (78, True), err

@@ -14,20 +14,25 @@ import httpx2
 from pflow.errors import BAD_CONFIG, PflowError, causes, reason_of
 from pflow.kit.web.hosts import is_here
 
+_BY_CLIENTS = {"ImportError", "OSError", "ValueError", "InvalidURL"}
+_OF_CLIENTS = ("proxy", "socks", "scheme", "port", "ssl", "x509", "certificate", "no such file", "directory")
+"""The classes and the words of errors with which clients refuse a proxy or certificates."""
+
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-_THIS_MACHINE = "localhost,.localhost,127.0.0.1,::1"
+_THIS_MACHINE = "localhost,.localhost,127.0.0.0/8,127.0.0.1,0.0.0.0,::1"
+"""What `is_here` says, for NO_PROXY; some libraries read no network there."""
 
 
 def route(url: str) -> dict[str, Any]:
     """Return the arguments of a client of httpx2 for this URL. Raises PflowError (78) for what is not usable."""
-    parts, (variable, proxy) = httpx2.URL(url), proxy_of(url)
+    parts, (variable, proxy) = httpx2.URL(url), _proxy_of(url)
     needs_trust = parts.scheme == "https" or bool(proxy) or not is_here(parts.host) or any(map(_set, _CERTIFICATES))
-    verify = trusted(*map(_set, _CERTIFICATES)) if needs_trust else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    verify = _trusted(*map(_set, _CERTIFICATES)) if needs_trust else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return {"proxy": _checked(variable, proxy) if proxy else None, "verify": verify, "trust_env": False}
 
 
-def proxy_of(url: str) -> tuple[str, str]:
+def _proxy_of(url: str) -> tuple[str, str]:
     """Return the variable that names the proxy for a URL, and the proxy; both are empty if it is reached directly.
 
     This machine is, unless NO_PROXY is set and does not list it.
@@ -43,7 +48,7 @@ def proxy_of(url: str) -> tuple[str, str]:
 def via(url: str | None) -> str:
     """Return the words of a message for the proxy through which a URL is reached, without its password."""
     try:
-        variable, proxy = proxy_of(url) if url else ("", "")
+        variable, proxy = _proxy_of(url) if url else ("", "")
         return f", through the proxy '{_shown(httpx2.URL(proxy))}' of {variable}" if proxy else ""
     except (ValueError, httpx2.InvalidURL):
         return ""
@@ -57,24 +62,18 @@ def spare_this_machine() -> None:
 
 
 def fault_behind(error: BaseException) -> PflowError | None:
-    """Return what is wrong with the environment if another library's client failed for it; else None."""
-    found = [str(each).lower() for each in causes(error) if isinstance(each, ImportError | OSError | ValueError)]
-    return environment_fault() if any(word in said for said in found for word in _OF_CLIENTS) else None
-
-
-def environment_fault() -> PflowError | None:
-    """Return what is wrong with the proxies and certificates that the environment names."""
+    """Return what is wrong with the proxies or certificates of the environment if a library's client failed for it."""
+    chain = [each for each in causes(error) if not _BY_CLIENTS.isdisjoint(kind.__name__ for kind in type(each).__mro__)]
+    if not any(word in str(each).lower() for each in chain for word in _OF_CLIENTS):
+        return None
     try:
         check_bundle()
-        trusted(*map(_set, _CERTIFICATES))
+        _trusted(*map(_set, _CERTIFICATES))
         for variable in [each for each in os.environ if each.lower() in ("http_proxy", "https_proxy", "all_proxy")]:
             _checked(variable, os.environ[variable] or "http://x")
     except PflowError as fault:
         return fault
     return None
-
-
-_OF_CLIENTS = ("proxy", "socks", "scheme", "port", "ssl", "x509", "certificate", "no such file", "directory")
 
 
 def _checked(variable: str, proxy: str) -> httpx2.Proxy:
@@ -104,7 +103,7 @@ def _set(variable: str) -> str | None:
 
 
 @cache
-def trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
+def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
     """Load the certificates of this machine, or those that SSL_CERT_FILE or SSL_CERT_DIR names; it takes 45 ms."""
     with _certificates(*((_CERTIFICATES[0], file) if file else (_CERTIFICATES[1], folder))):
         if folder and not file:
