@@ -39,6 +39,7 @@ _BLANK = b" \t\r\n"
 _CONTROLS = bytes({*range(1, 32)} - {27, *range(7, 14)})
 _STORE = re.compile(rb'\s*\{\s*"\$pflow"\s*:')
 _WIDE_LINES = re.compile(rb"\A\0*[{\[]|\n\0|\0\n")
+"""What JSON or lines have in UTF-16, and texts of one letter that end with NUL have not."""
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|[\[\]{},]', re.DOTALL)
 """What shows where an item of a JSON array ends; a string that goes on has no last quote."""
 _IN_LINES = "jq -c '.rows[]' writes the items of a list as lines, --from=jsonl reads them"
@@ -171,7 +172,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
     while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
         head = (head + part).removeprefix(b"\xef\xbb\xbf")
     codec = wide_codec(head)
-    if codec and (not head.isascii() or _WIDE_LINES.search(head)):  # else it is texts of one letter, after each NUL
+    if codec and (not head.isascii() or _WIDE_LINES.search(head)):
         raise _fault(name, not_utf8(head), remedy(head))
     if form != "nul" and _is_binary(head):
         raise _fault(name, "it is not UTF-8 text", "zcat if it is packed")
