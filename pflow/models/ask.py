@@ -14,7 +14,7 @@ from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import LIMIT, UNSAID, Ending
 from pflow.models.errors import explain, garbled
-from pflow.models.forms import FORMAT, change_form, first_alone, refused_by, refused_member, takes_schema
+from pflow.models.forms import FORMAT, change_form, keeps_to, note_ignored, refused_by, refused_member, takes_schema
 from pflow.models.judge import called_tool, check_ending, no_answer
 from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
@@ -23,12 +23,8 @@ from pflow.models.thoughts import after_thoughts, without_thoughts
 from pflow.models.transport import heard
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say, say_once
-from pflow.values.jsontext import compact
 from pflow.words import budget
 from pflow.words.usage import Usage, amount, answer_members, usage_of
-
-_IGNORED = "not kept to: "
-"""Marks a schema that a model was given and did not keep to, among what it refuses (pflow.models.forms)."""
 
 
 @dataclass
@@ -72,12 +68,6 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     Raises PflowError.
     """
     schema = (load_many if request.is_multi else load_schema)(request.schema) if request.schema is not None else None
-    with first_alone(conversation.model, schema):
-        return _ask(conversation, request, schema, emit)
-
-
-def _ask(conversation: Conversation, request: Request, schema: Any, emit: Callable[[str], None]) -> Answer:
-    """Ask in the form that the model takes, and once more if its answer does not fit the schema."""
     chosen, before, used = conversation.model, (conversation.responses, conversation.loaded_messages), Usage()
     while True:
         model, ending = watch(chosen)
@@ -86,12 +76,12 @@ def _ask(conversation: Conversation, request: Request, schema: Any, emit: Callab
         response = _prepare(conversation, model, request, schema)
         try:
             with call_of(model, response.prompt) as call:  # a map makes a refused call again
-                answer = _take(conversation, request, schema, response, ending, emit)
+                answer = _answer(response, model, ending, request, schema, emit)
                 call.usage = answer_members(answer.usage)
                 used.add(call.usage)
                 answer.usage |= used.as_write() if used.calls > 1 else {}
                 if request.wrong and response.prompt.schema:
-                    refused_by(model).add(_IGNORED + compact(schema))
+                    note_ignored(model, schema)
                 return answer
         except PflowError as error:
             used.add(usage_of(error))
@@ -109,52 +99,59 @@ def _is_asked_once_more(error: PflowError, request: Request, ending: Ending) -> 
     if not isinstance(error, Unfit):
         return False
     is_first, request.wrong = not request.wrong, error.why
+    if ending.kind == LIMIT:
+        error.hint = "it stops at its token limit: --max-tokens raises it"
     return is_first and not error.is_permanent and ending.kind != LIMIT
 
 
-def _take(
-    conversation: Conversation, request: Request, schema: Any, response: Response, ending: Ending,
-    emit: Callable[[str], None],
-) -> Answer:  # fmt: skip
-    model: Any = conversation.model
-    parts, text, warning = [], "", ""
+def _answer(
+    response: Response, model: Model, ending: Ending, request: Request, schema: Any, emit: Callable[[str], None]
+) -> Answer:
+    """Send a request, read and judge its answer, warn of what may be a part, and log it."""
     try:
-        for part in parts_of(response, model, ending):
-            parts.append(part)
-            if schema is None and part:
-                emit(part)
-        text = after_thoughts("".join(parts))
+        text = _read(response, model, ending, emit if schema is None else lambda _: None)
         check_ending(ending, response, model, text)
         none = no_answer(ending, response, model, text, request.options)
         if none and not (request.allows_no_answer if schema is None else none.exit == TRY_AGAIN):
             raise none
-        answer = text if schema is None else read_answer(text, schema, model.model_id)
+        value = text if schema is None else read_answer(text, schema, model.model_id)
         usage = usage_in(response, ending, model)
         if budget.is_priced and "cost" not in usage:
             raise no_tokens(model)
     except PflowError as error:
-        if ending.kind == LIMIT and text:
-            error.hint = "it stops at its token limit: --max-tokens raises it"
-        used = usage_in(response, ending, model)
-        if parts or "input" in used or "output" in used:  # a refused or endless thought is billed without a text
-            error.usage = answer_members(used)
-        error.refusal = "" if parts else error.refusal  # what was taken cannot be asked again unseen
+        spent, is_begun = usage_in(response, ending, model), bool(response._chunks)
+        if is_begun or "input" in spent or "output" in spent:  # a refused or endless thought is billed without a text
+            error.usage = answer_members(spent)
+        error.refusal = "" if is_begun else error.refusal  # what was read cannot be asked again unseen
         raise
-    if none:
-        warning = none.message.partition("': ")[2]
-    elif ending.kind == LIMIT:
-        stops = "stops at its token limit" + (f", after {usage['output']} tokens" if "output" in usage else "")
-        warning = f"the answer {stops}"
-        if not budget.in_map:  # there the row of the item has it
-            say("warning", f"the answer of '{model.model_id}' {stops}: --max-tokens sets it")
-    elif ending.kind == UNSAID:
-        warning = "the model's plugin does not say whether the answer is whole"
-        say_once(f"warning: the plugin of '{model.model_id}' does not say whether its answers are whole")
+    warning = none.message.partition("': ")[2] if none else _warn(ending, usage, model)
+    conversation: Any = response.conversation
     if request.is_logged and not none and log.write(response, text):
         usage["conversation"] = conversation.id
-    flaw = "the answer stops at its token limit" if ending.kind == LIMIT and not none else warning
-    flaw = flaw or "it stands among other words" * (schema is not None and not is_bare(text))
-    return Answer(answer, usage, flaw, warning)
+    flaw = warning or "it stands among other words" * (schema is not None and not is_bare(text))
+    return Answer(value, usage, flaw, warning)
+
+
+def _read(response: Response, model: Model, ending: Ending, emit: Callable[[str], None]) -> str:
+    """Return the text of an answer; `emit` gets each part of it."""
+    parts = []
+    for part in filter(None, parts_of(response, model, ending)):
+        parts.append(part)
+        emit(part)
+    return after_thoughts("".join(parts))
+
+
+def _warn(ending: Ending, usage: Mapping[str, Any], model: Model) -> str:
+    """Warn of an answer that is a part, or may be one; return the warning for its reader, "" for a whole answer."""
+    if ending.kind == LIMIT:
+        stops = "stops at its token limit" + (f", after {usage['output']} tokens" if "output" in usage else "")
+        if not budget.in_map:  # there the row of the item has it
+            say("warning", f"the answer of '{model.model_id}' {stops}: --max-tokens sets it")
+        return f"the answer {stops}"
+    if ending.kind == UNSAID:
+        say_once(f"warning: the plugin of '{model.model_id}' does not say whether its answers are whole")
+        return "the model's plugin does not say whether the answer is whole"
+    return ""
 
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
@@ -165,17 +162,15 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     except PflowError as error:
         error.ends_run = budget.in_map
         raise
-    more: dict[str, Any] = {}
     sent = (request.prompt, request.piped, request.places, request.types)
-    request.attached = request.attached or attach(model, *sent)
-    prompt, more["attachments"] = request.attached  # a pipe can be read only once
-    if takes_schema(model, schema):
-        more["schema"] = schema
-    is_ignored = _IGNORED + compact(schema) in refused_by(model)
-    if schema is not None and ("schema" not in more or request.wrong or is_ignored):
+    request.attached = request.attached or attach(model, *sent)  # a pipe can be read only once
+    prompt, attachments = request.attached
+    is_sent = takes_schema(model, schema)
+    if schema is not None and (not is_sent or request.wrong or not keeps_to(model, schema)):
         prompt = ask_for(prompt, schema, request.wrong)
     log.set_system(conversation, request.system)
-    return begin(conversation, model, prompt, system=request.system, **more, **options)
+    more = {"system": request.system, "attachments": attachments, "schema": schema if is_sent else None}
+    return begin(conversation, model, prompt, **more, **options)
 
 
 def begin(conversation: Conversation, model: Model, prompt: str, **more: Any) -> Response:
@@ -202,24 +197,34 @@ def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str,
             time_left()
 
     ending.is_stream = ending.is_stream and response.stream
+    is_begun = False
     try:
         with heard(ending):
-            yield from without_thoughts(checked())
+            for part in without_thoughts(checked()):
+                is_begun = is_begun or bool(part)
+                yield part
     except Exception as error:
-        is_open = ending.reason is None
-        ending.look_at(response.response_json)
-        if is_open and ending.reason is not None:  # the plugin failed after the end: that of a refusal, for one
-            return
-        if ending.tool and isinstance(error, ValueError | AttributeError):  # arguments that llm cannot read
-            raise called_tool(ending, model) from error
-        is_misshapen = ending.watched and not ending.error and isinstance(error, _MISSHAPEN)
-        if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left
-            ending.error.__cause__, error = error, ending.error
-        if response.prompt.schema and not isinstance(error, PflowError) and ending.refused in ("", "text"):
-            ending.refused = refused_member(
-                error, [FORMAT]
-            )  # a plugin is not watched; OpenAI's newer protocol has `text`
-        raise (garbled(model) if is_misshapen else explain(error, model, asked=response.prompt.prompt or "")) from error
+        if failure := _failure(error, response, model, ending, is_begun=is_begun):
+            raise failure from error
+
+
+def _failure(
+    error: Exception, response: Response, model: Model, ending: Ending, *, is_begun: bool
+) -> PflowError | None:
+    """Return what an exception of llm or a plugin means; None if it came after the end. Note a refused member."""
+    is_open = ending.reason is None
+    ending.look_at(response.response_json)
+    if is_open and ending.reason is not None:  # the plugin failed after the end: that of a refusal, for one
+        return None
+    if ending.tool and isinstance(error, ValueError | AttributeError):  # arguments that llm cannot read
+        return called_tool(ending, model)
+    if ending.watched and not ending.error and isinstance(error, _MISSHAPEN):
+        return garbled(model)
+    if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left
+        ending.error.__cause__, error = error, ending.error
+    if not is_begun:
+        ending.refused = refused_member(error, [*ending.sent, *[FORMAT] * bool(response.prompt.schema)])
+    return explain(error, model, asked=response.prompt.prompt or "")
 
 
 def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]:

@@ -230,7 +230,7 @@ def _fault_of_ollama() -> str:
     from llm_ollama.auth import get_client
 
     try:
-        with heard(Ending(), settings.PATIENCE):
+        with heard(Ending(most=settings.PATIENCE)):
             get_client().list()
     except Exception as error:
         return one_line(str(error))

@@ -4,11 +4,11 @@ import os
 import socket
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
@@ -16,9 +16,8 @@ from pflow.kit.web.bounded import limit_body
 from pflow.kit.web.route import route
 from pflow.models.ending import Ending
 from pflow.models.errors import address_of, check_said
-from pflow.models.forms import fit_form, known_form, refused_member
-from pflow.models.wire import expect, tidy
-from pflow.process.signals import Deadline, time_left
+from pflow.models.forms import fit_form
+from pflow.models.wire import tidy
 from pflow.values.masks import everything
 from pflow.words import budget
 
@@ -32,17 +31,19 @@ _SETTINGS = ("OPENAI_", "LLM_", "SSL_")
 """The beginnings of variables that a client depends on; all that end with _PROXY do so, too."""
 
 
-def watch(model: Any, deadline: Deadline | None = None) -> tuple[Any, Ending]:
-    """Return a copy of `model` that notes how its answer ends, sends each request once, and waits until the `deadline`.
+def watch(model: Any, most: float | None = None) -> tuple[Any, Ending]:
+    """Return a copy of `model` that sends each request once and notes how its answer ends, and what it notes.
+
+    A request may take at most so many seconds.
 
     Models that do not use the openai client stay as they are. llm drops the finish reason of a streamed completion, and
     every ending of OpenAI's newer protocol but the happy one.
     """
-    ending = Ending(model)
+    ending = Ending(model, most)
     if not hasattr(model, "get_client"):
         return model, ending
     watched = copy(model)
-    watched.get_client = lambda *args, **kwargs: _Watched(_client(model, args, kwargs), model, ending, deadline)
+    watched.get_client = lambda *args, **kwargs: _Watched(_client(model, args, kwargs), model, ending)
     return watched, ending
 
 
@@ -108,52 +109,35 @@ def _no_usage() -> Any:
 class _Watched:
     """A client, or one of its parts, as one question sees it."""
 
-    def __init__(self, part: Any, model: Any, ending: Ending, deadline: Deadline | None) -> None:
+    def __init__(self, part: Any, model: Any, ending: Ending) -> None:
         self._part = part
         self._model = model
         self._ending = ending
-        self._deadline = deadline
 
     def __getattr__(self, name: str) -> Any:
         if name == "create":
             return self._create
         part = getattr(self._part, name)
-        is_ours = name in ("chat", "completions", "responses")
-        return _Watched(part, self._model, self._ending, self._deadline) if is_ours else part
+        return _Watched(part, self._model, self._ending) if name in ("chat", "completions", "responses") else part
 
     def _create(self, *args: Any, **kwargs: Any) -> Any:
-        left = time_left(max(self._deadline.left(), 0.01) if self._deadline else None)
-        with known_form(self._model, self._ending):
-            sent = fit_form(self._model, kwargs)
-            with self._refusal(sent):
-                expect(is_stream=bool(sent.get("stream")))
-                answer = self._part.create(*args, **sent, **({} if left is None else {"timeout": left}))
-                check_said(answer)
+        sent = fit_form(self._model, kwargs)
+        self._ending.sent = [name for name, value in sent.items() if value]
+        answer = self._part.create(*args, **sent)
+        check_said(answer)
         self._ending.watched = True
-        if sent.get("stream"):
-            return self._noted(answer, sent)
+        if "stream" in self._ending.sent:
+            return self._noted(answer)
         self._ending.note(answer)
         if getattr(answer, "usage", ...) is None:  # llm reads it, whether it came or not
             answer.usage = _no_usage()
         return answer
 
-    @contextmanager
-    def _refusal(self, sent: Mapping[str, Any]) -> Iterator[None]:
-        """Note the member of a request that the provider's error names."""
-        try:
-            yield
-        except Exception as error:
-            names = [name for name, value in sent.items() if value and name not in sent.get("extra_body", {})]
-            self._ending.refused = refused_member(error, names)
-            raise
-
-    def _noted(self, stream: Any, sent: Mapping[str, Any]) -> Iterator[Any]:
+    def _noted(self, stream: Any) -> Iterator[Any]:
         if response := getattr(stream, "response", None):
             response.close = lambda close=response.close: self._close(response, close)
         try:
-            with self._refusal(sent):
-                first = next(stream, None)
-            for chunk in chain(() if first is None else (first,), stream):
+            for chunk in stream:
                 self._ending.note(chunk)
                 check_said(chunk)
                 yield chunk

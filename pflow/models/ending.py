@@ -43,14 +43,14 @@ class Ending:
     """The end of an answer: `reason` in the provider's word, `refusal` and `words` if it gave any.
 
     `tool` is the tool that it wants to call. `has_reasoned`: thoughts came beside the text.
-    `refused` is the member of the request that a provider's error refuses by name (pflow.models.forms).
+    `sent` are the members of the request, `refused` the one that an error refuses by name (pflow.models.forms).
 
     An answer without a reason was cut if it should have one: through a client of pflow.models.client, by one of _TELL,
     or in a known shape. What another plugin streams without a reason may be whole or not. `headers` are the answer's,
-    and `error` is the refusal that its status is, if pflow.models.transport heard them; `most` is for its requests.
+    and `error` is the refusal that its status is, if pflow.models.transport heard them; `most` are the seconds for it.
     """
 
-    def __init__(self, model: Any = None) -> None:
+    def __init__(self, model: Any = None, most: float | None = None) -> None:
         self.reason: str | None = None
         self.refusal = self.refused = ""
         self.words = self.tool = ""
@@ -61,7 +61,8 @@ class Ending:
         self.is_stream = bool(getattr(model, "can_stream", False)) and plugin.removeprefix("llm_") not in _LOCAL
         self.headers: Mapping[str, str] = {}
         self.error: Any = None
-        self.most: float | None = None
+        self.sent: list[str] = []
+        self.most = most
 
     @property
     def kind(self) -> str:

@@ -1,16 +1,12 @@
 """The form of a request: the member of it that a server refuses, and the form without, in which it is asked again."""
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from threading import Event, Lock
+from collections.abc import Iterable
 from typing import Any
 
-from pflow.models.ending import Ending
+from pflow.errors import PflowError
 from pflow.models.errors import meaning_of
-from pflow.process.signals import time_left
 from pflow.values.jsontext import compact
-from pflow.words import budget
 
 FORMAT = "response_format"
 
@@ -41,14 +37,9 @@ _OF_RANGE = re.compile(
     re.IGNORECASE,
 )
 
-_MOMENT = 1.0
-"""The most seconds that a request waits for the first one, and a quarter of its own time at most."""
-
 _refused: dict[tuple[str, str], set[str]] = {}
-_known: set[tuple[str, str]] = set()
-_asking: dict[tuple[str, str], Lock] = {}
-_firsts: dict[tuple[str, ...], Event] = {}
-"""Set once the first question with a schema is answered."""
+_ignored: set[tuple[str, ...]] = set()
+"""What models refused in this process, and the schemas that they took and did not keep to."""
 
 
 def refused_member(error: Any, members: Iterable[str]) -> str:
@@ -56,16 +47,15 @@ def refused_member(error: Any, members: Iterable[str]) -> str:
 
     A limit that is too large is no refusal of its member.
     """
-    if meaning_of(error)[1] not in _KINDS:
-        return ""
-    response = getattr(error, "response", None)
-    said = f"{error} {getattr(error, 'body', None)}" if response is None else str(response.text)[:10_000]
-    if not _DENIES.search(said):
+    _, kind, reason = meaning_of(error)
+    param = str(getattr(error, "param", None) or "")
+    said = " ".join([reason.words, *reason.codes, param])
+    if isinstance(error, PflowError) or kind not in _KINDS or not _DENIES.search(said):
         return ""
     is_range = bool(_OF_RANGE.search(said))
+    members = [name for name in members if not (is_range and name.endswith("_tokens"))]
     places = {name: match.start() for name in members if (match := _pattern(name).search(said))}
-    places = {name: place for name, place in places.items() if not (is_range and name.endswith("_tokens"))}
-    named = str(getattr(error, "param", None) or "").partition(".")[0]
+    named = param.partition(".")[0]
     return named if named in places else min(places, key=places.__getitem__, default="")
 
 
@@ -92,18 +82,13 @@ def takes_schema(model: Any, schema: Any) -> bool:
     return bool(schema and is_able) and compact(schema) not in refused_by(model)
 
 
-@contextmanager
-def first_alone(model: Any, schema: Any) -> Iterator[None]:
-    """Let a map's questions with a schema wait until the first is answered, for a moment at most: it may be refused."""
-    mine = first = Event()
-    if budget.in_map and takes_schema(model, schema):
-        first = _firsts.setdefault((*_place(model), compact(schema)), mine)
-    if first is not mine:
-        first.wait(_MOMENT)
-    try:
-        yield
-    finally:
-        mine.set()
+def keeps_to(model: Any, schema: Any) -> bool:
+    """Return False if a model was given a schema in this process, and kept to it only once it was in the prompt too."""
+    return (*_place(model), compact(schema)) not in _ignored
+
+
+def note_ignored(model: Any, schema: Any) -> None:
+    _ignored.add((*_place(model), compact(schema)))
 
 
 def change_form(model: Any, member: str, schema: Any = None) -> bool:
@@ -112,7 +97,7 @@ def change_form(model: Any, member: str, schema: Any = None) -> bool:
     The `schema` that was sent is one that it refuses; it then goes into the prompt.
     """
     refused = refused_by(model)
-    if member == FORMAT and schema:
+    if member in (FORMAT, "text") and schema:  # as OpenAI's newer protocol names it
         refused.add(compact(schema))
         return True
     if member not in _CHANGES or _CHANGES[member] in refused:
@@ -122,35 +107,11 @@ def change_form(model: Any, member: str, schema: Any = None) -> bool:
 
 
 def fit_form(model: Any, members: dict[str, Any]) -> dict[str, Any]:
-    """Return the members of a request in the form that `model` takes.
-
-    Where a stream is expected, a chat is asked whole, and its answer made one (pflow.models.wire).
-    """
+    """Return the members of a request in the form that `model` takes."""
     fitted = dict(members)
     for name in refused_by(model) & fitted.keys() & _CHANGES.keys():
-        if name == "stream" and fitted[name]:
-            fitted |= {"extra_body": {name: False}} if "messages" in fitted else {}
-            fitted.pop("stream_options", None)
+        if name == "stream" and fitted[name]:  # llm expects one: another thread was refused just now
             continue
         value = fitted.pop(name)
         fitted |= {_CHANGES[name]: value} if _CHANGES[name] else {}
     return fitted
-
-
-@contextmanager
-def known_form(model: Any, ending: Ending) -> Iterator[None]:
-    """Let the requests of a map to `model` wait until one of them was not refused, for a moment at most.
-
-    Otherwise all that are in flight at the beginning would be refused.
-    """
-    place = _place(model)
-    waits, left = budget.in_map and place not in _known, time_left()
-    patience = _MOMENT if left is None else min(_MOMENT, left / 4)
-    first = waits and _asking.setdefault(place, Lock()).acquire(timeout=patience)
-    try:
-        yield
-    finally:
-        if not change_form(model, ending.refused):
-            _known.add(place)
-        if first:
-            _asking[place].release()

@@ -115,7 +115,7 @@ def load_models() -> dict[str, Model]:
         own = [alias for alias, id in chosen.items() if id == model.model_id]
         found.append(ModelWithAliases(model, async_model, {*(aliases or ()), *own}))
 
-    with heard(Ending(), PATIENCE):  # llm-ollama asks its server, and would wait for ever
+    with heard(Ending(most=PATIENCE)):  # llm-ollama asks its server, and would wait for ever
         pm.hook.register_models(register=register, model_aliases=found)
     return {name: each.model for each in found if each.model for name in (*each.aliases, each.model.model_id)}
 

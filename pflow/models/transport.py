@@ -36,19 +36,20 @@ class Refused(Exception):
 
 
 @contextmanager
-def heard(ending: Ending, most: float | None = None) -> Iterator[None]:
-    """Let `ending` have the `headers` of the answer that this thread gets, and the `error` that it is by its status.
-
-    Its requests may take at most so many seconds.
-    """
+def heard(ending: Ending) -> Iterator[None]:
+    """Let `ending` have the `headers` of the answer that this thread gets, and the `error` that it is by its status."""
     for library in filter(None, map(sys.modules.get, _LIBRARIES)):
         _listen(library)
-    before, _asking.ending = getattr(_asking, "ending", None), ending
-    ending.most = most
+    before, _asking.ending = being_heard(), ending
     try:
         yield
     finally:
         _asking.ending = before
+
+
+def being_heard() -> Ending | None:
+    """Return the ending of the answer that this thread waits for."""
+    return getattr(_asking, "ending", None)
 
 
 def _listen(library: ModuleType) -> None:
@@ -59,7 +60,7 @@ def _listen(library: ModuleType) -> None:
         return
 
     def handle_request(transport: Any, request: Any) -> Any:
-        ending = getattr(_asking, "ending", None)
+        ending = being_heard()
         if ending is None:
             return send(transport, request)
         if (left := time_left(ending.most)) is not None:

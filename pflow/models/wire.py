@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -11,7 +10,7 @@ from typing import Any
 import httpx2
 
 from pflow.models.errors import ErrorInAnswer
-from pflow.process.signals import time_left
+from pflow.models.transport import being_heard
 
 _ALIVE = ("ping", "keepalive", "keep-alive", "keep_alive", "heartbeat")
 """Names and texts of events that say no more than that the server is alive."""
@@ -32,21 +31,14 @@ _SAYING = ("text", "thinking", "reasoning", "summary", "content", "value")
 """The members of a part of an answer that may hold its text."""
 
 
-_asked = threading.local()
-
-
-def expect(*, is_stream: bool) -> None:
-    """Say what the client wants for the next request of this thread."""
-    _asked.is_stream = is_stream
-
-
 def tidy(response: httpx2.Response) -> None:
     """Give the client the form that it asked for, whatever the server writes. For a hook."""
     if not response.is_success:
         return
-    is_stream = getattr(_asked, "is_stream", False)
+    ending = being_heard()
+    is_stream = ending is not None and "stream" in ending.sent
     is_text = response.headers.get("content-type", "").startswith(("text/plain", "text/html"))
-    parts = _timed(response.stream, _DATA if is_text else b"(?!<)")
+    parts = _checked(response.stream, _DATA if is_text else b"(?!<)")
     if not response.request.url.path.endswith("/responses"):
         parts = as_stream(parts) if is_stream else as_whole(parts)
     elif is_stream:
@@ -68,8 +60,8 @@ class _Tidied(httpx2.SyncByteStream):
         self.stream.close()
 
 
-def _timed(stream: Any, beginning: bytes) -> Iterator[bytes]:
-    """Yield the parts of a body without a mark of the byte order; one that holds no event ends in time, too.
+def _checked(stream: Any, beginning: bytes) -> Iterator[bytes]:
+    """Yield the parts of a body without a mark of the byte order.
 
     Raises ErrorInAnswer for a body that does not have this `beginning`, such as a page.
     """
@@ -77,9 +69,7 @@ def _timed(stream: Any, beginning: bytes) -> Iterator[bytes]:
     first = next(parts, b"").removeprefix(BOM_UTF8)
     if len(first) > 5 and not re.match(beginning, first.lstrip()):  # fewer may be a half of `event`
         raise ErrorInAnswer(b"".join([first, *islice(parts, _PAGE)]))
-    for part in chain([first], parts):
-        yield part
-        time_left()
+    yield from chain([first], parts)
 
 
 def _as_event(parts: Iterator[bytes]) -> Iterator[bytes]:

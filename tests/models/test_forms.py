@@ -123,16 +123,3 @@ def test_the_wait_that_a_server_asks_for_is_known(headers, seconds):
     with Replies((429, {"error": {"message": "slow down"}}, headers)) as server, pytest.raises(PflowError) as caught:
         _asked(server, "m")
     assert caught.value.retry_after == seconds
-
-
-def test_a_map_pays_for_a_refusal_once(monkeypatch):
-    monkeypatch.setattr("pflow.words.budget.in_map", True)
-    monkeypatch.setattr("pflow.models.forms._MOMENT", 60)  # on a busy machine, too
-
-    def answer(asked):
-        return OTHER_LIMIT if "max_tokens" in asked else NOT_STREAMED if asked.get("stream") else whole("Oak")
-
-    with Replies(answer) as server, ThreadPoolExecutor(8) as pool:
-        said = [pool.submit(_asked, server, "m", options={"max_tokens": 5}) for _ in range(20)]
-        assert [each.result()[1] for each in said] == ["Oak"] * 20
-    assert len(server.asked) == 22

@@ -96,7 +96,7 @@ LIMITS = {"anthropic": "max_tokens", "gemini": "MAX_TOKENS", "ollama": "length"}
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_an_answer_that_stops_at_its_limit_counts_with_a_warning_and_is_not_kept(servers, plugin, stream, capfd):
     said = answer(plugin, {"end": LIMITS[plugin]}, option=[f"stream={stream}"])
-    assert (said.response, said.flaw) == (TEXT, "the answer stops at its token limit")
+    assert (said.response, said.flaw) == (TEXT, "the answer stops at its token limit, after 5 tokens")
     assert "stops at its token limit, after 5 tokens" in capfd.readouterr().err
 
 

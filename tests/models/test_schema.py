@@ -2,7 +2,6 @@
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -164,22 +163,6 @@ def test_openai_s_newer_protocol_refuses_a_schema_by_another_name(refusal):
         (True, False),
         (False, True),
     ]
-
-
-@pytest.mark.parametrize("first", [REFUSED, said("An oak.")])
-def test_a_map_pays_for_a_refused_or_ignored_schema_once(monkeypatch, first):
-    monkeypatch.setattr("pflow.words.budget.in_map", True)
-
-    def asked(server):
-        return ask(choose(server.model("m")).conversation(), Request("Hi", schema=TREE), lambda _: None).response
-
-    with (
-        Replies(lambda body: said(OAK) if "JSON schema" in str(body) else first) as server,
-        ThreadPoolExecutor(8) as pool,
-    ):
-        answers = [pool.submit(asked, server) for _ in range(20)]
-        assert {each.result()["name"] for each in answers} == {"oak"}
-    assert len(server.asked) == 21
 
 
 def test_a_pipe_that_is_attached_is_read_once_for_both_questions():
