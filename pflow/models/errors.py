@@ -13,7 +13,6 @@ from llm import Model, NeedsKeyException
 from pflow.errors import (
     BAD_CONFIG,
     DENIED,
-    FAILED,
     MISSING,
     TRY_AGAIN,
     UNAVAILABLE,
@@ -22,7 +21,7 @@ from pflow.errors import (
     causes,
     wait_asked,
 )
-from pflow.kit.web.reasons import KINDS, Reason, read_reason
+from pflow.kit.web.reasons import Reason, exit_of, read_reason
 from pflow.kit.web.route import fault_behind, via
 from pflow.values.masks import Secrets
 from pflow.words.printable import one_line
@@ -154,7 +153,7 @@ def meaning_of(error: Exception, asked: str = "") -> tuple[int, str, Reason]:
         if reason.status is None and (found := re.search(_STATUS, text)):
             reason.note(found[1])
         reason.words = reason.read(text)
-    kind = reason.kind(" ".join(asked.lower().split()))
+    kind = reason.kind(asked)
     if reason.status:
         reason.words = re.sub(rf"(?i)^(error code: )?{reason.status}\b[\s:.-]*", "", reason.words)
         with suppress(ValueError):
@@ -162,7 +161,7 @@ def meaning_of(error: Exception, asked: str = "") -> tuple[int, str, Reason]:
     elif not kind and any(each.__name__ in _IN_ANSWERS for each in type(error).__mro__):
         reason.words = f"the provider failed: {reason.words}"
         return TRY_AGAIN, "", reason
-    return KINDS[kind][0] if kind in KINDS else FAILED, kind, reason
+    return exit_of(kind), kind, reason
 
 
 def _words(error: BaseException) -> str:

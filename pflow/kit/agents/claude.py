@@ -10,7 +10,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
 from pflow.kit.agents.work import Agent, AgentReply, AgentTask
-from pflow.kit.web.reasons import KINDS, Reason
+from pflow.kit.web.reasons import Reason, exit_of
 from pflow.words.printable import one_line
 from pflow.words.usage import amount
 
@@ -234,8 +234,8 @@ def _error(result: dict[str, Any], story: _Story) -> PflowError:
     reason.note(result.get("api_error_status") or (status and status[1]))
     reason.words = one_line(reason.read(said))
     own = (kind for kind, words in _OWN_WORDS.items() if re.search(words, said, re.IGNORECASE))
-    kind = next(own, "") or reason.kind("")
-    exit, hint = _OWN_KINDS.get(kind, (KINDS.get(kind, (FAILED,))[0], _HINTS.get(kind, "")))
+    kind = next(own, "") or reason.kind()
+    exit, hint = _OWN_KINDS.get(kind, (exit_of(kind), _HINTS.get(kind, "")))
     wait = None
     if until := re.search(r"\|(\d{10})$", said):  # as older ones say when a limit ends
         story.resets_at = float(until[1])

@@ -4,9 +4,8 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import takewhile
-from operator import eq
-from typing import Any
+from os.path import commonprefix
+from typing import Any, NamedTuple
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, causes
 
@@ -31,66 +30,88 @@ _MEMBER = r"""['"](message|code|type|status|error)['"]: *(?:'([^']*)'|"([^"]*)"|
 _KEY = "(api|access|secret|x-api)[ _-]?(key|token)"
 _MODEL = r"\b(models?|deployment|engine)\b.{0,80}?"
 
+
+class Kind(NamedTuple):
+    """A kind of failure: its exit code, and the patterns that name it.
+
+    `codes` are looked for in codes such as `invalid_api_key`, of which only the letters are left, and `words` in
+    sentences, both in lower case.
+    """
+
+    exit: int
+    codes: str
+    words: str
+
+
 KINDS = {
-    "filter": (
+    # The filter of the provider refused the question or the answer.
+    "filter": Kind(
         FAILED,
         "content(filter|policy)|responsibleai|moderation|datainspection|invalidprompt|safety|sensitive|policyviolation",
         "content (management |usage )?(policy|filter)|safety (system|filter)|(was|were|been) (flagged|blocked)"
         "|requires moderation|inappropriate content|content exists risk",
     ),
-    "credit": (
+    # Nobody pays. "Exceeded your current quota" is OpenAI's; Gemini's rate limit says it, too, with more words.
+    "credit": Kind(
         DENIED,
         "insufficient(quota|credit|balance|fund)|billing|payment|creditbal|arrear|freetieronly|currentquota|budgetexceeded",
         "credit balance|insufficient (account |user )?(credit|balance|fund|quota)|payment required|can only afford"
         "|(out of|not enough|requires more|monthly included) credits|account is (overdue|not act)|specified api usage"
         "|credits? (are|is|been) (depleted|exhausted)|billing (is not active|hard limit)"
-        "|^(?!.*(exhausted|retry in|for metric)).*exceeded your current quota",  # with these, Gemini's rate limit
+        "|^(?!.*(exhausted|retry in|for metric)).*exceeded your current quota",
     ),
-    "key": (
+    # The key, or the login, is missing or wrong.
+    "key": Kind(
         DENIED,
         "apikey|authentica|unauthori|authorization|invalidkey|deactivated|expiredtoken|unrecognizedclient|invalidclient",
         f"(incorrect|invalid|missing|expired|no|wrong) {_KEY}|{_KEY}s? (is |was |has )?(not|inv|inc|exp|miss|req)"
         "|no auth credentials|not authenticated|(invalid|could not resolve) authentication|authentication (fail|error)"
         "|login fail|unregistered callers|organization has been disabled",
     ),
-    "access": (
+    # The key is right, and may not do this, or not from here.
+    "access": Kind(
         DENIED,
         "permission|^(request)?forbidden|accessdenied|accessterminated|unsupportedcountry",
         "permission denied|(country|location|region).{0,40}not supported",
     ),
-    "length": (
+    # The question is longer than the model, or the account's limit for one question, allows.
+    "length": Kind(
         BAD_DATA,
         "context(length|window|size)|toolong|toolarge|toomanytokens|tokenslimit|tokensper|maxlength",
         "(maximum|max) (context|prompt|input|sequence) length|context[ _](length|window|size)"
         "|(prompt|input|request|message|query)s? (is |are |was )?too (long|large)|too many tokens( in|:)"
         "|token count.{0,40}exceed|exceed.{0,40}(number of tokens|token limit)|reduce the length|must be reduced",
     ),
-    "model": (
+    # There is no such model, or not any more.
+    "model": Kind(
         BAD_CONFIG,
         "model(is|does)?not(found|exist|support)|(nosuch|unknown|invalid|unavailable)model|modeldec|modeldep"
         "|(deployment|resource)notfound",
         f"(no such|unknown|invalid|not a valid) model|{_MODEL}(does not|doesn't) exist|{_MODEL}not found|try pulling it"
         f"|{_MODEL}(is|been|was) (deprecated|decommissioned|retired|discontinued|shut ?down)|no endpoints found",
     ),
-    "value": (
+    # A member of the request is unknown, missing or malformed. Sentences about that have too many forms.
+    "value": Kind(
         BAD_DATA,
         "invalid(value|type|schema|json|image|base64)|unsupported(value|param)|unknownparam|missingrequired|(above|below)m",
-        "",
+        "(?!)",
     ),
-    "busy": (
+    # Too many requests, by us or by all.
+    "busy": Kind(
         TRY_AGAIN,
         "ratelimit|toomanyrequests|throttl|exhausted|overload|capacity|slowdown|busy|quotaexceeded|concurren",
         "rate.?limit|too many requests|overloaded|high demand|at capacity|slow down|resource (has been )?exhausted"
         "|exceeded your current quota",
     ),
-    "down": (
+    # The provider has failed, or was too slow.
+    "down": Kind(
         TRY_AGAIN,
         "unavailable|servererror|internal|timeout|timedout|deadline|upstream|badgateway|notready|apierror|aborted",
         "try again|retry (in|after|later)|temporarily|timed? ?out|unavailable|bad gateway|internal (server )?err"
         "|is (currently )?loading",
     ),
 }
-"""The kinds of failure, each with its exit code, and with what names it in a code (letters only) and in words."""
+"""The kinds of failure; the first whose pattern is found counts."""
 
 _BY_STATUS = {
     **dict.fromkeys((400, 411, 415, 422, 431), "value"),
@@ -103,8 +124,16 @@ _BY_STATUS = {
     403: "access",
 }
 
+_LASTING = (405, 413, 422)
+"""The statuses that count before a code for what may pass."""
+
 _VAGUE_CODES = {"model": "notfound", "value": "invalid(request|arg)|badrequest|validation|unprocess|precondition"}
 """What codes mean if there is no status."""
+
+
+def exit_of(kind: str) -> int:
+    """Return the exit code of a kind, and of none."""
+    return KINDS[kind].exit if kind in KINDS else FAILED
 
 
 @dataclass
@@ -115,29 +144,25 @@ class Reason:
     codes: list[str] = field(default_factory=list)
     words: str = ""
 
-    def kind(self, asked: str) -> str:
-        """Return the kind in KINDS, "" if nothing tells. A code counts before words, both before a vague status.
+    def kind(self, asked: str = "") -> str:
+        """Return the kind in KINDS, "other" for a status without one, "" if nothing tells.
 
-        The question, `asked`, tells nothing if the provider repeats it or its beginning.
+        What another try cannot help counts first: a code that says so, then words; then a code for what may pass, the
+        status, and such words. The question, `asked`, tells nothing if the provider repeats it or its beginning.
         """
         codes = [re.sub("[^a-z0-9]", "", code.lower()) for code in self.codes]
         words = " ".join([*codes, *re.sub(_QUOTED, "", self.words).lower().split()])  # no quoted prompt or name
-        named = next((kind for kind, (_, code, _) in KINDS.items() if any(re.search(code, each) for each in codes)), "")
-        if asked[_LEAST:] and asked[:_LEAST] in words:
-            head, _, rest = words.partition(asked[:_LEAST])
-            words = head + rest[sum(takewhile(bool, map(eq, rest, asked[_LEAST:]))) :]
-        said = next((kind for kind, (_, _, phrase) in KINDS.items() if phrase and re.search(phrase, words)), "")
-        if named and KINDS[named][0] != TRY_AGAIN:
-            return named
-        if said and KINDS[said][0] != TRY_AGAIN:
-            return said
-        if named and self.status not in (405, 413, 422):
-            return named
+        words = _without(" ".join(asked.lower().split()), words)
+        by_code = _first({kind: each.codes for kind, each in KINDS.items()}, *codes)
+        by_words = _first({kind: each.words for kind, each in KINDS.items()}, words)
+        for kind in (by_code, by_words):
+            if kind and KINDS[kind].exit != TRY_AGAIN:
+                return kind
+        if by_code and self.status not in _LASTING:
+            return by_code
         if self.status is not None:
             return _BY_STATUS.get(self.status, "down" if self.status >= 500 else "other")
-        if said:
-            return said
-        return next((kind for kind, code in _VAGUE_CODES.items() if any(re.search(code, each) for each in codes)), "")
+        return by_words or _first(_VAGUE_CODES, *codes)
 
     def note(self, said: Any) -> None:
         """Take a code, or a status as a number or a word."""
@@ -199,6 +224,20 @@ def read_reason(error: BaseException) -> Reason:
         for body in (*bodies, response if isinstance(response, dict) else None, text):
             reason.words = reason.words or reason.read(body)
     return reason
+
+
+def _first(patterns: dict[str, str], *texts: str) -> str:
+    """Return the name of the first pattern that is in one of the texts; "" if none is."""
+    return next((name for name, each in patterns.items() if any(re.search(each, text) for text in texts)), "")
+
+
+def _without(asked: str, words: str) -> str:
+    """Return the words without the beginning of a question that they repeat."""
+    at = words.find(asked[:_LEAST])
+    if at < 0 or not asked[_LEAST:]:
+        return words
+    repeated = commonprefix([words[at:], asked])  # noqa: RUF071  characters are compared
+    return words[:at] + words[at + len(repeated) :]
 
 
 def _decode(text: str) -> Any:
