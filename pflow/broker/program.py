@@ -1,6 +1,7 @@
 """An MCP server that is a program: it is started in its kept place, and its messages are lines of its stdout."""
 
 import asyncio
+import json
 import os
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
@@ -11,7 +12,7 @@ from typing import Any
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
 from pflow.broker.servers import Server
 from pflow.errors import BAD_CONFIG, BAD_DATA, UNAVAILABLE, PflowError, reason_of, shorten
@@ -116,8 +117,8 @@ class Program:
         if has_too_many_values(line):
             raise ValueError
         try:
-            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except ValueError:
+            message = _message(line)
+        except (ValueError, RecursionError):
             shown = shorten(line[:200].decode(errors="replace").strip())
             self.on_fault(PflowError(f"it writes what is not a message: '{shown}'", exit=UNAVAILABLE))
             return
@@ -158,6 +159,17 @@ class Program:
                 await process.stdin.drain()
         except OSError:
             await sender.aclose()
+
+
+def _message(line: bytes) -> JSONRPCMessage:
+    """Read a line's message. Raises ValueError or RecursionError if it is none.
+
+    JavaScript cuts a text between the halves of an emoji, and programs of Windows have encodings of their own.
+    """
+    with suppress(ValueError):
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    text = json.dumps(json.loads(line.decode(errors="replace")), ensure_ascii=False)
+    return jsonrpc_message_adapter.validate_json(text.encode(errors="replace"), by_name=False)
 
 
 def too_long() -> PflowError:

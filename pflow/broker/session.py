@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from math import inf
 from typing import Any, TypeVar
 
@@ -50,8 +50,6 @@ _PATIENCE = 1.0
 _UNKNOWN = types.JSONRPCError(
     jsonrpc="2.0", id=1, error=types.ErrorData(code=types.METHOD_NOT_FOUND, message="it does not say")
 )
-
-_BLOCKS = ("text", "image", "audio", "resource", "resource_link")
 
 _FEW = 20
 """The most names in a message of what a server asks for."""
@@ -292,9 +290,10 @@ class _Mended:
         if isinstance(tools := result.get("tools"), list):
             del tools[_MOST_TOOLS + 1 :]
             tools[:] = filter(None, [self._tool(each) for each in tools])
-        if isinstance(content := result.get("content"), str | list):
-            blocks = content if isinstance(content, list) else [content]
-            result["content"] = [each if as_dict(each).get("type") in _BLOCKS else _text_of(each) for each in blocks]
+        if isinstance(content := result.get("content"), str | dict | list):
+            result["content"] = [_block(each) for each in (content if isinstance(content, list) else [content])]
+        if result.get("isError", "") is None:
+            del result["isError"]
         if (value := result.get("structuredContent")) is not None:
             result["content"] = result.get("content") or []
             result["structuredContent"] = value if isinstance(value, dict) else {"result": value}
@@ -317,8 +316,18 @@ class _Mended:
         return {**texts, "annotations": {**hints, "title": None}, "inputSchema": schema}
 
 
-def _text_of(block: Any) -> dict[str, str]:
-    return {"type": "text", "text": block if isinstance(block, str) else json.dumps(block, ensure_ascii=False)}
+def _block(said: Any) -> dict[str, Any]:
+    """Return a block of a reply as the protocol has it; as a text if it has no such form."""
+    block = {name: each for name, each in as_dict(said).items() if each is not None}
+    if block.get("type") in ("image", "audio"):
+        block.setdefault("mimeType", "application/octet-stream")
+    for each in (block, {**block, "annotations": None}):
+        with suppress(ValidationError):
+            types.CallToolResult.model_validate({"content": [each]})
+            return each
+    text = as_dict(said).get("text", said)
+    text = "" if text is None else text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+    return {"type": "text", "text": text}
 
 
 def list_tools(server: Server) -> dict[str, Any]:

@@ -230,13 +230,16 @@ def _failure(
 def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
     """Return the model, tokens and cost, as the provider said them; else the cost follows from the tokens' price."""
     details, said = response.token_details or {}, ending.usage
-    billed = said.get("cost")
+    bill = {**details, **said}
+    billed = bill.get("cost")
     billed = billed.get("total_cost") if isinstance(billed, dict) else billed  # Perplexity says its parts
+    if bill.get("is_byok") and isinstance(parts := bill.get("cost_details"), dict):  # OpenRouter bills a fee alone
+        billed = (amount(billed) or 0) + (amount(parts.get("upstream_inference_cost")) or 0)
     known = {
         "model": model.model_id,
         "input": _first(response.input_tokens, said.get("prompt_tokens"), said.get("input_tokens")),
         "output": _first(response.output_tokens, said.get("completion_tokens"), said.get("output_tokens")),
-        "cost": _first(details.get("cost"), billed, _proxy_cost(ending)),
+        "cost": _first(billed, _proxy_cost(ending)),
     }
     if known["cost"] is None:
         try:

@@ -1,6 +1,7 @@
 """The media types of files, told by what is in them: names and servers err, and a PDF or an SVG may be pure ASCII."""
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Collection
 from mimetypes import guess_type
 
@@ -9,7 +10,7 @@ from pflow.values.encoding import not_utf8, remedy, wide_codec
 
 PDF, SVG, HTML = "application/pdf", "image/svg+xml", "text/html"
 
-_PDF = re.compile(r"%PDF-\d\.\d[ \t]*[\r\n]")
+_PDF = re.compile(r"\ufeff?\s*%PDF-\d\.\d[ \t]*[\r\n]")
 _SVG = re.compile(
     r"""
     \ufeff? \s* (<\?xml [^>]* \?> \s*)?
@@ -90,6 +91,8 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
 
 
 def _type_of_bytes(data: bytes) -> str | None:
+    if data.removeprefix(BOM_UTF8).lstrip().startswith(b"%PDF-"):  # readers of PDF take what stands before it, too
+        return PDF
     if data[4:8] == b"ftyp":
         return _BRANDS.get(data[8:12], "video/mp4")
     if len(data) > 1 and data[0] == 0xFF and data[1] & 0xE6 == 0xE2:  # MPEG's layer III

@@ -102,13 +102,13 @@ def test_what_a_provider_bills_counts_and_a_model_without_a_price_is_not_asked(l
     ran = limited(flow(llm("a", "priced"), llm("b", "priced"), llm("c", "priced")), {"cost": 0.5})
     assert (ran.error.message, ran.used["cost"]) == ("cannot ask 'priced': the run has spent $0.50 of $0.50", 0.5)
     here = f"http://127.0.0.1:{server.port}/v1#"
-    for model in ("priced", "priced-in-parts", "proxied"):  # a proxy on this machine stands for a provider
+    for model in ("priced", "priced-in-parts", "priced-by-two", "proxied"):  # a proxy here stands for a provider
         ran = limited(flow(*(llm(id, here + model) for id in "abc")), {"cost": 0.5})
         assert (ran.error.exit, ran.used["cost"], ran.used["calls"]) == (79, 0.5, 2)
     ran = limited(flow(llm("a", "echo")), {"cost": 0.5})
     assert (ran.error.exit, ran.error.message) == (78, "cannot ask 'echo' under --max-cost: its price is not known")
     assert "prices.toml" in ran.error.hint
-    assert len(server.requests()) == 8
+    assert len(server.requests()) == 10
     assert limited(flow(llm("a", "echo")), {"calls": 5}).store["response"] == "Name three trees"
 
 

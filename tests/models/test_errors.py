@@ -117,6 +117,7 @@ def test_a_code_says_what_an_error_means_in_every_form(form, code):
         (400, "Your credit balance is too low to access the Anthropic API.", DENIED),
         (400, "Incorrect API key provided: sk-x.", DENIED),
         (429, "You exceeded your current quota, please check your plan and billing details.", DENIED),
+        (400, "The free tier is not available in your country. Please enable billing on your project.", DENIED),
         (429, "Your prepayment credits are depleted. Manage your project and billing.", DENIED),
         (500, "This request requires more credits, or fewer max_tokens.", DENIED),
         (None, "You exceeded your current quota. Quota exceeded for metric: x. Please retry in 34s.", TRY_AGAIN),

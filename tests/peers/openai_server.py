@@ -346,6 +346,7 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "silent": silent,
     "priced": replying(REPLY, cost=0.25),
     "priced-in-parts": replying(REPLY, cost={"input_tokens_cost": 0.05, "total_cost": 0.25}),
+    "priced-by-two": replying(REPLY, cost=0.05, is_byok=True, cost_details={"upstream_inference_cost": 0.2}),
     "proxied": proxied,
     "misused": replying(REPLY, whole="x"),
     "misbilled": replying(REPLY, prompt_tokens=-1, completion_tokens=float("nan"), cost=-0.5),

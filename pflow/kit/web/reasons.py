@@ -57,7 +57,7 @@ KINDS = {
         "insufficient(quota|credit|balance|fund)|billing|payment|creditbal|arrear|freetieronly|currentquota|budgetexceeded",
         "credit balance|insufficient (account |user )?(credit|balance|fund|quota)|payment required|can only afford"
         "|(out of|not enough|requires more|monthly included) credits|account is (overdue|not act)|specified api usage"
-        "|credits? (are|is|been) (depleted|exhausted)|billing (is not active|hard limit)"
+        "|credits? (are|is|been) (depleted|exhausted)|(enable|activate) billing|billing (is not active|hard limit)"
         "|^(?!.*(exhausted|retry in|for metric)).*exceeded your current quota",
     ),
     # The key, or the login, is missing or wrong.
