@@ -213,12 +213,12 @@ def _failure(
 ) -> PflowError | None:
     """Return what an exception of llm or a plugin means; None if it came after the end. Note a refused member."""
     is_open = ending.reason is None
-    ending.look_at(response.response_json)
+    ending.read(response.response_json)
     if is_open and ending.reason is not None:  # the plugin failed after the end: that of a refusal, for one
         return None
     if ending.tool and isinstance(error, ValueError | AttributeError):  # arguments that llm cannot read
         return called_tool(ending, model)
-    if ending.watched and not ending.error and isinstance(error, _MISSHAPEN):
+    if ending.says_end and not ending.error and isinstance(error, _MISSHAPEN):
         return garbled(model)
     if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left
         ending.error.__cause__, error = error, ending.error

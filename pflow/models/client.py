@@ -125,7 +125,7 @@ class _Watched:
         self._ending.sent = [name for name, value in sent.items() if value]
         answer = self._part.create(*args, **sent)
         check_said(answer)
-        self._ending.watched = True
+        self._ending.says_end = True
         if "stream" in self._ending.sent:
             return self._noted(answer)
         self._ending.note(answer)

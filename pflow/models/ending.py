@@ -1,4 +1,4 @@
-"""The end of a model's answer: the provider's reason, its refusal, and the tokens it counted."""
+"""The end of a model's answer: the reason for it, in the provider's word, and the kind of end that this is."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,58 +6,57 @@ from typing import Any
 COMPLETE, UNSAID, CUT, LIMIT = "complete", "unsaid", "cut", "limit"
 FILTERED, BROKEN, CALL = "filtered", "broken", "call"
 
-_LIMITS = "length max_tokens max_output_tokens model_context_window_exceeded model_length"
-_FILTERS = (
-    "content_filter refusal safety recitation prohibited_content blocklist language other spii image_safety "
-    "image_prohibited_content image_other image_recitation jailbreak model_armor blocked_reason_unspecified error_toxic"
-)
-_FAILURES = (
-    "error failed cancelled malformed_response missing_thought_signature no_image pause_turn "
-    "insufficient_system_resource"
-)
-_CALLS = "tool_calls tool_call function_call tool_use malformed_function_call unexpected_tool_call too_many_tool_calls"
-
-_BY_REASON = {
-    **dict.fromkeys(_LIMITS.split(), LIMIT),
-    **dict.fromkeys(_FILTERS.split(), FILTERED),
-    **dict.fromkeys(_FAILURES.split(), BROKEN),
-    **dict.fromkeys(_CALLS.split(), CALL),
+_REASONS = {
+    LIMIT: "length max_tokens max_output_tokens model_context_window_exceeded model_length",
+    FILTERED: "content_filter refusal safety recitation prohibited_content blocklist language other spii jailbreak "
+    "image_safety image_prohibited_content image_other image_recitation model_armor blocked_reason_unspecified "
+    "error_toxic",
+    BROKEN: "error failed cancelled malformed_response missing_thought_signature no_image pause_turn "
+    "insufficient_system_resource",
+    CALL: "tool_calls tool_call function_call tool_use malformed_function_call unexpected_tool_call "
+    "too_many_tool_calls",
 }
+_KINDS = {reason: kind for kind, reasons in _REASONS.items() for reason in reasons.split()}
+"""The kind of end by its reason in small letters; with any other reason the answer is complete."""
 
-_REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
-"""Members of a message for thoughts, by servers; no client knows them."""
+_IN_JSON = ("finish_reason", "stop_reason", "finishReason", "done_reason", "blockReason")
+"""The members for the reason: OpenAI's, llm-anthropic's, llm-gemini's, llm-ollama's; of a question Gemini refuses."""
 
-
-_REASONS = ("finish_reason", "stop_reason", "finishReason", "done_reason", "blockReason")
 _EXPLAIN = ("explanation", "finishMessage", "blockReasonMessage")
-_SHAPES = ("chat.completion", "text_completion", "message")
+"""The members for the provider's words about it."""
 
-_TELL = ("llm_anthropic", "llm_gemini", "llm_ollama")
+_SHAPES = ("chat.completion", "text_completion", "message")
+"""The beginnings of the `object` or `type` of answers that have a reason if they are whole."""
+
+_SAY_END = ("llm_anthropic", "llm_gemini", "llm_ollama")
 """The plugins that keep the reason of every answer that is whole."""
 
 _LOCAL = ("echo", "gguf", "gpt4all", "llama_cpp", "markov", "mlc", "mlx", "smollm2", "transformers")
 """The plugins, without `llm_`, of models in this process, which nothing cuts."""
 
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
+"""Members of a message for thoughts, by servers; no client knows them."""
+
 
 class Ending:
-    """The end of an answer: `reason` in the provider's word, `refusal` and `words` if it gave any.
+    """The end of an answer: its `reason`, the `refusal` in its place and the provider's `words`, if it gave any.
+
+    `note` sees what comes through a client of pflow.models.client, `read` what any other plugin keeps of the answer.
+    An answer without a reason was cut if it `says_end` when it is whole; else it is not known if it `is_stream`.
 
     `tool` is the tool that it wants to call. `has_reasoned`: thoughts came beside the text.
     `sent` are the members of the request, `refused` the one that an error refuses by name (pflow.models.forms).
-
-    An answer without a reason was cut if it should have one: through a client of pflow.models.client, by one of _TELL,
-    or in a known shape. What another plugin streams without a reason may be whole or not. `headers` are the answer's,
-    and `error` is the refusal that its status is, if pflow.models.transport heard them; `most` are the seconds for it.
+    From pflow.models.transport come the answer's `headers`, and the `error` that its status is; a request may take
+    `most` seconds.
     """
 
     def __init__(self, model: Any = None, most: float | None = None) -> None:
         self.reason: str | None = None
-        self.refusal = self.refused = ""
-        self.words = self.tool = ""
+        self.refusal = self.words = self.tool = self.refused = ""
         self.has_reasoned = False
         self.usage: dict[str, Any] = {}
         plugin = type(model).__module__.partition(".")[0]
-        self.watched = plugin in _TELL
+        self.says_end = plugin in _SAY_END
         self.is_stream = bool(getattr(model, "can_stream", False)) and plugin.removeprefix("llm_") not in _LOCAL
         self.headers: Mapping[str, str] = {}
         self.error: Any = None
@@ -67,29 +66,29 @@ class Ending:
     @property
     def kind(self) -> str:
         if self.reason is None:
-            return CUT if self.watched else UNSAID if self.is_stream else COMPLETE
-        return _BY_REASON.get(str(self.reason).lower(), COMPLETE)
+            return CUT if self.says_end else UNSAID if self.is_stream else COMPLETE
+        return _KINDS.get(str(self.reason).lower(), COMPLETE)
 
-    def look_at(self, answer: Any) -> None:
-        """Read the end from llm's `response_json` if the watch could not see it."""
+    def read(self, answer: Any) -> None:
+        """Take the end from llm's `response_json` if none was noted."""
         if self.reason is not None or not isinstance(answer, dict):
             return
         first: Any = next((answer[key][0] for key in ("choices", "candidates") if answer.get(key)), {})
         for said in (answer, first, answer.get("promptFeedback"), answer.get("stop_details")):
             if isinstance(said, dict):
-                self.reason = next((said[key] for key in _REASONS if isinstance(said.get(key), str)), self.reason)
-                self.words = next((said[key] for key in _EXPLAIN if isinstance(said.get(key), str)), self.words)
+                self.reason = _text_in(said, _IN_JSON) or self.reason
+                self.words = _text_in(said, _EXPLAIN) or self.words
         self.reason = self.reason or ("stop" if answer.get("done") is True else None)  # an older Ollama
         self.words = self.words or (str(self.reason) if self.kind in (FILTERED, BROKEN) else "")
-        self.watched = self.watched or str(answer.get("object") or answer.get("type")).startswith(_SHAPES)
+        self.says_end = self.says_end or str(answer.get("object") or answer.get("type")).startswith(_SHAPES)
         self.usage = answer["usage"] if isinstance(answer.get("usage"), dict) else self.usage
 
     def note(self, said: Any) -> None:
         """Note the ending in an answer, a chunk of a stream or an event of OpenAI's newer protocol."""
-        kind = getattr(said, "type", None)
-        if kind == "error":
+        event = getattr(said, "type", None)
+        if event == "error":
             self.reason = "error"
-        elif kind == "response.refusal.delta":
+        elif event == "response.refusal.delta":
             self.refusal += said.delta
         for choice in (getattr(said, "choices", None) or [])[:1]:
             message = getattr(choice, "delta", None) or getattr(choice, "message", None)
@@ -112,6 +111,10 @@ class Ending:
                 self.usage, response.usage = usage.model_dump(warnings=False), None
         elif usage:  # llm takes for an object what the provider sent instead
             response.usage = None
+
+
+def _text_in(said: dict[str, Any], members: tuple[str, ...]) -> str:
+    return next((said[name] for name in members if isinstance(said.get(name), str)), "")
 
 
 def _tool_of(message: Any) -> str:

@@ -17,7 +17,7 @@ _AGAIN = "try again, or let --retries do it"
 
 def check_ending(ending: Ending, response: Response, model: Model, text: str) -> None:
     """Raise PflowError for an answer that was cut (75), broke off (75) or was refused by the protocol (1)."""
-    ending.look_at(response.response_json)
+    ending.read(response.response_json)
     # llm's own methods would ask again if the plugin failed after the end.
     ending.tool = ending.tool or next((call.name or "?" for call in response._tool_calls), "")
     words = one_line(hide_keys(ending.words or ending.refusal, model))
