@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from pflow.errors import EXIT_CODES, PflowError, bug_error, exit_code
+from pflow.errors import EXIT_CODES, PflowError, bug_error, exit_code, wait_asked
 
 
 def os_error(number: int) -> OSError:
@@ -49,3 +49,17 @@ def test_every_code_says_what_it_means():
 def test_what_the_machine_lacks_is_no_bug_of_pflow(error, message, code):
     found = bug_error(error)
     assert (found.message, found.exit) == (message, code)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after-ms": "1500"}, 1.5),
+        ({"retry-after-ms": "20.5", "retry-after": "9"}, 0.0205),
+        ({"retry-after-ms": "soon", "retry-after": "0.25"}, 0.25),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
+        ({}, None),
+    ],
+)
+def test_the_wait_that_a_server_asks_for_is_known(headers, seconds):
+    assert wait_asked(headers) == seconds

@@ -31,7 +31,8 @@ from pflow.words.usage import Usage, amount, answer_members, usage_of
 class Request:
     """A prompt and its attachments: the `piped` bytes, and files or addresses in `places`. Empty parts are not sent.
 
-    `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too.
+    `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too. `attached` is
+    the prompt with what was attached at the first try.
     """
 
     prompt: str

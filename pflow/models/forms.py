@@ -13,12 +13,7 @@ FORMAT = "response_format"
 _KINDS = ("value", "model", "other", "")
 """The kinds of error (pflow.kit.web.reasons) that may refuse a member."""
 
-_CHANGES = {
-    "stream": "",
-    "stream_options": "",
-    "max_tokens": "max_completion_tokens",
-    "max_completion_tokens": "max_tokens",
-}
+_CHANGES = {"stream": "", "stream_options": "", "max_tokens": "max_completion_tokens"}
 """The members without which a request asks the same, each with the member that takes its value, if any does."""
 
 _WORDS = {
@@ -100,10 +95,9 @@ def change_form(model: Any, member: str, schema: Any = None) -> bool:
     if member in (FORMAT, "text") and schema:  # as OpenAI's newer protocol names it
         refused.add(compact(schema))
         return True
-    if member not in _CHANGES or _CHANGES[member] in refused:
-        return False
-    refused.add(member)
-    return True
+    if member in _CHANGES:
+        refused.add(member)
+    return member in _CHANGES
 
 
 def fit_form(model: Any, members: dict[str, Any]) -> dict[str, Any]:

@@ -76,8 +76,8 @@ def _find(text: str, kind: Any) -> dict[str, Any]:
 
 def _whole(text: str) -> list[Any]:
     with suppress(ValueError):
-        value, end = scan_without_duplicates(text, len(text) - len(text.lstrip(BLANK)))
-        return [] if text[end:].strip(BLANK) else [value]
+        value, end = scan_without_duplicates(bare := text.strip(BLANK), 0)
+        return [value] if end == len(bare) else []
     return []
 
 
@@ -86,7 +86,7 @@ def _among_words(text: str, kind: Any) -> list[Any]:
 
     Nothing within a bracket that begins no JSON counts: it may be a part of the value.
     """
-    found, begins, faults, at, depth = [], True, 0, 0, 0
+    found, faults, at, depth = [], 0, 0, 0
     while depth >= 0 and faults < _MOST_FAULTS and (bracket := _BRACKET.search(text, at)):
         at = bracket.end()
         if bracket[0] in "}]":
@@ -98,11 +98,13 @@ def _among_words(text: str, kind: Any) -> list[Any]:
             depth, faults = depth + 1, faults + 1
             continue
         before = text[max(bracket.start() - 100, 0) : bracket.start()].rstrip(" \t`*")  # of Markdown
-        is_beginning = before[-1:] in ("", "\n", ":", ">")
-        if not depth and (is_beginning or isinstance(value, kind)):
+        if depth:
+            continue
+        if before[-1:] in ("", "\n", ":", ">"):
             found.append(value)
-            begins = begins and is_beginning
-    return found if not depth and begins else []
+        elif isinstance(value, kind):
+            return []
+    return [] if depth else found
 
 
 def _without_value(model_id: str, text: str, found: list[str]) -> Unfit:

@@ -48,8 +48,9 @@ class SummaryTask:
             error.usage = self.used.members()
             raise
         answers = [*self.done.values(), answer]
-        doubts = [next(filter(None, found), "") for found in zip(*((a.flaw, a.warning) for a in answers), strict=True)]
-        return Answer(answer.response, self.used.as_write(), *doubts)
+        flaw = next((each.flaw for each in answers if each.flaw), "")
+        warning = next((each.warning for each in answers if each.warning), "")
+        return Answer(answer.response, self.used.as_write(), flaw, warning)
 
     def _shorten(self, text: str, model: Model, size: int) -> str:
         """Summarise all parts of a text, and join the summaries."""

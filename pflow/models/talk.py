@@ -20,9 +20,6 @@ from pflow.words.usage import answer_members
 LONGEST = 1 << 20
 """Characters of an answer after which reading ends."""
 
-_LEAST = 0.01
-"""The least seconds for a request: a library takes 0 for no limit."""
-
 _SHOWN_AGAIN = 100_000
 """Characters of an answer that go into the next request."""
 
@@ -67,7 +64,7 @@ class Talk:
 
     def _ask(self, text: str, schema: dict[str, Any] | None) -> Said:
         """Send the request in llm's form. Newer plugins look at the messages, older ones at the conversation."""
-        model, ending = watch(self._model, max(self._deadline.left(), _LEAST))
+        model, ending = watch(self._model, max(self._deadline.left(), 0.01))  # with 0, a socket does not block
         check_key(model)
         self._conversation.model = model
         more: dict[str, Any] = {"schema": schema} if takes_schema(model, schema) else {}

@@ -1,6 +1,6 @@
-"""The HTTP of llm's plugins: the refusal behind an error, what an answer's headers say, and the time it may take.
+"""The HTTP of all models: the refusal behind an error, what an answer's headers say, and the time it may take.
 
-A plugin makes its own client and tells little of it: llm-gemini drops the status, most others the words of a refusal.
+llm's plugins make their own clients and tell little of it: llm-gemini drops the status, most others a refusal's words.
 """
 
 import re
