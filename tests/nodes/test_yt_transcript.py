@@ -157,7 +157,7 @@ def test_a_proxy_comes_before_the_environment_s_and_its_password_out_of_it(tube,
     monkeypatch.setenv("WAY", f"http://me:secret@{tube.address}")
     assert run("a", proxy="env:WAY")["segments"] == SEGMENTS
     assert tube.requests[0].startswith("CONNECT www.youtube.com:443 Basic ")
-    monkeypatch.setattr(tube.listener, "refuses", True)
+    monkeypatch.setattr(tube, "refuses", True)
     error = failure("a", proxy="env:WAY")
     assert (error.exit, "secret" in f"{error.message} {error.hint}") == (69, False)
 

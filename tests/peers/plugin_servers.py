@@ -12,12 +12,12 @@
 from __future__ import annotations
 
 import json
-import ssl
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+
+from tests.peers.tunnel import TunnelCall, TunnelServer
 
 CERTIFICATE = Path(__file__).parent / "google.pem"
 REPLY = ["Oak, ", "ash ", "and elm."]
@@ -85,22 +85,11 @@ def ollama(scene: Scene, model: str, whole: bool) -> Iterator[str]:
         yield json.dumps({**about, "message": last, **end}) + "\n"
 
 
-class Call(BaseHTTPRequestHandler):
+class Call(TunnelCall, BaseHTTPRequestHandler):
     """One request. Every body is chunked, so an end in the middle of an answer may be a clean one."""
 
-    server: Listener
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: Any) -> None:
-        return
-
-    def do_CONNECT(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(CERTIFICATE)
-        self.connection = context.wrap_socket(self.connection, server_side=True)
-        self.rfile, self.wfile = self.connection.makefile("rb"), self.connection.makefile("wb", 0)
+    server: PluginServers
+    certificate = CERTIFICATE
 
     def do_GET(self) -> None:
         listed = [{"model": name, "name": name, "digest": name} for name in ("oak:latest", "oak:cloud")]
@@ -147,33 +136,11 @@ class Call(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
 
-class Listener(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Call)
-        self.requests: list[str] = []
-        self.stopping = threading.Event()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        return
-
-
-class PluginServers:
+class PluginServers(TunnelServer):
     """The server as a context manager."""
 
-    def __enter__(self) -> PluginServers:
-        self._listener = Listener()
-        self.requests = self._listener.requests
-        address = f"http://127.0.0.1:{self._listener.server_address[1]}"
+    def __init__(self) -> None:
+        super().__init__(Call)
         keys = dict.fromkeys(("ANTHROPIC_API_KEY", "LLM_GEMINI_KEY"), "peer-0123456789")
-        places = {"ANTHROPIC_BASE_URL": address, "OLLAMA_HOST": address}
-        google = {"HTTPS_PROXY": address, "SSL_CERT_FILE": str(CERTIFICATE), "NO_PROXY": "127.0.0.1"}
-        self.environment = {**keys, **places, **google}
-        threading.Thread(target=self._listener.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._listener.stopping.set()
-        self._listener.shutdown()
-        self._listener.server_close()
+        places = dict.fromkeys(("ANTHROPIC_BASE_URL", "OLLAMA_HOST", "HTTPS_PROXY"), f"http://{self.address}")
+        self.environment = {**keys, **places, "SSL_CERT_FILE": str(CERTIFICATE), "NO_PROXY": "127.0.0.1"}

@@ -7,12 +7,12 @@ was asked. Each video behaves in one way; any ID that is in no table is one with
 from __future__ import annotations
 
 import json
-import ssl
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.peers.tunnel import TunnelCall, TunnelServer
 
 CERTIFICATE = Path(__file__).parent / "youtube.pem"
 CAPTIONS = [("A tide mill needs no river.", 0.0, 2.5), ("The sea comes in & opens\nthe gate <b>twice</b>.", 2.5, 3.25)]
@@ -66,27 +66,18 @@ def captions(code: str) -> str:
     return f'<?xml version="1.0"?><transcript lang="{code}">{"".join(said)}</transcript>'
 
 
-class Call(BaseHTTPRequestHandler):
-    """CONNECT, and then what comes through it."""
+class Call(TunnelCall, BaseHTTPRequestHandler):
+    """One request."""
 
-    server: Listener
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: Any) -> None:
-        return
+    server: YouTube
+    certificate = CERTIFICATE
 
     def do_CONNECT(self) -> None:
         self.server.requests.append(f"CONNECT {self.path} {self.headers.get('Proxy-Authorization', '')}".strip())
         if self.server.refuses:
             self.send_error(407)
-            return
-        self.send_response(200)
-        self.end_headers()
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(CERTIFICATE)
-        self.connection = context.wrap_socket(self.connection, server_side=True)
-        self.close_connection = False  # older clients ask in HTTP/1.0
-        self.rfile, self.wfile = self.connection.makefile("rb"), self.connection.makefile("wb", 0)
+        else:
+            super().do_CONNECT()
 
     def do_GET(self) -> None:
         self.server.requests.append(f"GET {self.path}")
@@ -124,35 +115,13 @@ class Call(BaseHTTPRequestHandler):
         self.close_connection = self.close_connection or cut
 
 
-class Listener(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Call)
-        self.requests: list[str] = []
-        self.refuses = False
-        self.stopping = threading.Event()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        return
-
-
-class YouTube:
+class YouTube(TunnelServer):
     """The server as a context manager."""
 
-    def __enter__(self) -> YouTube:
-        self.listener = Listener()
-        self.requests = self.listener.requests
-        self.address = f"127.0.0.1:{self.listener.server_address[1]}"
+    def __init__(self) -> None:
+        super().__init__(Call)
+        self.refuses = False
         self.environment = {"HTTPS_PROXY": f"http://{self.address}", "REQUESTS_CA_BUNDLE": str(CERTIFICATE)}
-        self._thread = threading.Thread(target=self.listener.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.listener.stopping.set()
-        self.listener.shutdown()
-        self.listener.server_close()
 
     def videos(self) -> list[str]:
         """The videos that were asked for, as often as they were."""
