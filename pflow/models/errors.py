@@ -98,28 +98,31 @@ def explain(error: Exception, model: Model, act: str = "", asked: str = "") -> P
         return own
     if isinstance(error, NeedsKeyException):
         return no_key(model)
-    act = act or f"cannot get an answer from '{model.model_id}'"
     exit, kind, reason = meaning_of(error, asked)
-    status, key = reason.status, getattr(model, "key_name", model.needs_key)
-    if status is None and (fault := fault_behind(error)):
+    if reason.status is None and (fault := fault_behind(error)):
         return fault
-    address = address_of(model)  # over plain HTTP, a status may be the proxy's
-    act += via(address) if status is None or address.startswith("http:") else ""
-    hint = _HINTS.get(kind) or _HINTS.get(exit, "")
-    hint = hint.format(key=key) if key or "{" not in hint else ""
-    if exit == BAD_CONFIG and (name := getattr(model, "ollama_name", "")):
-        hint = f"`ollama pull {name}` brings it"
-    headers = [getattr(getattr(cause, "response", None), "headers", None) or {} for cause in chain]
-    waits = [wait_asked(each) for each in headers] if exit == TRY_AGAIN else []
-    wait = next((each for each in waits if each is not None), None)
-    words = one_line(hide_keys(f"{status}: {reason.words}" if status else reason.words, model))
-    is_permanent = exit != TRY_AGAIN if kind else None
-    failure = PflowError(f"{act}: {words}", hint=hint, exit=exit, retry_after=wait, is_permanent=is_permanent)
-    failure.status = status
-    if exit == TRY_AGAIN and (status in _REFUSALS or kind == "busy"):
-        host = urlsplit(getattr(model, "api_base", None) or "").hostname or model.model_id
-        failure.refusal = f"{status or 'a rate limit'} from {host}"
+    act, address = act or f"cannot get an answer from '{model.model_id}'", address_of(model)
+    if reason.status is None or address.startswith("http:"):  # over plain HTTP, a status may be the proxy's
+        act += via(address)
+    words = one_line(hide_keys(f"{reason.status}: {reason.words}" if reason.status else reason.words, model))
+    failure = PflowError(f"{act}: {words}", hint=_hint(kind, exit, model), exit=exit)
+    failure.status = reason.status
+    if kind:
+        failure.is_permanent = exit != TRY_AGAIN
+    if exit == TRY_AGAIN:
+        headers = [getattr(getattr(cause, "response", None), "headers", None) or {} for cause in chain]
+        failure.retry_after = next((wait for each in headers if (wait := wait_asked(each)) is not None), None)
+        if reason.status in _REFUSALS or kind == "busy":
+            host = urlsplit(getattr(model, "api_base", None) or "").hostname or model.model_id
+            failure.refusal = f"{reason.status or 'a rate limit'} from {host}"
     return failure
+
+
+def _hint(kind: str, exit: int, model: Any) -> str:
+    if exit == BAD_CONFIG and (name := getattr(model, "ollama_name", "")):
+        return f"`ollama pull {name}` brings it"
+    hint, key = _HINTS.get(kind) or _HINTS.get(exit, ""), getattr(model, "key_name", model.needs_key)
+    return hint.format(key=key) if key or "{" not in hint else ""
 
 
 def address_of(model: Any) -> str:
@@ -142,16 +145,14 @@ def no_key(model: Model, why: str = "it needs a key") -> PflowError:
 
 def meaning_of(error: Exception, asked: str = "") -> tuple[int, str, Reason]:
     """Return the exit code of a provider's or hub's failure, its kind in KINDS if it has one, and the reason."""
-    chain, reason = causes(error), read_reason(error)
-    for classes, exit, what in _BY_CLASS if reason == Reason() else ():
-        for cause in reversed(chain):
-            if any(kind.__name__ in classes for kind in type(cause).__mro__):
-                return exit, "", Reason(words=": ".join(filter(None, (what, _words(cause)))))
+    reason = read_reason(error)
+    if reason == Reason() and (found := _meaning_of_class(error)):
+        return found
     if not reason.words:
         text, body = str(error) or type(error).__name__, getattr(error, "body", None)
         text = json.dumps(body) if isinstance(body, dict) and re.match(_SAY_NOTHING, text) else text
-        if reason.status is None and (found := re.search(_STATUS, text)):
-            reason.note(found[1])
+        if reason.status is None and (found_status := re.search(_STATUS, text)):
+            reason.note(found_status[1])
         reason.words = reason.read(text)
     kind = reason.kind(asked)
     if reason.status:
@@ -162,6 +163,16 @@ def meaning_of(error: Exception, asked: str = "") -> tuple[int, str, Reason]:
         reason.words = f"the provider failed: {reason.words}"
         return TRY_AGAIN, "", reason
     return exit_of(kind), kind, reason
+
+
+def _meaning_of_class(error: Exception) -> tuple[int, str, Reason] | None:
+    """Return what the class of an exception, or of one that led to it, says in place of a provider."""
+    chain = [({each.__name__ for each in type(cause).__mro__}, cause) for cause in reversed(causes(error))]
+    for classes, exit, what in _BY_CLASS:
+        for names, cause in chain:
+            if not names.isdisjoint(classes):
+                return exit, "", Reason(words=": ".join(filter(None, (what, _words(cause)))))
+    return None
 
 
 def _words(error: BaseException) -> str:
