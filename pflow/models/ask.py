@@ -225,7 +225,7 @@ def _failure(
         ending.error.__cause__, error = error, ending.error
     if not is_begun:
         ending.refused = refused_member(error, [*ending.sent, *[FORMAT] * bool(response.prompt.schema)])
-    return explain(error, model, asked=response.prompt.prompt or "")
+    return explain(error, model)
 
 
 def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]:

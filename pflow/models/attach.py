@@ -1,13 +1,12 @@
 """The attachments of a prompt: the bytes of the pipe, files and addresses, and the type of each."""
 
 import os
-from base64 import b64decode
 from collections.abc import Mapping
-from urllib.parse import unquote, unquote_to_bytes, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from llm import Attachment, Model
 
-from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of, shorten
+from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.files.beneath import is_confined, open_file
 from pflow.files.reading import read_to_end
 from pflow.models.media import HTML, SVG, common_name, type_of
@@ -31,7 +30,7 @@ def attach(
         found.append((_PIPED, Attachment(types.get(PIPE) or type_of(piped, _PIPED), content=piped)))
     elif PIPE in places:
         raise PflowError(f"cannot attach '{PIPE}': no file comes through the pipe", exit=MISSING)
-    found += [(_shown(each), _at(each, model, types.get(each))) for each in places if each != PIPE]
+    found += [(f"'{each}'", _at(each, model, types.get(each))) for each in places if each != PIPE]
     words, attachments = [], []
     for name, each in found:
         each.type = common_name(each.type, model.attachment_types)
@@ -44,10 +43,6 @@ def attach(
     return "\n\n".join(filter(None, [*words, prompt])), attachments
 
 
-def _shown(place: str) -> str:
-    return f"'{shorten(place) if place.lower().startswith('data:') else place}'"
-
-
 def _at(place: str, model: Model, kind: str | None) -> Attachment:
     """Attach a path or an address, as this kind if it is known.
 
@@ -56,10 +51,7 @@ def _at(place: str, model: Model, kind: str | None) -> Attachment:
     scheme = place.partition(":")[0].lower()
     if scheme in ("http", "https"):
         return _at_address(place, model, kind)
-    act = f"cannot attach {_shown(place)}"
-    if scheme == "data":
-        said, data = _inline(place, act)
-        return Attachment(kind or type_of(data, _shown(place), said=said), content=data)
+    act = f"cannot attach '{place}'"
     try:
         with open(open_file(place), "rb", buffering=0) as file:
             data = read_to_end(file.fileno(), act)
@@ -68,7 +60,7 @@ def _at(place: str, model: Model, kind: str | None) -> Attachment:
         raise PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from error
     if not data:
         raise PflowError(f"{act}: it is empty", exit=MISSING)
-    kind = kind or type_of(data, _shown(place), place)
+    kind = kind or type_of(data, f"'{place}'", place)
     if is_confined() or not os.path.isfile(place):  # llm would open the path once more
         return Attachment(kind, content=data)
     return Attachment(kind, path=os.path.realpath(place))
@@ -89,20 +81,6 @@ def _at_address(url: str, model: Model, kind: str | None) -> Attachment:
             return Attachment(kind, url=url)
     said, data = fetch(url, act)
     return Attachment(kind or type_of(data, shown, name, said), content=data)
-
-
-def _inline(url: str, act: str) -> tuple[str, bytes]:
-    """Return the type and the content of a data: URL. Raises PflowError (65)."""
-    head, comma, body = url[len("data:") :].partition(",")
-    try:
-        is_coded = head.lower().endswith(";base64")
-        data = b64decode(unquote(body), validate=True) if is_coded else unquote_to_bytes(body)
-    except ValueError:
-        data = b""
-    if not (comma and data):
-        hint = "data:image/png;base64,… has one comma, and base64 behind it"
-        raise PflowError(f"{act}: it is no data: URL", hint=hint, exit=BAD_DATA)
-    return head.partition(";")[0].strip().lower(), data
 
 
 def _refused(name: str, kind: str | None, model: Model) -> PflowError:

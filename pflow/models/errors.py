@@ -88,17 +88,14 @@ def check_said(said: Any) -> None:
         raise ErrorInAnswer(body.model_dump() if hasattr(body, "model_dump") else body)
 
 
-def explain(error: Exception, model: Model, act: str = "", asked: str = "") -> PflowError:
-    """Return the PflowError for an error that asking `model` raised; `act` names the failed act if it was another.
-
-    The question, `asked`, tells nothing if the provider repeats it.
-    """
+def explain(error: Exception, model: Model, act: str = "") -> PflowError:
+    """Return the PflowError for an error that asking `model` raised; `act` names the failed act if it was another."""
     chain = causes(error)
     if own := next((each for each in chain if isinstance(each, PflowError)), None):
         return own
     if isinstance(error, NeedsKeyException):
         return no_key(model)
-    exit, kind, reason = meaning_of(error, asked)
+    exit, kind, reason = meaning_of(error)
     if reason.status is None and (fault := fault_behind(error)):
         return fault
     act, address = act or f"cannot get an answer from '{model.model_id}'", address_of(model)
@@ -119,8 +116,6 @@ def explain(error: Exception, model: Model, act: str = "", asked: str = "") -> P
 
 
 def _hint(kind: str, exit: int, model: Any) -> str:
-    if exit == BAD_CONFIG and (name := getattr(model, "ollama_name", "")):
-        return f"`ollama pull {name}` brings it"
     hint, key = _HINTS.get(kind) or _HINTS.get(exit, ""), getattr(model, "key_name", model.needs_key)
     return hint.format(key=key) if key or "{" not in hint else ""
 
@@ -143,7 +138,7 @@ def no_key(model: Model, why: str = "it needs a key") -> PflowError:
     return PflowError(f"cannot ask '{model.model_id}': {why}", hint=hint, exit=DENIED)
 
 
-def meaning_of(error: Exception, asked: str = "") -> tuple[int, str, Reason]:
+def meaning_of(error: Exception) -> tuple[int, str, Reason]:
     """Return the exit code of a provider's or hub's failure, its kind in KINDS if it has one, and the reason."""
     reason = read_reason(error)
     if reason == Reason() and (found := _meaning_of_class(error)):
@@ -154,7 +149,7 @@ def meaning_of(error: Exception, asked: str = "") -> tuple[int, str, Reason]:
         if reason.status is None and (found_status := re.search(_STATUS, text)):
             reason.note(found_status[1])
         reason.words = reason.read(text)
-    kind = reason.kind(asked)
+    kind = reason.kind()
     if reason.status:
         reason.words = re.sub(rf"(?i)^(error code: )?{reason.status}\b[\s:.-]*", "", reason.words)
         with suppress(ValueError):

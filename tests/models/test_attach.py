@@ -1,7 +1,6 @@
 """The type of an attachment: by its content, whatever its name or a server says, and at addresses."""
 
 import threading
-from base64 import b64encode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
@@ -164,25 +163,6 @@ def test_a_drawing_at_an_address_is_text_for_a_model_that_takes_none(url):
     place = f"{url}/200/200/svg/a"
     assert attach(model(url), "x", None, [place], {}) == ("<svg>\n</svg>\n\nx", [])
     assert attach(model(url, "image/svg+xml"), "x", None, [place], {})[1][0].url == place
-
-
-@pytest.mark.parametrize(
-    ("place", "found"),
-    [
-        (f"data:image/gif;base64,{b64encode(PNG).decode()}", "image/png"),
-        (f"DATA:;base64,{b64encode(PNG).decode()}", "image/png"),
-        ("data:image/png;base64,!!", "it is no data: URL"),
-        ("data:image/png;base64", "it is no data: URL"),
-        ("data:image/png,<html>", AN_HTML_PAGE),
-        ("file:///a.png", "no such file or directory"),
-    ],
-)
-def test_data_urls_are_content(place, found):
-    told = outcome(lambda: attach(model(None), "x", None, [place], {})[1][0])
-    if isinstance(told, tuple):
-        assert found in told[1]
-    else:
-        assert (told.type, told.content) == (found, PNG)
 
 
 def test_a_person_names_the_type_of_files_and_of_what_the_pipe_brings(tmp_path, monkeypatch):

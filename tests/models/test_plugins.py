@@ -240,7 +240,7 @@ def test_gemini_says_how_long_to_wait_in_its_words(servers):
         ("gemini", 403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers.", 77, ""),
         ("gemini", 404, "NOT_FOUND", "models/gemini-x is not found for API version v1beta", 78, "no such model"),
         ("gemini", 400, "INVALID_ARGUMENT", "The input token count exceeds the maximum number of tokens", 65, ""),
-        ("ollama", 404, "", "model 'oak:latest' not found", 78, "`ollama pull oak:latest`"),
+        ("ollama", 404, "", "model 'oak:latest' not found", 78, "no such model"),
         ("ollama", 400, "", '"oak:latest" does not support thinking', 65, ""),
         ("ollama", 401, "", "unauthorized", 77, ""),
     ],

@@ -398,7 +398,6 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "gateway": wrote(502, "<html><head><title>502 Bad Gateway</title></head></html>", "text/html"),
     "no-route": wrote(405, ""),
     "wrong-key": wrote(400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid one."}}]),
-    "repeating": wrote(400, {"error": {"message": "cannot parse: Insufficient credits, it said"}}),
     "filtered": replying("", "content_filter"),
     "nonsense": nonsense,
     "nonsense-one-piece": nonsense_in_one_piece,

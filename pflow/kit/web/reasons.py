@@ -4,16 +4,12 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
-from os.path import commonprefix
 from typing import Any, NamedTuple
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, causes
 
 _MOST = 20_000
 """The most characters of an answer that are read."""
-
-_LEAST = 12
-"""The characters of a question by which it is known when it is repeated."""
 
 _VAGUE = (None, 400, 500, 502)
 """The statuses before which one in the body counts, if it is below 500."""
@@ -144,15 +140,14 @@ class Reason:
     codes: list[str] = field(default_factory=list)
     words: str = ""
 
-    def kind(self, asked: str = "") -> str:
+    def kind(self) -> str:
         """Return the kind in KINDS, "other" for a status without one, "" if nothing tells.
 
         What another try cannot help counts first: a code that says so, then words; then a code for what may pass, the
-        status, and such words. The question, `asked`, tells nothing if the provider repeats it or its beginning.
+        status, and such words.
         """
         codes = [re.sub("[^a-z0-9]", "", code.lower()) for code in self.codes]
         words = " ".join([*codes, *re.sub(_QUOTED, "", self.words).lower().split()])  # no quoted prompt or name
-        words = _without(" ".join(asked.lower().split()), words)
         by_code = _first({kind: each.codes for kind, each in KINDS.items()}, *codes)
         by_words = _first({kind: each.words for kind, each in KINDS.items()}, words)
         for kind in (by_code, by_words):
@@ -229,15 +224,6 @@ def read_reason(error: BaseException) -> Reason:
 def _first(patterns: dict[str, str], *texts: str) -> str:
     """Return the name of the first pattern that is in one of the texts; "" if none is."""
     return next((name for name, each in patterns.items() if any(re.search(each, text) for text in texts)), "")
-
-
-def _without(asked: str, words: str) -> str:
-    """Return the words without the beginning of a question that they repeat."""
-    at = words.find(asked[:_LEAST])
-    if at < 0 or not asked[_LEAST:]:
-        return words
-    repeated = commonprefix([words[at:], asked])  # noqa: RUF071  characters are compared
-    return words[:at] + words[at + len(repeated) :]
 
 
 def _decode(text: str) -> Any:
