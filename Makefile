@@ -72,7 +72,7 @@ eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL=
 	@if [ -z '$(EVAL)' ]; then $(MAKE) -s $(MODEL); fi; \
 	XDG_DATA_HOME="$$PWD/$(VENV)/share" PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
 
-# As tests/conftest.py has it.
+# These run without the plugins of [dev], as tests/conftest.py does.
 browser cluster faults fuzz: export LLM_LOAD_PLUGINS := pflow-shell
 faults: $(VENV)/.dev ## break everything on purpose, at 2,000 points, and lose nothing; FAULTS='--seed 2'
 	@$(VENV)/bin/python -m tests.faults.run $(FAULTS)

@@ -57,9 +57,13 @@ def test_what_the_machine_lacks_is_no_bug_of_pflow(error, message, code):
         ({"retry-after-ms": "1500"}, 1.5),
         ({"retry-after-ms": "20.5", "retry-after": "9"}, 0.0205),
         ({"retry-after-ms": "soon", "retry-after": "0.25"}, 0.25),
+        ({"retry-after": "Thu, 01 Jan 1970 00:16:40 GMT"}, 30),
         ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
+        ({"retry-after": "-3"}, 0),
+        ({"retry-after": "inf"}, None),
         ({}, None),
     ],
 )
-def test_the_wait_that_a_server_asks_for_is_known(headers, seconds):
+def test_the_wait_that_a_server_asks_for_is_known(monkeypatch, headers, seconds):
+    monkeypatch.setattr("time.time", lambda: 970)
     assert wait_asked(headers) == seconds

@@ -48,16 +48,14 @@ def _at(place: str, model: Model, kind: str | None) -> Attachment:
 
     llm's log keeps the path of a regular file, and the content of anything else.
     """
-    scheme = place.partition(":")[0].lower()
-    if scheme in ("http", "https"):
+    if place.lower().startswith(("http://", "https://")):
         return _at_address(place, model, kind)
     act = f"cannot attach '{place}'"
     try:
         with open(open_file(place), "rb", buffering=0) as file:
             data = read_to_end(file.fileno(), act)
     except OSError as error:
-        hint = "a path has no file:// before it" if scheme == "file" else ""
-        raise PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from error
+        raise PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error)) from error
     if not data:
         raise PflowError(f"{act}: it is empty", exit=MISSING)
     kind = kind or type_of(data, f"'{place}'", place)

@@ -215,13 +215,13 @@ def _unknown(name: str, models: dict[str, Model]) -> PflowError:
     by_lower = {known.lower(): known for known in models}
     near = [each for each, _ in read_models(SERVED) if each.endswith(f"#{name}")]
     near = near or [by_lower[match] for match in likely(name.lower(), by_lower, 3)]
-    way = "`pflow models` lists all, `llm install` adds a provider"
+    remedy = "`pflow models` lists all, `llm install` adds a provider"
     if name.startswith("ollama/") and "llm_ollama" in sys.modules:
         if fault := _fault_of_ollama():
             what = f"cannot find the model '{name}': no Ollama answers: {fault}"
             return PflowError(what, hint="start it with `ollama serve`, or set OLLAMA_HOST", exit=UNAVAILABLE)
-        way = f"`ollama pull {name.partition('/')[2]}` brings it"
-    hint = f"{did_you_mean(*near)} {way}".lstrip()
+        remedy = f"`ollama pull {name.partition('/')[2]}` brings it"
+    hint = f"{did_you_mean(*near)} {remedy}".lstrip()
     return PflowError(f"cannot find the model '{name}'", hint=hint, exit=BAD_CONFIG)
 
 

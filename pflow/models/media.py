@@ -77,8 +77,7 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
         what = f"cannot attach {shown}: it is an HTML page"
         raise PflowError(what, hint="a login or an error page, in place of the file?", exit=BAD_DATA)
     if not wrong and b"\0" not in data:
-        own = PDF if data.startswith(b"%PDF-") else ""
-        told = [each for each in (said, named) if each and (each == own or not _is_media(each))]
+        told = [each for each in (said, named) if each and not _is_media(each)]
         return media_type(data.decode()) or (HTML if is_page else next(iter(told), "text/plain"))
     is_wide = bool(wide_codec(data))
     kind = None if is_wide else _type_of_bytes(data) or said or None

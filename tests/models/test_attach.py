@@ -44,7 +44,6 @@ def ftyp(brand):
         (ftyp(b"isom"), "a.mp3", "", "video/mp4"),
         (b"\xff\xf3\x90\x64" + b"\0" * 40, "", "", "audio/mpeg"),
         (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a.png", "text/plain", "application/pdf"),
-        (b"%PDF-1", "a.pdf", "", "application/pdf"),
         (b"\xef\xbb\xbf\n%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a.pdf", "", "application/pdf"),
         (b"\n%PDF-1.4\n", "", "", "application/pdf"),
         (b"PDF", "a.pdf", "", "text/plain"),
