@@ -14,10 +14,18 @@ from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import LIMIT, UNSAID, Ending
 from pflow.models.errors import explain, garbled
-from pflow.models.forms import FORMAT, change_form, keeps_to, note_ignored, refused_by, refused_member, takes_schema
 from pflow.models.judge import called_tool, check_ending, no_answer
 from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
+from pflow.models.request_form import (
+    FORMAT,
+    change_form,
+    keeps_to,
+    note_ignored,
+    refused_by,
+    refused_member,
+    takes_schema,
+)
 from pflow.models.schema import Unfit, ask_for, is_bare, read_answer
 from pflow.models.thoughts import after_thoughts, without_thoughts
 from pflow.models.transport import heard

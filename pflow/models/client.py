@@ -16,7 +16,7 @@ from pflow.kit.web.bounded import limit_body
 from pflow.kit.web.route import route
 from pflow.models.ending import Ending
 from pflow.models.errors import address_of, check_said
-from pflow.models.forms import fit_form
+from pflow.models.request_form import fit_form
 from pflow.models.wire import tidy
 from pflow.values.masks import everything
 from pflow.words import budget
@@ -32,9 +32,7 @@ _SETTINGS = ("OPENAI_", "LLM_", "SSL_")
 
 
 def watch(model: Any, most: float | None = None) -> tuple[Any, Ending]:
-    """Return a copy of `model` that sends each request once and notes how its answer ends, and what it notes.
-
-    A request may take at most so many seconds.
+    """Return a copy of `model` that sends each request once, for `most` seconds, and the ending that it notes.
 
     Models that do not use the openai client stay as they are. llm drops the finish reason of a streamed completion, and
     every ending of OpenAI's newer protocol but the happy one.

@@ -45,7 +45,7 @@ class Ending:
     An answer without a reason was cut if it `says_end` when it is whole; else it is not known if it `is_stream`.
 
     `tool` is the tool that it wants to call. `has_reasoned`: thoughts came beside the text.
-    `sent` are the members of the request, `refused` the one that an error refuses by name (pflow.models.forms).
+    `sent` are the members of the request, `refused` the one that an error refuses by name (pflow.models.request_form).
     From pflow.models.transport come the answer's `headers`, and the `error` that its status is; a request may take
     `most` seconds.
     """

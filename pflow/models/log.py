@@ -130,10 +130,9 @@ def _without_gaps(conversation: Any) -> Conversation | None:
     results = {part.tool_call_id for each in said for part in each.parts if isinstance(part, ToolResultPart)}
     kept = [replace(each, parts=[part for part in each.parts if not _is_gap(part, results)]) for each in said]
     kept = [each for each in kept if each.role != "assistant" or any(map(_is_answer, each.parts))]
-    pairs = zip(kept, [*kept[1:], None], strict=True)
-    conversation.loaded_messages = [
-        each for each, then in pairs if each.role != "user" or (then and then.role == "assistant")
-    ]
+    roles = [*(each.role for each in kept[1:]), ""]
+    pairs = zip(kept, roles, strict=True)  # a question goes with its answer
+    conversation.loaded_messages = [each for each, then in pairs if each.role != "user" or then == "assistant"]
     conversation.responses = [each for each in conversation.responses if each.text().strip()]
     return conversation  # type: ignore[no-any-return]
 

@@ -8,8 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from pflow.errors import USAGE, PflowError
 from pflow.models.choose import is_small
-from pflow.models.forms import refused_by
 from pflow.models.prices import MAX_TOKENS
+from pflow.models.request_form import refused_by
 from pflow.models.settings import default_options
 from pflow.values.jsontext import decode
 from pflow.words.naming import read_pairs

@@ -11,9 +11,9 @@ from pflow.models.ask import begin, parts_of, usage_in
 from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import LIMIT, Ending
-from pflow.models.forms import change_form, takes_schema
 from pflow.models.judge import check_ending, no_answer
 from pflow.models.prices import call_of
+from pflow.models.request_form import change_form, takes_schema
 from pflow.process.signals import Deadline, TimedOut
 from pflow.words.usage import answer_members
 

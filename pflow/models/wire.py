@@ -192,7 +192,7 @@ def _chunk(name: str, text: str, value: Any) -> dict[str, Any] | str | None:
     said = value if isinstance(value, dict) else {"message": text}
     if name == "error" or "error" in (said.get("object"), said.get("type")):
         said = said if said.get("error") else {"error": said}
-    elif value is not said:
+    elif not isinstance(value, dict):  # the client calls it garbled
         return text
     if said.get("error"):
         return {**said, "choices": []}

@@ -10,7 +10,7 @@ from llm.default_plugins.openai_models import Responses
 from pflow.errors import PflowError
 from pflow.models.ask import Request, ask
 from pflow.models.choose import choose
-from pflow.models.forms import change_form, takes_schema
+from pflow.models.request_form import change_form, takes_schema
 from pflow.models.schema import is_bare, read_answer
 from tests.peers.replies import Replies, chunk
 

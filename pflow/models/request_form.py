@@ -33,8 +33,10 @@ _OF_RANGE = re.compile(
 )
 
 _refused: dict[tuple[str, str], set[str]] = {}
+"""The members and schemas that models refused in this process, by address and name."""
+
 _ignored: set[tuple[str, ...]] = set()
-"""What models refused in this process, and the schemas that they took and did not keep to."""
+"""The schemas that models took and did not keep to, each with the model's address and name."""
 
 
 def refused_member(error: Any, members: Iterable[str]) -> str:

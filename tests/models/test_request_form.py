@@ -10,7 +10,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.models.ask import Request, ask
 from pflow.models.choose import choose
-from pflow.models.forms import refused_member
+from pflow.models.request_form import refused_member
 from tests.peers.replies import Replies, chunk, whole
 
 SENT = ("stream", "stream_options", "max_tokens", "response_format", "temperature")
