@@ -119,17 +119,17 @@ def test_no_text_is_no_answer(kind, reply, options, exit, why, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "reply", "text"),
+    ("kind", "reply"),
     [
-        (Chat, chat({"content": " \n"})[0], ""),
-        (Chat, chat({"content": "<think>Oak"}, "length")[1], ""),
-        (Chat, chat({"content": None, "tool_calls": [TOOL]}, "tool_calls")[0], ""),
-        (Responses, respond(THOUGHT)[0], ""),
+        (Chat, chat({"content": " \n"})[0]),
+        (Chat, chat({"content": "<think>Oak"}, "length")[1]),
+        (Chat, chat({"content": None, "tool_calls": [TOOL]}, "tool_calls")[0]),
+        (Responses, respond(THOUGHT)[0]),
     ],
 )
-def test_it_is_allowed_as_an_empty_text_that_is_neither_cached_nor_logged(kind, reply, text, tmp_path):
+def test_it_is_allowed_as_an_empty_text_that_is_neither_cached_nor_logged(kind, reply, tmp_path):
     answer, shown = asked(kind, reply, allows_no_answer=True)
-    assert (answer.response, shown, "conversation" in answer.usage) == (text, [], False)
+    assert (answer.response, shown, "conversation" in answer.usage) == ("", [], False)
     assert answer.flaw == answer.warning != ""
     assert not (tmp_path / "logs.db").exists()
 

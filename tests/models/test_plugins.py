@@ -106,8 +106,6 @@ def test_an_answer_that_stops_at_its_limit_counts_with_a_warning_and_is_not_kept
         *[(plugin, {"end": None}, 75, "it was cut off") for plugin in PLUGINS],
         *[(plugin, {"end": None, "say": ["Oak"]}, 75, "it was cut off") for plugin in PLUGINS],
         *[(plugin, {"end": None, "say": []}, 75, "it ") for plugin in PLUGINS],
-        *[(plugin, {"say": [], "thoughts": ["hm"]}, 65, "it is all reasoning, and has no text") for plugin in PLUGINS],
-        *[(plugin, {"say": [], "tool": "rain"}, 65, "it wants to call the tool 'rain'") for plugin in PLUGINS],
         ("anthropic", {"end": "pause_turn"}, 75, "the provider failed: pause_turn"),
         ("anthropic", {"end": "refusal"}, 1, "it refused: refusal"),
         ("anthropic", {"end": "refusal", "more": {"stop_details": {"explanation": "no"}}}, 1, "it refused: no"),
@@ -119,7 +117,7 @@ def test_an_answer_that_stops_at_its_limit_counts_with_a_warning_and_is_not_kept
 )  # fmt: skip
 def test_what_is_no_whole_answer_fails(servers, plugin, scene, exit, words):
     said = failure(plugin, scene)
-    assert (said.exit, said.is_permanent) == (exit, exit == 1 or "tool" in scene)
+    assert (said.exit, said.is_permanent) == (exit, exit == 1)
     assert said.words.startswith(words)
 
 
