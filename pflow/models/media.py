@@ -80,9 +80,8 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
         told = [each for each in (said, named) if each and not _is_media(each)]
         return media_type(data.decode()) or (HTML if is_page else next(iter(told), "text/plain"))
     is_wide = bool(wide_codec(data))
-    kind = None if is_wide else _type_of_bytes(data) or said or None
-    if kind is None and not is_wide and named.startswith(("audio/", "video/")):
-        return named
+    sound = named if named.startswith(("audio/", "video/")) else ""
+    kind = None if is_wide else _type_of_bytes(data) or said or sound or None
     if kind is None and wrong:
         why = wrong if is_wide else f"{wrong}, and of an unknown type"
         raise PflowError(f"cannot attach {shown}: {why}", hint=remedy(data), exit=BAD_DATA)

@@ -116,9 +116,10 @@ def test_calls_that_are_limited_are_counted_and_refused_ones_are_not():
     assert provider.asked == 50 + provider.refused
 
 
-def test_three_refused_keys_stop_the_map():
-    provider = Provider(exit=77).run(1000)
-    assert (provider.limiter.stopped.exit, provider.limiter.stopped.message) == (77, "no")
+@pytest.mark.parametrize("exit", [77, 78, 69])
+def test_three_failures_that_no_other_item_can_avoid_stop_the_map(exit):
+    provider = Provider(exit=exit).run(1000)
+    assert (provider.limiter.stopped.exit, provider.limiter.stopped.message) == (exit, "no")
     assert provider.asked <= 16
 
 
