@@ -107,8 +107,7 @@ def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
     except ValueError as error:
         shown = shorten(written if isinstance(written, str) else compact(written))
         hint = f"it takes {type}" if type.items or type.fields else ""  # the error itself names a simple type
-        if exit == BAD_DATA and "UTF-8" in str(error):
-            hint = ELSE.replace("latin-1", "utf-16") if "UTF-16" in str(error) else ELSE
+        hint = ELSE if exit == BAD_DATA and "UTF-8" in str(error) else hint
         raise PflowError(f"cannot take {flag}='{shown}': {error}", hint=hint, exit=exit) from None
 
 

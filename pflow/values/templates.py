@@ -218,7 +218,11 @@ def expand(
     for at, text in enumerate(texts[:-1]):
         if isinstance(text, Directories) and not text and isinstance(parts[at + 1], str):
             texts[at + 1] = texts[at + 1].removeprefix("/")
-    return join(written, parts, texts) if join else "".join(texts)
+    if join:
+        return join(written, parts, texts)
+    for value in values:
+        _refuse_wide(value)
+    return "".join(texts)
 
 
 def _refuse_member(written: str, name: str, after: str) -> None:
@@ -257,3 +261,13 @@ def join_path(written: str, parts: list[Part], texts: list[str]) -> str:
 
 def _inside_text(value: Any) -> str:
     return str(value, "utf-8", "surrogateescape") if isinstance(value, bytes) else text_of(value)
+
+
+def _refuse_wide(value: Any) -> None:
+    """Raise PflowError (65) if an inserted value is in UTF-16, which nobody can read behind other text."""
+    data = value.encode("utf-8", "replace") if isinstance(value, str) and "\0" in value else value
+    if isinstance(data, bytes):
+        from pflow.values.encoding import not_utf8, remedy, wide_codec
+
+        if wide_codec(data):
+            raise PflowError(f"cannot fill a template: {not_utf8(data)}", hint=remedy(data), exit=BAD_DATA)

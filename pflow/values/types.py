@@ -149,9 +149,7 @@ def _text(text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         wrong = ord(text[error.start]) - 0xDC00
-        is_wide = text[error.start :].startswith(("\udcff\udcfe", "\udcfe\udcff"))
-        what = f"its bytes are {'UTF-16, ' * is_wide}not UTF-8"
-        raise ValueError(what + (f" (byte 0x{wrong:02x})" if 0 <= wrong < 256 else "")) from None
+        raise ValueError("its bytes are not UTF-8" + (f" (byte 0x{wrong:02x})" if 0 <= wrong < 256 else "")) from None
     return text
 
 

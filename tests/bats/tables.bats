@@ -71,7 +71,8 @@ cannot read 'old.txt': line 1, byte 3: it is not UTF-8 (--encoding=latin-1~pflow
 it is UTF-16LE, not UTF-8; --encoding=utf-16le~printf 'b\n1\n' | iconv -t utf-16le | pflow-load-csv
 it is UTF-32, not UTF-8 (byte 0xff at 0); --encoding=utf-32 where~iconv -f latin1 -t utf-32 old.txt | pflow-split-text
 cannot attach what the pipe brings: it is UTF-16BE, not UTF-8~printf 'b\n' | iconv -t utf-16be | pflow-llm x
-its bytes are UTF-16, not UTF-8 (byte 0xff); --encoding=utf-16 where~printf 'b\n' | iconv -t utf-16 | pflow-template '<$stdin>'
+cannot fill a template: it is UTF-16, not UTF-8 (byte 0xff at 0); --encoding=utf-16 where~printf 'b\n' | iconv -t utf-16 | pflow-template '<$stdin>'
+cannot fill a template: it is UTF-16LE, not UTF-8~printf 'b\n' | iconv -t utf-16le | pflow-template '<$stdin>'
 cannot summarise the text: it is UTF-16LE, not UTF-8~printf 'b\n' | iconv -t utf-16le | pflow-summarise-text
 is not UTF-8 at byte 0; iconv -f UTF-16 -t UTF-8~printf '{}' | iconv -t utf-16 >f.json; pflow check f.json
 at byte 0 (--encoding=utf-16 where~printf '{}' | iconv -t utf-16 | pflow-split-text --from=json
