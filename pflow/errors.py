@@ -105,7 +105,7 @@ class PflowError(Exception):
         """Return a larger failure with this one as its reason: `act` could not be done because of it."""
         why = f"{act}: {self.message}"
         about = PflowError(why, hint=self.hint, exit=self.exit, is_permanent=self.is_permanent, details=self.details)
-        about.ends_run = self.ends_run
+        about.retry_after, about.ends_run = self.retry_after, self.ends_run
         return about
 
 

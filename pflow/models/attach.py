@@ -73,7 +73,7 @@ def _at_address(url: str, model: Model, kind: str | None) -> Attachment:
     host, base = (urlsplit(each or "").hostname or "" for each in (url, getattr(model, "api_base", None)))
     if not is_near(host) or is_near(base):
         if kind is None:
-            said, data = look_at(url, model, act, name)
+            said, data = look_at(url, act, name)
             kind = type_of(data, shown, name, said) if data else said
         if kind != SVG or SVG in model.attachment_types:
             return Attachment(kind, url=url)

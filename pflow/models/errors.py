@@ -88,8 +88,8 @@ def check_said(said: Any) -> None:
         raise ErrorInAnswer(body.model_dump() if hasattr(body, "model_dump") else body)
 
 
-def explain(error: Exception, model: Model, act: str = "") -> PflowError:
-    """Return the PflowError for an error that asking `model` raised; `act` names the failed act if it was another."""
+def explain(error: Exception, model: Model) -> PflowError:
+    """Return the PflowError for an error that asking `model` raised."""
     chain = causes(error)
     if own := next((each for each in chain if isinstance(each, PflowError)), None):
         return own
@@ -98,7 +98,7 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     exit, kind, reason = meaning_of(error)
     if reason.status is None and (fault := fault_behind(error)):
         return fault
-    act, address = act or f"cannot get an answer from '{model.model_id}'", address_of(model)
+    act, address = f"cannot get an answer from '{model.model_id}'", address_of(model)
     if reason.status is None or address.startswith("http:"):  # over plain HTTP, a status may be the proxy's
         act += via(address)
     words = one_line(hide_keys(f"{reason.status}: {reason.words}" if reason.status else reason.words, model))

@@ -1,79 +1,69 @@
 """Files at addresses, which a provider reads itself: their types, and the content of those that only we can reach."""
 
 from mimetypes import guess_type
-from time import monotonic
 
-import httpx2
-from llm import Model
-
-from pflow.errors import BAD_CONFIG, MISSING, PflowError
-from pflow.kit.web.answer import check
+from pflow.errors import MISSING, TRY_AGAIN, PflowError
+from pflow.kit.web.answer import Response, check
 from pflow.kit.web.client import request
-from pflow.kit.web.route import route
-from pflow.models.errors import explain
 from pflow.models.media import VAGUE
 
 _GLANCE = 4096
 _PATIENCE = 5.0
-"""The most bytes of a file that are read to tell its type, and the most seconds that they take."""
-_NO_ANSWER = (httpx2.ReadError, httpx2.ReadTimeout, httpx2.RemoteProtocolError)
+"""The bytes of a file that tell its type, and the most seconds without any of them."""
 
 
 def fetch(url: str, act: str) -> tuple[str, bytes]:
-    """Return the type that a server says, and the file. Raises PflowError."""
+    """Return the type that a server says, and the file. Raises PflowError, for the failed `act`."""
     try:
         answer = check(request("GET", url))
     except PflowError as error:
         raise error.within(act) from error
-    if not answer.body:
-        raise PflowError(f"{act}: it is empty", exit=MISSING)
-    return _plain(answer.headers.get("content-type", "")), answer.body
+    return _kind(answer), _filled(answer, act)
 
 
-def look_at(url: str, model: Model, act: str, name: str) -> tuple[str, bytes]:
+def look_at(url: str, act: str, name: str) -> tuple[str, bytes]:
     """Return the type of the file at an address as its server says it, and the beginning of the file.
 
     Servers lie in answers to HEAD, or refuse it, and what is signed for GET is signed for nothing else. So HEAD is
-    asked only where GET has no answer, and the name counts where neither has. Raises PflowError.
+    asked only where GET has no answer, and the name counts where neither has. Raises PflowError, for the failed `act`.
     """
     try:
-        with httpx2.Client(**route(url), follow_redirects=True, max_redirects=3) as client:
-            try:
-                return _beginning(client, url, act)
-            except (*_NO_ANSWER, httpx2.HTTPStatusError) as error:
-                if isinstance(error, httpx2.HTTPStatusError) and error.response.status_code not in (405, 501):
-                    raise
-                return _said(client, url, guess_type(name, strict=False)[0] or ""), b""
-    except Exception as error:
-        why = explain(error, model, act)
-        raise PflowError(why.message, exit=MISSING if why.exit == BAD_CONFIG else why.exit) from error
+        answer = _ask("GET", url)
+        if answer is None or answer.status in (405, 501):
+            return _said(url, guess_type(name, strict=False)[0] or ""), b""
+        check(answer)
+    except PflowError as error:
+        raise error.within(act) from error
+    return _kind(answer), _filled(answer, act)
 
 
-def _beginning(client: httpx2.Client, url: str, act: str) -> tuple[str, bytes]:
-    data, late = b"", monotonic() + _PATIENCE
-    with client.stream("GET", url, headers={"accept-encoding": "identity"}) as response:
-        response.raise_for_status()
-        is_packed = "content-encoding" in response.headers
-        for part in () if is_packed else response.iter_raw():
-            data += part
-            if len(data) >= _GLANCE or monotonic() > late:
-                break
-    if not data and not is_packed:
-        raise PflowError(f"{act}: it is empty", exit=MISSING)
-    return _plain(response.headers.get("content-type", "")), data
-
-
-def _said(client: httpx2.Client, url: str, named: str) -> str:
-    """Return the type that the answer to HEAD says, else that of the name."""
+def _ask(method: str, url: str) -> Response | None:
+    """Return the answer; None if the server sends none."""
     try:
-        response = client.head(url)
-    except _NO_ANSWER:
+        return request(method, url, max_silence=_PATIENCE, glance=_GLANCE)
+    except PflowError as error:
+        if error.exit != TRY_AGAIN:
+            raise
+    return None
+
+
+def _said(url: str, named: str) -> str:
+    """Return the type that the answer to HEAD says, else that of the name."""
+    answer = _ask("HEAD", url)
+    if answer is None:
         return named
-    if response.is_error and not (named and (response.is_client_error or response.status_code == 501)):
-        response.raise_for_status()
-    kind = "" if response.is_error else _plain(response.headers.get("content-type", ""))
+    is_refused = 400 <= answer.status < 500 or answer.status == 501
+    if not (named and is_refused):
+        check(answer)
+    kind = "" if is_refused else _kind(answer)
     return named if kind in VAGUE else kind
 
 
-def _plain(kind: str) -> str:
-    return kind.partition(";")[0].strip().lower()
+def _kind(answer: Response) -> str:
+    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _filled(answer: Response, act: str) -> bytes:
+    if not answer.body:
+        raise PflowError(f"{act}: it is empty", exit=MISSING)
+    return answer.body

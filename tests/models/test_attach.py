@@ -136,10 +136,10 @@ def model(base, *types):
         ("/200/200/page/a", (65, "it is an HTML page, and the model 'm' takes image/jpeg, image/png")),
         ("/200/0/vague/a", (65, "it is of an unknown type, and the model 'm' takes image/jpeg, image/png")),
         ("/200/204/vague/a.png", (66, "it is empty")),
-        ("/200/404/vague/a.png", (66, "404: ")),
-        ("/200/403/vague/a.png", (77, "403: ")),
-        ("/503/0/vague/a.png", (75, "503: ")),
-        ("/404/0/vague/a", (66, "404: ")),
+        ("/200/404/vague/a.png", (66, "404 Not Found")),
+        ("/200/403/vague/a.png", (77, "403 Forbidden")),
+        ("/503/0/vague/a.png", (75, "503 Service Unavailable")),
+        ("/404/0/vague/a", (66, "404 Not Found")),
     ],
 )
 def test_the_type_at_an_address_is_that_of_its_beginning_if_the_server_gives_it(url, path, found):

@@ -42,6 +42,7 @@ class _Request:
     secrets: Collection[str]
     max_size: int
     max_silence: float | None
+    glance: int | None
     cookies: httpx2.Cookies = field(default_factory=httpx2.Cookies)
 
     @property
@@ -61,12 +62,14 @@ def request(
     follow: bool = True,
     max_size: int = MAX_SIZE,
     max_silence: float | None = MAX_SILENCE,
+    glance: int | None = None,
 ) -> Response:
     """Send a request and return the response, whatever its status; `answer.check` raises for a failure.
 
     A body of text or bytes is sent unchanged, another one as JSON, and a `form` as a form, with a Content-Type unless
     `headers` has one. A header with one of the `secrets` goes only to the URL's own origin, and neither messages nor
-    the response show them. With `follow`, up to 20 redirects are followed, but none from https to http.
+    the response show them. With `follow`, up to 20 redirects are followed, but none from https to http. With a
+    `glance`, the body ends after about so many bytes.
 
     Raises PflowError: 65 for an invalid URL or header, 69 without a connection, 73 for more than `max_size` bytes, 75
     for a late or cut answer, 77 for a redirect from https to http.
@@ -76,7 +79,8 @@ def request(
         kind, content = _content(body, form)
         sent = {"Content-Type": kind, **_checked(headers or {})} if kind else _checked(headers or {})
         sent = {name.lower(): value for name, value in sent.items()}
-        first = _Request(method, _with_query(parse_url(url), query), sent, content, secrets, max_size, max_silence)
+        limits = (max_size, max_silence, glance)
+        first = _Request(method, _with_query(parse_url(url), query), sent, content, secrets, *limits)
         return _follow(first, _REDIRECTS if follow else 0)
     except PflowError as error:
         raise masked(error, *secrets) from error.__cause__
@@ -184,6 +188,8 @@ def _read(request: _Request, response: httpx2.Response) -> bytes:
             what = f"{request.act}: its answer has more than {most:,} bytes"
             raise PflowError(what, hint="--max-size allows more", exit=CANNOT_WRITE, is_permanent=True)
         body += part
+        if request.glance and len(body) >= request.glance:
+            break
     return bytes(body)
 
 

@@ -235,6 +235,10 @@ def test_the_proxy_of_the_environment_is_used(web, monkeypatch, proxy, exit):
     assert exit == 78 or request("GET", web.url + "/text").status == 200
 
 
+def test_a_glance_waits_for_no_more_than_it_needs(web):
+    assert request("GET", web.url + "/stall-midway", glance=1).body
+
+
 def test_a_time_limit_ends_a_stalled_call(web):
     begun = time.monotonic()
     with pytest.raises(TimedOut), Deadline(0.1):
