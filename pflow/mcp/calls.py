@@ -19,7 +19,7 @@ from pflow.explain.effects import FROM_ENVIRONMENT
 from pflow.interface.interface import spell_flag
 from pflow.mcp import own_tools
 from pflow.mcp.catalogue import Catalogue
-from pflow.mcp.offered import Offered, check_arguments, ends_of, fault_in
+from pflow.mcp.offered import Offered, check_arguments, ends_of, fault_in, input_schema
 from pflow.mcp.process import Children, OnEvent
 from pflow.record.events import parse_event
 from pflow.values.jsontext import decode, encode
@@ -128,7 +128,7 @@ def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], byt
     """Return the words and the stdin of a child. Raises PflowError (2, 65, 77) for arguments that it cannot take."""
     kind, optional = offered.kind, {name for name, item in offered.inputs.items() if not item.required}
     given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
-    check_arguments(offered.tool.name, offered.tool.input_schema, given)
+    check_arguments(offered.tool.name, input_schema(offered.inputs), given)
     _refuse_variables(given)
     store: dict[str, Any] = {}
     if offered.flow:

@@ -45,7 +45,7 @@ class Offered:
             name=_tool_name(self.label, taken),
             title=title,
             description=self.description,
-            input_schema=input_schema(self.inputs),
+            input_schema=_typed(input_schema(self.inputs)),
             output_schema=output_schema(self.writes.values()),
             annotations=types.ToolAnnotations(title=title, **self.hints),
         )
@@ -127,6 +127,7 @@ _BYTES: Schema = {
 }
 _TEXT_OR_BYTES: Schema = {"anyOf": [{"type": "string"}, _BYTES]}
 _LIST: Schema = {"type": "array", "items": {}}  # VS Code, OpenAI and Gemini refuse an array without `items`
+_NO_LISTS: list[Schema] = [{"type": each} for each in ("string", "number", "boolean", "object", "null")]
 _SIMPLE: dict[str, Schema] = {
     "str": {"type": "string"},
     "url": {"type": "string"},
@@ -138,7 +139,7 @@ _SIMPLE: dict[str, Schema] = {
     "list": _LIST,
     "dict": {"type": "object"},
     # Not {}: some clients accept no schema without a type, nor several types in one.
-    "any": {"anyOf": [_LIST, *({"type": each} for each in ("string", "number", "boolean", "object", "null"))]},
+    "any": {"anyOf": [_LIST, *_NO_LISTS]},
 }
 _LONGEST = 300
 
@@ -162,6 +163,15 @@ def input_schema(items: dict[str, Item]) -> Schema:
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     required = [name for name, item in items.items() if item.required]
     return {**schema, "required": required} if required else schema
+
+
+def _typed(schema: Any) -> Any:
+    """Name the types of items that may be anything: Gemini refuses items without one. Lists are taken too."""
+    if isinstance(schema, list):
+        return [_typed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: {"anyOf": _NO_LISTS} if (key, each) == ("items", {}) else _typed(each) for key, each in schema.items()}
 
 
 def output_schema(items: Iterable[Item]) -> Schema:
