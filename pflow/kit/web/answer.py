@@ -4,12 +4,12 @@ import re
 import ssl
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import httpx2
 
 from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, causes, wait_asked
 from pflow.kit.web.address import show
+from pflow.kit.web.reasons import Reason
 from pflow.values.jsontext import decode
 from pflow.values.masks import masked
 from pflow.words.printable import clause, one_line
@@ -25,8 +25,6 @@ _BY_STATUS = {
     **dict.fromkeys((408, 423, 425, 429), TRY_AGAIN),
 }
 _BY_CLASS = {4: BAD_DATA, 5: TRY_AGAIN}
-_MEMBERS = ("message", "error_description", "detail", "error", "title")
-"""Names of the message in a JSON answer; the first one there counts, and may contain another."""
 
 
 @dataclass(frozen=True)
@@ -76,19 +74,13 @@ def check(answer: Response, secrets: Collection[str] = ()) -> Response:
 
 def _words_of(answer: Response) -> str:
     """Return the server's words for a failure, on one line: the message in JSON, or a plain text."""
-    text = answer.body[:100_000].decode(errors="replace")
-    if "json" in answer.headers.get("content-type", ""):
+    kind = answer.headers.get("content-type", "")
+    if "json" in kind:
         try:
-            return one_line(_message(decode(answer.body)))
+            return one_line(Reason().read(decode(answer.body)))
         except ValueError:
             return ""
-    return one_line(text) if answer.headers.get("content-type", "").startswith("text/plain") else ""
-
-
-def _message(said: Any) -> str:
-    while isinstance(said, dict):
-        said = next((said[name] for name in _MEMBERS if said.get(name)), "")
-    return said if isinstance(said, str) else ""
+    return one_line(answer.body[:100_000].decode(errors="replace")) if kind.startswith("text/plain") else ""
 
 
 def explain(error: Exception, act: str, silence: float | None) -> PflowError:
