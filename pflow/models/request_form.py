@@ -10,7 +10,7 @@ from pflow.values.jsontext import compact
 
 FORMAT = "response_format"
 
-_KINDS = ("value", "model", "other", "")
+_KINDS = ("value", "model", "other", "down", "")
 """The kinds of error (pflow.kit.web.reasons) that may refuse a member."""
 
 _CHANGES = {"stream": "", "stream_options": "", "max_tokens": "max_completion_tokens"}
@@ -19,14 +19,17 @@ _CHANGES = {"stream": "", "stream_options": "", "max_tokens": "max_completion_to
 _WORDS = {
     "stream": r"stream(s|ed|ing)?",
     FORMAT: r"(response|output)[_ ]?formats?|(\w+[_ ])?schemas?|json[_ ]mode|structured[_ ]outputs?|guided\w*"
-    r"|gramm[ae]rs?|text\.format",
+    r"|validate json|gramm[ae]rs?|text\.format",
 }
 
 _DENIES = re.compile(
-    r"\b(no|not|non|only|must|cannot|instead|extra|forbidden|disabled?|invalid|illegal|unavailable|failed|unable)\b"
-    r"|n't\b|\bun(support|known|recogni[sz]ed|expected|implemented)|deprecated",
+    r"\b(no|not|non|only|must|should|cannot|instead|extra|forbidden|disabled?|invalid|illegal|unavailable|failed|unable)"
+    r"\b|n't\b|\bun(support|known|recogni[sz]ed|expected|implemented)|deprecated",
     re.IGNORECASE,
 )
+_NEVER = re.compile(r"\b(not |un)(yet )?(support|implement|recogni[sz])|\b(must|should) be\b", re.IGNORECASE)
+"""What a server that calls a refusal its own fault (500) says of a member."""
+
 _OF_RANGE = re.compile(
     r"too (large|small|high|low|long|many)|at (least|most)|exceed|maximum|minimum|less than|greater|between|positive",
     re.IGNORECASE,
@@ -47,10 +50,12 @@ def refused_member(error: Any, members: Iterable[str]) -> str:
     _, kind, reason = meaning_of(error)
     param = str(getattr(error, "param", None) or "")
     said = " ".join([reason.words, *reason.codes, param])
-    if isinstance(error, PflowError) or kind not in _KINDS or not _DENIES.search(said):
+    denies = _NEVER if kind == "down" else _DENIES
+    if isinstance(error, PflowError) or kind not in _KINDS or not denies.search(said):
         return ""
     is_range = bool(_OF_RANGE.search(said))
-    members = [name for name in members if not (is_range and name.endswith("_tokens"))]
+    fixed = ("messages", "" if kind == "model" else "model")  # which every question has
+    members = [name for name in members if not (is_range and name.endswith("_tokens")) and name not in fixed]
     places = {name: match.start() for name in members if (match := _pattern(name).search(said))}
     named = param.partition(".")[0]
     return named if named in places else min(places, key=places.__getitem__, default="")

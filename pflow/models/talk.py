@@ -26,10 +26,14 @@ _SHOWN_AGAIN = 100_000
 
 @dataclass
 class Said:
-    """An answer's text; `is_limited` is true if it stopped at the model's token limit, or at ours."""
+    """An answer's text; `is_limited` is true if it stopped at the model's token limit, or at ours.
+
+    `none` says why a text without any is none.
+    """
 
     text: str
     is_limited: bool = False
+    none: str = "it is empty"
 
 
 class Talk:
@@ -94,4 +98,4 @@ class Talk:
         if none and none.is_permanent:
             none.usage = answer_members(usage_in(response, ending, model))
             raise none
-        return Said(answer, is_limited=ending.kind == LIMIT)
+        return Said(answer, ending.kind == LIMIT, none.message.partition("': ")[2] if none else "")

@@ -50,13 +50,13 @@ def without_thoughts(parts: Iterable[str]) -> Iterator[str]:
 
 _LONGEST = max(map(len, _MARKS))
 
-_ALONE = re.compile(r"^</think>[ \t]*(\n|$)", re.MULTILINE)
+_END = re.compile(r"""(^|(?<![\s`'"(\[]))</think>(?![`'")\]])""", re.MULTILINE)
 
 
 def after_thoughts(text: str) -> str:
     """Return the text after thoughts that lack their opening mark, which some servers take for a part of the question.
 
-    Only a closing mark on a line of its own is meant, without an opening one anywhere.
+    A closing mark within a sentence, or in quotes, is not meant, nor one with an opening mark anywhere.
     """
-    end = None if "<think>" in text else _ALONE.search(text)
+    end = None if "<think>" in text else _END.search(text)
     return text[end.end() :].lstrip() if end else text

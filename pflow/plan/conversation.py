@@ -134,7 +134,7 @@ def read_flow(said: Said) -> tuple[dict[str, Any] | None, list[Finding]]:
         remedy = "it stopped at its token limit: answer with less" if said.is_limited else _REMEDY
         return None, [_finding(f"its JSON cannot be read: {_shown(fault, 200)}", remedy)]
     text = _spoken(said).strip()
-    none = f"it holds no JSON: '{_shown(text)}'" if text else "it is empty"
+    none = f"it holds no JSON: '{_shown(text)}'" if text else said.none
     return None, [_finding('its JSON has no "nodes"' if found else none)]
 
 

@@ -78,6 +78,7 @@ CODES = {
     **dict.fromkeys(("insufficient_quota", "billing_not_active", "INSUFFICIENT_CREDITS", "payment-required"), DENIED),
     **dict.fromkeys(("invalid_api_key", "API_KEY_INVALID", "UNAUTHENTICATED", "PERMISSION_DENIED"), DENIED),
     **dict.fromkeys(("authentication_error", "AccessDeniedException", "account_deactivated"), DENIED),
+    **dict.fromkeys(("insufficient_user_quota", "RequestForbidden"), DENIED),
     **dict.fromkeys(("context_length_exceeded", "exceed_context_size_error", "tokens_limit_reached"), BAD_DATA),
     **dict.fromkeys(("invalid_value", "unsupported_parameter", "string_above_max_length"), BAD_DATA),
     **dict.fromkeys(("model_not_found", "DeploymentNotFound", "model_decommissioned", "unknown_model"), BAD_CONFIG),
@@ -140,6 +141,11 @@ def test_a_code_says_what_an_error_means_in_every_form(form, code):
         (400, "User location is not supported for the API use.", DENIED),
         (403, "x requires moderation. Your input was flagged. No credits were charged.", FAILED),
         (405, "overloaded", BAD_CONFIG),
+        (400, "<400> InternalError.Algo.DataInspectionFailed: Input data may contain inappropriate content.", FAILED),
+        (429, "余额不足或无可用资源包,请充值。", DENIED),
+        (None, "Sorry, your account balance is insufficient", DENIED),
+        (500, "Input tokens exceed the configured limit of 272000 tokens.", BAD_DATA),
+        (400, "No models loaded. Please load a model.", BAD_CONFIG),
         (413, "rate_limit", BAD_DATA),
         (None, "it did not work", FAILED),
     ],
@@ -236,6 +242,21 @@ def test_what_was_explained_stays():
     error = PflowError("cannot", exit=FAILED)
 
     assert explain(error, model()) is error
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "exit"),
+    [
+        (401, "upstream_error", DENIED),
+        (400, "new_api_error", BAD_DATA),
+        (429, "server_error", TRY_AGAIN),
+        (None, "invalid_request_error", BAD_DATA),
+    ],
+)
+def test_a_code_of_what_may_pass_counts_after_a_status_and_before_words(status, code, exit):
+    body = {"error": {"message": "x is unavailable now", "type": code}}
+
+    assert explain(ProviderError("x", status_code=status, body=body), model()).exit == exit
 
 
 def test_the_message_in_the_body_is_what_the_provider_says():

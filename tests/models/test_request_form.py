@@ -13,7 +13,7 @@ from pflow.models.choose import choose
 from pflow.models.request_form import refused_member
 from tests.peers.replies import Replies, chunk, whole
 
-SENT = ("stream", "stream_options", "max_tokens", "response_format", "temperature")
+SENT = ("model", "messages", "stream", "stream_options", "max_tokens", "response_format", "temperature")
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,16 @@ SENT = ("stream", "stream_options", "max_tokens", "response_format", "temperatur
         (422, {"detail": [{"loc": ["body", "stream_options"], "msg": "Extra input not permitted"}]}, "stream_options"),
         (400, {"message": "This response_format type is unavailable now"}, "response_format"),
         (400, {"error": "json_schema is unsupported"}, "response_format"),
-        (404, {"error": {"message": "no such model 'mainstream'"}}, ""),
+        (404, {"error": {"message": "no such model 'mainstream'"}}, "model"),
         (400, {"error": {"message": "the stream is fine"}}, ""),
-        (500, "streaming is not supported", ""),
+        (500, "streaming not supported yet", "stream"),
+        (500, {"error": {"message": "response_format must be one of x", "type": "server_error"}}, "response_format"),
+        (500, "no stream: the upstream failed, unexpectedly", ""),
+        (422, {"detail": [{"loc": ["body", "response_format"], "msg": "Input should be 'text'"}]}, "response_format"),
+        (400, {"error": "Model 'x' does not support structured outputs"}, "response_format"),
+        (400, {"error": {"message": "'messages' must contain 'json' for 'response_format'"}}, "response_format"),
+        (400, {"error": {"message": "Failed to validate JSON.", "code": "json_validate_failed"}}, "response_format"),
+        (404, {"error": {"message": "The model 'a-stream' does not exist"}}, "model"),
         (401, "stream: invalid key", ""),
         (400, {"error": {"message": "You requested 9 max_tokens, but can only afford 2", "code": 402}}, ""),
         (400, {"error": {"message": "max_tokens: not now", "type": "overloaded_error"}}, ""),

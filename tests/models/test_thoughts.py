@@ -48,7 +48,10 @@ def test_only_thoughts_at_the_beginning_are_no_part_of_an_answer(text, answer, s
         ("A tree?\n</think>\n\nOak.", "Oak."),
         ("A tree?\n</think>", ""),
         ("</think>\nOak.", "Oak."),
+        ("2. Briefly.</think>391", "391"),
+        ('Or {"a": 1}?\n</think>{"a": 2}', '{"a": 2}'),
         ("A </think> ends thoughts.\n", "A </think> ends thoughts.\n"),
+        ("`</think>` ends them ('</think>').", "`</think>` ends them ('</think>')."),
         ("So:\n<think>\na\n</think>\nOak.", "So:\n<think>\na\n</think>\nOak."),
     ],
 )

@@ -139,6 +139,10 @@ def test_what_holds_no_flow_is_a_finding(text, message):
     assert len(str(finding)) < 500
 
 
+def test_an_answer_without_text_is_a_finding_with_its_reason():
+    assert read("", none="it is all reasoning")[1][0].message == "it is all reasoning"
+
+
 @pytest.mark.parametrize("text", [FLOW[:-3], f"For example {OTHER}, so {FLOW[:-3]}"])
 def test_an_answer_that_stopped_at_its_limit_is_told_so(text):
     flow, (finding,) = read(text, is_limited=True)

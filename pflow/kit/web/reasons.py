@@ -50,10 +50,12 @@ KINDS = {
     # Nobody pays. "Exceeded your current quota" is OpenAI's; Gemini's rate limit says it, too, with more words.
     "credit": Kind(
         DENIED,
-        "insufficient(quota|credit|balance|fund)|billing|payment|creditbal|arrear|freetieronly|currentquota|budgetexceeded",
+        "insufficient(user)?(quota|credit|balance|fund)|billing|payment|creditbal|arrear|freetieronly|currentquota"
+        "|budgetexceeded",
         "credit balance|insufficient (account |user )?(credit|balance|fund|quota)|payment required|can only afford"
         "|(out of|not enough|requires more|monthly included) credits|account is (overdue|not act)|specified api usage"
         "|credits? (are|is|been) (depleted|exhausted)|(enable|activate) billing|billing (is not active|hard limit)"
+        "|balance is (insufficient|too low)|余额不足|额度不足"
         "|^(?!.*(exhausted|retry in|for metric)).*exceeded your current quota",
     ),
     # The key, or the login, is missing or wrong.
@@ -76,7 +78,8 @@ KINDS = {
         "context(length|window|size)|toolong|toolarge|toomanytokens|tokenslimit|tokensper|maxlength",
         "(maximum|max) (context|prompt|input|sequence) length|context[ _](length|window|size)"
         "|(prompt|input|request|message|query)s? (is |are |was )?too (long|large)|too many tokens( in|:)"
-        "|token count.{0,40}exceed|exceed.{0,40}(number of tokens|token limit)|reduce the length|must be reduced",
+        "|token count.{0,40}exceed|input tokens exceed|reduce the length|must be reduced"
+        "|exceed.{0,40}(number of tokens|token limit)",
     ),
     # There is no such model, or not any more.
     "model": Kind(
@@ -84,7 +87,8 @@ KINDS = {
         "model(is|does)?not(found|exist|support)|(nosuch|unknown|invalid|unavailable)model|modeldec|modeldep"
         "|(deployment|resource)notfound",
         f"(no such|unknown|invalid|not a valid) model|{_MODEL}(does not|doesn't) exist|{_MODEL}not found|try pulling it"
-        f"|{_MODEL}(is|been|was) (deprecated|decommissioned|retired|discontinued|shut ?down)|no endpoints found",
+        f"|{_MODEL}(is|been|was) (deprecated|decommissioned|retired|discontinued|shut ?down)"
+        "|no endpoints found|no models? loaded",
     ),
     # A member of the request is unknown, missing or malformed. Sentences about that have too many forms.
     "value": Kind(
@@ -102,7 +106,7 @@ KINDS = {
     # The provider has failed, or was too slow.
     "down": Kind(
         TRY_AGAIN,
-        "unavailable|servererror|internal|timeout|timedout|deadline|upstream|badgateway|notready|apierror|aborted",
+        "unavailable|servererror|internal|timeout|timedout|deadline|upstream|badgateway|notready|^apierror|aborted",
         "try again|retry (in|after|later)|temporarily|timed? ?out|unavailable|bad gateway|internal (server )?err"
         "|is (currently )?loading",
     ),
@@ -120,8 +124,8 @@ _BY_STATUS = {
     403: "access",
 }
 
-_LASTING = (405, 413, 422)
-"""The statuses that count before a code for what may pass."""
+_LASTING = {"busy": (405, 413, 422), "down": (401, 402, 403, 404, 405, 413, 422)}
+"""The statuses that count before a code of these kinds."""
 
 _VAGUE_CODES = {"model": "notfound", "value": "invalid(request|arg)|badrequest|validation|unprocess|precondition"}
 """What codes mean if there is no status."""
@@ -153,11 +157,11 @@ class Reason:
         for kind in (by_code, by_words):
             if kind and KINDS[kind].exit != TRY_AGAIN:
                 return kind
-        if by_code and self.status not in _LASTING:
+        if by_code and self.status not in _LASTING[by_code]:
             return by_code
         if self.status is not None:
             return _BY_STATUS.get(self.status, "down" if self.status >= 500 else "other")
-        return by_words or _first(_VAGUE_CODES, *codes)
+        return (by_words == "busy" and by_words) or _first(_VAGUE_CODES, *codes) or by_words
 
     def note(self, said: Any) -> None:
         """Take a code, or a status as a number or a word."""
@@ -188,7 +192,7 @@ class Reason:
 
     def _read_text(self, text: str, depth: int) -> str:
         text = text.strip()[:_MOST]
-        if text.startswith("<"):  # the page of a gateway
+        if re.match("<[A-Za-z!?]", text):  # the page of a gateway
             from html import unescape  # which takes milliseconds, and is seldom needed
 
             title = re.search(r"(?is)<(title|h1|message)\b[^>]*>(.*?)</", text)

@@ -55,10 +55,13 @@ def via(url: str | None) -> str:
 
 
 def spare_this_machine() -> None:
-    """Let libraries that make clients of their own use no proxy for this machine, unless NO_PROXY is set."""
+    """Let libraries with clients of their own use no proxy for this machine, as `route` does; few read networks."""
     proxies = getproxies()
-    if proxies and not proxies.get("no"):
-        os.environ["NO_PROXY"] = _THIS_MACHINE
+    listed = proxies.get("no", "")
+    is_in_network = "/" in listed and _is_listed(httpx2.URL("http://127.0.0.1"), listed)
+    if proxies and (is_in_network or not listed) and _THIS_MACHINE not in listed:
+        os.environ.pop("no_proxy", None)  # which counts before the other, also if it is empty
+        os.environ["NO_PROXY"] = ",".join(filter(None, (listed, _THIS_MACHINE)))
 
 
 def fault_behind(error: BaseException) -> PflowError | None:

@@ -1,6 +1,7 @@
 """The way to a server: which proxy of the environment is used, which is not, and what is wrong with it."""
 
 import os
+import re
 from functools import partial
 
 import pytest
@@ -111,6 +112,10 @@ def test_other_libraries_spare_this_machine_unless_no_proxy_is_set(environment):
     spare_this_machine()
     assert os.environ["NO_PROXY"] == "localhost,.localhost,127.0.0.0/8,127.0.0.1,0.0.0.0,::1"
     assert not any(map(via, ("http://127.8.9.1", "http://0.0.0.0", "http://localhost")))
-    environment("NO_PROXY", "a.example")
+    environment("NO_PROXY", "a.example,10.0.0.0/8")
     spare_this_machine()
-    assert os.environ["NO_PROXY"] == "a.example"
+    assert os.environ["NO_PROXY"] == "a.example,10.0.0.0/8"
+    for listed in ("a.example,127.0.0.0/8", ""):  # httpx reads no network
+        environment("no_proxy", listed)
+        spare_this_machine()
+        assert re.match(f"{listed}.*,127.0.0.1,", os.environ["NO_PROXY"])
