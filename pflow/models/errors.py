@@ -60,6 +60,9 @@ _IN_ANSWERS = ("APIError", "ErrorInAnswer", "ModelError", "ResponseError")
 _SAY_NOTHING = r"(Error code: \d+|An error occurred during streaming|an error in an answer)$"
 """The texts of exceptions that have no words of a provider."""
 
+_ALL_IS_WELL = r"(?i)(ok|success(ful)?|connected|)\W*"
+"""The words of a chunk without any part of an answer that is no error, as MiniMax's last one."""
+
 _REFUSALS = (429, 503, 529)
 """The statuses of a provider that wants fewer requests."""
 
@@ -83,7 +86,7 @@ def check_said(said: Any) -> None:
         body = body or said
     elif not (body or any(getattr(said, name, None) for name in ("choices", "output", "type"))):
         body = getattr(said, "model_extra", None)
-        body = body if Reason().read(body) else None
+        body = None if re.fullmatch(_ALL_IS_WELL, Reason().read(body)) else body
     if body:
         raise ErrorInAnswer(body.model_dump() if hasattr(body, "model_dump") else body)
 

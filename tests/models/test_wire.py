@@ -40,6 +40,7 @@ BODIES = {
     "blanks at DONE": events(OAK, TREE, STOP, end="data:   [DONE] \n\n"),
     "after the end": PLAIN + events(chunk(" forest"), "data: nonsense\n\n"),
     "no choices": events({"id": "a"}, OAK, {**OAK, "choices": []}, {**OAK, "choices": None}, TREE, STOP),
+    "all is well": events({"message": "connected"}, OAK, TREE, STOP, {"base_resp": {"status_msg": "success"}}),
     "no delta": events({**OAK, "choices": [{"index": 0}]}, {**OAK, "choices": [{"delta": None}]}, OAK, TREE, STOP),
     "null content": events(chunk(), {**OAK, "choices": [{"delta": {"content": None}}]}, OAK, TREE, STOP),
     "usage first": events({**OAK, "choices": [], "usage": USAGE}, OAK, TREE, STOP),
