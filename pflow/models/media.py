@@ -77,7 +77,8 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
         what = f"cannot attach {shown}: it is an HTML page"
         raise PflowError(what, hint="a login or an error page, in place of the file?", exit=BAD_DATA)
     if not wrong and b"\0" not in data:
-        told = [each for each in (said, named) if each and not _is_media(each)]
+        begun = PDF if data.startswith(b"%PDF-") else ""  # of a short one, the name decides
+        told = [each for each in (said, named) if each and (each == begun or not _is_media(each))]
         return media_type(data.decode()) or (HTML if is_page else next(iter(told), "text/plain"))
     is_wide = bool(wide_codec(data))
     sound = named if named.startswith(("audio/", "video/")) else ""

@@ -46,6 +46,7 @@ def ftyp(brand):
         (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a.png", "text/plain", "application/pdf"),
         (b"\xef\xbb\xbf\n%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a.pdf", "", "application/pdf"),
         (b"\n%PDF-1.4\n", "", "", "application/pdf"),
+        (b"%PDF-1", "a.pdf", "", "application/pdf"),
         (b"PDF", "a.pdf", "", "text/plain"),
         (b"<svg>\n</svg>", "a.png", "text/plain", "image/svg+xml"),
         (b"\0\1\2\xff", "a.wav", "", "audio/x-wav"),
