@@ -3,6 +3,7 @@
 from ipaddress import ip_address
 
 _NEAR = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
+"""The ends of names that count in one network alone."""
 
 
 def is_here(host: str) -> bool:

@@ -27,8 +27,8 @@ _THIS_MACHINE = "localhost,.localhost,127.0.0.0/8,127.0.0.1,0.0.0.0,::1"
 def route(url: str) -> dict[str, Any]:
     """Return the arguments of a client of httpx2 for this URL. Raises PflowError (78) for what is not usable."""
     parts, (variable, proxy) = httpx2.URL(url), _proxy_of(url)
-    needs_trust = parts.scheme == "https" or bool(proxy) or not is_here(parts.host) or any(map(_set, _CERTIFICATES))
-    verify = _trusted(*map(_set, _CERTIFICATES)) if needs_trust else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    needs_trust = parts.scheme == "https" or bool(proxy) or not is_here(parts.host) or any(map(_value, _CERTIFICATES))
+    verify = _trusted(*map(_value, _CERTIFICATES)) if needs_trust else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return {"proxy": _checked(variable, proxy) if proxy else None, "verify": verify, "trust_env": False}
 
 
@@ -71,7 +71,7 @@ def fault_behind(error: BaseException) -> PflowError | None:
         return None
     try:
         check_bundle()
-        _trusted(*map(_set, _CERTIFICATES))
+        _trusted(*map(_value, _CERTIFICATES))
         for variable in [each for each in os.environ if each.lower() in ("http_proxy", "https_proxy", "all_proxy")]:
             _checked(variable, os.environ[variable] or "http://x")
     except PflowError as fault:
@@ -101,7 +101,7 @@ def _shown(proxy: httpx2.URL) -> str:
     return f"{proxy.scheme}://{proxy.netloc.decode()}"
 
 
-def _set(variable: str) -> str | None:
+def _value(variable: str) -> str | None:
     return os.environ.get(variable) or None
 
 
@@ -116,7 +116,7 @@ def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
 
 def check_bundle() -> None:
     """Check the certificates that the library requests trusts. Raises PflowError (78)."""
-    variable = next(filter(_set, ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")), "")
+    variable = next(filter(_value, ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")), "")
     path = os.environ.get(variable)
     with _certificates(variable, path):
         if path and not os.path.isdir(path):
