@@ -9,6 +9,7 @@ from pflow.errors import BAD_DATA, TRY_AGAIN, PflowError
 from pflow.models.ending import BROKEN, CALL, CUT, FILTERED, LIMIT, Ending
 from pflow.models.errors import hide_keys
 from pflow.models.prices import MAX_TOKENS, limit_of
+from pflow.models.thoughts import called_in, seen
 from pflow.words.printable import one_line
 from pflow.words.usage import amount
 
@@ -35,12 +36,13 @@ def no_answer(
     ending: Ending, response: Response, model: Model, text: str, wanted: Mapping[str, Any]
 ) -> PflowError | None:
     """Return why a whole answer is none; None if it is one. `wanted` are the options that a person set."""
+    ending.tool = ending.tool or called_in(text, is_cut=ending.kind == LIMIT)
     if ending.tool or (ending.kind == CALL and not text):
         return called_tool(ending, model)
     if text:
         return None
     has_reasoned = ending.has_reasoned or any(event.type == "reasoning" for event in response._stream_events)
-    has_reasoned = has_reasoned or bool("".join(response._chunks).strip())  # thoughts, no part of the text
+    has_reasoned = has_reasoned or bool(seen("".join(response._chunks)))  # thoughts, no part of the text
     if ending.kind == LIMIT:
         whose = _tokens(response, wanted, amount(response.output_tokens) or amount(ending.usage.get("output_tokens")))
         what = f"{whose} went into reasoning" if has_reasoned else f"it has no text, and {whose} are used up"
@@ -53,7 +55,7 @@ def no_answer(
 
 def called_tool(ending: Ending, model: Model) -> PflowError:
     """Return the failure of an answer that calls a tool."""
-    tool = f"the tool '{one_line(ending.tool)}'" if ending.tool else "a tool"
+    tool = f"the tool '{one_line(ending.tool)}'" if ending.tool.strip("?") else "a tool"
     what = f"it wants to call {tool}, and pflow gave it none"
     return _unusable(model, what, "ask in other words, or another model", exit=BAD_DATA, is_permanent=True)
 

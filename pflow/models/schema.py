@@ -37,8 +37,9 @@ def ask_for(prompt: str, schema: dict[str, Any], wrong: str = "") -> str:
 def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
     """Return the one value in an answer, if it fits the schema.
 
-    It is the whole answer, or stands in a fence, or begins a line or follows a colon or a tag. Two different
-    values are none. Raises Unfit (65), and PflowError (65) for a schema that cannot be used.
+    It is the whole answer, or stands in a fence, or begins a line or follows a colon or a tag; one within a sentence
+    does not count. Two different values are none. Raises Unfit (65), and PflowError (65) for a schema that cannot
+    be used.
     """
     from jsonschema.exceptions import best_match
 
@@ -68,8 +69,8 @@ def _find(text: str, kind: Any) -> dict[str, Any]:
     Of several only those of the `kind` count that the schema asks for.
     """
     parts = [text[start:end] for _, start, end in ([] if text[:1] in ("{", "[") else fences(text))]
-    fenced = [value for part in parts for value in _whole(part) or _among_words(part, kind)]
-    found = {compact(value): value for value in _whole(text) or fenced or _among_words(text, kind)}
+    fenced = [value for part in parts for value in _whole(part) or _among_words(part)]
+    found = {compact(value): value for value in _whole(text) or fenced or _among_words(text)}
     fitting = {each: value for each, value in found.items() if isinstance(value, kind)}
     return (fitting or found) if len(found) > 1 else found
 
@@ -81,12 +82,13 @@ def _whole(text: str) -> list[Any]:
     return []
 
 
-def _among_words(text: str, kind: Any) -> list[Any]:
-    """Return the objects and lists in a text; none if its brackets do not match, or one stands within a sentence.
+def _among_words(text: str) -> list[Any]:
+    """Return the objects and lists that begin a line or follow a colon, a tag or another one in their line.
 
-    Nothing within a bracket that begins no JSON counts: it may be a part of the value.
+    There are none if its brackets do not match. Nothing within a bracket that begins no JSON counts: it may be a part
+    of the value.
     """
-    found, faults, at, depth = [], 0, 0, 0
+    found, faults, at, depth, end = list[Any](), 0, 0, 0, 0
     while depth >= 0 and faults < _MOST_FAULTS and (bracket := _BRACKET.search(text, at)):
         at = bracket.end()
         if bracket[0] in "}]":
@@ -100,17 +102,17 @@ def _among_words(text: str, kind: Any) -> list[Any]:
         before = text[max(bracket.start() - 100, 0) : bracket.start()].rstrip(" \t`*")  # of Markdown
         if depth:
             continue
-        if before[-1:] in ("", "\n", ":", ">"):
+        if before[-1:] in ("", "\n", ":", ">") or (found and "\n" not in text[end : bracket.start()]):
             found.append(value)
-        elif isinstance(value, kind):
-            return []
+            end = at
     return [] if depth else found
 
 
 def _without_value(model_id: str, text: str, found: list[str]) -> Unfit:
     """Return why a text has no value, or not one."""
     if found:
-        return Unfit(model_id, f"it has {len(found)} values: {', '.join(map(_beginning, found[:2]))}")
+        many = "two values are" if len(found) == 2 else f"{len(found)} values are"
+        return Unfit(model_id, f"{many} in it: {', '.join(map(_beginning, found[:2]))}")
     at = match.start() if (match := _BRACKET.search(text)) else 0
     try:
         scan_without_duplicates(text, at)
@@ -119,7 +121,7 @@ def _without_value(model_id: str, text: str, found: list[str]) -> Unfit:
     except ValueError as error:
         where = f"{place_of(text, error, at)}: " if match else ""
         return Unfit(model_id, f"it is not JSON: {where}{_beginning(text)}")
-    return Unfit(model_id, f"no value stands alone in it: {_beginning(text)}")
+    return Unfit(model_id, f"its JSON stands within a sentence, and begins no line: {_beginning(text)}")
 
 
 def _beginning(text: str) -> str:

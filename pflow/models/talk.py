@@ -14,6 +14,7 @@ from pflow.models.ending import LIMIT, Ending
 from pflow.models.judge import check_ending, no_answer
 from pflow.models.prices import call_of
 from pflow.models.request_form import change_form, takes_schema
+from pflow.models.thoughts import after_thoughts
 from pflow.process.signals import Deadline, TimedOut
 from pflow.words.usage import answer_members
 
@@ -93,6 +94,7 @@ class Talk:
             if len(answer) > LONGEST:
                 arriving.close()
                 return Said(answer[:LONGEST], is_limited=True)
+        answer = after_thoughts(answer)
         check_ending(ending, response, model, answer)
         none = no_answer(ending, response, model, answer, {})
         if none and none.is_permanent:
