@@ -9,7 +9,8 @@ from pflow.values.jsontext import text_or_bytes
 class ReadFile(Node):
     """Read a file exactly.
 
-    Line ends, a missing final newline and a byte order mark stay unchanged. UTF-8 becomes text, anything else bytes.
+    Line ends, a missing final newline and a byte order mark stay unchanged, but --encoding drops that of UTF-16.
+    UTF-8 becomes text, anything else bytes.
 
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to read

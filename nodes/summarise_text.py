@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
+from pflow.errors import MISSING, USAGE, PflowError
 from pflow.node import Any, Node, Shared
-from pflow.values.encoding import not_utf8, remedy
 
 if TYPE_CHECKING:
     from pflow.models.ask import Answer
@@ -63,8 +62,6 @@ class SummariseText(Node):
         text, params = shared["text"], self.params
         if not text.strip():
             raise PflowError("cannot summarise the text: it is empty", exit=MISSING)
-        if "\0" in text and (why := not_utf8(text.encode())):
-            raise PflowError(f"cannot summarise the text: {why}", hint=remedy(text.encode()), exit=BAD_DATA)
         if params["chunk"] is not None and params["chunk"] < _LEAST:
             raise PflowError(f"cannot use --chunk={params['chunk']}: it must be at least {_LEAST}", exit=USAGE)
         from pflow.models.options import parse_options

@@ -6,7 +6,7 @@ from pflow import Any, Callable, Iterator
 from pflow.binding.sources import Constant, Source, TemplateSource, without_newline
 from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, reason_of, shorten
 from pflow.interface.interface import Interface, Item
-from pflow.values.encoding import ELSE, conversion, not_utf8, remedy
+from pflow.values.encoding import ELSE, conversion, not_utf8, remedy, wide_bytes
 from pflow.values.jsontext import compact, decode
 from pflow.values.paths import Path, write_path
 from pflow.values.plain import change_texts
@@ -189,7 +189,8 @@ class Finder:
         return self.fitted(expanded_value(source.flag or self.key, self.type, source.written, value))
 
     def fitted(self, value: Any) -> Any:
-        if self.type.name == "any" or value.__class__ is self.exact:
+        wide = self.exact is str and wide_bytes(value)
+        if self.type.name == "any" or (value.__class__ is self.exact and not wide):
             return value
         if value is None and self.item is not None and self.item.default is None:
             return None
@@ -198,12 +199,14 @@ class Finder:
 
             value = without_failed(value)
         try:
+            if wide:
+                raise ValueError(not_utf8(wide))
             return fit(self.type, value)
         except ValueError as error:
             origin = f" from {self.source.origin}" if self.source.origin else ""
             hint = f"--map-in {self.key}=PATH takes another place"
-            if isinstance(value, bytes):
-                hint = remedy(value)
+            if wide or isinstance(value, bytes):
+                hint = remedy(wide or value)
             if self.type.holds_rows and isinstance(value, str | bytes):
                 hint = "load-csv, load-json or load-jsonl makes rows of a text"
             raise PflowError(f"cannot read '{self.key}'{origin}: {error}", hint=hint, exit=BAD_DATA) from None

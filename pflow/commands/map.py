@@ -90,14 +90,14 @@ _RATE = click.FloatRange(min=0, min_open=True)
 @click.option("--estimate", is_flag=True, help="Count the tokens, say cost and time, and ask no model.")
 @click.option(
     "--progress",
-    type=click.Choice(["json"]),
-    help="Report the progress as JSON lines: at the start, each minute, at the end.",
+    type=click.Choice(["json", "none"]),
+    help="Report the progress as JSON lines, at the start, each minute and at the end; or not at all.",
 )
 @click.option(
     "--executor", type=click.Choice(["local", "dask"]), default="local", help="Where the items are worked on."
 )
 @click.option("--scheduler", default="", metavar="ADDRESS", help="The scheduler of the dask cluster.")
-@click.option("-q", "--quiet", is_flag=True, help="Print no results and no progress.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no results, which stay in the ledger, and no progress.")
 @click.option("--dry-run", is_flag=True, help="Show what would be read and done, without doing it.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before a map that costs more than $1, or was interrupted.")
 @click.option("--debug", is_flag=True, help="Show the traceback of a failure.")

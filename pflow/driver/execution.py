@@ -100,7 +100,9 @@ class Execution:
             found = self._hand_on(left, shared, context.carried)
             visit.reads = {key: (origin,) for key, origin in self.inputs.origins.items()}
             visit.writes = {key: (key,) for key in found}
-            add_flow(left, self.wired, {"run": listeners.run_id, **visit.entry(), **listeners.usage.members()})
+            said = {"warning": "; ".join(listeners.warnings)} if listeners.warnings else {}
+            about = {"run": listeners.run_id, **visit.entry(), **listeners.usage.members(), **said}
+            add_flow(left, self.wired, about)
             if failures := listeners.failures:
                 left.header["failed"] = left.header.get("failed", 0) + failures
             is_whole = True

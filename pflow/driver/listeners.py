@@ -46,6 +46,8 @@ class Listeners:
         self.last: dict[str, dict[str, Any]] = {}
         """The last start or end of each step."""
         self.usage = Usage()
+        self.warnings: dict[str, None] = {}
+        """What the readers of the steps' results should know."""
         self.end_line = end_line
         document = beginning.intake.document
         parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
@@ -95,6 +97,8 @@ class Listeners:
 
     def _count(self, event: dict[str, Any]) -> None:
         self.usage.add_event(event)
+        if "warning" in event:
+            self.warnings[f"{event['step']}: {event['warning']}"] = None
         if "exit" not in event and "items" in event:
             items = event["items"]
             self.batches[event["step"], items.get("at") or event.get("visit", 1)] = items

@@ -183,7 +183,7 @@ class Map:
         return None if found.is_most else found.done + found.failed + found.to_do
 
     def _say(self, text: str) -> None:
-        if not self.flags.quiet:
+        if not self.flags.quiet and self.options.progress != "none":
             say(PROGRAM, text)
 
     def _open_log(self, reopened: Reopened | None) -> RunLog:

@@ -23,7 +23,7 @@ _LONG = 10.0
 
 
 class MapProgress(BatchProgress):
-    """The progress of a map whose run has this `directory`; `form` is json or empty. Nothing is shown under -q."""
+    """The progress of a map whose run has this `directory`; `form` is json, none or empty. -q shows nothing."""
 
     def __init__(
         self, directory: str, form: str, total: int | None, clock: Callable[[], float] = time.monotonic
@@ -31,7 +31,7 @@ class MapProgress(BatchProgress):
         super().__init__("map", total, clock(), 0)
         self.directory = directory
         self.clock = clock
-        self.form = "" if messages.is_quiet else form or "line"
+        self.form = "" if messages.is_quiet or form == "none" else form or "line"
         is_drawn = self.form == "line" and os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
         self.line = LastLine() if is_drawn else None
         self.due = self.begun

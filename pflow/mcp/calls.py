@@ -250,8 +250,10 @@ def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -
     if fault := fault_in(offered.tool.output_schema or {}, outputs):
         what = f"it ran, but what '{offered.label}' wrote is not what it declares: {fault}"
         return failed(PflowError(what, exit=BAD_DATA))
-    run = header.get("steps", [{}])[-1].get("run")
-    return done(outputs, **({"pflow/run": run} if run else {}))
+    entry = header.get("steps", [{}])[-1]
+    if warning := entry.get("warning"):
+        outputs.setdefault("warning", warning)
+    return done(outputs, **({"pflow/run": entry["run"]} if entry.get("run") else {}))
 
 
 def _document(stdout: bytes) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import LIMIT, UNSAID, Ending
-from pflow.models.errors import explain, garbled
+from pflow.models.errors import ErrorInAnswer, explain, garbled
 from pflow.models.judge import called_tool, check_ending, no_answer
 from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
@@ -191,7 +191,7 @@ def begin(conversation: Conversation, model: Model, prompt: str, **more: Any) ->
         raise explain(error, model) from error
 
 
-_MISSHAPEN = (AttributeError, LookupError, TypeError)
+_MISSHAPEN = (AssertionError, AttributeError, LookupError, TypeError)
 """The exceptions of llm for an answer of the wrong shape, which llm does not check."""
 
 
@@ -227,6 +227,9 @@ def _failure(
         return None
     if ending.tool and isinstance(error, ValueError | AttributeError):  # arguments that llm cannot read
         return called_tool(ending, model)
+    kind = ending.headers.get("content-type", "")
+    if "html" in kind and not (is_begun or ending.error or hasattr(model, "get_client")):
+        error = ErrorInAnswer(b"<html>")  # of the page, a plugin's error has nothing
     if ending.says_end and not ending.error and isinstance(error, _MISSHAPEN):
         return garbled(model)
     if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left

@@ -68,7 +68,7 @@ _OF_ACCESS = ("aliases", "api_key_name", "headers")
 def identity_of(name: str | None) -> dict[str, str]:
     """Identify the model called `name`, or the default one, for pflow.models.identity."""
     model = choose(name)
-    found = {"id": model.model_id}
+    found = {"id": model.model_id, "plugin": type(model).__module__.partition(".")[0].removeprefix("llm_")}
     if entry := settings.entries.get(model.model_id):
         found["entry"] = digest_of({key: str(value) for key, value in entry.items() if key not in _OF_ACCESS})
     if isinstance(model, LocalModel):

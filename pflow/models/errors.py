@@ -23,6 +23,7 @@ from pflow.errors import (
 )
 from pflow.kit.web.reasons import Reason, exit_of, read_reason
 from pflow.kit.web.route import fault_behind, via
+from pflow.models.media import is_html
 from pflow.values.masks import Secrets
 from pflow.words.printable import one_line
 
@@ -45,6 +46,7 @@ _HINTS = {
     "key": "llm keys set {key}",
     "access": "the key '{key}' may not do this",
     "length": "shorten the question, or name a model that takes more with --model",
+    "page": "is the address right? a login or a proxy may stand in the way",
     BAD_CONFIG: "the provider knows no such model, or its address is wrong",
     UNAVAILABLE: "is the server up, and its address right?",
     TRY_AGAIN: "try again, or let --retries do it",
@@ -73,6 +75,7 @@ class ErrorInAnswer(Exception):
     def __init__(self, body: Any) -> None:
         super().__init__("an error in an answer")
         self.body = body
+        self.is_page = isinstance(body, bytes) and is_html(body)
 
 
 def check_said(said: Any) -> None:
@@ -142,7 +145,7 @@ def no_key(model: Model, why: str = "it needs a key") -> PflowError:
 
 
 def meaning_of(error: Exception) -> tuple[int, str, Reason]:
-    """Return the exit code of a provider's or hub's failure, its kind in KINDS if it has one, and the reason."""
+    """Return the exit code of a provider's or hub's failure, its kind if it has one, and the reason."""
     reason = read_reason(error)
     if reason == Reason() and (found := _meaning_of_class(error)):
         return found
@@ -157,6 +160,9 @@ def meaning_of(error: Exception) -> tuple[int, str, Reason]:
         reason.words = re.sub(rf"(?i)^(error code: )?{reason.status}\b[\s:.-]*", "", reason.words)
         with suppress(ValueError):
             reason.words = reason.words or HTTPStatus(reason.status).phrase.lower()
+    elif isinstance(error, ErrorInAnswer) and error.is_page and exit_of(kind) != TRY_AGAIN:
+        reason.words = f"a web page came in place of an answer ({reason.words})"
+        return BAD_CONFIG, "page", reason
     elif not kind and any(each.__name__ in _IN_ANSWERS for each in type(error).__mro__):
         reason.words = f"the provider failed: {reason.words}"
         return TRY_AGAIN, "", reason

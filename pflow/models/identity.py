@@ -16,14 +16,16 @@ from pflow.values.jsontext import decode
 from pflow.values.types import names_schema_file
 
 _SETTINGS = ("aliases.json", "default_model.txt", "extra-openai-models.yaml", "keys.json")
+_SERVERS = ("_BASE_URL", "_API_BASE", "_HOST", "_ENDPOINT")
+"""The ends of variables that name the server of a plugin's models."""
 _VARIABLES = ("LLM_MODEL", "LLM_LOAD_PLUGINS")
 
 
 def identify(name: str | None) -> dict[str, str]:
     """Identify the model that `name` stands for, or the default one.
 
-    `id` is its id, `entry` the digest of its entry in extra-openai-models.yaml, `weights` its file on this machine;
-    `unchosen` is there if nobody chose it and it is the small one, which is then said.
+    `id` is its id, `plugin` whose it is, `entry` the digest of its entry in extra-openai-models.yaml, `weights` its
+    file on this machine; `unchosen` is there if nobody chose it and it is the small one, which is then said.
     Raises what `choose` raises.
     """
     if parts := split_address(name):
@@ -42,7 +44,7 @@ def identify(name: str | None) -> dict[str, str]:
 
         return identity_of(name), files
 
-    found: dict[str, str] = remembered(["model", name or "", *said, *keys, *files], find)
+    found: dict[str, str] = remembered(["model of a plugin", name or "", *said, *keys, *files], find)
     if "unchosen" in found:
         from pflow.models.small import say_unchosen
 
@@ -60,8 +62,10 @@ def model_parts(name: str | None, places: list[str], schema: Any, typed: Sequenc
             raise PflowError(f"cannot cache an answer to '{place}': its content may change", exit=BAD_CONFIG)
     model = identify(name)
     parts: dict[str, Any] = {"model": model["id"], "model's options": options_of(model["id"])}
-    if address := os.environ.get("OPENAI_BASE_URL"):
-        parts["OPENAI_BASE_URL"] = address
+    ours = ("OPENAI_", f"{model.get('plugin', '')}_".upper())
+    for variable in sorted(os.environ):
+        if variable.startswith(ours) and variable.endswith(_SERVERS) and os.environ[variable]:
+            parts[variable] = os.environ[variable]
     if "entry" in model:
         parts["model's entry in extra-openai-models.yaml"] = model["entry"]
     if "weights" in model:

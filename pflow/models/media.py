@@ -6,7 +6,7 @@ from collections.abc import Collection
 from mimetypes import guess_type
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.values.encoding import not_utf8, remedy, wide_codec
+from pflow.values.encoding import not_utf8, remedy, wide_bytes, wide_codec
 
 PDF, SVG, HTML = "application/pdf", "image/svg+xml", "text/html"
 
@@ -57,8 +57,11 @@ def media_type(text: str) -> str | None:
 
 def is_file(text: str) -> bool:
     """Return True for a text from a pipe that is a file, or was to be one, and no question."""
-    is_wide = "\0" in text and wide_codec(text.encode())
-    return bool(is_wide or media_type(text) or text.startswith(_POINTER.decode()))
+    return bool(wide_bytes(text) or media_type(text) or text.startswith(_POINTER.decode()))
+
+
+def is_html(data: bytes) -> bool:
+    return _HTML.match(data[:_GLANCE]) is not None
 
 
 def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | None:
@@ -72,7 +75,7 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
     if data.startswith(_POINTER):
         what = f"cannot attach {shown}: it is a Git LFS pointer, not the file itself"
         raise PflowError(what, hint="git lfs pull", exit=BAD_DATA)
-    wrong, is_page = not_utf8(data), _HTML.match(data[:_GLANCE]) is not None
+    wrong, is_page = not_utf8(data), is_html(data)
     if is_page and any(map(_is_media, (named, said))):
         what = f"cannot attach {shown}: it is an HTML page"
         raise PflowError(what, hint="a login or an error page, in place of the file?", exit=BAD_DATA)

@@ -100,7 +100,11 @@ def _letters(items: Items) -> Items:
 
 
 def _count(item: Item, first: str) -> int:
-    """Count the words of a value whose first word is known: NAME=VALUE is one, NAME VALUE two."""
+    """Count the words of a value whose first word is known: NAME=VALUE is one, NAME VALUE two, as is URL?a=b TYPE."""
+    if "types" in item.marks:
+        from pflow.words.naming import split_type
+
+        return 1 if all(split_type(first)) else 2
     return 2 if "pairs" in item.marks and "=" not in first else 1
 
 

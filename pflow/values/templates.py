@@ -265,9 +265,7 @@ def _inside_text(value: Any) -> str:
 
 def _refuse_wide(value: Any) -> None:
     """Raise PflowError (65) if an inserted value is in UTF-16, which nobody can read behind other text."""
-    data = value.encode("utf-8", "replace") if isinstance(value, str) and "\0" in value else value
-    if isinstance(data, bytes):
-        from pflow.values.encoding import not_utf8, remedy, wide_codec
+    from pflow.values.encoding import not_utf8, remedy, wide_bytes
 
-        if wide_codec(data):
-            raise PflowError(f"cannot fill a template: {not_utf8(data)}", hint=remedy(data), exit=BAD_DATA)
+    if data := wide_bytes(value):
+        raise PflowError(f"cannot fill a template: {not_utf8(data)}", hint=remedy(data), exit=BAD_DATA)

@@ -7,6 +7,7 @@ from pflow.errors import USAGE, PflowError, shorten
 
 _SHOWN = 12
 """The most names in a list."""
+_MEDIA = ("image/", "audio/", "video/", "text/", "application/", "model/", "font/", "message/", "multipart/")
 
 
 def nearest(name: str, there: Iterable[str]) -> str | None:
@@ -138,7 +139,26 @@ def read_pairs(
 
 def read_types(flag: str, texts: Iterable[str]) -> dict[str, str]:
     """Read the PATH=TYPE texts of a flag. Raises PflowError (2)."""
-    types = dict(read_pairs(flag, texts, "PATH=TYPE", at_last=True))
-    if wrong := next((kind for kind in types.values() if "/" not in kind.strip("/")), None):
-        raise PflowError(f"cannot attach as '{shorten(wrong)}': it is no type", hint="one is image/png", exit=USAGE)
+    types = {}
+    for text in texts:
+        path, kind = split_type(text)
+        if not path.strip():
+            what = f"cannot read {flag}: '{shorten(text)}' names no media type"
+            raise PflowError(what, hint=f"{flag} PATH TYPE, such as {flag} photo.dat image/png", exit=USAGE)
+        types[path] = kind
     return types
+
+
+def split_type(text: str) -> tuple[str, str]:
+    """Split PATH=TYPE, and drop the parameters of the type; two empty texts if no `=` has a type behind it.
+
+    A path may hold `=` too, and so may `image/png; charset=binary`.
+    """
+    path, equals, rest = text.rpartition("=")
+    while equals:
+        kind = rest.partition(";")[0].strip().lower()
+        if kind.startswith(_MEDIA) and not kind.endswith("/"):
+            return path, kind
+        path, equals, last = path.rpartition("=")
+        rest = f"{last}={rest}"
+    return "", ""

@@ -57,6 +57,13 @@ def test_a_log_gets_a_line_a_minute_with_the_rate_of_the_last_minute(said, tmp_p
     assert len(said) == 2
 
 
+def test_none_says_nothing(said, tmp_path):
+    shown = MapProgress(str(tmp_path), "none", 120, clock := Clock())
+    go(shown, clock, 61)
+    shown.finish()
+    assert said == []
+
+
 def test_json_has_a_line_at_the_start_one_a_minute_and_a_last_one(said, tmp_path):
     clock = Clock()
     shown = MapProgress(str(tmp_path), "json", 120, clock)

@@ -64,6 +64,15 @@ def test_so_it_is_in_a_param_of_a_node_and_in_an_input_of_one_step_of_a_flow(hom
     assert shell.structured_content["stdout"] == "$x ${x} @three.txt\n"
 
 
+def test_the_warning_of_an_answer_is_in_the_result_of_a_node_and_of_a_flow(home):
+    post = "self.warning, shared['got'] = 'the answer stops', 1"
+    home.node("cut", 'Writes: shared["got"]: int', post=post)
+    home.save("cutting", one_step("cut"))
+    node, flow = call_all(home, ("cut", {}), ("cutting", {}))
+    assert node.structured_content == {"got": 1, "warning": "the answer stops"}
+    assert flow.structured_content == {"got": 1, "warning": "only: the answer stops"}
+
+
 PARAMS = [
     ("bytes = null", {"$bytes": "//4="}, b"\xff\xfe"),
     ("int = 0", 7.0, 7),

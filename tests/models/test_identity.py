@@ -73,6 +73,19 @@ def test_where_the_provider_is_said_to_be_counts(settings, monkeypatch):
     assert model_parts("gpt-4o-mini", [], None) != before
 
 
+@pytest.mark.parametrize("variable", ["ANTHROPIC_BASE_URL", "OLLAMA_HOST", "OPENAI_API_BASE"])
+def test_the_variables_of_servers_count_for_the_models_of_their_plugin(settings, monkeypatch, variable):
+    def model(plugin):
+        return type("Voice", (), {"__module__": f"llm_{plugin}.models", "model_id": "voice", "needs_key": None})()
+
+    of = {name: model(name) for name in ("anthropic", "ollama")}
+    monkeypatch.setattr("pflow.models.choose.choose", lambda name: of[name])
+    before = {name: model_parts(name, [], None) for name in of}
+    monkeypatch.setenv(variable, "http://127.0.0.1:1")
+    changed = [name for name in of if model_parts(name, [], None) != before[name]]
+    assert changed == [name for name in of if variable.startswith(("OPENAI", name.upper()))]
+
+
 def test_a_model_on_this_machine_is_its_file(settings, tmp_path):
     (tmp_path / "small.gguf").write_bytes(b"GGUF")
     assert identify(str(tmp_path / "small.gguf"))["weights"] == str(tmp_path / "small.gguf")

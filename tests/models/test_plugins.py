@@ -297,6 +297,14 @@ def test_a_refusal_of_any_form_has_its_status(servers, plugin, body):
     assert (said.exit, "500" in said.words) == (75, True)
 
 
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_a_page_in_place_of_an_answer_is_a_wrong_address(servers, plugin):
+    said = failure(plugin, {"status": 200, "body": "<html>", "headers": {"Content-Type": "text/html; charset=utf-8"}})
+    assert (said.exit, said.is_permanent, "a web page came" in said.words) == (78, True, True)
+    said = failure(plugin, {"status": 200, "body": "<html>"})
+    assert (said.exit, "its answer is garbled" in said.message or "it is garbled" in said.message) == (75, True)
+
+
 @pytest.mark.parametrize("start", [lambda it: it(), lambda it: ThreadPoolExecutor(1).submit(it).result()])
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_a_stalled_stream_obeys_the_time_limit_in_any_thread(servers, plugin, start, monkeypatch):

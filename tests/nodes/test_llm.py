@@ -399,7 +399,7 @@ class TestFailures:
             ("responses-too-long", 65, "too long"),
             ("event-too-long", 65, "too long"),
             ("event-overloaded", 75, "overloaded_error"),
-            ("page", 75, "Log in"),
+            ("page", 78, "a web page came in place of an answer (Log in)"),
             ("plain", 77, "sorry, the account is out of credits"),
             ("gateway", 75, "502: Bad Gateway"),
             ("no-route", 78, "405: method not allowed"),
@@ -420,7 +420,7 @@ class TestFailures:
     @pytest.mark.parametrize(
         ("model", "exit"),
         [(name, 77) for name in MODELS if "no-credit" in name]
-        + [("event-too-long", 65), ("event-overloaded", 75), ("wrong-key", 77), ("plain", 77), ("page", 75)],
+        + [("event-too-long", 65), ("event-overloaded", 75), ("wrong-key", 77), ("plain", 77), ("page", 78)],
     )
     def test_an_error_means_the_same_in_a_whole_answer(self, server, model, exit):
         assert failure(model, option=["stream=false"]).exit == exit

@@ -25,6 +25,7 @@ Interface:
 - Reads: shared["token"]: str = null [secret]
 - Params: model: str = null [short m]
 - Params: option: list[str] = [] [short o] [pairs]
+- Params: kind: list[str] = [] [verbatim] [pairs] [types]
 - Params: loud: bool = false [short l]
 - Params: config: dict = {}
 - Params: schema: any = null [verbatim]
@@ -63,6 +64,9 @@ def values(*words: str, node: Interface = NODE):
         (["-n", "true", "--quiet", "false"], ["-nq", "--question=true", "--at=false"]),
         (["--option", "seed", "1", "Why?"], ["--option=seed=1", "--question=Why?"]),
         (["--option", "seed=1", "Why?"], ["--option=seed=1", "--question=Why?"]),
+        (["--kind", "a=b.dat", "image/png", "Why?"], ["--kind=a=b.dat=image/png", "--question=Why?"]),
+        (["--kind", "h/x?id=3", "image/png; a=b"], ["--kind=h/x?id=3=image/png; a=b"]),
+        (["--kind", "a.dat=image/png; a=b", "Why?"], ["--kind=a.dat=image/png; a=b", "--question=Why?"]),
         (["-o", "seed=1", "Why?"], ["--option=seed=1", "--question=Why?"]),
         (["-loseed=a=1", "Why?"], ["--option=seed=a=1", "--loud", "--question=Why?"]),
         (["-o", "seed", "1", "-loseed", "2"], ["--option=seed=1", "--option=seed=2", "--loud"]),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.values.encoding import ELSE, conversion, not_utf8, remedy, wide_codec
+from pflow.values.encoding import ELSE, conversion, decode_as, not_utf8, remedy, wide_codec
 
 TEXTS = ("hi", "café au lait", '{"a": "ü"}\n')
 
@@ -14,6 +14,13 @@ def test_wide_characters_are_known_by_their_mark_or_their_zero_bytes(text, codec
     assert wide_codec(data) == codec
     assert not_utf8(data).startswith(f"it is {codec.upper()}, not UTF-8")
     assert remedy(data) == f"--encoding={codec} where it is read, or iconv -f {codec.upper()} -t UTF-8"
+
+
+@pytest.mark.parametrize("codec", ["utf-16le", "UTF_16BE", "utf-32le", "utf-16"])
+def test_the_mark_of_a_wide_encoding_is_no_text_and_that_of_utf8_stays(codec):
+    mark = "" if codec == "utf-16" else "\ufeff"
+    assert decode_as(codec, f"{mark}café".encode(codec), "a") == "café"
+    assert decode_as("utf-8", "\ufeffcafé".encode(), "a") == "\ufeffcafé"
 
 
 @pytest.mark.parametrize(

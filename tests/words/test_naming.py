@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.words.naming import did_you_mean, free, likely, names_meant, nearest
+from pflow.words.naming import did_you_mean, free, likely, names_meant, nearest, split_type
 from tests.tools import limited
 
 words = st.text("abc", max_size=7)
@@ -45,6 +45,23 @@ def test_the_nearest_of_several_is_taken():
 def test_a_name_of_a_megabyte_is_near_to_nothing_at_once():
     with limited():
         assert nearest("x" * 1_000_000, ["x" * 20] * 20) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "split"),
+    [
+        ("a.dat=image/png", ("a.dat", "image/png")),
+        ("a=b.dat=Image/PNG", ("a=b.dat", "image/png")),
+        ("http://h/x?a=image/1&id=3=audio/wav", ("http://h/x?a=image/1&id=3", "audio/wav")),
+        ("a;b=c.dat=image/png; charset=binary;q=1", ("a;b=c.dat", "image/png")),
+        *(
+            (text, ("", ""))
+            for text in ("", "a.dat", "a=b.dat", "a=png", "image/png", "http://h/x?u=http://h/y", "a=image/")
+        ),
+    ],
+)
+def test_a_path_ends_before_the_last_media_type(text, split):
+    assert split_type(text) == split
 
 
 def test_of_two_as_near_the_first_in_the_alphabet_is_taken():

@@ -92,8 +92,8 @@ def usage(of: Any) -> list[Lie]:
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 TWICE = [piece for piece in PIECES for _ in range(2)]
 LIES: dict[str, list[Lie]] = {
-    "html": both("<html>", "<html>", kind="text/html"),
-    "html-as-json": both("<html>", "<html>"),
+    "html": both("<html>", "<html>", 78, kind="text/html"),
+    "html-as-json": both("<html>", "<html>", 78),
     "error-as-200": both(json.dumps({"error": {"message": "full"}}), json.dumps({"error": {"message": "full"}})),
     "error-event": both(events({"error": {"message": "full"}}), body(None, None, error={"message": "full"})),
     "nothing": both("", ""),
