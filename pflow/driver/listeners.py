@@ -47,7 +47,6 @@ class Listeners:
         """The last start or end of each step."""
         self.usage = Usage()
         self.warnings: dict[str, None] = {}
-        """What the readers of the steps' results should know."""
         self.end_line = end_line
         document = beginning.intake.document
         parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")

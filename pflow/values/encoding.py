@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import Any
 from pflow.errors import BAD_DATA, USAGE, PflowError
 
-BOM_UTF8 = b"\xef\xbb\xbf"
 BYTES = "bytes"
 """The word for data that is not to be decoded."""
 ELSE = "--encoding=latin-1 where it is read, or iconv"
@@ -44,7 +42,7 @@ def decode_as(encoding: str, data: bytes, name: str) -> str:
     try:
         text = data.decode(codec, handler)
         text.encode()  # some codecs know lone surrogates
-        return text if data.startswith(BOM_UTF8) else text.removeprefix("\ufeff")  # as utf-16le leaves it
+        return text if data.startswith(b"\xef\xbb\xbf") else text.removeprefix("\ufeff")  # utf-16le leaves it
     except UnicodeError as error:
         what = f"cannot read '{name}' as {codec}: {error}"
         raise PflowError(what, hint=f"--encoding={codec}:replace takes it", exit=BAD_DATA) from None
@@ -75,7 +73,7 @@ def wide_codec(data: bytes) -> str:
     return ""
 
 
-def wide_bytes(value: Any) -> bytes:
+def wide_bytes(value: object) -> bytes:
     """Return the bytes of a value that is UTF-16 or UTF-32, be it bytes or their beginning read as text; else none."""
     if isinstance(value, str):
         value = value[:_GLANCE].encode("utf-8", "replace") if "\0" in value else b""

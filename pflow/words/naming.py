@@ -7,7 +7,7 @@ from pflow.errors import USAGE, PflowError, shorten
 
 _SHOWN = 12
 """The most names in a list."""
-_MEDIA = ("image/", "audio/", "video/", "text/", "application/", "model/", "font/", "message/", "multipart/")
+_MEDIA = ("image", "audio", "video", "text", "application", "model", "font", "message", "multipart")
 
 
 def nearest(name: str, there: Iterable[str]) -> str | None:
@@ -139,26 +139,16 @@ def read_pairs(
 
 def read_types(flag: str, texts: Iterable[str]) -> dict[str, str]:
     """Read the PATH=TYPE texts of a flag. Raises PflowError (2)."""
-    types = {}
-    for text in texts:
-        path, kind = split_type(text)
-        if not path.strip():
-            what = f"cannot read {flag}: '{shorten(text)}' names no media type"
-            raise PflowError(what, hint=f"{flag} PATH TYPE, such as {flag} photo.dat image/png", exit=USAGE)
-        types[path] = kind
-    return types
+    found = [(text, *split_type(text)) for text in texts]
+    if wrong := [shorten(text) for text, path, _ in found if not path]:
+        hint = f"{flag} PATH TYPE, such as {flag} photo.dat image/png"
+        raise PflowError(f"cannot read {flag}: '{wrong[0]}' names no media type", hint=hint, exit=USAGE)
+    return {path: kind for _, path, kind in found}
 
 
 def split_type(text: str) -> tuple[str, str]:
-    """Split PATH=TYPE, and drop the parameters of the type; two empty texts if no `=` has a type behind it.
-
-    A path may hold `=` too, and so may `image/png; charset=binary`.
-    """
-    path, equals, rest = text.rpartition("=")
-    while equals:
-        kind = rest.partition(";")[0].strip().lower()
-        if kind.startswith(_MEDIA) and not kind.endswith("/"):
-            return path, kind
-        path, equals, last = path.rpartition("=")
-        rest = f"{last}={rest}"
-    return "", ""
+    """Split PATH=TYPE, and drop the type's parameters; two empty texts if no `=` with a path has a type behind it."""
+    at = max(text.lower().rfind(f"={kind}/") for kind in _MEDIA)
+    kind = text[at + 1 :].partition(";")[0].strip().lower()
+    is_type = kind.partition("/")[2].translate(str.maketrans("", "", "+-._")).isalnum()
+    return (text[:at], kind) if at > 0 and is_type else ("", "")

@@ -56,7 +56,17 @@ def test_a_name_of_a_megabyte_is_near_to_nothing_at_once():
         ("a;b=c.dat=image/png; charset=binary;q=1", ("a;b=c.dat", "image/png")),
         *(
             (text, ("", ""))
-            for text in ("", "a.dat", "a=b.dat", "a=png", "image/png", "http://h/x?u=http://h/y", "a=image/")
+            for text in (
+                "",
+                "a.dat",
+                "a=b.dat",
+                "a=png",
+                "image/png",
+                "h/x?u=http://h/y",
+                "h?u=image/a/b.png",
+                "h?u=image/a&id=3",
+                "a=image/",
+            )
         ),
     ],
 )
