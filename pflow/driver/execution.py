@@ -101,8 +101,7 @@ class Execution:
             visit.reads = {key: (origin,) for key, origin in self.inputs.origins.items()}
             visit.writes = {key: (key,) for key in found}
             said = {"warning": "; ".join(listeners.warnings)} if listeners.warnings else {}
-            about = {"run": listeners.run_id, **visit.entry(), **listeners.usage.members(), **said}
-            add_flow(left, self.wired, about)
+            add_flow(left, self.wired, {"run": listeners.run_id, **visit.entry(), **listeners.usage.members(), **said})
             if failures := listeners.failures:
                 left.header["failed"] = left.header.get("failed", 0) + failures
             is_whole = True

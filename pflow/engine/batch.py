@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     """
 
 
-_TOLD = ("cache", "tries", "tried", "asked")
+_TOLD = ("cache", "tries", "tried", "asked", "warning")
 """The members of a visit's account that the event of an item has too."""
 
 

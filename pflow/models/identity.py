@@ -63,9 +63,8 @@ def model_parts(name: str | None, places: list[str], schema: Any, typed: Sequenc
     model = identify(name)
     parts: dict[str, Any] = {"model": model["id"], "model's options": options_of(model["id"])}
     ours = ("OPENAI_", f"{model.get('plugin', '')}_".upper())
-    for variable in sorted(os.environ):
-        if variable.startswith(ours) and variable.endswith(_SERVERS) and os.environ[variable]:
-            parts[variable] = os.environ[variable]
+    servers = [each for each in sorted(os.environ) if each.startswith(ours) and each.endswith(_SERVERS)]
+    parts |= {each: os.environ[each] for each in servers}
     if "entry" in model:
         parts["model's entry in extra-openai-models.yaml"] = model["entry"]
     if "weights" in model:

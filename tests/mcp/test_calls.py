@@ -68,7 +68,11 @@ def test_the_warning_of_an_answer_is_in_the_result_of_a_node_and_of_a_flow(home)
     post = "self.warning, shared['got'] = 'the answer stops', 1"
     home.node("cut", 'Writes: shared["got"]: int', post=post)
     home.save("cutting", one_step("cut"))
-    node, flow = call_all(home, ("cut", {}), ("cutting", {}))
+    batch = {"over": "list.stdout"}
+    steps = [{"id": "list", "type": "shell", "inputs": {"command": "echo '[1, 2]'"}}]
+    home.save("cutting-all", {"pflow": 1, "nodes": [*steps, {"id": "each", "type": "cut", "batch": batch}]})
+    node, flow, all_flow = call_all(home, ("cut", {}), ("cutting", {}), ("cutting-all", {}))
+    assert all_flow.structured_content["warning"] == "each: the answer stops"
     assert node.structured_content == {"got": 1, "warning": "the answer stops"}
     assert flow.structured_content == {"got": 1, "warning": "only: the answer stops"}
 
