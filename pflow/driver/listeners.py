@@ -145,7 +145,6 @@ class Listeners:
         """End the run: `store` is its final one, `error` ended it early."""
         self.clear()
         if self.flags.verbose and self.usage.calls:
-            self.end_line()
             say(PROGRAM, f"used {', '.join(self.usage.words())}")
         if self.log is None:
             return

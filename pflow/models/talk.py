@@ -29,12 +29,12 @@ _SHOWN_AGAIN = 100_000
 class Said:
     """An answer's text; `is_limited` is true if it stopped at the model's token limit, or at ours.
 
-    `none` says why a text without any is none.
+    `none` is the failure that an answer without text is.
     """
 
     text: str
     is_limited: bool = False
-    none: str = "it is empty"
+    none: PflowError | None = None
 
 
 class Talk:
@@ -100,4 +100,4 @@ class Talk:
         if none and none.is_permanent:
             none.usage = answer_members(usage_in(response, ending, model))
             raise none
-        return Said(answer, ending.kind == LIMIT, none.message.partition("': ")[2] if none else "")
+        return Said(answer, ending.kind == LIMIT, none)

@@ -69,7 +69,8 @@ def converse(
 ) -> ConversationResult:
     """Ask until an answer passes. `timeout` (seconds) is for all tries, `report` gets short lines on the progress.
 
-    Raises PflowError: 2 for a secret in the task, 124 when the time runs out, and what asking a model raises.
+    Raises PflowError: 2 for a secret in the task, 124 when the time runs out, what asking a model raises, and, if no
+    answer was of use and the last has no text, why.
     """
     refuse_secrets(f"ask '{model.model_id}'", request.task, "the sentence or the flow")
     seconds = TIMEOUT if timeout is None else timeout
@@ -90,6 +91,9 @@ def converse(
                 if refusal(said):
                     break
             text = request.correction_text(findings)
+    if best.result is None and said.none:
+        said.none.hint = "try again, or name another model with --model"
+        raise said.none
     return best
 
 
@@ -134,7 +138,8 @@ def read_flow(said: Said) -> tuple[dict[str, Any] | None, list[Finding]]:
         remedy = "it stopped at its token limit: answer with less" if said.is_limited else _REMEDY
         return None, [_finding(f"its JSON cannot be read: {_shown(fault, 200)}", remedy)]
     text = _spoken(said).strip()
-    none = f"it holds no JSON: '{_shown(text)}'" if text else said.none
+    empty = said.none.message.partition("': ")[2] if said.none else "it is empty"
+    none = f"it holds no JSON: '{_shown(text)}'" if text else empty
     return None, [_finding('its JSON has no "nodes"' if found else none)]
 
 

@@ -36,8 +36,7 @@ class Output:
         self.form = NOTHING
         self.is_closed = 1 in secure_standard_files()
         self.fd = divert_prints()
-        self.has_begun = False
-        self.is_mid_line = False
+        self.has_begun, messages.unfinished = False, 0
         # If the flags turn out to be wrong, the form is guessed from the words.
         names = {word[2:].removesuffix("=true") for word in words}
         for word in words:
@@ -77,7 +76,7 @@ class Output:
         data = part.encode("utf-8", "replace") if isinstance(part, str) else part
         self.write([data])
         if data:
-            self.is_mid_line = not data.endswith(b"\n")
+            messages.unfinished = 0 if data.endswith(b"\n") else self.fd
 
     def write_document(self, document: Document) -> None:
         """Write the store, if that is the form."""
@@ -128,13 +127,13 @@ class Output:
                 self.write([text, b"" if text.endswith(b"\n") else b"\n"])
             elif not self.has_begun:
                 self.write([text])
-            elif self.is_mid_line and isinstance(value, str) and not self.is_exact:
+            elif messages.unfinished and isinstance(value, str) and not self.is_exact:
                 self.write([b"\n"])
 
     def end_line(self) -> None:
         """End the line of the emitted parts before another message on the same terminal."""
-        if self.is_mid_line and os.isatty(self.fd):
-            self.is_mid_line = False
+        if messages.unfinished and os.isatty(self.fd):
+            messages.unfinished = 0
             if self.form == TERMINAL:
                 self.write([b"\n"])
             else:

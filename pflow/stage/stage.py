@@ -174,7 +174,6 @@ class Stage(Visitor):
             if flags.verbose and visit.spent:
                 from pflow.words.usage import usage_words
 
-                self.output.end_line()
                 say(self.program, f"used {', '.join(usage_words(visit.usage()))}")
         self.document, visit.writes = outcome.put(changes)
         if lookup is not None:

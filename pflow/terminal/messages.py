@@ -9,6 +9,9 @@ from pflow.errors import PflowError
 is_quiet = False
 """True under -q: what is merely good to know is not said."""
 
+unfinished = 0
+"""The descriptor on which the parts of an answer end within a line; 0 if there is none."""
+
 _said: set[str] = set()
 
 
@@ -31,7 +34,7 @@ def say_once(text: str, is_for_logs: bool = False) -> None:
 def say_error(program: str, error: PflowError, *, debug: bool = False) -> None:
     """Print an error and its hint as one line; with `debug`, the frames that led to it come first."""
     if debug:
-        write_stderr(_frames(error))
+        write_stderr(_break() + _frames(error))
     _say("fault", program, error_text(error))
 
 
@@ -44,8 +47,11 @@ def error_text(error: PflowError) -> str:
 
 def write_stderr(text: str | bytes) -> None:
     """Write a text; if nobody reads stderr, the exit code must do."""
+    global unfinished
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
+    unfinished = 0 if data.endswith(b"\n") and _break() else unfinished
     try:
-        os.write(2, for_terminal(2, text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")))
+        os.write(2, for_terminal(2, data))
     except OSError:
         pass
 
@@ -59,6 +65,12 @@ def for_terminal(fd: int, data: bytes, *, is_data: bool = False) -> bytes:
     return harmless(data.decode("utf-8", "surrogateescape"), is_data=is_data).encode("utf-8", "surrogateescape")
 
 
+def _break() -> str:
+    """Return the line break that a message needs after a part of an answer on the same terminal, else ""."""
+    is_shared = unfinished and os.isatty(2) and os.fstat(unfinished).st_rdev == os.fstat(2).st_rdev
+    return "\n" if is_shared else ""
+
+
 def _say(paint: str, program: str, text: str) -> None:
     try:
         from pflow.terminal.columns import colour_of
@@ -67,7 +79,7 @@ def _say(paint: str, program: str, text: str) -> None:
         write_stderr(f"{program}: {ascii(text)[1:-1]}\n")
         return
     painted = getattr(colour_of(2), paint)(f"{program}:")
-    write_stderr(f"{painted} {on_one_line(text)}\n")
+    write_stderr(f"{_break()}{painted} {on_one_line(text)}\n")
 
 
 def _frames(error: BaseException) -> str:

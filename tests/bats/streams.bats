@@ -143,6 +143,29 @@ setup() { quick_llm; }
     done
 }
 
+@test "a message begins a line on the terminal of an answer that has not ended its own" {
+    need script
+    export NO_COLOR=1
+    on_terminal() { run timeout 30 script -qec "$1" /dev/null; }
+    for words in '' -r --stream '-r --exact' --timeout=9; do
+        on_terminal "pflow-shell -n --command='printf part; exit 3' $words"
+        [[ $status -eq 3 && $output == $'part\r\npflow-shell: cannot finish'* ]]
+    done
+    on_terminal "pflow run -n 'shell --command=\"printf part; exit 3\"' -r --stream"
+    [[ $status -eq 3 && $output == *$'part\r\n'*'pflow run: shell (shell): cannot finish'* ]]
+    script="from pflow.terminal import messages as m; import os; os.write(1, b'part'); m.unfinished = 1
+m.say('warning', 'cut'); m.say('pflow', 'end')"
+    printf '%s' "$script" >half.py
+    on_terminal "$PYTHON half.py"
+    expect 0 $'part\r\nwarning: cut\r\npflow: end\r'
+    on_terminal "sed '1s/$/; m.write_stderr(\"oops\\\\n\")/' half.py | $PYTHON -"
+    expect 0 $'partoops\r\nwarning: cut\r\npflow: end\r'
+    on_terminal "$PYTHON half.py 2>said; cat said"
+    expect 0 $'partwarning: cut\r\npflow: end\r'
+    on_terminal "$PYTHON half.py >said"
+    expect 0 $'warning: cut\r\npflow: end\r'
+}
+
 @test "a node that prints does not spoil the document" {
     mkdir nodes
     cat >nodes/noisy.py <<'N'

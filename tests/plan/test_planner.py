@@ -111,6 +111,14 @@ def test_what_never_passes_ends_with_the_best_try_and_its_findings(server, model
     assert error.details["findings"][0]["rule"]
 
 
+@pytest.mark.parametrize(("model", "exit", "why"), [("empty", 75, "it has no text")])
+def test_a_model_that_gives_no_text_ends_as_pflow_llm_does(server, model, exit, why):
+    error = failure(model, "say nothing")
+    assert (error.exit, error.message.partition("': ")[2]) == (exit, why)
+    assert error.hint == "try again, or name another model with --model"
+    assert len(requests(server, "say nothing")) == 3
+
+
 def test_a_model_that_says_that_it_cannot_is_asked_once(server):
     with pytest.raises(Unplannable) as caught:
         plan("plan-cannot", "mail this to bob")
@@ -332,14 +340,20 @@ ANSWERS = st.text(max_size=40) | st.sampled_from(
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(answers=st.lists(ANSWERS, min_size=1, max_size=4))
-def test_whatever_is_answered_is_a_flow_that_passes_or_unplannable(server, answers):
+def test_whatever_is_answered_is_a_flow_that_passes_or_unplannable_or_no_text(server, answers):
     parrot = Parrot(*answers)
     findings: list[Finding] = []
+    none = None
     with mock.patch("pflow.plan.planner._choose_model", return_value=parrot):
         try:
             planned = plan("parrot", fresh=True)
         except Unplannable as error:
             findings = error.findings
+        except PflowError as error:
+            none = error
+    if none:
+        assert (none.exit, "it has no text" in none.message, parrot.heard[2:] != []) == (75, True, True)
+        return
     if findings:
         assert parrot.heard[2:]
         assert any(not each.is_warning for each in findings)
