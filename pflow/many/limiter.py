@@ -20,6 +20,8 @@ _LATE = 0.1
 """Seconds for which calls that were not begun in time are made up for."""
 _STEP, _STEADY = 0.0001, 60
 """The rate grows by this part with each call, twice as fast after each so many calls without a refusal."""
+_TRUST, _SURE = 0.01, 14
+"""A refusal is a doubt, of which each answer takes away so much; a true limit is found with fewer doubts."""
 _PATIENCE = 600.0
 """Seconds of nothing but refusals after which the map stops; its items stay to do."""
 _LONGEST_WAIT = 3600
@@ -34,6 +36,7 @@ class _Model:
 
     The window and the rate grow with each success, and shrink once for all refusals of the calls in flight. Between two
     refusals a provider has taken as many calls as its limit allows: that is the rate, from the first refusal on.
+    If refusals go on all the same, they are by chance: the rate is lowered no further, to a call in each wait at least.
     """
 
     def __init__(self, window: float, now: float) -> None:
@@ -45,7 +48,7 @@ class _Model:
         self.begun = self.due = self.blocked_until = self.refused_at = now
         self.recent: deque[float] = deque(maxlen=32)
         self.sent = self.steady = self.denied = 0
-        self.wait = 0.5
+        self.wait, self.doubt = 0.5, 0.0
         self.refused_since: float | None = None
         self.refusal = ""
 
@@ -54,6 +57,7 @@ class _Model:
         if is_full and self.window < most:
             self.window = min(self.window + 1, most)
         self.denied, self.wait, self.refused_since = 0, 0.5, None
+        self.doubt = max(self.doubt - _TRUST, 0)
 
     def refused(self, at: float, now: float, retry_after: float | None) -> None:
         """Take note that a call which began `at` was refused."""
@@ -62,6 +66,7 @@ class _Model:
         self.blocked_until = max(self.blocked_until, now + (self.wait if retry_after is None else retry_after))
         if at < self.refused_at:
             return
+        self.doubt = min(self.doubt + (self.wait == 0.5), _SURE + 4)  # those that no answer parts are one
         took = max(now - self.begun, 0.001)
         if self.rate is None:
             self.window = min(self.window, self.in_flight + 1) * 0.7
@@ -69,7 +74,9 @@ class _Model:
             self.begun, self.sent = now, 0
         else:
             self.window *= 0.97
-            self.rate = max(self.sent / took * 0.98, self.rate / 2)
+            lower = max(self.sent / took * 0.98, self.rate / 2)
+            wait = max(self.wait if retry_after is None else retry_after, 1)
+            self.rate = lower if self.doubt < _SURE else max(self.rate, 1 / wait)
             if took > 60:  # what was long ago counts less and less
                 self.begun, self.sent = now - took / 2, self.sent // 2
         self.window = max(self.window, 1)

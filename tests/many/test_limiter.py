@@ -14,7 +14,12 @@ SPENT = {"model": "m", "tokens": {"in": 1, "out": 1}}
 
 
 class Provider:
-    """A bucket of `burst` calls that fills at `rate` a second, or `most` calls at once; and workers that ask it."""
+    """A bucket of `burst` calls that fills at `rate` a second, or `most` calls at once; and workers that ask it.
+
+    So many calls as `flaky` says are refused by chance, with a `pause` to wait.
+    """
+
+    flaky, pause = 0.0, None
 
     def __init__(self, *, rate=0.0, burst=1.0, most=0, latency=0.05, hint=True, seed=0, exit=None, cost=None):
         self.rate, self.bucket, self.burst, self.most, self.latency = rate, burst, burst, most, latency
@@ -55,9 +60,10 @@ class Provider:
         self.bucket = min(self.bucket + (self.now - self.filled) * self.rate, self.burst) if self.rate else 1
         self.filled = self.now
         about = {"ticket": ticket, "spent": {}, "is_cut": True, "message": "no", "hint": "", "exit": self.exit}
-        if self.exit is None and (self.bucket < 1 or 0 < self.most <= self.live):
+        is_unlucky = self.flaky and self.random.random() < self.flaky
+        if self.exit is None and (is_unlucky or self.bucket < 1 or 0 < self.most <= self.live):
             self.refused += 1
-            wait = (1 - self.bucket) / self.rate if self.rate and self.hint else None
+            wait = (1 - self.bucket) / self.rate if self.rate and self.hint else self.pause
             self.end_after(0.003, {**about, "exit": 75, "refusal": "429 from m", "retry_after": wait})
         elif self.exit is not None:
             self.end_after(0.003, about)
@@ -80,6 +86,23 @@ def test_a_provider_of_600_a_minute_is_used_and_refuses_little(latency, jobs, hi
     assert provider.done == 2000
     assert 2000 / provider.now >= 9.5
     assert provider.refused / provider.asked <= 0.02
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.1, 1])
+@pytest.mark.parametrize("hint", [True, False])
+def test_a_slow_provider_is_not_taken_for_a_flaky_one(rate, hint):
+    provider = Provider(rate=rate, hint=hint).run(60)
+    assert (provider.done, provider.refused / provider.asked <= 0.2) == (60, True)
+
+
+@pytest.mark.parametrize("flaky", [0.02, 0.05, 2 / 7])
+@pytest.mark.parametrize("pause", [1, None])
+def test_refusals_by_chance_do_not_drive_the_rate_to_nothing(flaky, pause):
+    provider = Provider()
+    provider.flaky, provider.pause = flaky, pause
+    provider.run(3000)
+    assert provider.done == 3000
+    assert provider.done / provider.now >= 0.9
 
 
 def test_jobs_that_a_person_names_are_in_flight_within_seconds():
