@@ -1,12 +1,13 @@
 """Asking a model: a request and what goes along with it, its answer part by part, and the tokens it used."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
 from llm import Conversation, Model, Response
 
-from pflow.errors import TRY_AGAIN, PflowError
+from pflow.errors import OVER_BUDGET, TRY_AGAIN, PflowError
 from pflow.files.schema import load_many, load_schema
 from pflow.models import log
 from pflow.models.attach import attach
@@ -19,6 +20,7 @@ from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
 from pflow.models.request_form import (
     FORMAT,
+    HINTS,
     change_form,
     keeps_to,
     note_ignored,
@@ -78,6 +80,7 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     """
     schema = (load_many if request.is_multi else load_schema)(request.schema) if request.schema is not None else None
     chosen, before, used = conversation.model, (conversation.responses, conversation.loaded_messages), Usage()
+    earlier = ""
     while True:
         model, ending = watch(chosen)
         conversation.model = model
@@ -92,12 +95,22 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
                 if request.wrong and response.prompt.schema:
                     note_ignored(model, schema)
                 return answer
-        except PflowError as error:
+        except PflowError as failure:
+            error = copy(failure) if failure.exit == OVER_BUDGET else failure  # other steps get the budget's own
+            error.message += earlier if error is not failure else ""
             used.add(usage_of(error))
             error.usage = used.members() or error.usage
             is_changed = change_form(model, ending.refused, response.prompt.schema)
             if not is_changed and not _is_asked_once_more(error, request, ending):
-                raise
+                raise error from failure.__cause__
+            earlier += _why_again(ending, error)
+
+
+def _why_again(ending: Ending, error: PflowError) -> str:
+    """Return why a question is asked again, with what to type so that the server need not refuse it."""
+    why, hint = error.message.partition("': ")[2], HINTS.get(ending.refused)
+    beforehand = f" ({hint} says so beforehand)" if hint else ""
+    return f"; the server refused '{ending.refused}': {why}{beforehand}" if ending.refused else f"; at first, {why}"
 
 
 def _is_asked_once_more(error: PflowError, request: Request, ending: Ending) -> bool:

@@ -16,6 +16,9 @@ _KINDS = ("value", "model", "other", "down", "")
 _CHANGES = {"stream": "", "stream_options": "", "max_tokens": "max_completion_tokens"}
 """The members without which a request asks the same, each with the member that takes its value, if any does."""
 
+HINTS = {"stream": "-o stream=false", "max_tokens": "-o max_completion_tokens=N"}
+"""What a person can type so that a member is not sent."""
+
 _WORDS = {
     "stream": r"stream(s|ed|ing)?",
     FORMAT: r"(response|output)[_ ]?formats?|(\w+[_ ])?schemas?|json[_ ]mode|structured[_ ]outputs?|guided\w*"

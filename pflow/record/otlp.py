@@ -91,7 +91,11 @@ def _check(act: str, url: str, answer: Any) -> None:
         raise PflowError(f"{act}: {status} {answer.reason}: it takes no spans there", hint=_HINT, exit=BAD_CONFIG)
     named = [os.environ.get(f"OTEL_EXPORTER_OTLP_{each}HEADERS", "") for each in ("", "TRACES_")]
     secrets = [unquote(pair.partition("=")[2]).strip() for each in named for pair in each.split(",")]
-    check(Response(status, answer.reason, headers, answer.content, "POST", url), secrets)
+    try:
+        check(Response(status, answer.reason, headers, answer.content, "POST", url), secrets)
+    except PflowError as error:
+        error.hint = "try again" if error.exit == TRY_AGAIN else error.hint  # there are no --retries here
+        raise
     if "protobuf" in kind:
         from google.protobuf.message import DecodeError
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse

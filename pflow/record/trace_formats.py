@@ -130,7 +130,11 @@ def _span_id(run: str, number: int | str) -> str:
 def _run_span(trace: Trace) -> dict[str, Any]:
     flow = trace["flow"] or {}
     about = {"pflow.run": trace["run"], "pflow.flow_hash": flow.get("hash"), "pflow.exit": trace["exit"]}
-    error = trace["error"].get("message", _NO_END) if trace["exit"] or trace["exit"] is None else None
+    items = trace["map"]["items"] if "map" in trace else {}
+    failed, done = items.get("failed") or 0, items.get("done") or 0
+    ended = f"{failed:,} of {failed + done:,} items failed" if failed else trace["status"]
+    why = trace["error"].get("message", _NO_END if trace["exit"] is None else ended)
+    error = None if trace["exit"] == 0 else why
     return _span(_name(trace), trace["began"], trace["last"], about, error)
 
 

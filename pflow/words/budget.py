@@ -84,6 +84,8 @@ class Call:
         about["is_untold"] = not about["spent"] and (may_bill or not isinstance(error, Exception | None))
         if about["is_untold"]:
             vars(error)["usage"] = {"model": self.about["model"]}
+        elif not about["spent"] and getattr(error, "status", None):  # refused: it counts, and costs nothing
+            vars(error)["usage"] = {"model": self.about["model"], "cost": 0}
         if (calls := noted.get()) is not None:
             used = about["spent"] or usage_of(error) or {"model": self.about["model"]}
             calls.append((self._begun, time.monotonic(), used, error))

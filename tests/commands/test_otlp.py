@@ -130,6 +130,13 @@ def test_each_item_of_a_map_is_a_span_with_its_calls(pflow, server):
     assert tokens_in(request) == [total["tokens"]["in"], total["tokens"]["out"]]
 
 
+def test_the_span_of_a_map_says_how_many_of_its_items_failed(pflow):
+    assert pflow("map", """shell --command='exit "$1"' --args='$item'""", "-q", stdin="0\n1\n").returncode == 1
+    request = read_request(pflow("trace", "last", "--otlp").stdout)
+    (status,) = [each.status for each in request.resource_spans[0].scope_spans[0].spans if each.name == "map"]
+    assert (status.code, status.message) == (2, "1 of 2 items failed")
+
+
 @pytest.mark.parametrize(
     ("way", "exit", "words"),
     [
@@ -148,6 +155,7 @@ def test_a_receiver_that_does_not_take_the_spans_is_a_failure(pflow, tmp_path, w
     assert (sent.returncode, words in sent.stderr.decode(), b"s3cr3t" in sent.stderr) == (exit, True, False), (
         sent.stderr
     )
+    assert b"--retries" not in sent.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,20 @@
 """A refusal that names a member of the request is answered once, by the same request in another form."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from types import SimpleNamespace
 
 import pytest
 
+from pflow.driver.budget import Budget
 from pflow.errors import PflowError
 from pflow.models.ask import Request, ask
 from pflow.models.choose import choose
 from pflow.models.request_form import refused_member
+from pflow.words import budget
+from pflow.words.usage import Usage
 from tests.peers.replies import Replies, chunk, whole
 
 SENT = ("model", "messages", "stream", "stream_options", "max_tokens", "response_format", "temperature")
@@ -95,6 +99,22 @@ def test_a_refusal_that_no_form_mends_is_not_asked_again(refusal):
             with pytest.raises(PflowError, match="cannot get an answer"):
                 _asked(server, "m", options={"max_tokens": 5})
     assert len(server.asked) <= 3
+
+
+NO_SCHEMA = (400, {"error": {"message": "response_format is not supported"}})
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_budget_without_room_for_the_other_form_tells_the_reasons(most, monkeypatch):
+    account = Budget({"calls": most})
+    monkeypatch.setattr(budget, "gate", account.answer)
+    words = (r"refused 'stream': 400: .*by this model \(-o stream=false", "refused 'response_format': 400", "'Oak'")
+    with Replies(NOT_STREAMED, NO_SCHEMA, whole("Oak")) as server:
+        with pytest.raises(PflowError) as caught:
+            _asked(server, "m", schema="name")
+        assert len(server.asked) == account.used["calls"] == Usage(caught.value.usage).calls == most
+    assert caught.value.exit == 79
+    assert re.search(".*".join(words[:most]), caught.value.message)
 
 
 @pytest.mark.parametrize(("refusal", "member"), [(NOT_STREAMED, "stream"), (OTHER_LIMIT, "max_tokens")])

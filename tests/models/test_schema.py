@@ -130,16 +130,18 @@ def form_of(body):
 def test_a_refused_or_ignored_schema_goes_into_the_prompt(replies, asked, ends):
     with Replies(*replies) as server:
         for end in ends:
+            before = len(server.asked)
             conversation = choose(server.model("m")).conversation()
             if isinstance(end, str):
                 with pytest.raises(PflowError, match=end) as caught:
                     ask(conversation, Request("Name a tree", schema=TREE), lambda _: None)
                 assert caught.value.exit == 65
-                assert (caught.value.usage or {}).get("calls", 1) == (2 if AGAIN in asked else 1)
+                assert caught.value.usage.get("calls", 1) == len(server.asked) - before
             else:
                 answer = ask(conversation, Request("Name a tree", schema=TREE), lambda _: None)
                 assert (answer.response["name"], answer.flaw) == ("oak", "")
-                assert (answer.usage["input"], answer.usage.get("calls", 1)) == (10 * end, end)
+                assert answer.usage["input"] == 10 * end
+                assert answer.usage.get("calls", 1) == len(server.asked) - before
                 assert len(conversation.responses) == 1
     assert [form_of(body) for body in server.asked] == asked
 
