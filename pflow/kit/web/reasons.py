@@ -27,7 +27,7 @@ _KEY = "(api|access|secret|x-api)[ _-]?(key|token)"
 _MODEL = r"\b(models?|deployment|engine)\b.{0,80}?"
 
 
-class Kind(NamedTuple):
+class FailureKind(NamedTuple):
     """A kind of failure: its exit code, and the patterns that name it.
 
     `codes` are looked for in codes such as `invalid_api_key`, of which only the letters are left, and `words` in
@@ -41,14 +41,14 @@ class Kind(NamedTuple):
 
 KINDS = {
     # The filter of the provider refused the question or the answer.
-    "filter": Kind(
+    "filter": FailureKind(
         FAILED,
         "content(filter|policy)|responsibleai|moderation|datainspection|invalidprompt|safety|sensitive|policyviolation",
         "content (management |usage )?(policy|filter)|safety (system|filter)|(was|were|been) (flagged|blocked)"
         "|requires moderation|inappropriate content|content exists risk",
     ),
     # Nobody pays. "Exceeded your current quota" is OpenAI's; Gemini's rate limit says it, too, with more words.
-    "credit": Kind(
+    "credit": FailureKind(
         DENIED,
         "insufficient(user)?(quota|credit|balance|fund)|billing|payment|creditbal|arrear|freetieronly|currentquota"
         "|budgetexceeded",
@@ -59,7 +59,7 @@ KINDS = {
         "|^(?!.*(exhausted|retry in|for metric)).*exceeded your current quota",
     ),
     # The key, or the login, is missing or wrong.
-    "key": Kind(
+    "key": FailureKind(
         DENIED,
         "apikey|authentica|unauthori|authorization|invalidkey|deactivated|expiredtoken|unrecognizedclient|invalidclient",
         f"(incorrect|invalid|missing|expired|no|wrong) {_KEY}|{_KEY}s? (is |was |has )?(not|inv|inc|exp|miss|req)"
@@ -67,13 +67,13 @@ KINDS = {
         "|login fail|unregistered callers|organization has been disabled",
     ),
     # The key is right, and may not do this, or not from here.
-    "access": Kind(
+    "access": FailureKind(
         DENIED,
         "permission|^(request)?forbidden|accessdenied|accessterminated|unsupportedcountry",
         "permission denied|(country|location|region).{0,40}not supported",
     ),
     # The question is longer than the model, or the account's limit for one question, allows.
-    "length": Kind(
+    "length": FailureKind(
         BAD_DATA,
         "context(length|window|size)|toolong|toolarge|toomanytokens|tokenslimit|tokensper|maxlength",
         "(maximum|max) (context|prompt|input|sequence) length|context[ _](length|window|size)"
@@ -82,7 +82,7 @@ KINDS = {
         "|exceed.{0,40}(number of tokens|token limit)",
     ),
     # There is no such model, or not any more.
-    "model": Kind(
+    "model": FailureKind(
         BAD_CONFIG,
         "model(is|does)?not(found|exist|support)|(nosuch|unknown|invalid|unavailable)model|modeldec|modeldep"
         "|(deployment|resource)notfound",
@@ -91,20 +91,20 @@ KINDS = {
         "|no endpoints found|no models? loaded",
     ),
     # A member of the request is unknown, missing or malformed. Sentences about that have too many forms.
-    "value": Kind(
+    "value": FailureKind(
         BAD_DATA,
         "invalid(value|type|schema|json|image|base64)|unsupported(value|param)|unknownparam|missingrequired|(above|below)m",
         "(?!)",
     ),
     # Too many requests, by us or by all.
-    "busy": Kind(
+    "busy": FailureKind(
         TRY_AGAIN,
         "ratelimit|toomanyrequests|throttl|exhausted|overload|capacity|slowdown|busy|quotaexceeded|concurren",
         "rate.?limit|too many requests|overloaded|high demand|at capacity|slow down|resource (has been )?exhausted"
         "|exceeded your current quota",
     ),
     # The provider has failed, or was too slow.
-    "down": Kind(
+    "down": FailureKind(
         TRY_AGAIN,
         "unavailable|servererror|internal|timeout|timedout|deadline|upstream|badgateway|notready|^apierror|aborted",
         "try again|retry (in|after|later)|temporarily|timed? ?out|unavailable|bad gateway|internal (server )?err"
