@@ -30,6 +30,7 @@ ENVIRONMENT = (
     ("PFLOW_MODEL", "the default model of the planner and of the nodes in a flow"),
     ("LLM_MODEL", "the default model if PFLOW_MODEL is not set, as for llm itself"),
     ("OPENAI_BASE_URL", "the server of OpenAI's models; cached answers of another server are not used for it"),
+    ("OLLAMA_HOST", "the server of llm-ollama's models, which cost nothing if it is this machine or unset"),
     ("HTTP_PROXY, HTTPS_PROXY, ALL_PROXY", "the proxies, of http or socks5; none is used for this machine"),
     ("NO_PROXY", "the hosts that are reached without a proxy; if set, it must list this machine, too"),
     ("SSL_CERT_FILE, SSL_CERT_DIR", "the trusted certificates for https, instead of this machine's"),

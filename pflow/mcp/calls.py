@@ -19,7 +19,7 @@ from pflow.explain.effects import FROM_ENVIRONMENT
 from pflow.interface.interface import spell_flag
 from pflow.mcp import own_tools
 from pflow.mcp.catalogue import Catalogue
-from pflow.mcp.offered import Offered, check_arguments, ends_of, fault_in, input_schema
+from pflow.mcp.offered import Offered, check_arguments, ends_of, fault_in, input_schema, output_schema
 from pflow.mcp.process import Children, OnEvent
 from pflow.record.events import parse_event
 from pflow.values.jsontext import decode, encode
@@ -247,7 +247,7 @@ def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -
     if is_deeper(outputs, _DEEPEST):
         what = f"it ran, but what '{offered.label}' wrote is nested more than {_DEEPEST} levels deep"
         return failed(PflowError(what, exit=BAD_DATA))
-    if fault := fault_in(offered.tool.output_schema or {}, outputs):
+    if fault := fault_in(output_schema(offered.writes.values()), outputs):
         what = f"it ran, but what '{offered.label}' wrote is not what it declares: {fault}"
         return failed(PflowError(what, exit=BAD_DATA))
     entry = header.get("steps", [{}])[-1]

@@ -45,8 +45,8 @@ class Offered:
             name=_tool_name(self.label, taken),
             title=title,
             description=self.description,
-            input_schema=_typed(input_schema(self.inputs)),
-            output_schema=output_schema(self.writes.values()),
+            input_schema=_typed(input_schema(self.inputs), _NO_LIST),
+            output_schema=_typed(output_schema(self.writes.values()), _ANYTHING),
             annotations=types.ToolAnnotations(title=title, **self.hints),
         )
 
@@ -128,6 +128,8 @@ _BYTES: Schema = {
 _TEXT_OR_BYTES: Schema = {"anyOf": [{"type": "string"}, _BYTES]}
 _LIST: Schema = {"type": "array", "items": {}}  # VS Code, OpenAI and Gemini refuse an array without `items`
 _NO_LISTS: list[Schema] = [{"type": each} for each in ("string", "number", "boolean", "object", "null")]
+_NO_LIST: Schema = {"anyOf": _NO_LISTS}  # of arguments, of which pflow itself takes more
+_ANYTHING: Schema = {"minItems": 0}  # of results, which clients check; strict ones want a keyword there
 _SIMPLE: dict[str, Schema] = {
     "str": {"type": "string"},
     "url": {"type": "string"},
@@ -165,13 +167,13 @@ def input_schema(items: dict[str, Item]) -> Schema:
     return {**schema, "required": required} if required else schema
 
 
-def _typed(schema: Any) -> Any:
-    """Name the types of items that may be anything: Gemini refuses items without one. Lists are taken too."""
+def _typed(schema: Any, items: Schema) -> Any:
+    """Put `items` in the place of those that may be anything: Gemini and strict clients refuse items without a type."""
     if isinstance(schema, list):
-        return [_typed(each) for each in schema]
+        return [_typed(each, items) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    return {key: {"anyOf": _NO_LISTS} if (key, each) == ("items", {}) else _typed(each) for key, each in schema.items()}
+    return {key: items if (key, each) == ("items", {}) else _typed(each, items) for key, each in schema.items()}
 
 
 def output_schema(items: Iterable[Item]) -> Schema:

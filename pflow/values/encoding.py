@@ -68,7 +68,7 @@ def wide_codec(data: bytes) -> str:
         begin = data[: min(len(data), _GLANCE) // width * width]
         text = begin.decode(codec, "replace")
         is_text = all(char.isprintable() or char.isspace() for char in text)
-        if is_text and sum(map(str.isascii, text)) * 2 > len(text):
+        if is_text and len(text) > 1 and sum(map(str.isascii, text)) * 2 > len(text):
             return codec
     return ""
 
