@@ -153,6 +153,7 @@ HEAVY = [
     *("typing", "dataclasses", "pathlib", "inspect", "logging", "tempfile", "shutil", "random", "urllib", "socket"),
     *("ast", "difflib", "argparse", "traceback", "signal", "hashlib", "datetime", "jsonschema", "sqlite3"),
     "contextlib",
+    "contextvars",
 ]
 
 REPORT = """

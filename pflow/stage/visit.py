@@ -121,11 +121,11 @@ class Visitor:
         from pflow.words.budget import noted
 
         calls: list[Any] = []
-        before = noted.set(calls)
+        before, noted.calls = getattr(noted, "calls", None), calls
         try:
             return self.act(node, view, visit)
         finally:
-            noted.reset(before)
+            noted.calls = before
             if len(calls) > 1 or any(call[3] for call in calls):
                 visit.more["asked"] = [
                     {"at": round((begun - visit.begun) * 1000, 3), "ms": round((ended - begun) * 1000, 3), **usage}

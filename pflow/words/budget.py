@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextvars import ContextVar
+from _thread import _local  # threading.local, without its module
 
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import BAD_DATA, TIMED_OUT, TRY_AGAIN, PflowError
@@ -48,8 +48,10 @@ gate: Callable[[str, dict[str, Any]], Any] | None = None
 and is to be sent again.
 """
 
-noted: ContextVar[list[Any] | None] = ContextVar("noted", default=None)
-"""Takes the calls of the visit that goes on: their begin and end (time.monotonic), usage, and exception or None."""
+noted: Any = _local()
+"""Its `calls`, if there is a list, takes the calls of this thread's visit: their begin and end (time.monotonic), usage,
+and exception or None.
+"""
 
 
 class Call:
@@ -86,7 +88,7 @@ class Call:
             vars(error)["usage"] = {"model": self.about["model"]}
         elif not about["spent"] and getattr(error, "status", None):  # refused: it counts, and costs nothing
             vars(error)["usage"] = {"model": self.about["model"], "cost": 0}
-        if (calls := noted.get()) is not None:
+        if (calls := getattr(noted, "calls", None)) is not None:
             used = about["spent"] or usage_of(error) or {"model": self.about["model"]}
             calls.append((self._begun, time.monotonic(), used, error))
         if gate is None:
