@@ -17,13 +17,14 @@ class Llm(Node):
     the model accepts it, an SVG. Without --model and PFLOW_MODEL it uses llm's default if that was chosen or has a key,
     else the local model that came last. --model=./FILE.gguf asks a file, --model='http://HOST/v1#NAME' a server.
 
-    An answer that reached its token limit still counts, with a warning on stderr, and is not cached. One without text
-    fails: 65 if the tokens went into reasoning or it calls a tool, else 75; --allow-no-answer takes it. Reasoning is no
-    part of an answer. The small model writes a text of at most 200 tokens unless --max-tokens sets another limit.
+    An answer that reached its token limit still counts, with a warning on stderr, and is not cached. Reasoning is taken
+    out. An answer without text fails: 65 if the tokens went into reasoning or it calls a tool, else 75;
+    --allow-no-answer takes it. The small model writes a text of at most 200 tokens unless --max-tokens sets another
+    limit.
 
     With a schema the answer is a value: the whole answer, or what stands in a Markdown fence or by itself among words.
-    Without a value that fits it is asked for once more, with the schema and the reason in the prompt; `usage` counts
-    both `calls`. Then it is bad data (65), and each of --retries asks once more.
+    If no value in it fits, the model is asked once more, with the schema and the reason in the prompt; `usage` counts
+    both `calls`. If that does not fit either, it is bad data (65), and each of --retries asks once more.
 
     --continue and --conversation continue a conversation of `llm`, `llm chat` or pflow-llm in llm's log, with its
     model unless --model or PFLOW_MODEL names another; in an empty log --continue begins one, with a warning. Their

@@ -36,8 +36,8 @@ ListTools = Callable[[Server], dict[str, Any]]
 class Comparison:
     """The nodes of a server as it is now; `server` is what will be kept of it, `before` what is kept.
 
-    `left_out` names the tools that are no nodes, and why. `diff` shows the lines of their files that differ; it is
-    empty if none does.
+    `left_out` names the tools that cannot be nodes, and why. `diff` shows the lines of their files that differ, and
+    is empty if all are equal.
     """
 
     server: Server

@@ -162,7 +162,7 @@ class Program:
 
 
 def _message(line: bytes) -> JSONRPCMessage:
-    """Read a line's message. Raises ValueError or RecursionError if it is none.
+    """Read a line's message. Raises ValueError or RecursionError if it has none.
 
     JavaScript cuts a text between the halves of an emoji, and programs of Windows have encodings of their own.
     """

@@ -204,7 +204,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
 
 
 def _is_binary(head: bytes) -> bool:
-    """Return True if most lines are no text; one alone is a bad item."""
+    """Return True if most lines are binary; a single one is a bad item."""
     lines = [line for line in head.split(b"\n") if line.strip(_BLANK)]
     odd = [line for line in lines if line.translate(None, _CONTROLS) != line]
     return sum("\ufffd" in line.decode(errors="replace") for line in odd) * 2 > len(lines)

@@ -255,16 +255,11 @@ def _failure(
 def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
     """Return the model, tokens and cost, as the provider said them; else the cost follows from the tokens' price."""
     details, said = response.token_details or {}, ending.usage
-    bill = {**details, **said}
-    billed = bill.get("cost")
-    billed = billed.get("total_cost") if isinstance(billed, dict) else billed  # Perplexity says its parts
-    if bill.get("is_byok") and isinstance(parts := bill.get("cost_details"), dict):  # OpenRouter bills a fee alone
-        billed = (amount(billed) or 0) + (amount(parts.get("upstream_inference_cost")) or 0)
     known = {
         "model": model.model_id,
         "input": _first(response.input_tokens, said.get("prompt_tokens"), said.get("input_tokens")),
         "output": _first(response.output_tokens, said.get("completion_tokens"), said.get("output_tokens")),
-        "cost": _first(billed, _proxy_cost(ending)),
+        "cost": _first(_billed({**details, **said}), _proxy_cost(ending)),
     }
     if known["cost"] is None:
         try:
@@ -272,6 +267,15 @@ def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]
         except PflowError as error:
             say("pflow", f"warning: the price of this answer is not known: {error.message}")
     return {name: value for name, value in known.items() if value is not None}
+
+
+def _billed(usage: Mapping[str, Any]) -> Any:
+    """Return the cost that a provider says: a number, Perplexity's `total_cost`, or OpenRouter's fee and the price."""
+    cost, parts = usage.get("cost"), usage.get("cost_details")
+    cost = cost.get("total_cost") if isinstance(cost, dict) else cost
+    if usage.get("is_byok") and isinstance(parts, dict):
+        return (amount(cost) or 0) + (amount(parts.get("upstream_inference_cost")) or 0)
+    return cost
 
 
 def _proxy_cost(ending: Ending) -> float | None:

@@ -107,7 +107,7 @@ class Ending:
         if hasattr(usage, "model_dump"):
             try:
                 self.usage = usage.model_dump(warnings="error")
-            except ValueError:  # a number of tokens that is none, of which pydantic would warn the user
+            except ValueError:  # of tokens that are not a number, pydantic would warn the user
                 self.usage, response.usage = usage.model_dump(warnings=False), None
         elif usage:  # llm takes for an object what the provider sent instead
             response.usage = None

@@ -35,14 +35,14 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
 def no_answer(
     ending: Ending, response: Response, model: Model, text: str, wanted: Mapping[str, Any]
 ) -> PflowError | None:
-    """Return why a whole answer is none; None if it is one. `wanted` are the options that a person set."""
+    """Return why a whole answer has nothing to use; else None. `wanted` are the options that a person set."""
     ending.tool = ending.tool or called_in(text, is_cut=ending.kind == LIMIT)
     if ending.tool or (ending.kind == CALL and not text):
         return called_tool(ending, model)
     if text:
         return None
     has_reasoned = ending.has_reasoned or any(event.type == "reasoning" for event in response._stream_events)
-    has_reasoned = has_reasoned or bool(seen("".join(response._chunks)))  # thoughts, no part of the text
+    has_reasoned = has_reasoned or bool(seen("".join(response._chunks)))  # thoughts, which were taken out
     if ending.kind == LIMIT:
         whose = _tokens(response, wanted, amount(response.output_tokens) or amount(ending.usage.get("output_tokens")))
         what = f"{whose} went into reasoning" if has_reasoned else f"it has no text, and {whose} are used up"

@@ -48,7 +48,7 @@ _ignored: set[tuple[str, ...]] = set()
 def refused_member(error: Any, members: Iterable[str]) -> str:
     """Return which of the `members` of a request a provider's error refuses by name; "" if it names none.
 
-    A limit that is too large is no refusal of its member.
+    A server that finds a limit too large does not refuse its member.
     """
     _, kind, reason = meaning_of(error)
     param = str(getattr(error, "param", None) or "")
@@ -81,7 +81,7 @@ def _place(model: Any) -> tuple[str, str]:
 def takes_schema(model: Any, schema: Any) -> bool:
     """Return True if a model gets a schema beside the prompt, not in it.
 
-    An older Claude would answer it with a tool call, which is no text (llm-anthropic).
+    llm-anthropic would make an older Claude answer with the call of a tool, without a text.
     """
     is_able = model.supports_schema and getattr(model, "use_structured_outputs", True)
     return bool(schema and is_able) and compact(schema) not in refused_by(model)

@@ -38,7 +38,7 @@ def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
     """Return the one value in an answer, if it fits the schema.
 
     It is the whole answer, or stands in a fence, or begins a line or follows a colon or a tag; one within a sentence
-    does not count. Two different values are none. Raises Unfit (65), and PflowError (65) for a schema that cannot
+    does not count. Two different values are refused. Raises Unfit (65), and PflowError (65) for a schema that cannot
     be used.
     """
     from jsonschema.exceptions import best_match

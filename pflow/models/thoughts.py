@@ -1,4 +1,4 @@
-"""What of a model's text is no answer: thoughts before it, what nobody sees, marks of its end, calls of tools."""
+"""What is not the answer in a model's text: thoughts before it, what nobody sees, marks of its end, calls of tools."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -68,7 +68,7 @@ def without_thoughts(parts: Iterable[str]) -> Iterator[str]:
 
 
 def seen(text: str) -> str:
-    """Return a text from its first character on that a person sees and that is no mark of an end."""
+    """Return a text without what nobody sees, and without marks of an end, before its first word."""
     return _UNSEEN.sub("", text, count=1)
 
 

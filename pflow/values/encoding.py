@@ -49,7 +49,7 @@ def decode_as(encoding: str, data: bytes, name: str) -> str:
 
 
 def not_utf8(data: bytes) -> str:
-    """Return why data is no text in UTF-8, with the first byte that does not fit; empty if it is."""
+    """Return why data cannot be read as UTF-8, with the first byte that does not fit; empty if it can."""
     codec = wide_codec(data)
     is_other = f"it is {codec.upper()}, not UTF-8" if codec else "it is not UTF-8"
     try:

@@ -7,7 +7,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.models.hub import choose_file, get_model
-from tests.peers.hub import CONTENT, FILE, Serving, hub
+from tests.peers.hub import CONTENT, FILE, Answering, hub
 
 WHOLE = ["mmproj-Q4_K_M.gguf", "README.md", "a-BF16.gguf", "a-F16.gguf", "a-Q4_K_M.gguf", "a-Q8_0.gguf"]
 
@@ -41,7 +41,7 @@ get = partial(outcome, get_model, is_agreed=False)
 @pytest.fixture(scope="module")
 def server():
     """A hub for huggingface_hub, which reads HF_ENDPOINT when it is imported."""
-    with Serving(hub) as server, pytest.MonkeyPatch.context() as patch:
+    with Answering(hub) as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
         patch.setenv("NO_PROXY", "127.0.0.1")
         yield server

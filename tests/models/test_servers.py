@@ -16,7 +16,7 @@ from pflow.models.list import SERVED, keep_models, read_models
 from pflow.models.prices import cost_of
 from pflow.terminal import messages
 from tests.engine.flows import run
-from tests.peers.hub import Serving
+from tests.peers.hub import Answering
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_only_the_key_of_the_address_goes_there_and_only_this_machine_is_free(se
 
 @pytest.mark.parametrize("body", [b"", b"<p>", b"[" * 200_000, b'{"data": 3}', b'{"data": [{"id": 3}]}'])
 def test_a_server_that_lies_or_stalls_offers_nothing(body, monkeypatch):
-    with Serving(lambda *_: (200, body, {})) as lying, socket.create_server(("127.0.0.1", 0)) as stalling:
+    with Answering(lambda *_: (200, body, {})) as lying, socket.create_server(("127.0.0.1", 0)) as stalling:
         monkeypatch.setattr(servers, "USUAL", {"Ollama": lying.server_port, "LM Studio": stalling.getsockname()[1]})
         assert servers.find_served() == {}
 
 
 def test_what_servers_offer_is_kept_for_tab_unless_a_terminal_should_not_show_it(monkeypatch):
     listed = json.dumps({"data": [{"id": name} for name in ("oak:1b", "\x1b[31mred", "two words", "")]})
-    with Serving(lambda *_: (200, listed.encode(), {})) as server:
+    with Answering(lambda *_: (200, listed.encode(), {})) as server:
         monkeypatch.setattr(servers, "USUAL", {"Ollama": server.server_port})
         found = servers.find_served(20)
     assert found == {f"http://127.0.0.1:{server.server_port}/v1#oak:1b": "Ollama on this machine"}

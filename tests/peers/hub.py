@@ -2,9 +2,10 @@
 
 import gzip
 import json
-import threading
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.peers.serving import Serving
 
 FILE = "Tree-Q4_K_M.gguf"
 CONTENT = b"GGUF" + bytes(range(256)) * 64
@@ -22,18 +23,10 @@ class Call(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-class Serving(ThreadingHTTPServer):
+class Answering(Serving):
     def __init__(self, answer):
-        super().__init__(("127.0.0.1", 0), Call)
+        super().__init__(Call)
         self.answer, self.downloads = answer, []
-
-    def __enter__(self):
-        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *error):
-        self.shutdown()
-        self.server_close()
 
 
 def hub(path, downloads):

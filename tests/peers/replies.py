@@ -1,8 +1,9 @@
 """A server on 127.0.0.1 that answers each POST with the next of its replies, and keeps what was asked."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.peers.serving import Serving
 
 CHUNK = {"id": "a", "object": "chat.completion.chunk", "created": 1, "model": "m"}
 COMPLETION = {**CHUNK, "object": "chat.completion"}
@@ -20,14 +21,14 @@ def whole(content, end="stop", **more):
     return 200, {**COMPLETION, "choices": [choice], **more}
 
 
-class Replies(ThreadingHTTPServer):
+class Replies(Serving):
     """Replies are lists of events, or statuses with a body and headers; the last one is for all further requests.
 
     A function makes one from the request.
     """
 
     def __init__(self, *replies):
-        super().__init__(("127.0.0.1", 0), _Reply)
+        super().__init__(_Reply)
         self.replies, self.asked = list(replies), []
 
     def model(self, name):
@@ -39,14 +40,6 @@ class Replies(ThreadingHTTPServer):
         if isinstance(reply, list):
             return 200, "".join(f"data: {json.dumps(each)}\n\n" for each in reply) + "data: [DONE]\n\n", {}
         return (*reply, {})[:3]
-
-    def __enter__(self):
-        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *error):
-        self.shutdown()
-        self.server_close()
 
 
 class _Reply(BaseHTTPRequestHandler):

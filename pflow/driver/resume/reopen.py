@@ -114,7 +114,7 @@ class Reopened:
                 self.begin = {**self.begin, part: {name: new.get(name, value) for name, value in before[part].items()}}
             kept = {**self.begin["flags"], **self.begin.get("limits", {})}
             if not all(isinstance(kept.get(name), int | float | None) for name in (*limits, "timeout", "jobs")):
-                raise TypeError("a limit is no number")
+                raise TypeError("a limit is not a number")
         self.decided += [self.begin] * (self.begin != before)
         return kept
 

@@ -84,7 +84,7 @@ def _stages(text: str, words: list[Token]) -> list[list[Token]]:
 
 
 def _meant(text: str, word: Token) -> str:
-    """Return what to write instead of a word that is none of pflow's programs; empty if it does not tell."""
+    """Return what to write instead of a word that names no program of pflow's; empty if that cannot be told."""
     if word.text == "for":
         return "list-files '*.txt' => ( … ) --each"
     if "=" not in word.bare:

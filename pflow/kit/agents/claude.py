@@ -141,7 +141,7 @@ class _Story:
         text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
         calls_tool = any(part.get("type") == "tool_use" for part in parts)
         if calls_tool:
-            self.text = ""  # words before a tool are no report
+            self.text = ""  # words before a tool do not belong to the report
         elif message.get("id") == self._id or self.stop in _CUT or self._is_cut:
             self.text += text
         else:

@@ -81,7 +81,7 @@ KINDS = {
         "|token count.{0,40}exceed|input tokens exceed|reduce the length|must be reduced"
         "|exceed.{0,40}(number of tokens|token limit)",
     ),
-    # There is no such model, or not any more.
+    # The model does not exist, or was retired.
     "model": FailureKind(
         BAD_CONFIG,
         "model(is|does)?not(found|exist|support)|(nosuch|unknown|invalid|unavailable)model|modeldec|modeldep"
