@@ -30,7 +30,7 @@ from pflow.models.request_form import (
 )
 from pflow.models.schema import Unfit, ask_for, is_bare, read_answer
 from pflow.models.thoughts import after_thoughts, without_thoughts
-from pflow.models.transport import heard
+from pflow.models.transport import reporting_to
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say, say_once
 from pflow.words import budget
@@ -221,7 +221,7 @@ def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str,
     ending.is_stream = ending.is_stream and response.stream
     is_begun = False
     try:
-        with heard(ending):
+        with reporting_to(ending):
             for part in without_thoughts(checked()):
                 is_begun = is_begun or bool(part)
                 yield part

@@ -20,7 +20,7 @@ from pflow.models.local import LocalModel, engine_command, from_file
 from pflow.models.servers import find_served, model_at, split_address
 from pflow.models.small import SMALL, SUFFIX, say_unchosen
 from pflow.models.small import is_small as is_small
-from pflow.models.transport import heard
+from pflow.models.transport import reporting_to
 from pflow.values.digest import digest_of
 from pflow.words.naming import did_you_mean, likely
 from pflow.words.printable import one_line
@@ -230,7 +230,7 @@ def _fault_of_ollama() -> str:
     from llm_ollama.auth import get_client
 
     try:
-        with heard(Ending(most=settings.PATIENCE)):
+        with reporting_to(Ending(most=settings.PATIENCE)):
             get_client().list()
     except Exception as error:
         return one_line(str(error))

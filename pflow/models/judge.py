@@ -9,7 +9,7 @@ from pflow.errors import BAD_DATA, TRY_AGAIN, PflowError
 from pflow.models.ending import BROKEN, CALL, CUT, FILTERED, LIMIT, Ending
 from pflow.models.errors import hide_keys
 from pflow.models.prices import MAX_TOKENS, limit_of
-from pflow.models.thoughts import called_in, seen
+from pflow.models.thoughts import called_in, visible
 from pflow.words.printable import one_line
 from pflow.words.usage import amount
 
@@ -42,7 +42,7 @@ def no_answer(
     if text:
         return None
     has_reasoned = ending.has_reasoned or any(event.type == "reasoning" for event in response._stream_events)
-    has_reasoned = has_reasoned or bool(seen("".join(response._chunks)))  # thoughts, which were taken out
+    has_reasoned = has_reasoned or bool(visible("".join(response._chunks)))  # thoughts, which were taken out
     if ending.kind == LIMIT:
         whose = _tokens(response, wanted, amount(response.output_tokens) or amount(ending.usage.get("output_tokens")))
         what = f"{whose} went into reasoning" if has_reasoned else f"it has no text, and {whose} are used up"

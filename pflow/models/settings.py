@@ -22,7 +22,7 @@ from pflow.files.reading import read_regular
 from pflow.kit.web.route import fault_behind
 from pflow.models.ending import Ending
 from pflow.models.lean_openai import defer_types
-from pflow.models.transport import heard
+from pflow.models.transport import reporting_to
 from pflow.process.signals import HeldSignals
 from pflow.terminal.messages import say
 
@@ -115,7 +115,7 @@ def load_models() -> dict[str, Model]:
         own = [alias for alias, id in chosen.items() if id == model.model_id]
         found.append(ModelWithAliases(model, async_model, {*(aliases or ()), *own}))
 
-    with heard(Ending(most=PATIENCE)):  # llm-ollama asks its server, and would wait for ever
+    with reporting_to(Ending(most=PATIENCE)):  # llm-ollama asks its server, and would wait for ever
         pm.hook.register_models(register=register, model_aliases=found)
     return {name: each.model for each in found if each.model for name in (*each.aliases, each.model.model_id)}
 

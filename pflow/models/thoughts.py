@@ -37,7 +37,7 @@ _TOOL = re.compile(r'name"?\s*[:=]\s*"([^"]+)"|(?:function=|functions\.|calls?>|
 def without_thoughts(parts: Iterable[str]) -> Iterator[str]:
     """Yield the parts of an answer from its first word after any thoughts on; an empty part for each before.
 
-    A text of nothing that is seen, or whose thoughts do not end, has no words. Marks within a text are the user's data.
+    A text of nothing visible, or whose thoughts do not end, has no words. Marks within a text are the user's data.
     """
     head = closing = ""
     speaks = has_thought = False
@@ -53,7 +53,7 @@ def without_thoughts(parts: Iterable[str]) -> Iterator[str]:
                     head = head[-len(closing) :]
                     break
                 head, closing, has_thought = head[end.end() :], "", True
-            text = seen(head)
+            text = visible(head)
             start = _TAG.sub(lambda tag: tag[1].lower(), text)
             opening = next((mark for mark in _MARKS if start.startswith(mark)), "")
             if opening:
@@ -63,11 +63,11 @@ def without_thoughts(parts: Iterable[str]) -> Iterator[str]:
             else:
                 break
         yield head if speaks else ""
-    if not speaks and not closing and seen(head):
+    if not speaks and not closing and visible(head):
         yield head.lstrip() if has_thought else head  # a beginning like that of a mark
 
 
-def seen(text: str) -> str:
+def visible(text: str) -> str:
     """Return a text without what nobody sees, and without marks of an end, before its first word."""
     return _UNSEEN.sub("", text, count=1)
 
@@ -88,12 +88,12 @@ def after_thoughts(text: str) -> str:
     words = _DATA.sub(lambda data: "_" * len(data[0]), text)
     end = _END.search(words)
     is_meant = end and _OPENINGS[end[0].lower()] not in words.lower()
-    return seen(text[end.end() :]) if end and is_meant else text
+    return visible(text[end.end() :]) if end and is_meant else text
 
 
 def called_in(text: str, *, is_cut: bool) -> str:
     """Return the tool that a text calls, ? if it does not name one; "" for a text that is not a call alone."""
-    if not _CALL.match(seen(text)) or not (is_cut or text.rstrip().endswith((">", "]", "}", ")", "`"))):
+    if not _CALL.match(visible(text)) or not (is_cut or text.rstrip().endswith((">", "]", "}", ")", "`"))):
         return ""
     tool = _TOOL.search(text)
     return tool[1] or tool[2] if tool else "?"

@@ -36,31 +36,31 @@ class Refused(Exception):
 
 
 @contextmanager
-def heard(ending: Ending) -> Iterator[None]:
+def reporting_to(ending: Ending) -> Iterator[None]:
     """Let `ending` have the `headers` of the answer that this thread gets, and the `error` that it is by its status."""
     for library in filter(None, map(sys.modules.get, _LIBRARIES)):
-        _listen(library)
-    before, _asking.ending = being_heard(), ending
+        _make_report(library)
+    before, _asking.ending = current_ending(), ending
     try:
         yield
     finally:
         _asking.ending = before
 
 
-def being_heard() -> Ending | None:
+def current_ending() -> Ending | None:
     """Return the ending of the answer that this thread waits for."""
     return getattr(_asking, "ending", None)
 
 
-def _listen(library: ModuleType) -> None:
+def _make_report(library: ModuleType) -> None:
     """Make a library's transport tell the thread's ending; it has no hook that reaches clients of others."""
     kind: Any = library.HTTPTransport
     send = kind.handle_request
-    if getattr(send, "tells", False):
+    if getattr(send, "reports", False):
         return
 
     def handle_request(transport: Any, request: Any) -> Any:
-        ending = being_heard()
+        ending = current_ending()
         if ending is None:
             return send(transport, request)
         if (left := time_left(ending.most)) is not None:
@@ -77,7 +77,7 @@ def _listen(library: ModuleType) -> None:
             response.stream = _timed(library, response.stream)
         return response
 
-    handle_request.tells = True  # type: ignore[attr-defined]
+    handle_request.reports = True  # type: ignore[attr-defined]
     kind.handle_request = handle_request
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 
 from pflow.models.errors import ErrorInAnswer
-from pflow.models.transport import being_heard
+from pflow.models.transport import current_ending
 
 _ALIVE = ("ping", "keepalive", "keep-alive", "keep_alive", "heartbeat")
 """Names and texts of events that say no more than that the server is alive."""
@@ -35,7 +35,7 @@ def tidy(response: httpx2.Response) -> None:
     """Give the client the form that it asked for, whatever the server writes. For a hook."""
     if not response.is_success:
         return
-    ending = being_heard()
+    ending = current_ending()
     is_stream = ending is not None and "stream" in ending.sent
     is_text = response.headers.get("content-type", "").startswith(("text/plain", "text/html"))
     parts = _checked(response.stream, _DATA if is_text else b"(?!<)")

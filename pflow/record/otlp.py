@@ -46,7 +46,7 @@ def send(requests: Iterable[list[Span]]) -> str:
     except ImportError as error:
         raise no_extra(act, "opentelemetry-exporter-otlp-proto-http", "otlp") from error
 
-    class Heard(http.Session):
+    class ObservedSession(http.Session):
         """Keeps what the exporter only logs: the address, and its answer or the reason for none."""
 
         url = ""
@@ -64,7 +64,7 @@ def send(requests: Iterable[list[Span]]) -> str:
     logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
     spare_this_machine()
     check_bundle()
-    session, count = Heard(), 0
+    session, count = ObservedSession(), 0
     try:
         exporter = OTLPSpanExporter(session=session)
     except ValueError as error:
