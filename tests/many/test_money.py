@@ -13,6 +13,7 @@ import pytest
 from pflow.driver.budget import Budget
 from pflow.errors import PflowError
 from tests.many.server import Server
+from tests.tools import need
 
 TREES = [f"tree {number}" for number in range(9)]
 ITEMS = "\n".join(TREES)
@@ -225,6 +226,7 @@ def test_shares_of_a_budget_are_the_whole(shop):
     ],
 )
 def test_a_map_says_what_is_done_of_its_items_and_asks_and_so_does_estimate(shop, tmp_path, words, told):
+    need("script")
     (tmp_path / "t.txt").write_text(ITEMS)
     (tmp_path / "o.txt").write_text("ash\ntree 3\nash")
     assert shop.run("map", ASK, "t.txt", "--ledger=l.db", items="")[1] == 9
