@@ -7,6 +7,8 @@ from pflow.kit.git.commit import find_commits, head_of
 from pflow.kit.git.program import Git
 from pflow.node import Any, Node, Shared
 
+Prepared = tuple[Git, str | None, list[str], list[str]]
+
 
 class GitLog(Node):
     """List the commits of a git repository, the newest first.
@@ -19,7 +21,7 @@ class GitLog(Node):
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths are relative to it
     - Writes: shared["commits"]: list[dict{hash: str, author: str, date: str, subject: str, body: str}] [pipe]
     - Params: max: int = null [natural]  # the maximum number of commits
-    - Params: since: str = null  # list only newer commits: 2026-01-31, yesterday, "2 weeks ago"
+    - Params: since: str = null  # list only newer commits: 2026-01-31 (from midnight), yesterday, "2 weeks ago"
     - Effects: reads files
 
     Examples:
@@ -27,16 +29,20 @@ class GitLog(Node):
         pflow-git-log HEAD examples/notes.txt --since=2001-01-31 | pflow-get 'commits[0].subject'
     """
 
-    def prep(self, shared: Shared) -> tuple[Git, str | None, list[str]]:
+    def prep(self, shared: Shared) -> Prepared:
         check_natural("--max", self.params["max"])
-        return Git(shared["repo"], "list the commits", reads=True), shared.get("revision"), shared["paths"]
+        flags = [] if self.params["max"] is None else [f"--max-count={self.params['max']}"]
+        if self.params["since"] is not None:
+            from pflow.kit.git.since import parse_since
 
-    def exec(self, prepared: tuple[Git, str | None, list[str]]) -> list[dict[str, Any]]:
-        git, revision, paths = prepared
+            # With --since git would stop at the first commits with an old date, such as those of a wrong clock.
+            flags.append(f"--since-as-filter=@{max(0, int(parse_since(self.params['since']).timestamp()))} +0000")
+        return Git(shared["repo"], "list the commits", reads=True), shared.get("revision"), shared["paths"], flags
+
+    def exec(self, prepared: Prepared) -> list[dict[str, Any]]:
+        git, revision, paths, flags = prepared
         if revision is None and head_of(git) is None:
             return []  # nothing is committed yet
-        options = {"max-count": self.params["max"], "since": self.params["since"]}
-        flags = [f"--{name}={value}" for name, value in options.items() if value is not None]
         return find_commits(git, "HEAD" if revision is None else revision, [*paths], *flags)
 
     def post(self, shared: Shared, prepared: object, commits: list[dict[str, Any]]) -> None:

@@ -17,7 +17,7 @@ class GithubListIssues(Reader, Node):
     - Writes: shared["issues"]: list[dict{number: int, title: str, body: str, state: str, state_reason: any, draft: bool, url: str, user: dict{url: str, login: str, name: str}, labels: list[dict{name: str, description: str}], assignees: list, milestone: any, created_at: str, updated_at: str, closed_at: any, comments: int, repository: any}] [pipe]  # the issues
     - Params: state: open|closed|all = "open"  # the state of issues to list
     - Params: labels: list[str] = [] [flag label]  # list only issues with this label; if repeated, with all
-    - Params: since: str = null  # list only issues changed since: 2026-11-01 or 2026-11-01T08:00:00Z
+    - Params: since: str = null  # list only issues changed since: 2026-11-01 (from midnight), 2026-11-01T08:00:00Z, "2 weeks ago"
     - Params: limit: int = 30 [positive]  # the maximum number of issues
     - Effects: network
     - Repeats: yes

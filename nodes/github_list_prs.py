@@ -17,7 +17,7 @@ class GithubListPrs(Reader, Node):
     - Writes: shared["prs"]: list[dict{number: int, title: str, body: str, state: str, draft: bool, merged_at: any, url: str, user: dict{url: str, login: str, name: str}, labels: list[dict{name: str, description: str}], assignees: list, milestone: any, created_at: str, updated_at: str, closed_at: any, head: dict{ref: str, label: str, user: dict, sha: str}, base: dict{ref: str, label: str, user: dict, sha: str}}] [pipe]  # the pull requests
     - Params: state: open|closed|all = "open"  # the state of pull requests to list
     - Params: labels: list[str] = [] [flag label]  # list only those with this label; if repeated, with all
-    - Params: since: str = null  # list only those changed since: 2026-11-01 or 2026-11-01T08:00:00Z
+    - Params: since: str = null  # list only those changed since: 2026-11-01 (from midnight), 2026-11-01T08:00:00Z, "2 weeks ago"
     - Params: limit: int = 30 [positive]  # the maximum number of pull requests
     - Effects: network
     - Repeats: yes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from pflow.nodes.git_log import GitLog
@@ -27,6 +29,7 @@ LOG = [
     ({"params": {"max": 1}}, ["Go on"]),
     ({"params": {"max": 0}}, []),
     ({"params": {"since": "2030-01-01"}}, []),
+    ({"params": {"since": "1960-01-01"}}, ["Go on", FIRST]),
     ({"revision": "HEAD~1"}, [FIRST]),
     ({"revision": "v1..HEAD"}, ["Go on"]),
     ({"paths": ["a.txt"]}, [FIRST]),
@@ -43,6 +46,15 @@ def test_log_takes_a_range_paths_and_limits(repo, given, subjects):
     assert [each["subject"] for each in run(GitLog, repo, **given)["commits"]] == subjects
 
 
+def test_an_old_clock_hides_no_newer_commit(repo):
+    days = [WHEN[:10], "2001-03-01", *["1999-01-01"] * 12]
+    form = "commit refs/heads/main\ncommitter Ada <a@b> {:%s} +0000\ndata 2\n{:2}\n"
+    commits = (form.format(datetime.fromisoformat(day), at) for at, day in enumerate(days))
+    git(repo, "fast-import", "--quiet", "--force", input="".join(commits))
+    found = run(GitLog, repo, params={"since": "2001-02-10"})["commits"]
+    assert [each["subject"] for each in found] == [" 1"]
+
+
 def test_log_of_a_branch_without_commits_is_empty(repo, tmp_path):
     git(tmp_path, "init", "--quiet", "none")
     assert run(GitLog, tmp_path / "none")["commits"] == []
@@ -54,6 +66,7 @@ REFUSED = [
     ({"revision": "--all"}, 66, "bad revision '--all'"),
     ({"revision": "\ud800"}, 65, "the text has a lone surrogate"),
     ({"params": {"max": -1}}, 2, "--max=-1: it must be 0 or more"),
+    ({"params": {"since": "last munth"}}, 2, "cannot use --since='last munth': it is not a day or a time"),
 ]
 
 

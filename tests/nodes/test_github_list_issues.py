@@ -15,7 +15,7 @@ def test_issues_are_listed_over_pages_and_pull_requests_are_none(github):
 
 
 def test_a_list_asks_for_what_is_wanted(github):
-    params = {"labels": ["bug", "ui"], "state": "all", "since": "2026-11-01"}
+    params = {"labels": ["bug", "ui"], "state": "all", "since": "2026-11-01T02:00+02:00"}
     run("list-issues", params=params)
     (asked,) = github.requests
     wanted = {"labels": "bug,ui", "state": "all", "since": "2026-11-01T00:00:00Z", "per_page": "100"}

@@ -21,7 +21,7 @@ _SHORT = 10
 
 def find_status(git: Git) -> dict[str, Any]:
     """Return the branch, its commit and upstream, and each changed or untracked file."""
-    words = ("status", "--porcelain=v2", "--branch", "--untracked-files=all", "-z")
+    words = ("status", "--porcelain=v2", "--branch", "--untracked-files=all", "--ignore-submodules=none", "-z")
     entries = iter(git.run(*words).split(b"\0"))
     found: dict[str, Any] = dict.fromkeys(("branch", "commit", "upstream", "ahead", "behind"))
     files: list[dict[str, Any]] = []
@@ -86,7 +86,7 @@ def shown(path: str | bytes) -> str:
     return clean(path if isinstance(path, str) else path.decode("utf-8", "backslashreplace"))
 
 
-_OPTIONS = ("diff", "--no-color", "--no-ext-diff", "--no-textconv")
+_OPTIONS = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=untracked")
 
 
 def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
@@ -120,8 +120,7 @@ def _change(path: bytes, origin: bytes | None, letter: str) -> dict[str, Any]:
 
 def find_patch(git: Git, selected: list[Word]) -> str:
     """Return the patch; a byte that is not UTF-8 becomes U+FFFD."""
-    words = ("-c", "core.quotePath=false", *_OPTIONS, "--patch")
-    return git.run(*words, *selected).decode("utf-8", "replace")
+    return git.run(*_OPTIONS, "--patch", *selected).decode("utf-8", "replace")
 
 
 def stat_text(changes: list[dict[str, Any]]) -> str:

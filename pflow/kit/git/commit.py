@@ -16,13 +16,13 @@ _FIELDS = {"hash": "%H", "author": "%an <%ae>", "date": "%aI", "subject": "%s", 
 
 def find_commits(git: Git, revision: str, paths: list[Word], *options: str) -> list[dict[str, Any]]:
     """List the commits of a revision or range, or those that touch the paths, the newest first."""
-    form = "--format=tformat:" + "%x00".join(_FIELDS.values())
-    words = ("log", "-z", form, "--no-patch", "--no-color", "--encoding=UTF-8", *options)
+    form = "--format=tformat:" + "".join(f"{field}%x00" for field in _FIELDS.values())
+    words = ("rev-list", form, "--encoding=UTF-8", *options)  # git log follows the user's settings
     printed = git.run(*words, "--end-of-options", revision, "--", *paths).decode("utf-8", "replace")
     values = printed.split("\0")
     step = len(_FIELDS)
     commits = [dict(zip(_FIELDS, values[at : at + step], strict=True)) for at in range(0, len(values) - 1, step)]
-    return [{**each, "body": each["body"].rstrip("\n")} for each in commits]
+    return [{**each, "hash": each["hash"].split("\n")[-1], "body": each["body"].rstrip("\n")} for each in commits]
 
 
 def head_of(git: Git) -> str | None:

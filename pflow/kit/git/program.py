@@ -31,7 +31,17 @@ _MORE_OF_ERRORS = (b"\t", b"Please ", b"Aborting")
 MOST = 1_000_000_000
 """The most bytes of git's output."""
 
-_READING = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
+_AS_SHIPPED = (
+    *("core.abbrev=auto", "core.fsmonitor=false", "core.quotePath=false", "core.useReplaceRefs=true"),
+    *("diff.algorithm=default", "diff.autoRefreshIndex=true", "diff.context=3", "diff.indentHeuristic=true"),
+    *("diff.interHunkContext=0", "diff.mnemonicPrefix=false", "diff.noprefix=false", "diff.srcPrefix=a/"),
+    *("diff.dstPrefix=b/", "diff.orderFile=/dev/null", "diff.relative=false", "diff.renames=true"),
+    *("diff.renameLimit=1000", "diff.submodule=short", "diff.suppressBlankEmpty=false", "log.showSignature=false"),
+    *("status.renames=true", "status.renameLimit=1000", "status.aheadBehind=true"),
+)
+"""git's defaults, for settings by which users change what it prints."""
+
+_READING = ("--no-optional-locks", *(word for setting in _AS_SHIPPED for word in ("-c", setting)))
 """Settings of a git that only reads: it takes no lock, and starts no program that the repository's settings name but
 filters, which it needs to tell if a file has changed.
 """
@@ -44,6 +54,13 @@ _OF_ANOTHER = (
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
 )
 """Variables by which git tells hooks their repository, dropped if another is named."""
+
+_OF_OUTPUT = (
+    *("GIT_ATTR_SOURCE", "GIT_CONFIG", "GIT_CURL_VERBOSE", "GIT_DIFF_OPTS", "GIT_GRAFT_FILE", "GIT_NO_REPLACE_OBJECTS"),
+    *("GIT_REPLACE_REF_BASE", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS"),
+    *("GIT_ICASE_PATHSPECS",),
+)
+"""Variables that change what git prints or what a path means; no flag is stronger."""
 
 
 class Git:
@@ -144,7 +161,13 @@ def _environment(repo: str) -> dict[str, str]:
     root = os.environ.get(ROOT)
     if root:  # a repository around the root is out of bounds
         env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(os.path.realpath(root))
-    return env if repo == "." else {name: value for name, value in env.items() if name not in _OF_ANOTHER}
+    dropped = _OF_OUTPUT + (() if repo == "." else _OF_ANOTHER)
+    return {name: value for name, value in env.items() if not (name in dropped or _disturbs(name, value))}
+
+
+def _disturbs(name: str, value: str) -> bool:
+    """Return True for a variable of git's own tests, and for one that traces to stderr, whose lines we read."""
+    return name.startswith("GIT_TEST_") or (name.startswith("GIT_TRACE") and not value.startswith("/"))
 
 
 _NO_REPOSITORY = "--repo names a directory in one; git init makes one"

@@ -1,9 +1,8 @@
 """Lists from GitHub: the query for one, and its rows reduced to what people use, as data and as text."""
 
-from datetime import UTC, datetime
 from typing import Any
 
-from pflow.errors import USAGE, PflowError
+from pflow.kit.git.since import parse_since
 
 Row = dict[str, Any]
 
@@ -61,16 +60,8 @@ _SEARCHES = {"prs": ("issues", "is:pr"), "issues": ("issues", "is:issue")}
 
 
 def time_of(text: str | None) -> str | None:
-    """Convert a day or a time, UTC by default, to GitHub's form. Raises PflowError (2) for any other text."""
-    if text is None:
-        return None
-    try:
-        time = datetime.fromisoformat(text.strip())
-        time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        hint = "2026-11-01 or 2026-11-01T08:00:00Z"
-        raise PflowError(f"cannot use --since='{text}': it is not a day or a time", hint=hint, exit=USAGE) from None
-    return f"{time:%Y-%m-%dT%H:%M:%SZ}"
+    """Convert what --since names to GitHub's form. Raises PflowError (2) for what is no time."""
+    return None if text is None else f"{parse_since(text):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def search(query: str, kind: str, repo: str | None) -> tuple[str, str]:

@@ -1,0 +1,77 @@
+"""What --since takes for which time, and what it refuses."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.kit.git.since import parse_since
+
+
+@pytest.fixture(autouse=True)
+def in_india(monkeypatch):
+    monkeypatch.setenv("TZ", "IST-5:30")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+MIDNIGHT = "2001-01-30T18:30"
+DAYS = ("2001-01-31", "2001/01/31", "2001.1.31", "2001-1-31", "20010131", "31.1.2001", "1/31/2001", "31 Jan 2001",
+        "January 31, 2001")  # fmt: skip
+TIMES = [
+    *((day, MIDNIGHT) for day in DAYS),
+    ("2001-01-31 8:00", "2001-01-31T02:30"),
+    ("2001-01-31 3pm", "2001-01-31T09:30"),
+    ("2001-01-31T08:00:00Z", "2001-01-31T08:00"),
+    ("2001-01-31 08:00 utc", "2001-01-31T08:00"),
+    ("2001-01-31 08:00:00 +0100", "2001-01-31T07:00"),
+    ("Wed Jan 31 23:00:00 2001 -0800", "2001-02-01T07:00"),
+    ("Wed, 31 Jan 2001 08:00:00 GMT", "2001-01-31T08:00"),
+    ("@980928000", "2001-01-31T08:00"),
+    ("never", "1970-01-01T00:00"),
+    ("1960-01-31", "1960-01-30T18:30"),
+]
+
+
+@pytest.mark.parametrize(("text", "there"), TIMES)
+def test_a_day_begins_at_midnight_and_a_time_without_a_zone_is_local(text, there):
+    assert parse_since(text) == datetime.fromisoformat(there).replace(tzinfo=UTC)
+
+
+NAMES = [("today", (0, 0), "%a"), ("Yesterday", (1, 1), "%a"), ("friday", (1, 7), "Fri"), ("last Tues", (1, 7), "Tue"),
+         ("Dec 25", (0, 366), "%a")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "days", "weekday"), NAMES)
+def test_the_name_of_a_day_means_the_last_one_from_its_midnight(text, days, weekday):
+    begins = parse_since(text).astimezone()
+    assert (begins.hour, begins.minute, f"{begins:%a}") == (0, 0, f"{begins:{weekday}}")
+    assert days[0] <= (datetime.now().date() - begins.date()).days <= days[1]
+
+
+AGO = [("2 weeks ago", 336), ("2.days.ago", 48), ("a week ago", 168), ("an hour ago", 1), ("one day", 24), ("now", 0),
+       ("1 day 3 hours ago", 27)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "hours"), AGO)
+def test_words_count_back_from_now(text, hours):
+    ago = datetime.now(UTC) - parse_since(text)
+    assert abs(ago - timedelta(hours=hours)) < timedelta(minutes=30)
+
+
+NONSENSE = (
+    "nonsense|last munth|foo 3|2001-13-45|2001-02-30|2001-01-31 25:00|30 Feb 2001|1 Jan 1960|3 florps ago|yesterdy"
+    "|| |weeks|week ago|last|a|5|99|hello 2001-01-31|2 Jan 8:00 UTC|--all|@|tomorrow|\0"
+)
+
+
+@pytest.mark.parametrize("text", NONSENSE.split("|"))
+def test_what_is_no_time_is_refused(text):
+    with pytest.raises(PflowError, match="it is not a day or a time") as caught:
+        parse_since(text)
+    assert caught.value.exit == 2
