@@ -33,7 +33,15 @@ FORMS = ("jsonl", "json", "csv", "lines", "nul", "files")
 MOST = 1 << 30
 """The most bytes of an item."""
 
-_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "csv", ".txt": "lines"}
+_SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".txt": "lines",
+}
 _PART = 1 << 16
 _BLANK = b" \t\r\n"
 _CONTROLS = bytes({*range(1, 32)} - {27, *range(7, 14)})
@@ -188,8 +196,8 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
             yield data if isinstance(data, BadItem) else _decoded(data, read, name, f"item {number}")
     elif form == "csv":
         rows = (each for _, line in _pieces(parts, b"\n", name) for each in (line + b"\n").splitlines(keepends=True))
-        delimiter = "\t" if path.lower().endswith(".tsv") else ""
-        for row in stream_csv(rows, name, delimiter=delimiter, teller="pflow map" if read is decode else ""):
+        teller = "pflow map" if read is decode else ""
+        for row in stream_csv(rows, name, come=head.count(b"\n"), teller=teller):
             yield BadItem(row[0].message, row[1]) if isinstance(row, tuple) else row
     elif form == "nul":
         yield from (text_or_bytes(text) for _, text in _pieces(parts, b"\0", name) if text)

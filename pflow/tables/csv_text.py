@@ -5,23 +5,27 @@ import io
 import re
 import sys
 from collections.abc import Iterator
-from itertools import chain, count, islice
+from itertools import chain, islice
 from types import SimpleNamespace
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, shorten
+from pflow.tables.csv_form import (
+    DELIMITERS,
+    LINE_END,
+    MOST,
+    complete_header,
+    form_of,
+    name_columns,
+    split_sep,
+    take_begin,
+)
 from pflow.tables.rows import Row, cell, columns_of, infer, use_points
 from pflow.terminal.messages import say
 from pflow.values.encoding import ELSE
+from pflow.words.printable import counted
 
-DELIMITERS = ",;\t|"
-"""The delimiters that are recognized in a header; of two that are equally frequent, the first counts."""
-
-_HEADER_HINT = "--no-header names the columns c1, c2, … and reads the first line as a row"
 _QUOTED = re.compile('"(?:[^"]+|"")*+"')
-_LINE_END = re.compile(r"\r\n?|\n")
-_SAMPLE = 1 << 16
-"""Characters in which to look for the header."""
 _LONGEST = 1 << 24
 """The most characters of a value in a stream; more are a quote that is not closed."""
 
@@ -44,13 +48,19 @@ def read_csv(
     If `ragged`, a short row is filled with nulls; what a long one has more becomes a list in the column `rest`. Raises
     PflowError: 65 with line and column, 66 for a text without its header.
     """
-    form: dict[str, Any] = {"quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE}
-    form |= {"delimiter": delimiter or _delimiter_in(text, form), "strict": True}
+    sep, text = split_sep(text)
     limit = csv.field_size_limit(sys.maxsize)
     try:
+        start = io.StringIO(text[:MOST], newline="")
+        begin = "".join(take_begin(start, delimiter or sep or DELIMITERS))
+        form = form_of(begin, name, delimiter or sep, quotes=quotes)
         records = filter(None, _reader(text, form))
         first = next(records, None)
-        names = _names(first, name, header=header, teller="load-csv")
+        if header and first is None:
+            raise _is_empty(name, "a header is enough; --no-header reads it as no rows")
+        names = [f"c{number}" for number in range(1, len(first or ()) + 1)]
+        if first and header:
+            names = name_columns(first if rest else complete_header(first, begin, form), "load-csv")
         if rest in names:
             raise PflowError(f"cannot read '{name}': it has a column '{rest}'", hint="--rest=NAME, another", exit=USAGE)
         width = len(names)
@@ -61,7 +71,7 @@ def read_csv(
             for record in others
         ]
     except csv.Error as error:
-        raise _fault(name, _place(text, form, str(error))) from None
+        raise _fault(name, _place(text, form, str(error)), "--no-quotes reads quotation marks as characters") from None
     except ValueError:
         raise _fault(name, *_ragged(text, form, names, widths)) from None
     else:
@@ -79,26 +89,30 @@ def read_csv(
 
 
 def stream_csv(
-    lines: Iterator[bytes], name: str, *, delimiter: str = "", teller: str = ""
+    lines: Iterator[bytes], name: str, *, come: int = sys.maxsize, teller: str = ""
 ) -> Iterator[Row | tuple[PflowError, bytes]]:
     """Yield the rows of CSV as its lines come, as `read_csv` reads them; for a wrong one, the error and its bytes.
 
-    `teller` tells of doubled columns on stderr. Raises PflowError: 65 for a wrong header or a value that is too long,
-    66 for no header.
+    The form shows in a sample of the lines that have `come`. `teller` tells of columns that get another name on stderr.
+    Raises PflowError: 65 for a wrong header or a value that is too long, 66 for no header.
     """
-    head = _take_header(lines, delimiter or DELIMITERS)
-    form: dict[str, Any] = {"delimiter": delimiter or _delimiter_in(head.decode(errors="replace"), {}), "strict": True}
     own: list[bytes] = []  # the lines of one row
 
     def noted(line: bytes) -> str:
         own.append(line)
         return line.decode()
 
-    reader = csv.reader(map(noted, chain(head.splitlines(keepends=True), lines)), **form)
     names: list[str] = []
     before = 0
     limit = csv.field_size_limit(_LONGEST)
     try:
+        first = next(lines, b"")
+        sep, rest = split_sep(first.decode(errors="replace"))
+        lines = chain([rest.encode() if sep else first], lines)
+        taken = take_begin(lines, sep or DELIMITERS, come)
+        begin = b"".join(taken).decode(errors="replace")
+        form = form_of(begin, name, sep)
+        reader = csv.reader(map(noted, chain(taken, lines)), **form)
         while True:
             before += len(own)
             fault = ""
@@ -114,10 +128,12 @@ def stream_csv(
                 raise _fault(name, fault)
             if fault:
                 yield _fault(name, fault), b"".join(own)
-            elif not names and record != []:
-                names = _names(record, name, header=True, teller=teller)
+            elif record is None and not names:
+                raise _is_empty(name)
             elif record is None:
                 return
+            elif record and not names:
+                names = name_columns(complete_header(record, begin, form), teller)
             elif record:
                 yield row
     finally:
@@ -136,33 +152,6 @@ def _reader(text: str, form: dict[str, Any]) -> Any:
     return csv.reader(io.StringIO(text, newline=""), **form)
 
 
-def _delimiter_in(text: str, form: dict[str, Any]) -> str:
-    """Return the delimiter that gives the first line the most columns."""
-
-    def width(delimiter: str) -> int:
-        return len(next(filter(None, _reader(text[:_SAMPLE], {**form, "delimiter": delimiter})), []))
-
-    return max(DELIMITERS, key=width)
-
-
-def _take_header(lines: Iterator[bytes], delimiters: str) -> bytes:
-    """Take lines until a header has ended with each of the delimiters, or is longer than anybody's."""
-    taken = b""
-    for line in lines:
-        taken += line
-        record = taken.lstrip(b"\r\n")
-        if len(record) > _SAMPLE or (record and all(_has_ended(record, each) for each in delimiters)):
-            break
-    return taken
-
-
-def _has_ended(record: bytes, delimiter: str) -> bool:
-    """Return True if a record does not go on after these lines, as in a quote that is open."""
-    lines = iter([*record.decode(errors="replace").splitlines(keepends=True), ""])
-    next(csv.reader(lines, delimiter=delimiter), None)
-    return "" in lines
-
-
 def _fault_in(lines: list[bytes], before: int, error: Exception, form: dict[str, Any], names: list[str]) -> str:
     """Describe what is wrong in the lines of one record; `before` lines precede."""
     if "field limit" in str(error):
@@ -175,23 +164,8 @@ def _fault_in(lines: list[bytes], before: int, error: Exception, form: dict[str,
     return _ragged(text, form, names, range(len(names), len(names) + 1), before)[0]
 
 
-def _names(first: list[str] | None, file: str, *, header: bool, teller: str) -> list[str]:
-    if not header:
-        return [f"c{number}" for number in range(1, len(first or ()) + 1)]
-    if first is None:
-        hint = "a header is enough; --no-header reads it as no rows"
-        raise PflowError(f"cannot read '{file}': it is empty", hint=hint, exit=MISSING)
-    names: list[str] = []
-    for number, name in enumerate(first, 1):
-        if not name:
-            raise _fault(file, f"line 1: column {number} has no name", _HEADER_HINT)
-        if name in names:
-            free = next(each for n in count(2) if (each := f"{name}_{n}") not in {*names, *first})
-            if teller:
-                say(teller, f"column {number} is called '{free}', because column {first.index(name) + 1} is '{name}'")
-            name = free
-        names.append(name)
-    return names
+def _is_empty(name: str, hint: str = "") -> PflowError:
+    return PflowError(f"cannot read '{name}': it is empty", hint=hint, exit=MISSING)
 
 
 def _fault(name: str, what: str, hint: str = "") -> PflowError:
@@ -208,8 +182,8 @@ def _ragged(text: str, form: dict[str, Any], names: list[str], widths: range, be
     width = len(record)
     if width < len(names):
         return f"line {line}, column {width + 1} ('{names[width]}'): it is missing", "--ragged fills short rows"
-    what = f"line {line}, column {len(names) + 1}: it has no name, since the header has {len(names)} columns"
-    return what, "--rest=NAME names a column for it"
+    what = f"line {line}, column {len(names) + 1}: it has no name, since the header has {counted(len(names), 'column')}"
+    return what, f"--rest=NAME names a column for it{', --delimiter=tab leaves the line whole' * (len(names) == 1)}"
 
 
 def _place(text: str, form: dict[str, Any], error: str, before: int = 0) -> str:
@@ -217,8 +191,10 @@ def _place(text: str, form: dict[str, Any], error: str, before: int = 0) -> str:
     stop = re.compile(rf"{re.escape(form['delimiter'])}|\r\n?|\n|\Z")
     at = 0
     while at < len(text):
+        while form["skipinitialspace"] and text.startswith(" ", at):
+            at += 1
         found = _QUOTED.match(text, at)
-        if found is None and text[at] == '"':
+        if found is None and text.startswith('"', at):
             return f"{_line_and_column(text, at, before)}: this quote is not closed"
         end = stop.search(text, found.end() if found else at)
         assert end is not None
@@ -229,7 +205,7 @@ def _place(text: str, form: dict[str, Any], error: str, before: int = 0) -> str:
 
 
 def _line_and_column(text: str, at: int, before: int) -> str:
-    ends = [match.end() for match in _LINE_END.finditer(text, 0, at)]
+    ends = [match.end() for match in LINE_END.finditer(text, 0, at)]
     return f"line {before + len(ends) + 1}, column {at - (ends[-1] if ends else 0) + 1}"
 
 

@@ -69,7 +69,7 @@ def piped(data, form=""):
         ("", '{\n "a": 1\n}\n', (65, "its first line is not a whole value")),
         ("", "[1]\n[2]", (65, "something follows the list")),
         ("json", '{"rows": []}', (65, "it is not a list")),
-        ("csv", "a,,b\n", (65, "line 1: column 2 has no name")),
+        ("csv", "\n", (66, "it is empty")),
         ("csv", 'a\n1\n2,"\n' + 9_999 * "1\n" * 2, (65, "line 3: a value has more than 30,000 characters")),
         ("", "a\n".encode("utf-16"), (65, "it is UTF-16, not UTF-8 (byte 0xff at 0)")),
         ("", "a\n".encode("utf-16be"), (65, "it is UTF-16BE, not UTF-8")),

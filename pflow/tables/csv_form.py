@@ -1,0 +1,141 @@
+"""How a CSV file is written, by its first lines: its delimiter, its quotes, the names of its columns."""
+
+import csv
+import io
+import re
+import sys
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count, dropwhile, islice
+from typing import Any
+
+from pflow.errors import BAD_DATA, PflowError
+from pflow.terminal.messages import say
+
+DELIMITERS = ",;\t|"
+"""The delimiters that are recognized; of two that fit equally well, the first counts."""
+LINE_END = re.compile(r"\r\n?|\n")
+
+_SEP = re.compile(r'("?)sep=(\\t|[^\r\n"])\1(?=[\r\n]|\Z)', re.IGNORECASE)
+_TABS = re.compile(r"\.(tsv|tab)(\.(gz|bz2|xz|zst))?\Z", re.IGNORECASE)
+_QUOTED = re.compile(r'(\A *|[,;\t|\r\n] *)"(?:[^"]+|"")*+"(?= *(?:[,;\t|\r\n]|\Z))')
+_PROSE = re.compile(r"[,;\t|] ")
+_DECIMAL = re.compile(r"(?<=[0-9]),(?=[0-9])")
+_SAMPLE = 1 << 16
+"""Characters in which rows are compared."""
+MOST = 1 << 18
+"""The most characters in which to look for a header and a row."""
+_TOLD = 5
+
+
+def split_sep(text: str) -> tuple[str, str]:
+    """Return the delimiter in a first line `sep=;`, which Excel reads, and the text with that line blank."""
+    found = _SEP.match(text)
+    return (found[2].replace("\\t", "\t"), text[found.end() :]) if found else ("", text)
+
+
+def take_begin(lines: Iterator[Any], delimiters: str, come: int = sys.maxsize) -> list[Any]:
+    """Take the lines that show the form: of those that have `come`, a sample; but a header and a row in any case.
+
+    Which lines a record has depends on the delimiter, so it must have ended with each of them.
+    """
+    taken: list[Any] = []
+
+    def read() -> Iterator[str]:
+        size = 0
+        for at in count():
+            if at == len(taken):
+                taken.extend(islice(lines, 1))
+            if at == len(taken) or size > MOST:
+                return
+            size += len(taken[at])
+            yield taken[at] if isinstance(taken[at], str) else taken[at].decode(errors="replace")
+
+    for delimiter in delimiters:
+        with suppress(csv.Error):  # a value that is too long; who reads the rows says so
+            deque(islice(filter(None, csv.reader(read(), delimiter=delimiter)), 2), 0)
+    size = sum(map(len, taken))
+    while size < _SAMPLE and len(taken) < come and (more := next(lines, None)):
+        taken.append(more)
+        size += len(more)
+    return taken
+
+
+def form_of(begin: str, name: str, delimiter: str, *, quotes: bool = True) -> dict[str, Any]:
+    """Return how csv.reader reads a text with this beginning; the delimiter is given, of the file's name or found."""
+    bare = _QUOTED.sub(r'\1""', begin) if quotes else begin
+    delimiter = delimiter or ("\t" if _TABS.search(name) else _delimiter_in(bare, name))
+    has_spaces = quotes and re.search(f'{re.escape(delimiter)} +""', bare)  # or the quotes would be part of the value
+    form = {"delimiter": delimiter, "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE, "strict": True}
+    return {**form, "skipinitialspace": bool(has_spaces)}
+
+
+def _delimiter_in(bare: str, name: str) -> str:
+    """Return the delimiter of a text whose values in quotes are gone: of those in the header, what most lines agree on.
+
+    If two fit, one that stands elsewhere than in prose and decimal numbers is better. Without one in the header, commas
+    that are all in prose are part of a single column. Raises PflowError (65) for a comment in place of the header.
+    """
+    lines = [*filter(None, LINE_END.split(bare))] or [""]
+    rows = _PROSE.sub("", "\n".join(lines[1:] or lines))
+    solid = _DECIMAL.sub("", rows)
+
+    def fit(delimiter: str) -> tuple[int, bool, int]:
+        widths = Counter(line.count(delimiter) for line in lines if delimiter in line)
+        width, agree = max(widths.items(), key=lambda each: (each[1], each[0]))
+        return agree, delimiter in solid, width
+
+    if found := [delimiter for delimiter in DELIMITERS if delimiter in lines[0]]:
+        return max(found, key=fit)
+    table = [*dropwhile(lambda line: line.startswith("#"), lines)]
+    if lines[0].startswith("#") and any(table and all(mark in line for line in table) for mark in DELIMITERS):
+        hint = f"tail -n +{1 + len(lines) - len(table)} leaves it out"
+        raise PflowError(f"cannot read '{name}': line 1 is a comment, not a header", hint=hint, exit=BAD_DATA)
+    return "\t" if "," in bare and "," not in rows else ","
+
+
+def complete_header(header: list[str], begin: str, form: dict[str, Any]) -> list[str]:
+    """Return a header with an empty name for the column that all rows have more.
+
+    It is the last one if nothing is in it, as behind a trailing delimiter. It is the first if that has names of rows,
+    as R and pandas write them, and a comma in a text cannot be the reason: they are in quotes, or are the numbers.
+    """
+    reader = csv.reader(io.StringIO(begin, newline=""), **{**form, "strict": False})
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows += (row for row in islice(filter(None, reader), 1, None) if not row[-1].endswith(("\r", "\n")))  # cut off
+    if {*map(len, rows)} != {len(header) + 1}:
+        return header
+    if not any(row[-1] for row in rows):
+        return [*header, ""]
+    first, numbers = [row[0] for row in rows], [*map(str, range(len(rows) + 1))]
+    is_safe = form["delimiter"] != "," or first in (numbers[:-1], numbers[1:])
+    is_index = begin.count('\n"') >= len(rows) or (is_safe and len(rows) > 1)
+    return ["", *header] if is_index and len(header) > 1 and len({*first}) == len(rows) else header
+
+
+def name_columns(header: list[str], teller: str) -> list[str]:
+    """Return different names for all columns: a second `a` is `a_2`, a third column without one `column_3`.
+
+    `teller` tells of them on stderr.
+    """
+    taken = {*header}
+    places: dict[str, int] = {}
+    numbers: dict[str, Iterator[int]] = {}  # where to go on, or a thousand equal names would take their square
+    names, notes = [], []
+    for number, name in enumerate(header, 1):
+        own = name or f"column_{number}"
+        if name in places or (not name and own in taken):
+            own = next(each for n in numbers.setdefault(own, count(2)) if (each := f"{own}_{n}") not in taken)
+        if not name:
+            notes.append(f"column {number} has no name and is called '{own}'")
+        elif places.setdefault(name, number) != number:
+            notes.append(f"column {number} is called '{own}', because column {places[name]} is '{name}'")
+        taken.add(own)
+        names.append(own)
+    if len(notes) > _TOLD:
+        notes[_TOLD:] = [f"{len(notes) - _TOLD:,} more columns have no name of their own"]
+    for note in notes if teller else ():
+        say(teller, note)
+    return names
