@@ -15,7 +15,8 @@ class CopyFile(Node):
 
     If the destination is a directory, or ends in a slash, the copy keeps the file's name; missing directories are made.
     Links named as path or destination are followed, but not a link that is in the destination directory. A new file
-    gets the source's mode minus the umask, and a replaced one keeps its own, as with cp. The pipe's content goes on.
+    gets the source's mode minus the umask, its ACL and its `user.` attributes; a replaced one keeps its own. Holes stay
+    holes. The pipe's content goes on.
 
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to copy

@@ -1,9 +1,10 @@
 """The delete-file node: delete a file."""
 
+import errno
 import os
 
 from pflow.files.beneath import locate
-from pflow.files.file_paths import check_kind, checked_path, read_failure
+from pflow.files.file_paths import HINTS, check_kind, checked_path, read_failure
 from pflow.node import Node, Shared
 
 
@@ -36,5 +37,6 @@ class DeleteFile(Node):
             if isinstance(error, FileNotFoundError) and self.params["missing_ok"]:
                 return
             failure = read_failure(f"cannot delete '{path}'", error)
-            failure.hint = "its directory must be writable" if isinstance(error, PermissionError) else ""
+            writable = "its directory must be writable"
+            failure.hint = writable if error.errno == errno.EACCES else HINTS.get(error.errno or 0, "")
             raise failure from error

@@ -13,8 +13,8 @@ class MoveFile(Node):
     """Move or rename a file.
 
     If the destination is a directory, or ends in a slash, the file keeps its name there; missing directories are made.
-    A link itself is moved. The file keeps its mode and times; to move it to another file system, it is copied whole,
-    then deleted, so one of the two always exists. The pipe's content goes on.
+    A link itself is moved. The file keeps its mode, ACL, `user.` attributes, holes and times; to move it to another
+    file system, it is copied whole, then deleted, so one of the two always exists. The pipe's content goes on.
 
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to move

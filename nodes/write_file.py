@@ -14,8 +14,8 @@ class WriteFile(Node):
 
     Text and bytes are written exactly, anything else as one line of JSON; but in a file whose name ends in .csv, rows
     are written as by pflow-save-csv. The new content is written to a temporary file, which then replaces the old one in
-    one step, so a failure at any moment leaves the old content. A file keeps its mode; a link is followed; missing
-    directories are made. Pipes and devices are written to directly.
+    one step, so a failure at any moment leaves the old content. A file keeps its mode, ACL and `user.` attributes; a
+    link is followed; missing directories are made. Pipes and devices are written to directly.
 
     With --format=text or markdown the content must be a text, which is written as ever.
 

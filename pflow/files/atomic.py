@@ -7,6 +7,7 @@ import os
 import stat
 
 from pflow import Callable
+from pflow.files.attributes import read_attributes, set_attributes
 from pflow.files.beneath import Place, hold_link, locate, mode_of, open_file
 from pflow.files.reading import open_regular
 
@@ -22,9 +23,10 @@ def replace(
 ) -> None:  # fmt: skip
     """Replace the content of a file, or of the file that `path` links to; make missing parents.
 
-    An existing file keeps its mode and, if allowed, its owner; a new one gets `mode` minus the umask. Without `lasts`
-    it does not wait for the disk, so a power cut may lose the file. A new file of pflow's own (`is_own`) can be written
-    by nobody else; any other file is held within bounds.
+    An existing file keeps its mode, ACL and `user.` attributes and, if allowed, its owner; a new one gets `mode` minus
+    the umask, or what its directory's default ACL leaves of it. Without `lasts` it does not wait for the disk, so a
+    power cut may lose the file. A new file of pflow's own (`is_own`) can be written by nobody else; any other file is
+    held within bounds.
     Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate; PflowError (77) for a
     path out of bounds.
     """
@@ -36,9 +38,15 @@ def replace(
 def copy(source: int, path: str, *, overwrite: bool = True) -> None:
     """Replace the content of `path` by that of an open file, as `replace` does, in little memory and within bounds.
 
-    A new file gets the source's mode minus the umask, without set-id bits.
+    A new file gets the source's mode minus the umask, without set-id bits, its ACL and `user.` attributes.
     """
-    _fill(path, lambda fd: _copy_all(source, fd), os.fstat(source).st_mode & 0o777, overwrite=overwrite)
+
+    def fill(fd: int) -> None:
+        _copy_all(source, fd)
+        if attributes := read_attributes(source):
+            set_attributes(fd, os.fstat(fd), read_attributes(fd) | attributes)
+
+    _fill(path, fill, os.fstat(source).st_mode & 0o777, overwrite=overwrite)
 
 
 def move(path: str, target: str, *, overwrite: bool = True) -> None:
@@ -139,20 +147,31 @@ def write_all(fd: int, data: bytes) -> None:
         rest = rest[os.write(fd, rest) :]
 
 
-def _existing(target: Place, overwrite: bool) -> os.stat_result | None:
-    """Return the target's status. Raises OSError if it may not be overwritten, which a rename would not check."""
+def _existing(target: Place, overwrite: bool) -> tuple[os.stat_result, dict[str, bytes]] | None:
+    """Return the target's status and attributes.
+
+    Raises OSError if it may not be overwritten, which a rename would not check.
+    """
+    how = os.O_NONBLOCK | os.O_NOFOLLOW
     try:
         if not overwrite:
             target.status()
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target.real)
-        fd = os.open(target.name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=target.folder)
+        fd = os.open(target.name, os.O_WRONLY | how, dir_fd=target.folder)
     except FileNotFoundError:
         return None
-    status = os.fstat(fd)
-    os.close(fd)
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "not a regular file", target.real)
-    return status
+    except OSError as error:
+        if error.errno != errno.ETXTBSY:
+            raise
+        # A program that is running may be replaced; it goes on with the old file.
+        fd = os.open(target.name, os.O_RDONLY | how, dir_fd=target.folder)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", target.real)
+        return status, read_attributes(fd)
+    finally:
+        os.close(fd)
 
 
 def _fill(
@@ -196,8 +215,8 @@ def _put(target: Place, make: Callable[[Place], bool], *, overwrite: bool, lasts
 
 
 def _write(
-    draft: Place, fill: Callable[[int], None], mode: int, old: os.stat_result | None, *, lasts: bool,
-    target: Place | None = None,
+    draft: Place, fill: Callable[[int], None], mode: int, old: tuple[os.stat_result, dict[str, bytes]] | None, *,
+    lasts: bool, target: Place | None = None,
 ) -> bool:  # fmt: skip
     """Write the draft, or a new target at once; return True for the target.
 
@@ -211,7 +230,7 @@ def _write(
     try:
         fill(fd)
         if old:
-            _keep_owner_and_mode(fd, old)
+            set_attributes(fd, *old)
         if lasts:
             os.fsync(fd)
         return not is_named and _name(fd, draft, None if old else target)
@@ -235,15 +254,13 @@ def _name(fd: int, draft: Place, target: Place | None) -> bool:
     os.lseek(fd, 0, os.SEEK_SET)
     with open(_make(draft, 0o600), "wb", buffering=0) as copy:
         _copy_all(fd, copy.fileno())
-        _keep_owner_and_mode(copy.fileno(), os.fstat(fd))
+        set_attributes(copy.fileno(), os.fstat(fd), read_attributes(fd))
         os.fsync(copy.fileno())
     return False
 
 
 def _duplicate(old: Place, draft: Place) -> bool:
-    """Copy a file or link with its times, mode and, if allowed, owner; return False: the copy has the draft's name."""
-    import shutil
-
+    """Copy a file or link with its times, attributes and, if allowed, owner; return False: it has the draft's name."""
     if (link := old.link()) is not None:
         os.symlink(link, draft.name, dir_fd=draft.folder)
         return False
@@ -255,9 +272,9 @@ def _duplicate(old: Place, draft: Place) -> bool:
 
         def fill(fd: int) -> None:
             _copy_all(source, fd)
-            shutil.copystat(source, fd)  # type: ignore[arg-type]  # it takes descriptors too
+            os.utime(fd, ns=(status.st_atime_ns, status.st_mtime_ns))
 
-        return _write(draft, fill, 0o600, status, lasts=True)
+        return _write(draft, fill, 0o600, (status, read_attributes(source)), lasts=True)
     finally:
         os.close(source)
 
@@ -270,17 +287,32 @@ def _write_data(fd: int, data: str | bytes) -> None:
 
 
 def _copy_all(source: int, fd: int) -> None:
-    while part := os.read(source, _PART):
+    """Copy a file from its beginning. Holes stay holes; a file of /proc has no size, and a log may grow meanwhile."""
+    status, at = os.fstat(source), 0
+    size = status.st_size if getattr(status, "st_blocks", 1 << 62) * 512 < status.st_size else 0
+    while True:
+        end = at + _PART
+        if at < size:
+            at, end = _next_data(source, at, size)
+            os.lseek(source, at, os.SEEK_SET)
+            os.lseek(fd, at, os.SEEK_SET)
+        part = os.read(source, min(end - at, _PART))
+        if not part:
+            break
         write_all(fd, part)
+        at += len(part)
+    if size:
+        os.ftruncate(fd, at)
 
 
-def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
-    mode = stat.S_IMODE(old.st_mode)
+def _next_data(source: int, at: int, size: int) -> tuple[int, int]:
+    """Return where the next data of a file begins and ends; its size and later if there is only a hole."""
     try:
-        os.fchown(fd, old.st_uid, old.st_gid)
-    except PermissionError:
-        mode &= 0o777  # set-id bits would give another user's rights
-    os.fchmod(fd, mode)
+        start = os.lseek(source, at, os.SEEK_DATA)
+        return start, os.lseek(source, start, os.SEEK_HOLE)
+    except OSError as error:
+        start = size if error.errno == errno.ENXIO else at  # a file system may not know
+        return start, start + _PART
 
 
 def _take_name(draft: Place, target: Place) -> bool:

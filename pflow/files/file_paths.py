@@ -25,6 +25,12 @@ from pflow.files.reading import read_to_end
 claim: Callable[[str], None] | None = None
 """Takes the real path of a file before it is written, in an item of a batch; raises PflowError if that may not be."""
 
+HINTS = {
+    errno.EBUSY: "a mount point (docker -v FILE) cannot be replaced: mount its directory, or add to it with --append",
+    errno.EPERM: "lsattr shows if it is immutable or append-only; in a directory like /tmp only its owner replaces it",
+}
+"""What to do after an error that the modes of the file and its directory do not explain."""
+
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
@@ -116,7 +122,7 @@ def _encoded(data: str | bytes) -> bytes:
 
 
 def read_failure(act: str, error: OSError) -> PflowError:
-    exit = MISSING if error.errno in (errno.ENOTDIR, errno.ELOOP) else exit_code(error)
+    exit = MISSING if error.errno in (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG) else exit_code(error)
     is_line = isinstance(error, FileNotFoundError) and act.endswith("\n'")
     hint = "it names a file that ends with a newline; printf %s prints a name without one" if is_line else ""
     return PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit)
@@ -129,7 +135,7 @@ def write_failure(act: str, error: OSError, *, instead: str = "--overwrite repla
     if isinstance(error, IsADirectoryError):
         return PflowError(f"{act}: it is a directory", hint="add the name of the file", exit=CANNOT_WRITE)
     hint = "both the file and its directory must be writable, since a new file replaces the old one"
-    return not_written(act, error, hint if isinstance(error, PermissionError) else "")
+    return not_written(act, error, hint if error.errno == errno.EACCES else HINTS.get(error.errno or 0, ""))
 
 
 def is_stream(path: str) -> bool:

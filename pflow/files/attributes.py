@@ -1,0 +1,81 @@
+"""What a file keeps when it is replaced or copied: its owner, mode, ACL and `user.` attributes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from pflow import Any, Callable, Iterable
+
+_ACL = "system.posix_acl_access"
+"""An ACL has 4 bytes, then 8 an entry: its tag and rights, 2 each, and an id. The owner's is first, others' last."""
+
+_GROUP = 4
+
+_REFUSED = frozenset(
+    {errno.E2BIG, errno.EACCES, errno.EINVAL, errno.ENODATA, errno.ENOSYS, errno.ENOTSUP, errno.EPERM, errno.ERANGE}
+)
+"""What a file system says that does not have such an owner, mode or attribute; a full disk is no such reason."""
+
+
+def read_attributes(fd: int) -> dict[str, bytes]:
+    """Return the ACL and those `user.` attributes of a file that can be read. All others are the system's."""
+    if not hasattr(os, "listxattr"):
+        return {}
+    try:
+        names = os.listxattr(fd)
+    except OSError:  # there are none here, or too many to list
+        names = [_ACL]
+    found: dict[str, bytes] = {}
+    for name in names:
+        if name == _ACL or name.startswith("user."):
+            _is_done(lambda name: found.update({name: os.getxattr(fd, name)}), name)
+    return found
+
+
+def set_attributes(fd: int, old: os.stat_result, attributes: dict[str, bytes]) -> None:
+    """Give a new file the owner, mode and attributes of another, as far as the system allows it.
+
+    Nobody gets a right that the other file denied. Raises OSError, as for a full disk.
+    """
+    mode, acl = stat.S_IMODE(old.st_mode), bytearray(attributes.get(_ACL, b""))
+    if not _is_done(os.fchown, fd, old.st_uid, old.st_gid):
+        mode &= 0o777  # set-id bits would give another user's rights
+        if not _is_done(os.fchown, fd, -1, old.st_gid):
+            mode = _lose_group(mode, acl)
+    # With the ACL that a new file gets from its directory, the mode would say what users named in it can do.
+    for name in read_attributes(fd).keys() - attributes.keys():
+        os.removexattr(fd, name)
+    for name, value in attributes.items():
+        if not _is_done(os.setxattr, fd, name, acl if name == _ACL else value) and name == _ACL:
+            mode = mode & ~0o77 | _common_rights(mode, acl[14::8]) * 0o11
+    _is_done(os.fchmod, fd, mode)
+
+
+def _is_done(act: Callable[..., None], *words: Any) -> bool:
+    """Do something with a file; return False if its file system, or the system, refuses it."""
+    try:
+        act(*words)
+    except OSError as error:
+        if error.errno not in _REFUSED:
+            raise
+        return False
+    return True
+
+
+def _lose_group(mode: int, acl: bytearray) -> int:
+    """Let the group, which is another now, and all others do only what both could do; return the mode."""
+    if not acl:
+        return mode & ~0o77 | _common_rights(mode, ()) * 0o11
+    at = next(at + 2 for at in range(4, len(acl), 8) if acl[at] == _GROUP)
+    acl[at] = acl[-6] = common = _common_rights(mode, acl[at : at + 1])
+    return mode & ~7 | common
+
+
+def _common_rights(mode: int, more: Iterable[int]) -> int:
+    """Return the rights that the group, all others and the entries of an ACL in `more` have in common."""
+    common = mode & mode >> 3 & 7
+    for rights in more:
+        common &= rights
+    return common
