@@ -15,12 +15,17 @@ class SaveCsv(Node):
     Answers of a model are rows too: an object is one, and those of --schema-multi are each a row, in a batch with
     --with-item beside their `item`. An object in a row becomes a column for each member, such as `response.name`.
 
+    --escape-formulas is for files that a spreadsheet will open: it puts an apostrophe before =, +, -, @, a tab or a
+    line end at the start of a value or a name, and before =, +, - and @ after a delimiter or a quotation mark. Negative
+    numbers stay numbers. The apostrophes stay in the file, so do not use it for data that a program reads.
+
     Interface:
     - Reads: shared["rows"]: any [pipe]  # the rows, one object each, or answers of a model
     - Reads: shared["columns"]: any = null [beside]  # the header of a table without rows
     - Reads: shared["path"]: path [explicit] [word] [flag file]  # the file to write
     - Params: delimiter: str = "," [delimiter]  # the delimiter: one character, or tab
     - Params: header: bool = true  # write the names as the first line; --no-header: omit them
+    - Params: escape_formulas: bool = false  # put ' before what a spreadsheet may take for a formula
     - Effects: writes files
     - Repeats: yes
 
@@ -39,4 +44,5 @@ class SaveCsv(Node):
         path, rows, columns = prepared
         delimiter = delimiter_of(self.params["delimiter"])
         columns = columns if rows == [] else None  # an answer without rows has other columns
-        write_whole(path, write_csv(table_rows(rows), delimiter, header=self.params["header"], columns=columns))
+        form = {"header": self.params["header"], "escapes": self.params["escape_formulas"]}
+        write_whole(path, write_csv(table_rows(rows), delimiter, columns=columns, **form))

@@ -15,7 +15,8 @@ class SaveResults(Node):
 
     In Markdown a text is saved unchanged. The other formats add the rows and numbers of analyze: JSON has `results`,
     `result` and `stats`, the others only the rows of `result`. Without those, a text with a JSON object or list is
-    saved as that object or list. An object or a list in an answer becomes rows of CSV as in pflow-save-csv.
+    saved as that object or list. An object or a list in an answer becomes rows of CSV as in pflow-save-csv, and
+    --escape-formulas does what it does there.
 
     Interface:
     - Reads: shared["results"]: any [pipe]  # the results: rows, any other value or a text
@@ -24,6 +25,7 @@ class SaveResults(Node):
     - Reads: shared["columns"]: any = null [beside]  # the header of a table without rows
     - Reads: shared["path"]: path = "results.$format" [explicit] [word] [flag file]  # the file to write
     - Params: format: json|jsonl|csv|md = null  # the format; without it that of the file's suffix, else json
+    - Params: escape_formulas: bool = false  # in CSV put ' before what a spreadsheet may take for a formula
     - Effects: writes files
     - Repeats: yes
 
@@ -40,4 +42,4 @@ class SaveResults(Node):
         from pflow.tables.forms import file_text, format_of
 
         form, path = format_of(prepared[0], self.params["format"])
-        write_whole(path, file_text(form, *prepared[1]))
+        write_whole(path, file_text(form, *prepared[1], escapes=self.params["escape_formulas"]))

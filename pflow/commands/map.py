@@ -60,6 +60,7 @@ _RATE = click.FloatRange(min=0, min_open=True)
     help="How to print the results; jsonl by default.",
 )
 @click.option("-r", "--raw", is_flag=True, help="Print only what the flow carries.")
+@click.option("--escape-formulas", is_flag=True, help="In CSV put ' before what a spreadsheet may take for a formula.")
 @click.option("-0", "nul", is_flag=True, help="End each result with NUL.")
 @click.option("--order", type=click.Choice(["item", "done"]), default="item", help="Print the results in this order.")
 @click.option("--errors", default="", metavar="FILE", help="Write the failed items to this file, as items again.")

@@ -305,7 +305,7 @@ class Map:
 
         rows = Rows(
             options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
-            write=write, secret=self.policy.secret_members,
+            write=write, secret=self.policy.secret_members, escapes=options.escape_formulas,
         )  # fmt: skip
         loop = MapLoop(self._warned(self.chosen), ledger, rows, self.policy, limiter, progress)
         self.items.while_idle = loop.while_idle

@@ -20,6 +20,7 @@ class Options:
     format: str = "jsonl"
     raw: bool = False
     nul: bool = False
+    escape_formulas: bool = False
     order: str = ITEM
     errors: str = ""
     halt: str = ""

@@ -36,10 +36,10 @@ class Rows:
 
     def __init__(
         self, form: str, *, raw: bool, nul: bool, in_order: bool, errors: str | None,
-        write: Callable[[bytes], None], secret: Collection[str] = (),
+        write: Callable[[bytes], None], secret: Collection[str] = (), escapes: bool = False,
     ) -> None:  # fmt: skip
         self.encode = self._raw if raw else _record if form == "record" else _row
-        self.table = Table() if form == "csv" and not raw else None
+        self.table = Table(escapes) if form == "csv" and not raw else None
         if nul and self.table:
             raise PflowError("cannot end rows of CSV with NUL", hint="-0 is for jsonl, record and -r", exit=USAGE)
         self.nul = nul
@@ -138,10 +138,11 @@ class Turns:
 class Table:
     """Rows as CSV: the columns are those of the first row with outputs and of the failed rows before it, then `error`.
 
-    What a later row has beyond them stands in its `error`, as JSON.
+    What a later row has beyond them stands in its `error`, as JSON. `escapes` is that of `write_csv`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, escapes: bool) -> None:
+        self.escapes = escapes
         self.columns: list[str] = []
         self.waiting: list[Row] = []
 
@@ -158,7 +159,7 @@ class Table:
             return b""
         is_first = not self.columns
         self.columns = self.columns or [*(name for name in columns_of([rows[-1], *rows]) if name != ERROR), ERROR]
-        return write_csv([*map(self._fitted, rows)], header=is_first).encode()
+        return write_csv([*map(self._fitted, rows)], header=is_first, escapes=self.escapes).encode()
 
     def _fitted(self, row: Row) -> Row:
         others = {name: value for name, value in row.items() if name not in self.columns and not is_missing(value)}

@@ -26,6 +26,8 @@ from pflow.values.encoding import ELSE
 from pflow.words.printable import counted
 
 _QUOTED = re.compile('"(?:[^"]+|"")*+"')
+_STARTS = r"=+\-@\uff1d\uff0b\uff0d\uff20"
+"""The characters that begin a formula, as OWASP lists them, with those of full width."""
 _LONGEST = 1 << 24
 """The most characters of a value in a stream; more are a quote that is not closed."""
 
@@ -209,8 +211,21 @@ def _line_and_column(text: str, at: int, before: int) -> str:
     return f"line {before + len(ends) + 1}, column {at - (ends[-1] if ends else 0) + 1}"
 
 
-def write_csv(rows: list[Row], delimiter: str = ",", *, header: bool = True, columns: Any = None) -> str:
-    """Write rows: a column for each name; null is empty, a list is JSON. Without rows, `columns` are the header."""
+def _keep_from_formulas(texts: list[str], delimiter: str) -> list[str]:
+    """Put an apostrophe before what a spreadsheet may take for a formula, in whatever way it splits the line."""
+    ends = re.escape(f'{DELIMITERS}{delimiter}"')
+    negative = rf"-[0-9.,]+(?:[eE][+-]?[0-9]+)?(?:[{ends}\]]|\Z)"
+    start = re.compile(rf"(?:^\ufeff*(?=[\0\t\r\n{_STARTS}])|(?<=[{ends}])(?=[{_STARTS}]))(?!{negative})")
+    return [start.sub(r"\g<0>'", text) for text in texts]
+
+
+def write_csv(
+    rows: list[Row], delimiter: str = ",", *, header: bool = True, columns: Any = None, escapes: bool = False
+) -> str:
+    """Write rows: a column for each name; null is empty, a list is JSON. Without rows, `columns` are the header.
+
+    If `escapes`, a spreadsheet takes no text for a formula.
+    """
     names = columns_of(rows, columns)
     lines: list[str] = []
     # "\r\n" makes the writer quote both characters; each line is written by itself, and ends with "\n" in the result.
@@ -218,10 +233,13 @@ def write_csv(rows: list[Row], delimiter: str = ",", *, header: bool = True, col
     sink: Any = SimpleNamespace(write=lines.append)
     if header and names:
         has_marks = any(mark in name for name in names for mark in DELIMITERS)  # a reader would split at them
-        csv.writer(sink, **form, quoting=csv.QUOTE_ALL if has_marks else csv.QUOTE_MINIMAL).writerow(names)
+        csv.writer(sink, **form, quoting=csv.QUOTE_ALL if has_marks else csv.QUOTE_MINIMAL).writerow(
+            _keep_from_formulas(names, delimiter) if escapes else names
+        )
     elif header and not rows:
         say("warning", "the CSV has no header, because there are no rows")
     records = ([each if isinstance(each, str) else cell(each) for each in map(row.get, names)] for row in rows)
+    records = (_keep_from_formulas(record, delimiter) for record in records) if escapes else records
     csv.writer(sink, **form).writerows(records)
     text = "".join(f"{line[:-2]}\n" for line in lines)
     return "\ufeff" + text if text.startswith("\ufeff") else text  # or a reader would take it for a byte order mark

@@ -71,7 +71,7 @@ def _plot(rows: list[Row], numbers: dict[str, list[Any]]) -> str:
 def _bar(nth: int, name: str, value: float | None, zero: float, unit: float) -> str:
     top, length = nth * _BAR, abs(value or 0) * unit
     left = _LABEL + zero - (length if (value or 0) < 0 else 0)
-    text = "" if value is None else f"{value:,.10g}"
+    text = "" if value is None else f"{value:,}"
     return (
         f'<text x="{_LABEL - 6}" y="{top + 15}" text-anchor="end">{escape(shorten(name, 24))}</text>'
         f'<rect x="{left:.1f}" y="{top + 2}" width="{length:.1f}" height="{_BAR - 4}"/>'

@@ -26,17 +26,20 @@ def format_of(path: str, wanted: str | None) -> tuple[str, str]:
     return form, path
 
 
-def file_text(form: str, results: Any, result: Any, stats: Any, columns: Any = None) -> str | bytes:
+def file_text(
+    form: str, results: Any, result: Any, stats: Any, columns: Any = None, *, escapes: bool = False
+) -> str | bytes:
     """Format results; `result` and `stats` are the rows and numbers behind a text, or None.
 
-    `columns` are the header of CSV if `results` is a table without rows.
+    `columns` are the header of CSV if `results` is a table without rows; `escapes` is that of `write_csv`.
     """
     if isinstance(results, bytes):
         raise PflowError("cannot save bytes as results", hint="write-file writes them unchanged", exit=BAD_DATA)
     if isinstance(results, str) and form != "md" and result is None and stats is None:
         results = look_inside(results)
-    if form == "csv" and not isinstance(results, str):
-        return write_csv(table_rows(results), columns=columns if results == [] else None)
+    if form == "csv" and not (isinstance(results, str) and result is None):
+        rows = result if isinstance(results, str) else results
+        return write_csv(table_rows(rows), columns=columns if results == [] else None, escapes=escapes)
     if not isinstance(results, str):
         return _FORMS[form](results)
     if form == "md":
@@ -70,6 +73,5 @@ def _markdown(value: Any) -> str:
 _FORMS: dict[str, Callable[[Any], str | bytes]] = {
     "json": _json,
     "jsonl": lambda value: encode_each(value if isinstance(value, list) else [value]),
-    "csv": lambda value: write_csv(table_rows(value)),
     "md": _markdown,
 }

@@ -165,6 +165,5 @@ def _is_numeric(values: list[Any]) -> bool:
 
 
 def _escaped(value: Any, widest: int | None) -> str:
-    text = f"{value:.10g}" if isinstance(value, float) else cell(value)
-    text = shorten(text, widest) if widest else text
+    text = shorten(cell(value), widest) if widest else cell(value)
     return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("\r", "").split("\n"))
