@@ -24,6 +24,7 @@ from pflow.broker.replies import reply_of, texts_of
 from pflow.broker.servers import INHERITED, Server
 from pflow.broker.tools import as_dict, as_list
 from pflow.errors import BAD_DATA, FAILED, NOT_FOUND, TIMED_OUT, UNAVAILABLE, PflowError, reason_of, shorten
+from pflow.kit.web.malformed import malformed
 from pflow.kit.web.route import via
 from pflow.terminal.foreign import silence
 from pflow.values.masks import Secrets
@@ -236,7 +237,7 @@ class Session:
         if self._fault is not None:
             return self._fault
         if isinstance(error, httpx2.HTTPError | OSError):
-            what = f"cannot reach it{via(self.server.url)}: {self._shown(reason_of(error))}"
+            what = malformed(error) or f"cannot reach it{via(self.server.url)}: {self._shown(reason_of(error))}"
             return PflowError(what, exit=UNAVAILABLE)
         said = f"; it said: {self._shown(self.peer.said)}" if self.peer.said else ""
         return PflowError(f"it has ended{said}", exit=UNAVAILABLE)

@@ -21,6 +21,7 @@ from pflow.errors import (
     causes,
     wait_asked,
 )
+from pflow.kit.web.malformed import malformed
 from pflow.kit.web.reasons import Reason, exit_of, read_reason
 from pflow.kit.web.route import fault_behind, via
 from pflow.models.media import is_html
@@ -46,6 +47,7 @@ _HINTS = {
     "key": "llm keys set {key}",
     "access": "the key '{key}' may not do this",
     "length": "shorten the question, or name a model that takes more with --model",
+    "http": "is it the right address? `curl -v` shows what the server sends",
     "page": "is the address right? a login or a proxy may stand in the way",
     BAD_CONFIG: "the provider knows no such model, or its address is wrong",
     UNAVAILABLE: "is the server up, and its address right?",
@@ -171,6 +173,8 @@ def meaning_of(error: Exception) -> tuple[int, str, Reason]:
 
 def _meaning_of_class(error: Exception) -> tuple[int, str, Reason] | None:
     """Return what the class of an exception, or of one that led to it, says in place of a provider."""
+    if what := next(filter(None, map(malformed, causes(error))), ""):
+        return UNAVAILABLE, "http", Reason(words=what)
     chain = [({each.__name__ for each in type(cause).__mro__}, cause) for cause in reversed(causes(error))]
     for classes, exit, what in _BY_CLASS:
         for names, cause in chain:

@@ -217,6 +217,13 @@ def test_an_exception_without_a_status_is_told_by_its_class(name, exit, said):
     assert explained.message.endswith(f"'a-model': {said}")
 
 
+def test_an_answer_that_is_not_valid_http_is_never_asked_for_again():
+    explained = explain(named("RemoteProtocolError", "illegal header line: bytearray(b'X : y')"), model())
+
+    assert (explained.exit, explained.is_permanent) == (UNAVAILABLE, True)
+    assert explained.message.endswith("its answer is not valid HTTP: a header cannot be read: 'X'")
+
+
 def test_the_cause_counts_that_lies_deepest():
     error = named("APIConnectionError", "outer")
     error.__cause__ = named("ReadError", "middle")

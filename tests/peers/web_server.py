@@ -19,7 +19,7 @@ from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote_to_bytes, urlsplit
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -191,6 +191,12 @@ def garbage(call: Call) -> None:
     call.end()
 
 
+def raw(call: Call) -> None:
+    """/raw?BYTES: the bytes of the query, whatever they are."""
+    call.wfile.write(unquote_to_bytes(urlsplit(call.path).query))
+    call.end()
+
+
 def zeros(call: Call) -> None:
     """Gigabytes, as long as somebody reads."""
     call.begin(Content_Type="application/octet-stream", Connection="close")
@@ -244,6 +250,7 @@ PATHS: dict[str, Callable[[Call], None]] = {
     "too-long": too_long,
     "silent": silent,
     "garbage": garbage,
+    "raw": raw,
     "large-header": lambda call: call.begin(X="a" * 200_000),
     "many-headers": lambda call: call.begin(**{f"X{number}": "a" for number in range(20_000)}),
     "zeros": zeros,

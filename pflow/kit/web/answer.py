@@ -1,6 +1,5 @@
 """A web server's answer: its text, the failure that its status means, and the reasons for no answer."""
 
-import re
 import ssl
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,6 +8,8 @@ import httpx2
 
 from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, causes, wait_asked
 from pflow.kit.web.address import show
+from pflow.kit.web.charsets import decode_body
+from pflow.kit.web.malformed import malformed
 from pflow.kit.web.reasons import Reason
 from pflow.values.jsontext import decode
 from pflow.values.masks import masked
@@ -25,6 +26,7 @@ _BY_STATUS = {
     **dict.fromkeys((408, 423, 425, 429), TRY_AGAIN),
 }
 _BY_CLASS = {4: BAD_DATA, 5: TRY_AGAIN}
+_NO_HTTP = "is it a web server? `curl -v` shows what it sends"
 
 
 @dataclass(frozen=True)
@@ -40,22 +42,8 @@ class Response:
 
 
 def content_of(answer: Response) -> str | bytes:
-    """Decode the body by the charset of the answer, as UTF-8, or by the charset in HTML; else return bytes."""
-    kind = answer.headers.get("content-type", "")
-    head = answer.body[:2048].decode("latin-1") if "html" in kind else ""
-    for charset in (_charset_in(kind), "utf-8", _charset_in(head)):
-        try:
-            text = answer.body.decode(charset)
-            text.encode()  # some codecs return lone surrogates
-        except (LookupError, ValueError):
-            continue
-        return text
-    return answer.body
-
-
-def _charset_in(text: str) -> str:
-    named = re.search(r"""charset\s*=\s*["']?([\w.:-]+)""", text, re.IGNORECASE)
-    return named[1] if named else "utf-8"
+    """Decode the body as browsers do; return bytes that are not text."""
+    return decode_body(answer.body, answer.headers.get("content-type", ""))
 
 
 def check(answer: Response, secrets: Collection[str] = ()) -> Response:
@@ -80,7 +68,8 @@ def _words_of(answer: Response) -> str:
             return one_line(Reason().read(decode(answer.body)))
         except ValueError:
             return ""
-    return one_line(answer.body[:100_000].decode(errors="replace")) if kind.startswith("text/plain") else ""
+    text = content_of(answer) if kind.startswith("text/plain") else ""
+    return one_line(text[:100_000] if isinstance(text, str) else text[:100_000].decode(errors="replace"))
 
 
 def explain(error: Exception, act: str, silence: float | None) -> PflowError:
@@ -91,6 +80,8 @@ def explain(error: Exception, act: str, silence: float | None) -> PflowError:
         return _failure(f"{act}: nothing came for {silence:g} s", TRY_AGAIN)
     if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
         return _failure(f"{act}: {_cause(error)}", UNAVAILABLE)
+    if what := malformed(error):
+        return PflowError(f"{act}: {what}", hint=_NO_HTTP, exit=UNAVAILABLE, is_permanent=True)
     if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
         said = one_line(str(error) or type(error).__name__)
         if "buffer too long" not in said:

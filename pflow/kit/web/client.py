@@ -1,7 +1,6 @@
 """HTTP requests by httpx2, with redirects, limits and keys."""
 
-import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -11,7 +10,8 @@ import httpx2
 from pflow import __version__
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError
 from pflow.kit.web.address import parse_url, show
-from pflow.kit.web.answer import Response, cut, explain
+from pflow.kit.web.answer import Response, explain
+from pflow.kit.web.coding import unpack
 from pflow.kit.web.names import see_signals
 from pflow.kit.web.route import route, via
 from pflow.process.signals import time_left
@@ -23,14 +23,12 @@ MAX_SIZE = 100_000_000
 MAX_SILENCE = 60.0
 """The most seconds without any data."""
 
-_PART = 1 << 18
-_GZIP = zlib.MAX_WBITS | 16
 _CONNECT = 30.0
 _LONG = 8
 _REDIRECTS = 20
 _OF_AN_ORIGIN = {"authorization", "cookie", "proxy-authorization", "host"}
 _OURS = {"content-length", "transfer-encoding"}
-_OF_A_BODY = {"content-type", "content-length", "content-encoding", "transfer-encoding"}
+_OF_A_BODY = ("content-", "transfer-encoding")
 
 
 @dataclass(frozen=True)
@@ -152,9 +150,10 @@ def _client(request: _Request, timeout: httpx2.Timeout) -> httpx2.Client:
 
 def _next(request: _Request, response: httpx2.Response) -> _Request | None:
     """Return the request that a redirect leads to, as browsers make it; None for any other answer."""
-    if not response.has_redirect_location:
+    places = response.headers.get_list("location")
+    if not response.has_redirect_location or not places[0].strip():
         return None
-    url = parse_url(response.headers["location"], base=request.url, act=f"{request.act}: it redirects")
+    url = parse_url(places[0], base=request.url, act=f"{request.act}: it redirects")
     if request.url.scheme == "https" and url.scheme == "http":
         what = f"{request.act}: it redirects from https to '{show(str(url))}'"
         raise PflowError(what, hint="request that URL directly if you trust it", exit=DENIED)
@@ -163,7 +162,7 @@ def _next(request: _Request, response: httpx2.Response) -> _Request | None:
         bound = {name for name, value in headers.items() if any(secret in value for secret in request.secrets)}
         headers = {name: value for name, value in headers.items() if name not in _OF_AN_ORIGIN | bound}
     if response.status_code == 303 or (response.status_code in (301, 302) and request.method == "POST"):
-        headers = {name: value for name, value in headers.items() if name not in _OF_A_BODY}
+        headers = {name: value for name, value in headers.items() if not name.startswith(_OF_A_BODY)}
         made = replace(made, method="HEAD" if request.method == "HEAD" else "GET", body=None)
     return replace(made, headers=headers)
 
@@ -182,7 +181,7 @@ def _answer(request: _Request, response: httpx2.Response) -> Response:
 
 def _read(request: _Request, response: httpx2.Response) -> bytes:
     body, most = bytearray(), request.max_size
-    for part in _unpacked(request, response):
+    for part in unpack(response.iter_raw(), response.headers.get("content-encoding", ""), request.act):
         time_left()
         if len(body) + len(part) > most:
             what = f"{request.act}: its answer has more than {most:,} bytes"
@@ -191,36 +190,3 @@ def _read(request: _Request, response: httpx2.Response) -> bytes:
         if request.glance and len(body) >= request.glance:
             break
     return bytes(body)
-
-
-def _unpacked(request: _Request, response: httpx2.Response) -> Iterator[bytes]:
-    coding = response.headers.get("content-encoding", "").strip().lower()
-    if coding in ("", "identity"):
-        return response.iter_raw()
-    if coding in ("gzip", "x-gzip"):
-        return gunzip(response.iter_raw(), lambda why: cut(request.act, why))
-    what = f"{request.act}: its answer is packed as '{coding}', which was not requested"
-    raise PflowError(what, exit=BAD_DATA, is_permanent=True)
-
-
-def gunzip(packed: Iterable[bytes], failure: Callable[[str], Exception]) -> Iterator[bytes]:
-    """Yield gzip data unpacked in small parts, so that a bomb takes no memory.
-
-    Raises `failure` with the reason if the data is broken or has no end. httpx2's own decoder accepts a cut stream, and
-    reads only the first of several.
-    """
-    inflater = None
-    try:
-        for data in packed:
-            part = b""
-            while data or part:  # more may come out after the last data went in
-                inflater = inflater or zlib.decompressobj(_GZIP)
-                part = inflater.decompress(data, _PART)
-                yield part
-                data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
-                if inflater.eof:
-                    inflater, part = None, b""
-    except zlib.error as error:
-        raise failure(f"its gzip data is broken: {error}") from error
-    if inflater is not None:
-        raise failure("its gzip data has no end")
