@@ -36,8 +36,8 @@ _AS_SHIPPED = (
     *("diff.algorithm=default", "diff.autoRefreshIndex=true", "diff.context=3", "diff.indentHeuristic=true"),
     *("diff.interHunkContext=0", "diff.mnemonicPrefix=false", "diff.noprefix=false", "diff.srcPrefix=a/"),
     *("diff.dstPrefix=b/", "diff.orderFile=/dev/null", "diff.relative=false", "diff.renames=true"),
-    *("diff.renameLimit=1000", "diff.submodule=short", "diff.suppressBlankEmpty=false", "log.showSignature=false"),
-    *("status.renames=true", "status.renameLimit=1000", "status.aheadBehind=true"),
+    *("diff.renameLimit=1000", "diff.submodule=short", "diff.suppressBlankEmpty=false", "status.renames=true"),
+    "status.renameLimit=1000",
 )
 """git's defaults, for settings by which users change what it prints."""
 
@@ -55,12 +55,9 @@ _OF_ANOTHER = (
 )
 """Variables by which git tells hooks their repository, dropped if another is named."""
 
-_OF_OUTPUT = (
-    *("GIT_ATTR_SOURCE", "GIT_CONFIG", "GIT_CURL_VERBOSE", "GIT_DIFF_OPTS", "GIT_GRAFT_FILE", "GIT_NO_REPLACE_OBJECTS"),
-    *("GIT_REPLACE_REF_BASE", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS"),
-    *("GIT_ICASE_PATHSPECS",),
-)
-"""Variables that change what git prints or what a path means; no flag is stronger."""
+_OF_OUTPUT = ("GIT_ATTR_SOURCE", "GIT_CONFIG", "GIT_CURL_VERBOSE", "GIT_DIFF_OPTS", "GIT_GRAFT_FILE",
+              "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE")  # fmt: skip
+"""Variables that change what git prints; no flag is stronger."""
 
 
 class Git:
@@ -161,13 +158,14 @@ def _environment(repo: str) -> dict[str, str]:
     root = os.environ.get(ROOT)
     if root:  # a repository around the root is out of bounds
         env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(os.path.realpath(root))
-    dropped = _OF_OUTPUT + (() if repo == "." else _OF_ANOTHER)
+    dropped = () if repo == "." else _OF_ANOTHER
     return {name: value for name, value in env.items() if not (name in dropped or _disturbs(name, value))}
 
 
 def _disturbs(name: str, value: str) -> bool:
-    """Return True for a variable of git's own tests, and for one that traces to stderr, whose lines we read."""
-    return name.startswith("GIT_TEST_") or (name.startswith("GIT_TRACE") and not value.startswith("/"))
+    """Return True for a variable that changes what git prints or a path means, or that traces to stderr."""
+    is_trace = name.startswith("GIT_TRACE") and not value.startswith("/")
+    return is_trace or name in _OF_OUTPUT or name.startswith("GIT_TEST_") or name.endswith("_PATHSPECS")
 
 
 _NO_REPOSITORY = "--repo names a directory in one; git init makes one"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from email.utils import parsedate_to_datetime
 
 from pflow.errors import USAGE, PflowError
 from pflow.kit.git.program import Git
 
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-           "november", "december")  # fmt: skip
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _UNITS = {f"{unit}{s}" for unit in ("second", "minute", "hour", "day", "week", "month", "year") for s in ("", "s")}
 _TIMES = {"noon", "midnight", "tea", "now", "never", "am", "pm"}
 _COUNTS = {"last", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
@@ -19,47 +18,41 @@ _FORMS = (
     (r"^(\d+)/(\d+)/(\d{4})", r"\3-\1-\2"),
     (r"^(\d+)\.(\d+)\.(\d{4})", r"\3-\2-\1"),
     (r"(?<![\d.])(\d)(?=[-:T ]|$)", r"0\1"),
-    (r"(\d{4}.*?) ?(UTC|GMT|Z)$", r"\1+00:00"),
+    (r"^(\d\S*[T ]\d\S*?) ?(UTC|Z)$", r"\1+00:00"),
 )
 """Forms of a day or time that git takes, as ISO 8601 writes them."""
 
 
 def parse_since(text: str) -> datetime:
     """Return the time in UTC that a text names; a time without a zone is local. Raises PflowError (2)."""
-    today, said = date.today(), text.strip()
+    today, said = date.today(), text
     days = ((r"\btoday\b|^(?=\d\d?:\d\d)", f"{today} "), (r"\byesterday\b", f"{today - timedelta(days=1)} "))
     for pattern, form in (*days, *_FORMS):
-        said = re.sub(pattern, form, said, flags=re.IGNORECASE).strip()
-    try:
-        return datetime.fromisoformat(re.sub(" +", " ", said)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        time = _ask_git(said.lower())
-    if time is None:
-        hint = "2026-11-01, 2026-11-01T08:00:00Z, yesterday or '2 weeks ago'"
+        said = " ".join(re.sub(pattern, form, said, flags=re.IGNORECASE).split())
+    years = [f" {year} 00:00" for year in (today.year, today.year - 1)]
+    for read, end in ((datetime.fromisoformat, ""), *((parsedate_to_datetime, end) for end in ("", " 00:00", *years))):
+        try:
+            time = read(said + end).astimezone(UTC)
+        except (ValueError, OverflowError):
+            continue
+        if end not in years or time < datetime.now(UTC):
+            return time
+    hint = "2026-11-01, 2026-11-01T08:00:00Z, yesterday or '2 weeks ago'"
+    seconds = _ask_git(re.sub(r"\ban?\b", "one", said.lower()))
+    if seconds is None:
         raise PflowError(f"cannot use --since='{text}': it is not a day or a time", hint=hint, exit=USAGE)
-    return time
+    return min(datetime.fromtimestamp(min(seconds, 1 << 33), UTC), datetime.now(UTC))
 
 
-def _ask_git(said: str) -> datetime | None:
-    """Return the time by git's reading of words; None for a word that is unknown, which git takes for the present."""
-    said = re.sub(r"\ban?\b", "one", said)
+def _ask_git(said: str) -> int | None:
+    """Return the seconds that git reads in words; None for a word that is unknown, which git takes for the present."""
     words = set(re.findall(r"[^\W\d_]+", said))
-    weekdays, months = ({word for word in words if _begins(word, names)} for names in (_DAYS, _MONTHS))
-    named = words & (_UNITS | _TIMES) | weekdays | months
+    weekdays = {word for word in words if len(word) > 2 and any(name.startswith(word) for name in _WEEKDAYS)}
+    named = words & (_UNITS | _TIMES) | weekdays
     if words - named - _COUNTS - {"ago", "at"} or not (named or re.match(r"@?\d{9,}\b", said)):
         return None
-    if weekdays and not months and not words & _COUNTS:
-        said = f"last {said}"  # git takes the name alone for today
-    if weekdays | months and not (words & _TIMES or ":" in said):
-        said += " 00:00"  # git would take the present time of day
+    if weekdays:  # git takes the name alone for today, and without a time of day the present one
+        said = ("" if words & _COUNTS else "last ") + said + ("" if words & _TIMES or ":" in said else " 00:00")
     git = Git("/", "read a time", reads=True)
     code, printed, _ = git.call("-c", f"pflow.since={said}", "config", "--type=expiry-date", "pflow.since")
-    time = None if code else datetime.fromtimestamp(min(int(printed), int(datetime.now().timestamp())), UTC)
-    if time is None or not months or re.search(r"[+-]\d\d:?\d\d$", said):
-        return time
-    local, years = time.astimezone(), re.findall(r"\b\d{4}\b", said)
-    return time if f"{local.day}" in re.findall(r"[1-9]\d*", said) and years in ([], [f"{local.year}"]) else None
-
-
-def _begins(word: str, names: tuple[str, ...]) -> bool:
-    return len(word) >= 3 and any(name.startswith(word) for name in names)
+    return None if code else int(printed)

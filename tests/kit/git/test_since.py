@@ -34,7 +34,8 @@ TIMES = [
     ("Wed, 31 Jan 2001 08:00:00 GMT", "2001-01-31T08:00"),
     ("@980928000", "2001-01-31T08:00"),
     ("never", "1970-01-01T00:00"),
-    ("1960-01-31", "1960-01-30T18:30"),
+    ("31 Jan 1960", "1960-01-30T18:30"),
+    ("31 January 2001 8:00 EST", "2001-01-31T13:00"),
 ]
 
 
@@ -65,8 +66,8 @@ def test_words_count_back_from_now(text, hours):
 
 
 NONSENSE = (
-    "nonsense|last munth|foo 3|2001-13-45|2001-02-30|2001-01-31 25:00|30 Feb 2001|1 Jan 1960|3 florps ago|yesterdy"
-    "|| |weeks|week ago|last|a|5|99|hello 2001-01-31|2 Jan 8:00 UTC|--all|@|tomorrow|\0"
+    "nonsense|last munth|foo 3|2001-13-45|2001-02-30|2001-01-31 25:00|30 Feb 2001|2001-01-31Z|3 florps ago|yesterdy"
+    "|| |weeks|week ago|last|a|5|99|hello 2001-01-31|8:00 Jan|--all|@|tomorrow|\0"
 )
 
 
