@@ -9,7 +9,7 @@ class GitCheckout(Node):
     """Switch to a branch, or to a tag or commit (a detached HEAD).
 
     A branch that only a remote has is made here, as git checkout does. Uncommitted changes are kept; git refuses to
-    switch if they would be lost. The pipe's content goes on.
+    switch if they, or an ignored file, would be lost. The pipe's content goes on.
 
     Interface:
     - Reads: shared["branch"]: str [explicit] [word]  # the branch, tag or commit
@@ -34,4 +34,6 @@ class GitCheckout(Node):
 
     def exec(self, prepared: tuple[Git, str]) -> None:
         git, branch = prepared
-        git.run("checkout", "--quiet", *(["-b", branch] if self.params["create"] else [branch, "--"]))
+        words = ["-b", branch] if self.params["create"] else ["--guess", "--no-overwrite-ignore", branch, "--"]
+        # By another value, a new branch would belong to the branch that it left, or a remote one's to none.
+        git.run("-c", "branch.autoSetupMerge=true", "checkout", "--quiet", *words)

@@ -35,13 +35,9 @@ class GitDiff(Node):
     """
 
     def prep(self, shared: Shared) -> tuple[Git, list[Word]]:
-        revision = shared.get("revision")
+        git, revision = Git(shared["repo"], "show the differences", reads=True), shared.get("revision")
         start = [] if revision is None else ["--end-of-options", revision]
-        paths = shared["paths"]
-        # git may compare two paths as files outside a repository, but never three.
-        paths = [*paths[:1], *paths] if len(paths) == 2 else paths
-        selected = [*["--cached"] * self.params["staged"], *start, "--", *paths]
-        return Git(shared["repo"], "show the differences", reads=True), selected
+        return git, [*["--cached"] * self.params["staged"], *start, *git.select(shared["paths"])]
 
     def exec(self, prepared: tuple[Git, list[Word]]) -> tuple[str, list[dict[str, Any]]]:
         changes = find_changes(*prepared)

@@ -42,5 +42,5 @@ class GitTag(Node):
             what = f"{git.act}: it exists already, at {there[:10]}"
             raise PflowError(what, hint="delete that tag, or use another name", exit=CANNOT_WRITE)
         if there is None:
-            kind = [] if message is None else ["--annotate", "--file=-"]
+            kind = [] if message is None else ["--annotate", "--cleanup=whitespace", "--file=-"]
             git.run("tag", *kind, "--", name, commit, input=message)

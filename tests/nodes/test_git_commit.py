@@ -10,7 +10,7 @@ import pytest
 
 from pflow.nodes.git_commit import GitCommit
 from pflow.nodes.git_tag import GitTag
-from tests.nodes.git import act, refuse
+from tests.nodes.git import PATHSPECS, act, refuse, wish
 from tests.peers.repository import FIRST, IDENTITY, add_hook, git, write
 
 KEY = hashlib.sha256(b"a visit").hexdigest()
@@ -101,7 +101,49 @@ def test_a_message_is_taken_as_it_is(repo, message):
     assert git(repo, "log", "-1", "--format=%B").rstrip("\n") == message.replace("\r\n", "\n")
 
 
+WISHES = [
+    *("diff.relative=true", "diff.external=false", "diff.ignoreSubmodules=all", "submodule.m.ignore=all"),
+    *("diff.noprefix=true", "diff.renames=copies", "status.showUntrackedFiles=no", "status.relativePaths=false"),
+    *("commit.cleanup=strip", "commit.cleanup=scissors", "commit.verbose=true", "commit.status=false"),
+    *("commit.template=template.txt", "core.commentChar=W", "core.commentChar=auto", "core.editor=false"),
+    *("color.ui=always", "core.abbrev=4", "i18n.commitEncoding=latin-1", "i18n.logOutputEncoding=latin-1"),
+    *("log.follow=true", "format.pretty=oneline", "advice.addIgnoredFile=false"),
+    *("core.quotePath=false", "add.ignoreErrors=true", "core.logAllRefUpdates=false", "commit.gpgSign=true"),
+    *(*PATHSPECS, "GIT_EDITOR=false", "GIT_EXTERNAL_DIFF=false", "GIT_DIFF_OPTS=-u0", "GIT_TRACE=1"),
+]
+_NO_PATHSPECS = "! env | grep ^GIT.*PATHSPECS >&2"
+_GPG = "cat >/dev/null; echo; echo '[GNUPG:] SIG_CREATED ' >&2; echo '-----BEGIN PGP SIGNATURE-----'"
+
+
+@pytest.mark.parametrize("setting", WISHES)
+def test_settings_change_neither_what_is_committed_nor_the_message(repo, monkeypatch, setting):
+    """A submodule is staged, from elsewhere in the repository; then a file is named; then there is nothing."""
+    message = f"# Wörter\n\nW\n# {'-' * 24} >8 {'-' * 24}\nWhy\n"
+    write(repo, A="", a="A\n", gpg=f"#!/bin/sh\n{_GPG}\n", template=message)
+    (repo / "gpg.txt").chmod(0o755)
+    (repo / "sub").mkdir()
+    (repo / "m").mkdir()
+    (repo / ".gitmodules").write_text('[submodule "m"]\n\tpath = m\n\turl = ../m\n')
+    git(repo, "update-index", "--add", "--cacheinfo", f"160000,{git(repo, 'rev-parse', 'HEAD')},m")
+    add_hook(repo, "pre-commit", _NO_PATHSPECS)
+    (repo / ".git" / "info").mkdir()
+    (repo / ".git" / "info" / "attributes").write_text("*.txt filter=f")
+    wish(repo, monkeypatch, setting, f"gpg.program={repo / 'gpg.txt'}", f"filter.f.clean={_NO_PATHSPECS} && cat")
+    for files, key, given in [("m", KEY, {}), ("a.txt", KEY, {"paths": ["../a.txt"]}), ("", "", {})]:
+        for _ in range(2 if key else 1):  # as a resumed run does
+            action, wrote = act(GitCommit, repo / "sub", message=message, key=key, **given)
+            assert (action, wrote["commit_data"]["subject"]) == ("default" if files else "unchanged", "# Wörter")
+        raw = git(repo, "cat-file", "commit", "HEAD")
+        assert raw.endswith(f"\n\n{message}".rstrip("\n"))
+        assert ("SIGNATURE" in raw) == (setting == "commit.gpgSign=true")
+        assert (
+            git(repo, "diff-tree", "--no-commit-id", "--ignore-submodules=none", "--name-only", "HEAD") == files
+            or not files
+        )
+
+
 REFUSED = [
+    ({"paths": [""]}, 65, "empty string is not a valid pathspec"),
     ({"message": " \n"}, 66, "the message is empty"),
     ({"message": "a\0b"}, 65, "the message contains NUL"),
     ({"message": "\ud800"}, 65, "the text has a lone surrogate"),
@@ -137,6 +179,9 @@ def test_a_hook_that_says_no_leaves_what_is_staged_as_it_was(repo, given, capfd)
     change(repo)
     if not given:
         git(repo, "reset", "--quiet", "b.txt")
+    write(repo, intended="", gone="")
+    git(repo, "add", "--intent-to-add", "intended.txt", "gone.txt")
+    (repo / "gone.txt").unlink()
     before = status(repo)
     error = refuse(GitCommit, repo, message="x", **given)
     assert (error.exit, str(error)) == (1, f"cannot commit in '{repo}': no é here")
@@ -161,6 +206,8 @@ def test_a_conflict_is_never_committed(repo):
     subprocess.run(["git", "-C", repo, "merge", "other"], capture_output=True, check=False)
     error = refuse(GitCommit, repo, message="z", all=True)
     assert (error.exit, "'a.txt' has conflicts" in str(error)) == (65, True)
+    (repo / "sub").mkdir()
+    assert "'a.txt' has conflicts" in str(refuse(GitCommit, repo / "sub", message="z"))
     write(repo, a="ours\n")  # resolved: a merge that changes nothing is one
     git(repo, "add", "a.txt")
     assert act(GitCommit, repo, message="z")[0] == "default"

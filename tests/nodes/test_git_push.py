@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from pflow.nodes.git_push import GitPush
-from tests.nodes.git import act, refuse
+from tests.nodes.git import act, refuse, wish
 from tests.peers.repository import add_hook, add_remote, git
 
 
@@ -27,10 +27,55 @@ def test_push_brings_a_branch_to_where_it_belongs(repo):
     for _ in range(2):
         assert act(GitPush, repo) == ("default", {})
         assert at(remote, "main") == head
-    git(repo, "branch", "--quiet", "--move", "mine")  # its upstream is still called main
-    git(repo, "commit", "--quiet", "--allow-empty", "--message=y")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        *(f"push.default={name}" for name in ("nothing", "current", "upstream", "simple", "matching")),
+        *("push.autoSetupRemote=true", "remote.pushDefault=origin", "branch.topic.pushRemote=origin"),
+        *("remote.origin.push=refs/heads/*:refs/for/*", "remote.origin.push=HEAD:main"),
+        *("remote.origin.mirror=true", "push.followTags=true", "push.recurseSubmodules=only", "submodule.recurse=true"),
+        *("push.recurseSubmodules=no", "color.push=always", "push.useForceIfIncludes=true"),
+    ],
+)
+def test_a_branch_keeps_its_name_on_the_remote_unless_another_is_named(repo, monkeypatch, setting):
+    """A topic branch that was made from the remote's main has that as its upstream."""
+    remote = add_remote(repo)
+    git(repo, "checkout", "--quiet", "-b", "topic", "origin/main")
+    git(repo, "commit", "--quiet", "--allow-empty", "--message=x")
+    git(repo, "tag", "--annotate", "--message=x", "v1")
+    wish(repo, monkeypatch, setting)
+    error = refuse(GitPush, repo)
+    assert (error.exit, str(error)) == (78, f"cannot push in '{repo}': the upstream of 'topic' is 'main'")
+    pushes = [{"remote": "origin"}, {"branch": "topic", "to": "o"}, {"set_upstream": True}, {}, {"to": "main"}]
+    refs = ["main topic", "main o", "main topic", "main topic", "main"]
+    for given, there in zip(pushes, refs, strict=True):
+        act(GitPush, repo, **given)
+        assert git(remote, "for-each-ref", "--format=%(refname:short)").split() == there.split()
+        is_moved = at(remote, "main") == at(repo, "topic")
+        assert is_moved == (given.get("to") == "main")
+        for name in {"o", "topic"} & set(there.split()):
+            git(remote, "branch", "--delete", "--force", name)
+
+
+def test_a_triangle_and_a_local_upstream_are_no_other_name(repo):
+    remote = add_remote(repo)
+    git(repo, "checkout", "--quiet", "-b", "topic", "--track", "main")
+    assert "has no upstream" in str(refuse(GitPush, repo))
+    git(repo, "config", "remote.pushDefault", "origin")
     act(GitPush, repo)
-    assert (at(remote, "main"), at(remote, "mine")) == (git(repo, "rev-parse", "HEAD"), "")
+    assert at(remote, "topic") == at(repo, "topic")
+
+
+def test_a_branch_and_a_tag_of_one_name_are_told_apart(repo):
+    remote = add_remote(repo)
+    git(repo, "branch", "v1")
+    git(repo, "tag", "v1")
+    error = refuse(GitPush, repo, branch="v1")
+    assert (error.exit, error.hint) == (65, "--branch=heads/v1 or --branch=tags/v1")
+    act(GitPush, repo, branch="tags/v1")
+    assert (at(remote, "refs/tags/v1"), at(remote, "refs/heads/v1")) == (at(repo, "HEAD"), "")
 
 
 def test_push_of_a_new_branch_wants_to_be_told_where(repo):
@@ -74,6 +119,7 @@ NO_PUSH = [
     (lambda repo: None, {"branch": ":main"}, 66, "there is no branch or tag ':main'"),
     (lambda repo: None, {"branch": "--force"}, 66, "there is no branch or tag '--force'"),
     (lambda repo: None, {"branch": "+main"}, 66, "there is no branch or tag '+main'"),
+    (lambda repo: None, {"to": "a b"}, 65, "invalid refspec"),
     (lambda repo: None, {"remote": "none"}, 66, "there is no remote 'none'"),
     (lambda repo: None, {"remote": "../repo"}, 66, "there is no remote '../repo'"),
     (lambda repo: git(repo, "remote", "set-url", "origin", "/gone"), {}, 66, "does not appear to be a git repository"),

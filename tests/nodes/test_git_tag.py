@@ -18,16 +18,23 @@ def at(repo, ref):
 
 
 @pytest.mark.parametrize(
-    ("given", "kind"), [({}, "commit"), ({"message": "-m\nThe first\n"}, "tag"), ({"at": "main~0"}, "commit")]
+    ("given", "kind"), [({}, "commit"), ({"message": "-m\n# The first\n"}, "tag"), ({"at": "main~0"}, "commit")]
 )
 def test_a_tag_is_made_once_and_never_moved(repo, given, kind):
     for _ in range(2):
         assert act(GitTag, repo, name="v1", **given) == ("default", {})
     assert git(repo, "cat-file", "-t", "v1") == kind
     assert at(repo, "v1^{commit}") == at(repo, "HEAD")
+    assert kind == "commit" or git(repo, "cat-file", "-p", "v1").endswith("\n\n-m\n# The first")
     git(repo, "commit", "--quiet", "--allow-empty", "--message=x")
     error = refuse(GitTag, repo, name="v1", **{**given, "at": "HEAD"})
     assert (error.exit, "it exists already, at " in str(error)) == (73, True)
+
+
+def test_a_tag_that_shall_be_signed_needs_a_message(repo):
+    git(repo, "config", "tag.gpgSign", "true")
+    error = refuse(GitTag, repo, name="v1")
+    assert (error.exit, "tag.gpgSign" in error.hint, git(repo, "tag")) == (66, True, "")
 
 
 NO_TAG = [

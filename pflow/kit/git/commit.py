@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from pflow import Any
+import os
+from contextlib import suppress
+
+from pflow import Any, Callable
 from pflow.errors import BAD_DATA, PflowError
+from pflow.files.atomic import replace
 from pflow.kit.git.changes import find_status, shown
 from pflow.kit.git.program import Git, Word
 from pflow.terminal.messages import write_stderr
@@ -18,7 +22,7 @@ def find_commits(git: Git, revision: str, paths: list[Word], *options: str) -> l
     """List the commits of a revision or range, or those that touch the paths, the newest first."""
     form = "--format=tformat:" + "".join(f"{field}%x00" for field in _FIELDS.values())
     words = ("rev-list", form, "--encoding=UTF-8", *options)  # git log follows the user's settings
-    printed = git.run(*words, "--end-of-options", revision, "--", *paths).decode("utf-8", "replace")
+    printed = git.run(*words, "--end-of-options", revision, *git.select(paths)).decode("utf-8", "replace")
     values = printed.split("\0")
     step = len(_FIELDS)
     commits = [dict(zip(_FIELDS, values[at : at + step], strict=True)) for at in range(0, len(values) - 1, step)]
@@ -48,8 +52,8 @@ def find_marked(git: Git, mark: str) -> str | None:
     if not mark or not head_of(git):
         return None
     form = "--format=%H%x09%P%x09%gs"
-    words = ("log", "--walk-reflogs", "--fixed-strings", f"--grep-reflog={mark}", form, "HEAD", "--")
-    for line in git.run(*words).decode("utf-8", "replace").split("\n")[:-1]:
+    walk = ("log", "--walk-reflogs", "--no-show-signature", form, "--fixed-strings", f"--grep-reflog={mark}")
+    for line in git.run(*walk, "HEAD", "--").decode("utf-8", "replace").split("\n")[:-1]:
         commit, parents, said = line.split("\t", 2)
         is_made = said.startswith(_action(mark, parents.split(" ")[0]))
         if is_made and git.ask("merge-base", "--is-ancestor", commit, "HEAD") is not None:
@@ -64,29 +68,48 @@ def _action(mark: str, parent: str | None) -> str:
 def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, takes_all: bool) -> bool:
     """Commit these paths, else all changes, else what is staged, else the tracked changes, as `git commit -a` does.
 
-    Return False if there was nothing. If the commit fails, whatever it staged is unstaged again.
+    Return False if there was nothing. Without a commit, what is staged stays as it was.
     """
     _refuse_conflicts(git)
-    head, staged = head_of(git), git.run("write-tree").decode().strip()
-    only = [] if paths is None else ["--", *paths]
+    head, is_made, restore = head_of(git), False, _keep_index(git)
+    only = [] if paths is None else git.select(paths)
     try:
         if only or takes_all:
             git.run("add", "--all", *only)
-        elif not _has_staged(git, []):
+        elif not _has_staged(git, head, []):
             git.run("add", "--update")
             _tell_untracked(git)
-        if not _has_staged(git, only):
-            return False
-        # HEAD needs a reflog, whatever the settings say: a resumed run finds the commit by it.
-        reflog = {"GIT_REFLOG_ACTION": _action(mark, head)} if mark else {}
-        settings = ["-c", "core.logAllRefUpdates=true"] if mark else []
-        encoding = ["-c", "i18n.commitEncoding=UTF-8"]
-        git.run(*settings, *encoding, "commit", "--quiet", "--file=-", *only, input=message, env=reflog)
-    except BaseException:
-        if head_of(git) == head:
-            git.call("read-tree", "-m", staged, is_shown=False)
-        raise
-    return True
+        if _has_staged(git, head, only):
+            # HEAD needs a reflog, whatever the settings say: a resumed run finds the commit by it.
+            reflog = {"GIT_REFLOG_ACTION": _action(mark, head)} if mark else {}
+            settings = [*["core.logAllRefUpdates=true"] * bool(mark), "i18n.commitEncoding=UTF-8"]
+            settings = [word for each in (*settings, "diff.ignoreSubmodules=none") for word in ("-c", each)]
+            as_it_is = ("--file=-", "--cleanup=whitespace", "--no-verbose", "--no-template")
+            git.run(*settings, "commit", "--quiet", *as_it_is, *only, input=message, env=reflog)
+            is_made = True
+        return is_made
+    finally:
+        if not is_made and head_of(git) == head:
+            restore()
+
+
+def _keep_index(git: Git) -> Callable[[], None]:
+    """Read the index; return the act that restores it. `git read-tree` would drop what `git add -N` has noted."""
+    path = os.path.join(git.repo, os.fsdecode(git.run("rev-parse", "--git-path", "index").removesuffix(b"\n")))
+    if not os.path.exists(path):
+        git.run("read-tree", "--empty")
+    with open(path, "rb") as file:
+        kept, stat = file.read(), os.fstat(file.fileno())
+
+    def restore() -> None:
+        with suppress(OSError), open(f"{path}.lock", "x"):  # git's lock
+            try:
+                replace(path, kept)
+                os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # git compares files that are newer
+            finally:
+                os.unlink(f"{path}.lock")
+
+    return restore
 
 
 def _tell_untracked(git: Git) -> None:
@@ -97,13 +120,15 @@ def _tell_untracked(git: Git) -> None:
 
 
 def _refuse_conflicts(git: Git) -> None:
-    unmerged = git.run("ls-files", "--unmerged", "-z").split(b"\0")[0]
+    unmerged = git.run("ls-files", "--unmerged", "--full-name", "-z", "--", ":/").split(b"\0")[0]
     if unmerged:
         path = shown(text_or_bytes(unmerged.partition(b"\t")[2]))
         raise PflowError(f"{git.act}: '{path}' has conflicts", hint="resolve and stage them", exit=BAD_DATA)
 
 
-def _has_staged(git: Git, only: list[Word]) -> bool:
-    """Return True if there is something to commit; a merge always is."""
+def _has_staged(git: Git, head: str | None, selected: list[Word]) -> bool:
+    """Return True if there is something to commit; a merge always is. `git diff` would follow the user's settings."""
     is_merge = git.ask("rev-parse", "--verify", "--quiet", "MERGE_HEAD") is not None
-    return is_merge or git.ask("diff", "--cached", "--quiet", *only) is None
+    tree = head or git.run("hash-object", "-t", "tree", "--stdin", input=b"").decode().strip()
+    flags = ("--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none", "--ita-invisible-in-index")
+    return is_merge or git.ask("diff-index", *flags, tree, *selected) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import Mapping
+from pflow import Iterable, Mapping
 from pflow.errors import (
     BAD_CONFIG,
     BAD_DATA,
@@ -64,7 +64,7 @@ class Git:
     """git in the repository at `repo`; a failure says `cannot ACT in 'REPO'`.
 
     With `reads` it changes nothing, asks no server, and its stderr is dropped; otherwise its and its hooks' stderr is
-    shown as it comes. Paths are literal: * is a name.
+    shown as it comes.
     """
 
     def __init__(self, repo: Word, act: str, *, reads: bool = False) -> None:
@@ -120,7 +120,8 @@ class Git:
                 if not is_ours:
                     write_stderr(bytes(line))
 
-        start = ("git", "-C", self.repo, "--no-pager", "--literal-pathspecs", *self.settings)
+        plain = ("-c", "color.advice=false", "-c", "color.push=false")  # lines that we know by their beginnings
+        start = ("git", "-C", self.repo, "--no-pager", *plain, *self.settings)
         argv: list[Word] = [self._word(each) for each in (*start, *words)]
         try:
             code = run(argv, input=input, env={**self.env, **(env or {})}, on_stdout=keep, on_stderr=hear)
@@ -128,6 +129,10 @@ class Git:
             raise PflowError(f"{self.act}: git is not installed", hint="install git", exit=BAD_CONFIG) from None
         hear(b"", end=b"")
         return code, bytes(printed), said.decode("utf-8", "replace")
+
+    def select(self, paths: Iterable[Word]) -> list[Word]:
+        """Return the words for these paths, in which * is a name. Hooks would inherit the flag --literal-pathspecs."""
+        return ["--", *(path and b":(literal)" + self._word(path) for path in paths)]
 
     def _word(self, word: Word) -> bytes:
         try:
@@ -188,6 +193,9 @@ _FAULTS = (
     ("bad revision '", MISSING, "a revision is HEAD, a branch, a tag, a hash or a range: v1.0..HEAD"),
     ("is outside repository at '", BAD_DATA, "--repo names a directory in another one"),
     ("did not match any file", MISSING, "paths are literal, and relative to --repo"),
+    ("no tag message?", MISSING, "tag.gpgSign signs every tag, and only one with a message (-m) can be signed"),
+    ("matched multiple (", BAD_CONFIG, "git config checkout.defaultRemote REMOTE says which"),
+    ("invalid refspec", BAD_DATA, "git check-ref-format(1) has the rules for names"),
     ("invalid reference: ", MISSING, "--create makes the branch"),
     ("a branch named '", CANNOT_WRITE, "without --create it goes to that branch"),
     ("would be overwritten by checkout", FAILED, "commit or stash them first"),
@@ -225,7 +233,8 @@ def fault(act: str, code: int, said: str) -> PflowError:
 
 def _reason(said: str) -> str:
     """Return git's reason on one line: from its first error, else the last lines, up to any advice."""
-    lines = [line.strip() for line in without_logins(said).splitlines() if line.strip() and _NOTHING not in line]
+    said = without_logins(said).replace(":(literal)", "")
+    lines = [line.strip() for line in said.splitlines() if line.strip() and _NOTHING not in line]
     first = next((n for n, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))), 0)
     told = lines[first:] if first or (lines and lines[0][:5] in ("fatal", "error")) else lines[-3:]
     end = next((n for n, line in enumerate(told) if n and line.startswith(_ADVICE)), len(told))

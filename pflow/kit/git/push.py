@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from pflow.errors import BAD_CONFIG, DENIED, FAILED, MISSING, PflowError
-from pflow.kit.git.program import Git, fault
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, MISSING, PflowError
+from pflow.kit.git.program import Git, fault, without_logins
 
-_PLACES = "%(push:remotename)%00%(push:remoteref)%00%(upstream:remotename)%00%(upstream:remoteref)"
+_PLACES = "%(push:remotename)%00%(upstream:remotename)%00%(upstream:remoteref)"
 
 
-def push(git: Git, remote: str | None, name: str | None, *, sets_upstream: bool, tags: bool) -> None:
-    """Push a branch or tag (default: the current branch) to a remote (default: its upstream)."""
+def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets_upstream: bool, tags: bool) -> None:
+    """Push a branch or tag (default: the current branch), as `to` or under its own name, and nothing else."""
     ref = _ref(git, name)
-    remote, target = _place(git, ref, remote, sets_upstream=sets_upstream)
-    options = [*["--set-upstream"] * sets_upstream, *["--tags"] * tags]
-    words = (*_ssh(git), "push", "--porcelain", "--no-progress", *options, remote, f"{ref}:{target}")
-    code, printed, said = git.call(*words)
+    target = ref if to is None else "/".join([*ref.split("/")[:2], to])
+    is_free, is_new = sets_upstream or to is not None, sets_upstream or ref.startswith("refs/tags/")
+    remote = _remote(git, ref, remote, is_free=is_free, is_new=is_new)
+    options = ["--no-follow-tags", _submodules(git), *["--set-upstream"] * sets_upstream, *["--tags"] * tags]
+    settings = (*_ssh(git), "-c", f"remote.{remote}.mirror=false")
+    words = ("push", "--porcelain", "--no-progress", *options, remote, f"{ref}:{target}")
+    code, printed, said = git.call(*settings, *words)
     if code:
         raise _refusal(git, remote, printed.decode("utf-8", "replace")) or fault(git.act, code, said)
 
@@ -26,28 +29,45 @@ def _ref(git: Git, name: str | None) -> str:
         if head is None:
             raise PflowError(f"{git.act}: HEAD is not on a branch", hint="--branch names one, or a tag", exit=MISSING)
         return head
-    for ref in (f"refs/heads/{name}", f"refs/tags/{name}"):
-        if git.ask("show-ref", "--verify", "--quiet", ref) is not None:
-            return ref
-    raise PflowError(f"{git.act}: there is no branch or tag '{name}'", exit=MISSING)
+    names = [f"heads/{name}", f"tags/{name}", *[name] * name.startswith(("heads/", "tags/"))]
+    found = [each for each in names if git.ask("show-ref", "--verify", "--quiet", f"refs/{each}") is not None]
+    if not found:
+        raise PflowError(f"{git.act}: there is no branch or tag '{name}'", exit=MISSING)
+    if len(found) > 1:
+        hint = " or ".join(f"--branch={each}" for each in found)
+        raise PflowError(f"{git.act}: '{name}' is a branch and a tag", hint=hint, exit=BAD_DATA)
+    return f"refs/{found[0]}"
 
 
-def _place(git: Git, ref: str, remote: str | None, *, sets_upstream: bool) -> tuple[str, str]:
-    """Return the remote, and the name there: that of the upstream, or the branch's own."""
-    places = (git.ask("for-each-ref", f"--format={_PLACES}", ref) or "\0\0\0").split("\0")
-    known = {place: target for place, target in (places[2:4], places[0:2]) if place and target}
+def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: bool) -> str:
+    """Return the named remote, else the branch's, or for what `is_new` there the usual one.
+
+    Without `is_free`, a remote that nobody named must not have the upstream under another name.
+    """
+    usual, its, upstream = (git.ask("for-each-ref", f"--format={_PLACES}", ref) or "\0\0").split("\0")
     remotes = (git.ask("remote") or "").split("\n")
-    only = remotes[0] if len(remotes) == 1 else "origin"
-    is_free = sets_upstream or ref.startswith("refs/tags/")
-    remote = remote or places[0] or places[2] or (only if is_free else None)
+    usual = usual if usual != "." else ""  # a branch here is no upstream to push to
+    if is_new and not usual:
+        usual = git.ask("config", "remote.pushDefault") or (remotes[0] if len(remotes) == 1 else "origin")
+    remote = named or usual
     if not remote:
         hint = "--set-upstream pushes it to origin and remembers that; --remote names another remote"
         raise PflowError(f"{git.act}: the branch has no upstream", hint=hint, exit=BAD_CONFIG)
     if remote not in remotes or not remotes[0]:
         there = ", ".join(filter(None, remotes))
         hint = f"the remotes are {there}" if there else "git remote add NAME URL"
-        raise PflowError(f"{git.act}: there is no remote '{remote}'", hint=hint, exit=MISSING)
-    return remote, known.get(remote, ref)
+        raise PflowError(f"{git.act}: there is no remote '{without_logins(remote)}'", hint=hint, exit=MISSING)
+    if not (named or is_free) and remote == its and upstream != ref:
+        branch, upstream = (each.removeprefix("refs/heads/") for each in (ref, upstream))
+        hint = f"--set-upstream pushes it as '{branch}' and remembers that; --to={upstream} pushes it to '{upstream}'"
+        raise PflowError(f"{git.act}: the upstream of '{branch}' is '{upstream}'", hint=hint, exit=BAD_CONFIG)
+    return remote
+
+
+def _submodules(git: Git) -> str:
+    """Return the flag that pushes no submodule. If the settings would, they must be there already."""
+    wish = git.ask("config", "push.recurseSubmodules") or git.ask("config", "submodule.recurse")
+    return f"--recurse-submodules={'no' if wish in (None, 'no', 'off', 'false', '0') else 'check'}"
 
 
 def _ssh(git: Git) -> list[str]:
