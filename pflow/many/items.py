@@ -33,15 +33,8 @@ FORMS = ("jsonl", "json", "csv", "lines", "nul", "files")
 MOST = 1 << 30
 """The most bytes of an item."""
 
-_SUFFIXES = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".txt": "lines",
-}
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".txt": "lines"}
+_SUFFIXES |= dict.fromkeys((".csv", ".tsv", ".tab"), "csv")
 _PART = 1 << 16
 _BLANK = b" \t\r\n"
 _CONTROLS = bytes({*range(1, 32)} - {27, *range(7, 14)})

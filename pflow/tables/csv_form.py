@@ -3,10 +3,8 @@
 import csv
 import io
 import re
-import sys
 from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import count, dropwhile, islice
 from typing import Any
 
@@ -16,16 +14,14 @@ from pflow.terminal.messages import say
 DELIMITERS = ",;\t|"
 """The delimiters that are recognized; of two that fit equally well, the first counts."""
 LINE_END = re.compile(r"\r\n?|\n")
+SAMPLE = 1 << 17
+"""Characters in which to look for the form."""
 
 _SEP = re.compile(r'("?)sep=(\\t|[^\r\n"])\1(?=[\r\n]|\Z)', re.IGNORECASE)
 _TABS = re.compile(r"\.(tsv|tab)(\.(gz|bz2|xz|zst))?\Z", re.IGNORECASE)
 _QUOTED = re.compile(r'(\A *|[,;\t|\r\n] *)"(?:[^"]+|"")*+"(?= *(?:[,;\t|\r\n]|\Z))')
 _PROSE = re.compile(r"[,;\t|] ")
 _DECIMAL = re.compile(r"(?<=[0-9]),(?=[0-9])")
-_SAMPLE = 1 << 16
-"""Characters in which rows are compared."""
-MOST = 1 << 18
-"""The most characters in which to look for a header and a row."""
 _TOLD = 5
 
 
@@ -35,40 +31,35 @@ def split_sep(text: str) -> tuple[str, str]:
     return (found[2].replace("\\t", "\t"), text[found.end() :]) if found else ("", text)
 
 
-def take_begin(lines: Iterator[Any], delimiters: str, come: int = sys.maxsize) -> list[Any]:
-    """Take the lines that show the form: of those that have `come`, a sample; but a header and a row in any case.
+def look_at(
+    lines: Iterator[bytes], name: str, delimiter: str, *, quotes: bool = True, come: int
+) -> tuple[list[bytes], str, dict[str, Any]]:
+    """Take the first lines; return them, a sample of their text, and how csv.reader reads what begins with them.
 
-    Which lines a record has depends on the delimiter, so it must have ended with each of them.
+    They are those that have `come`, and a header and a row in any case, whatever the delimiter turns out to be. It is
+    the given one, the tab of a file's name, or the one that the lines agree on.
     """
-    taken: list[Any] = []
+    taken: list[bytes] = []
 
     def read() -> Iterator[str]:
-        size = 0
+        left = SAMPLE
         for at in count():
-            if at == len(taken):
-                taken.extend(islice(lines, 1))
-            if at == len(taken) or size > MOST:
+            taken.extend(islice(lines, at == len(taken)))
+            if at == len(taken) or left < 0:
                 return
-            size += len(taken[at])
-            yield taken[at] if isinstance(taken[at], str) else taken[at].decode(errors="replace")
+            left -= len(taken[at])
+            yield taken[at][:SAMPLE].decode(errors="replace")
 
-    for delimiter in delimiters:
-        with suppress(csv.Error):  # a value that is too long; who reads the rows says so
-            deque(islice(filter(None, csv.reader(read(), delimiter=delimiter)), 2), 0)
-    size = sum(map(len, taken))
-    while size < _SAMPLE and len(taken) < come and (more := next(lines, None)):
-        taken.append(more)
-        size += len(more)
-    return taken
-
-
-def form_of(begin: str, name: str, delimiter: str, *, quotes: bool = True) -> dict[str, Any]:
-    """Return how csv.reader reads a text with this beginning; the delimiter is given, of the file's name or found."""
+    for each in delimiter or DELIMITERS:
+        deque(islice(filter(None, csv.reader(read(), delimiter=each)), 2), 0)
+    taken += islice(lines, max(0, come - len(taken)))
+    begin = b"".join(taken)[:SAMPLE].decode(errors="replace")
     bare = _QUOTED.sub(r'\1""', begin) if quotes else begin
     delimiter = delimiter or ("\t" if _TABS.search(name) else _delimiter_in(bare, name))
     has_spaces = quotes and re.search(f'{re.escape(delimiter)} +""', bare)  # or the quotes would be part of the value
-    form = {"delimiter": delimiter, "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE, "strict": True}
-    return {**form, "skipinitialspace": bool(has_spaces)}
+    quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    form = {"delimiter": delimiter, "quoting": quoting, "skipinitialspace": bool(has_spaces), "strict": True}
+    return taken, begin, form
 
 
 def _delimiter_in(bare: str, name: str) -> str:
@@ -83,7 +74,7 @@ def _delimiter_in(bare: str, name: str) -> str:
 
     def fit(delimiter: str) -> tuple[int, bool, int]:
         widths = Counter(line.count(delimiter) for line in lines if delimiter in line)
-        width, agree = max(widths.items(), key=lambda each: (each[1], each[0]))
+        width, agree = widths.most_common(1)[0]
         return agree, delimiter in solid, width
 
     if found := [delimiter for delimiter in DELIMITERS if delimiter in lines[0]]:
@@ -101,13 +92,11 @@ def complete_header(header: list[str], begin: str, form: dict[str, Any]) -> list
     It is the last one if nothing is in it, as behind a trailing delimiter. It is the first if that has names of rows,
     as R and pandas write them, and a comma in a text cannot be the reason: they are in quotes, or are the numbers.
     """
-    reader = csv.reader(io.StringIO(begin, newline=""), **{**form, "strict": False})
-    rows: list[list[str]] = []
-    with suppress(csv.Error):
-        rows += (row for row in islice(filter(None, reader), 1, None) if not row[-1].endswith(("\r", "\n")))  # cut off
-    if {*map(len, rows)} != {len(header) + 1}:
+    rows = [*filter(None, csv.reader(io.StringIO(begin, newline=""), **{**form, "strict": False}))][1:]
+    whole = rows[:-1] or rows  # the last one may be cut off
+    if {*map(len, whole)} != {len(header) + 1}:
         return header
-    if not any(row[-1] for row in rows):
+    if not any(row[-1] for row in whole):
         return [*header, ""]
     first, numbers = [row[0] for row in rows], [*map(str, range(len(rows) + 1))]
     is_safe = form["delimiter"] != "," or first in (numbers[:-1], numbers[1:])

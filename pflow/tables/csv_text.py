@@ -10,16 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, shorten
-from pflow.tables.csv_form import (
-    DELIMITERS,
-    LINE_END,
-    MOST,
-    complete_header,
-    form_of,
-    name_columns,
-    split_sep,
-    take_begin,
-)
+from pflow.tables.csv_form import DELIMITERS, LINE_END, SAMPLE, complete_header, look_at, name_columns, split_sep
 from pflow.tables.rows import Row, cell, columns_of, infer, use_points
 from pflow.terminal.messages import say
 from pflow.values.encoding import ELSE
@@ -53,13 +44,13 @@ def read_csv(
     sep, text = split_sep(text)
     limit = csv.field_size_limit(sys.maxsize)
     try:
-        start = io.StringIO(text[:MOST], newline="")
-        begin = "".join(take_begin(start, delimiter or sep or DELIMITERS))
-        form = form_of(begin, name, delimiter or sep, quotes=quotes)
+        start = iter(text[:SAMPLE].encode(errors="replace").splitlines(keepends=True))
+        _, begin, form = look_at(start, name, delimiter or sep, quotes=quotes, come=SAMPLE)
         records = filter(None, _reader(text, form))
         first = next(records, None)
         if header and first is None:
-            raise _is_empty(name, "a header is enough; --no-header reads it as no rows")
+            hint = "a header is enough; --no-header reads it as no rows"
+            raise PflowError(f"cannot read '{name}': it is empty", hint=hint, exit=MISSING)
         names = [f"c{number}" for number in range(1, len(first or ()) + 1)]
         if first and header:
             names = name_columns(first if rest else complete_header(first, begin, form), "load-csv")
@@ -75,7 +66,7 @@ def read_csv(
     except csv.Error as error:
         raise _fault(name, _place(text, form, str(error)), "--no-quotes reads quotation marks as characters") from None
     except ValueError:
-        raise _fault(name, *_ragged(text, form, names, widths)) from None
+        raise _fault(name, *_ragged(text, form, names, widths, header=header)) from None
     else:
         texts = use_points(rows, names) if decimal == "," else {}
         for column, at in texts.items():
@@ -91,7 +82,7 @@ def read_csv(
 
 
 def stream_csv(
-    lines: Iterator[bytes], name: str, *, come: int = sys.maxsize, teller: str = ""
+    lines: Iterator[bytes], name: str, *, come: int, teller: str = ""
 ) -> Iterator[Row | tuple[PflowError, bytes]]:
     """Yield the rows of CSV as its lines come, as `read_csv` reads them; for a wrong one, the error and its bytes.
 
@@ -111,9 +102,7 @@ def stream_csv(
         first = next(lines, b"")
         sep, rest = split_sep(first.decode(errors="replace"))
         lines = chain([rest.encode() if sep else first], lines)
-        taken = take_begin(lines, sep or DELIMITERS, come)
-        begin = b"".join(taken).decode(errors="replace")
-        form = form_of(begin, name, sep)
+        taken, begin, form = look_at(lines, name, sep, come=come)
         reader = csv.reader(map(noted, chain(taken, lines)), **form)
         while True:
             before += len(own)
@@ -131,7 +120,7 @@ def stream_csv(
             if fault:
                 yield _fault(name, fault), b"".join(own)
             elif record is None and not names:
-                raise _is_empty(name)
+                raise PflowError(f"cannot read '{name}': it is empty", exit=MISSING)
             elif record is None:
                 return
             elif record and not names:
@@ -166,20 +155,19 @@ def _fault_in(lines: list[bytes], before: int, error: Exception, form: dict[str,
     return _ragged(text, form, names, range(len(names), len(names) + 1), before)[0]
 
 
-def _is_empty(name: str, hint: str = "") -> PflowError:
-    return PflowError(f"cannot read '{name}': it is empty", hint=hint, exit=MISSING)
-
-
 def _fault(name: str, what: str, hint: str = "") -> PflowError:
     return PflowError(f"cannot read '{name}': {what}", hint=hint, exit=BAD_DATA)
 
 
-def _ragged(text: str, form: dict[str, Any], names: list[str], widths: range, before: int = 0) -> tuple[str, str]:
+def _ragged(
+    text: str, form: dict[str, Any], names: list[str], widths: range, before: int = 0, *, header: bool = False
+) -> tuple[str, str]:
     """Describe the first line with too many or too few values, and say what allows it; `before` lines precede."""
     reader, line = _reader(text, form), before + 1
     for record in reader:
-        if record and len(record) not in widths:
+        if record and not header and len(record) not in widths:
             break
+        header = header and not record
         line = before + reader.line_num + 1
     width = len(record)
     if width < len(names):

@@ -53,6 +53,7 @@ LONG = [f"x, {number}" for number in range(9_000)]
         ("a.csv", ",a,,b\n0,1,,2\n", "column_1/a/column_3/b\n0/1//2", "column 3 has no name and is called 'column_3'"),
         ("a.csv", "column_2,,column_2\n1,2,3\n", "column_2/column_2_2/column_2_3\n1/2/3", "called 'column_2_2'"),
         ("a.csv", ",,,,,,x\n" * 2, "/".join(f"column_{n}" for n in range(1, 7)) + "/x\n//////x", "1 more column"),
+        ("a.csv", "a,b\n1,2,\n1\n", "line 3, column 2 ('b'): it is missing", "column 3 has no name"),
         ("a.csv", "a|b|\n1|2|\n", "a/b/column_3\n1/2/", "column 3 has no name"),
         ("a.csv", "a|b\n1|2|\n3|4|\n", "a/b/column_3\n1/2/\n3/4/", "column 3 has no name"),
         ("a.csv", '"a","b"\n"r, 1",1,2\n', "column_1/a/b\nr, 1/1/2", "column 1 has no name"),
