@@ -7,6 +7,8 @@ from pflow import Sequence
 _BLANKS = " \t\n"
 _FLOW_BLANKS = " \t"
 _SEPARATORS = ";|\n"
+_REDIRECTIONS = "<>"
+_IN_OPERATORS = "<>&|"
 _ESCAPED_IN_QUOTES = '$`"\\'
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=-,")
 
@@ -16,12 +18,14 @@ class Typed:
 
     `words` are complete and unquoted. `word` is the word at the cursor without its quotes, `raw` the same as typed,
     `quote` the quote that is open in it, and `places[n]` says where in `raw` the character `word[n]` stands. `cut` is
-    where in `raw` readline begins the word that it replaces.
+    where in `raw` readline begins the word that it replaces. With `is_redirected` the word at the cursor is the file of
+    a redirection; such files are not among the words.
     """
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.raw = ""
+        self.is_redirected = False
         self.begin(0)
 
     def begin(self, at: int) -> None:
@@ -38,9 +42,18 @@ class Typed:
 
     def end(self, at: int) -> None:
         """End the word before a blank or a separator of steps."""
-        if self.is_begun:
+        if self.is_begun and not self.is_redirected:
             self.words.append(self.word)
+        self.is_redirected = self.is_redirected and not self.is_begun
         self.begin(at)
+
+    def redirect(self, text: str, at: int) -> int:
+        """Begin a redirection; return where its operator ends. There may be a descriptor before it: 2>, {fd}<, &>."""
+        if not (self.word.isdecimal() or self.word == "&" or self.word[:1] + self.word[-1:] == "{}"):
+            self.end(at)
+        self.begin(self.start if self.is_begun else at)
+        self.is_redirected = True
+        return len(text) - len(text[at:].lstrip(_IN_OPERATORS))
 
     def place(self, count: int) -> int:
         """Return where in `raw` the word goes on after so many of its characters."""
@@ -48,13 +61,14 @@ class Typed:
 
 
 def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow: bool = False) -> Typed:
-    """Take a command line apart, or pipe syntax, whose separators become words.
+    """Take a command line apart, or pipe syntax, whose separators become words; of an open $( or <( what is in it.
 
     `breaks` are readline's; `escapable` are the characters that a backslash escapes in single quotes (only in fish).
     """
     typed = Typed()
     ends = _FLOW_BLANKS + _SEPARATORS if is_flow else _BLANKS
     at = cut_outside = 0
+    opened: list[int] = []
     while at < len(text):
         char = text[at]
         at += 1
@@ -70,14 +84,21 @@ def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow
         elif char in "'\"":
             cut_outside, typed.cut = typed.cut, at - typed.start
             typed.quote, typed.is_begun = char, True
-        elif char in ends:
+        elif char in ends and not opened:
             typed.end(at)
             if is_flow and char in _SEPARATORS:
                 typed.words.append(";" if char == "\n" else char)
         else:
-            typed.add(char, at - 1)
-            if char in breaks:  # readline leaves @ and $ in the word that they begin
+            if is_flow or opened or char not in _REDIRECTIONS or text[at : at + 1] == "(":
+                typed.add("" if opened else char, at - 1)
+                opened += [at] * (char == "(" and not is_flow)
+                del opened[len(opened) - (char == ")") :]
+            else:
+                at = typed.redirect(text, at - 1)
+            if text[at - 1] in breaks:  # readline leaves @ and $ in the word that they begin
                 typed.cut = at - typed.start - (char in "@$")
+    if opened:
+        return split(text[opened[-1] :], breaks=breaks, escapable=escapable)
     typed.raw = text[typed.start :]
     return typed
 

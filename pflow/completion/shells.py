@@ -12,6 +12,7 @@ from pflow.completion.names import Candidate
 from pflow.help.usage import TITLES
 
 _OF_WORDS = (groups.COMMANDS, groups.NODES, groups.TOOLS, groups.FLOWS)
+_ENDED, _OPEN = "+o nospace", "-o nospace"
 _LISTING = "63"
 """readline's COMP_TYPE, the character `?`, for a TAB that lists and inserts nothing."""
 
@@ -27,9 +28,11 @@ def main(words: list[str]) -> int:
 
 
 def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
-    """Return a line for compopt, `-` if no blank follows, else `+`, and the lines of COMPREPLY."""
+    """Return the words for compopt and the lines of COMPREPLY."""
     line = split(text, breaks=breaks)
     found = answer(line)
+    if found is None:
+        return ["-o default"]
     if not found.candidates:
         return []
     if type == _LISTING:
@@ -37,12 +40,12 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
         labelled = len(names) <= groups.MOST and any(each.about for each in found.candidates)
         width = int(columns or 80)
         lines = _described(names, _labelled(found, "({}) "), width, "  ") if labelled else names
-        return ["-", f"{lines[0]:{width // 2 + 1}}" if labelled else names[0], *lines[1:]]  # wide lines: one column
+        return [_OPEN, f"{lines[0]:{width // 2 + 1}}" if labelled else names[0], *lines[1:]]  # wide lines: one column
     words = [line.raw[line.cut :] + quoted(_rest(found, each), line.quote) for each in found.candidates]
     first = found.candidates[0]
     if len(words) == 1 and (found.flow is not None or (line.quote and first.is_open)):
         words = _left_open(words[0] + quoted(_end_in_flow(first, found.flow), line.quote))
-    return ["+" if len(words) == 1 and not first.is_open else "-", *words]
+    return [_ENDED if len(words) == 1 and not first.is_open else _OPEN, *words]
 
 
 def _left_open(word: str) -> list[str]:
@@ -64,6 +67,8 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
     """Return the number of characters that stay; then groups: tag, title, two options of compadd, values and lines."""
     line = split(text)
     found = answer(line)
+    if found is None:
+        return []
     kept = found.kept if found.flow is None else found.flow.start + found.flow.place(found.kept)
     names = [each.value.removesuffix("=") for each in found.candidates]
     shown = _described(names, [each.about for each in found.candidates], int(columns), " -- ")
@@ -85,6 +90,8 @@ def _fish(text: str) -> list[str]:
     """Return whole words without quotes, each with its description."""
     line = split(text, escapable=("\\", "'"))
     found = answer(line)
+    if found is None:
+        return []
     words = [line.word + _rest(found, each) for each in found.candidates]
     abouts = _labelled(found, "[{}] ")
     if len(words) == 1 and (found.flow is not None or found.candidates[0].group == groups.KEYS):

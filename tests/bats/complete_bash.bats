@@ -68,6 +68,15 @@ tab() {
         "pflow 'read-file \"one dir/a file\" => llm --prompt@one\\ dir/a\\ file x"
 }
 
+@test "the file of a redirection is completed as for any program, and what is behind it as without one" {
+    open_bash
+    for operator in '<' '< ' '2>' '&> ' '>| ' '<<<' '>>' '<(cat '; do
+        tab "pflow-llm ${operator}my" TAB x "pflow-llm ${operator}my\\ notes.txt x"
+    done
+    tab 'pflow-llm -n hi >$HOME/m' TAB x 'pflow-llm -n hi >$HOME/my\ notes.txt x'
+    tab 'pflow-llm 2>err <my\ notes.txt --mod' TAB 'notes.txt --model='
+}
+
 @test "a description is shown as it is" {
     open_bash
     tab 'pflow-llm --model=' TAB TAB 'a "model": [x] $HOME `touch hit`'

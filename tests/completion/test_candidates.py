@@ -346,6 +346,14 @@ def told(capfdbinary):
     return ask
 
 
+OPEN, ENDED = "-o nospace", "+o nospace"
+REDIRECTED = [
+    *("<d", "< d", "2>d", "2> d", "&>d", "&>> d", ">|d", ">| d", "<<< d", ">&d", "{fd}<d", "1<> d", "--kind=some>d"),
+    *("<a <d", "<a\\ b 2>&1 >d", "<'a b' >\"d e", "--path $(cat <a b) >d", "<(cat d", "$(cat 'a b' d", ">( tee d"),
+]
+PASSED_OVER = ["<a", "2>&1", "&>'a b'", ">| a\\ b", "--one=x>a", "<(cat a b)", "> >(tee a)", "--one $(echo '(' a)"]
+
+
 def of_bash(line: str, *, type: str = "9", breaks: str = " \t\n\"'><=;|&(:") -> list[str]:
     return ["bash", type, "60", breaks, line]
 
@@ -353,19 +361,22 @@ def of_bash(line: str, *, type: str = "9", breaks: str = " \t\n\"'><=;|&(:") -> 
 @pytest.mark.parametrize(
     ("line", "reply"),
     [
-        ("pflow-odd --mo", ["-", "--model="]),
-        ("pflow-odd --model=oll", ["+", "ollama/llama3:8b"]),
-        ("pflow-odd --model ollama/llama3:", ["+", "8b"]),
-        ("pflow-odd --model='oll'", ["+", "'oll'ama/llama3:8b"]),
-        ("pflow-odd --kind=s", ["+", "some"]),
-        ('pflow-odd --kind="', ["-", "files", "some", "all"]),
-        ("pflow-odd --path=docs/a", ["+", "docs/a\\ file.txt"]),
-        ("pflow-odd --path 'docs/i", ["+", "docs/it'\\''s"]),
-        ("pflow-odd --path 'do", ["-", "docs/", "docs/ "]),
-        ("pflow 'a => odd --mo", ["-", "a => odd --model=", "a => odd --model= "]),
-        ("pflow 'odd --kind=\"f", ["-", 'odd --kind="files" ', 'odd --kind="files"  ']),
-        ('pflow "odd --path=docs/a', ["-", "odd --path=docs/a\\\\ file.txt ", "odd --path=docs/a\\\\ file.txt  "]),
+        ("pflow-odd --mo", [OPEN, "--model="]),
+        ("pflow-odd --model=oll", [ENDED, "ollama/llama3:8b"]),
+        ("pflow-odd --model ollama/llama3:", [ENDED, "8b"]),
+        ("pflow-odd --model='oll'", [ENDED, "'oll'ama/llama3:8b"]),
+        ("pflow-odd --kind=s", [ENDED, "some"]),
+        ('pflow-odd --kind="', [OPEN, "files", "some", "all"]),
+        ("pflow-odd --path=docs/a", [ENDED, "docs/a\\ file.txt"]),
+        ("pflow-odd --path 'docs/i", [ENDED, "docs/it'\\''s"]),
+        ("pflow-odd --path 'do", [OPEN, "docs/", "docs/ "]),
+        ("pflow 'a => odd --mo", [OPEN, "a => odd --model=", "a => odd --model= "]),
+        ("pflow 'odd --kind=\"f", [OPEN, 'odd --kind="files" ', 'odd --kind="files"  ']),
+        ('pflow "odd --path=docs/a', [OPEN, "odd --path=docs/a\\\\ file.txt ", "odd --path=docs/a\\\\ file.txt  "]),
         ("pflow nowhere --", []),
+        *((f"pflow-odd {typed}", ["-o default"]) for typed in REDIRECTED),
+        *((f"pflow-odd {typed} --mo", [OPEN, "--model="]) for typed in PASSED_OVER),
+        ("pflow-odd <(pflow-odd --mo", [OPEN, "--model="]),
     ],
 )
 def test_bash_gets_what_readline_puts_in_the_place_of_its_word(told, line, reply):
@@ -374,7 +385,7 @@ def test_bash_gets_what_readline_puts_in_the_place_of_its_word(told, line, reply
 
 def test_bash_lists_what_is_said_of_each_cut_to_the_terminal(told):
     lines = told(*of_bash("pflow-odd --is", type="63"))
-    assert [line.rstrip() for line in lines] == ["-", "--issue-number=  (data) which [default 1]"]
+    assert [line.rstrip() for line in lines] == [OPEN, "--issue-number=  (data) which [default 1]"]
     assert told(*of_bash("pflow-odd --o", type="63"))[1] == f"--one=  (data) {ODD_TEXT}"[:58] + "…"
 
 
