@@ -11,8 +11,6 @@ from tests.peers.repository import git, write
 
 PARAMS = ("all", "create", "set_upstream", "tags")
 
-PATHSPECS = tuple(f"GIT_{kind}_PATHSPECS=1" for kind in ("LITERAL", "GLOB", "NOGLOB", "ICASE"))
-
 
 def act(node, repo, *, key="", params=None, **given):
     """Run a node in a repository, in the visit of this key: its action, and what it wrote."""
@@ -28,15 +26,6 @@ def act(node, repo, *, key="", params=None, **given):
 def run(node, repo, **given):
     """What a node wrote."""
     return act(node, repo, **given)[1]
-
-
-def wish(repo, monkeypatch, *settings):
-    """Make settings of a repository, as NAME=VALUE, or of the environment."""
-    for name, _, value in (setting.partition("=") for setting in settings):
-        if name.startswith("GIT_"):
-            monkeypatch.setenv(name, value)
-        else:
-            git(repo, "config", name, value)
 
 
 def refuse(node, repo, **given):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pflow.nodes.git_checkout import GitCheckout
-from tests.nodes.git import act, refuse, wish
+from tests.nodes.git import act, commit, refuse
 from tests.peers.repository import add_remote, git, write
 
 
@@ -39,19 +39,6 @@ def test_checkout_goes_to_a_branch_and_may_be_asked_again_unless_it_makes_one(re
         assert (branch(repo), status(repo)) == (there, [" M a.txt"])
 
 
-@pytest.mark.parametrize(
-    "setting", ["checkout.guess=false", *(f"branch.autoSetupMerge={name}" for name in ("always", "inherit", "false"))]
-)
-def test_a_new_branch_belongs_to_the_remote_s_of_its_name_or_to_none(repo, monkeypatch, setting):
-    add_remote(repo)
-    git(repo, "push", "--quiet", "origin", "main:far")
-    wish(repo, monkeypatch, setting)
-    act(GitCheckout, repo, branch="new", create=True)
-    act(GitCheckout, repo, branch="far")
-    upstreams = git(repo, "for-each-ref", "--format=%(refname:short)=%(upstream:short)", "refs/heads/")
-    assert upstreams.split() == ["far=origin/far", "main=origin/main", "new="]
-
-
 def test_a_branch_of_two_remotes_wants_one_of_them(repo):
     git(repo, "remote", "add", "two", str(add_remote(repo)))
     git(repo, "push", "--quiet", "origin", "main:far")
@@ -77,22 +64,15 @@ def test_checkout_refuses_what_is_no_branch(repo, name, given, exit, words):
     assert (error.exit, words in str(error), branch(repo), status(repo)) == (exit, True, "main", [" M a.txt"])
 
 
-def test_checkout_never_loses_an_ignored_file(repo):
-    git(repo, "branch", "other")
-    git(repo, "rm", "--quiet", "--cached", "a.txt")
-    git(repo, "commit", "--quiet", "--message=x")
-    write(repo, a="mine\n")
-    (repo / ".gitignore").write_text("a.txt")
-    error = refuse(GitCheckout, repo, branch="other")
-    assert (error.exit, "overwritten by checkout: / a.txt" in str(error)) == (1, True)
-
-
-def test_checkout_never_loses_a_change(repo):
+def test_checkout_never_loses_a_change_or_an_ignored_file(repo):
     git(repo, "checkout", "--quiet", "-b", "other")
-    write(repo, a="other\n")
-    git(repo, "commit", "--quiet", "--all", "--message=x")
+    write(repo, a="other\n", ignored="other\n")
+    commit(repo)
     git(repo, "checkout", "--quiet", "main")
-    write(repo, a="mine\n")
-    error = refuse(GitCheckout, repo, branch="other")
-    assert (error.exit, "overwritten by checkout: / a.txt" in str(error)) == (1, True)
-    assert ((repo / "a.txt").read_text(), error.hint) == ("mine\n", "commit or stash them first")
+    write(repo, a="mine\n", ignored="mine\n")
+    (repo / ".gitignore").write_text("ignored.txt")
+    for name in ("a.txt", "ignored.txt"):
+        error = refuse(GitCheckout, repo, branch="other")
+        assert (error.exit, f"overwritten by checkout: / {name}" in str(error)) == (1, True)
+        assert ((repo / name).read_text(), error.hint) == ("mine\n", "commit or stash them first")
+        git(repo, "checkout", "--quiet", "a.txt")

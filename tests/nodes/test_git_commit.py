@@ -10,7 +10,7 @@ import pytest
 
 from pflow.nodes.git_commit import GitCommit
 from pflow.nodes.git_tag import GitTag
-from tests.nodes.git import PATHSPECS, act, refuse, wish
+from tests.nodes.git import act, refuse
 from tests.peers.repository import FIRST, IDENTITY, add_hook, git, write
 
 KEY = hashlib.sha256(b"a visit").hexdigest()
@@ -94,52 +94,36 @@ def test_the_first_commit_of_all(repo, tmp_path):
     assert subjects(none) == ["x"]
 
 
-@pytest.mark.parametrize("message", ["-a", "--amend", "# no comment", '"$HOME" `id`', "a\r\nb", "é" * 100_000])
-def test_a_message_is_taken_as_it_is(repo, message):
-    write(repo, a="A\n")
+SCISSORS = f"a\n# {'-' * 24} >8 {'-' * 24}\nb"
+MESSAGES = ["-a", "--amend", "# no comment", '"$HOME" `id`', "a\r\nb", "é" * 100_000, SCISSORS]
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+@pytest.mark.parametrize("setting", ["cleanup=strip", "cleanup=scissors", "verbose=true", "template=b.txt"])
+def test_a_message_is_taken_as_it_is(repo, message, setting):
+    git(repo, "config", *f"commit.{setting}".split("="))
+    write(repo, a="A\n", b=message)
     act(GitCommit, repo, message=message)
     assert git(repo, "log", "-1", "--format=%B").rstrip("\n") == message.replace("\r\n", "\n")
 
 
-WISHES = [
-    *("diff.relative=true", "diff.external=false", "diff.ignoreSubmodules=all", "submodule.m.ignore=all"),
-    *("diff.noprefix=true", "diff.renames=copies", "status.showUntrackedFiles=no", "status.relativePaths=false"),
-    *("commit.cleanup=strip", "commit.cleanup=scissors", "commit.verbose=true", "commit.status=false"),
-    *("commit.template=template.txt", "core.commentChar=W", "core.commentChar=auto", "core.editor=false"),
-    *("color.ui=always", "core.abbrev=4", "i18n.commitEncoding=latin-1", "i18n.logOutputEncoding=latin-1"),
-    *("log.follow=true", "format.pretty=oneline", "advice.addIgnoredFile=false"),
-    *("core.quotePath=false", "add.ignoreErrors=true", "core.logAllRefUpdates=false", "commit.gpgSign=true"),
-    *(*PATHSPECS, "GIT_EDITOR=false", "GIT_EXTERNAL_DIFF=false", "GIT_DIFF_OPTS=-u0", "GIT_TRACE=1"),
-]
-_NO_PATHSPECS = "! env | grep ^GIT.*PATHSPECS >&2"
-_GPG = "cat >/dev/null; echo; echo '[GNUPG:] SIG_CREATED ' >&2; echo '-----BEGIN PGP SIGNATURE-----'"
-
-
-@pytest.mark.parametrize("setting", WISHES)
-def test_settings_change_neither_what_is_committed_nor_the_message(repo, monkeypatch, setting):
-    """A submodule is staged, from elsewhere in the repository; then a file is named; then there is nothing."""
-    message = f"# Wörter\n\nW\n# {'-' * 24} >8 {'-' * 24}\nWhy\n"
-    write(repo, A="", a="A\n", gpg=f"#!/bin/sh\n{_GPG}\n", template=message)
-    (repo / "gpg.txt").chmod(0o755)
-    (repo / "sub").mkdir()
-    (repo / "m").mkdir()
-    (repo / ".gitmodules").write_text('[submodule "m"]\n\tpath = m\n\turl = ../m\n')
+def test_hooks_and_filters_inherit_no_pathspecs_and_a_commit_is_signed(repo, monkeypatch):
+    """Where paths are literal, a hook finds no '*.txt' to refuse."""
+    check = "! env | grep ^GIT.*PATHSPECS >&2"
+    sign = "cat >/dev/null; echo; echo '[GNUPG:] SIG_CREATED ' >&2; echo '-----BEGIN PGP SIGNATURE-----'"
+    for name, script in (("pre-commit", check), ("sign", sign)):
+        add_hook(repo, name, script)
+    settings = {"filter.f.clean": f"{check} && cat", "commit.gpgSign": "1", "gpg.program": repo / ".git/hooks/sign"}
+    for name, value in {**settings, "filter.f.required": "1", "diff.ignoreSubmodules": "all"}.items():
+        git(repo, "config", name, str(value))
+    for kind in ("LITERAL", "GLOB", "NOGLOB", "ICASE"):
+        monkeypatch.setenv(f"GIT_{kind}_PATHSPECS", "1")
+    (repo / ".gitattributes").write_text("*.txt filter=f")
     git(repo, "update-index", "--add", "--cacheinfo", f"160000,{git(repo, 'rev-parse', 'HEAD')},m")
-    add_hook(repo, "pre-commit", _NO_PATHSPECS)
-    (repo / ".git" / "info").mkdir()
-    (repo / ".git" / "info" / "attributes").write_text("*.txt filter=f")
-    wish(repo, monkeypatch, setting, f"gpg.program={repo / 'gpg.txt'}", f"filter.f.clean={_NO_PATHSPECS} && cat")
-    for files, key, given in [("m", KEY, {}), ("a.txt", KEY, {"paths": ["../a.txt"]}), ("", "", {})]:
-        for _ in range(2 if key else 1):  # as a resumed run does
-            action, wrote = act(GitCommit, repo / "sub", message=message, key=key, **given)
-            assert (action, wrote["commit_data"]["subject"]) == ("default" if files else "unchanged", "# Wörter")
-        raw = git(repo, "cat-file", "commit", "HEAD")
-        assert raw.endswith(f"\n\n{message}".rstrip("\n"))
-        assert ("SIGNATURE" in raw) == (setting == "commit.gpgSign=true")
-        assert (
-            git(repo, "diff-tree", "--no-commit-id", "--ignore-submodules=none", "--name-only", "HEAD") == files
-            or not files
-        )
+    for given in ({}, {"all": True}):  # at first, only a submodule is staged
+        write(repo, a=f"{given}\n")
+        assert act(GitCommit, repo, message="x", **given)[0] == "default"
+        assert "SIGNATURE" in git(repo, "cat-file", "commit", "HEAD")
 
 
 REFUSED = [

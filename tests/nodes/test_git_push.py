@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from pflow.nodes.git_push import GitPush
-from tests.nodes.git import act, refuse, wish
+from tests.nodes.git import act, refuse
 from tests.peers.repository import add_hook, add_remote, git
 
 
@@ -29,53 +29,39 @@ def test_push_brings_a_branch_to_where_it_belongs(repo):
         assert at(remote, "main") == head
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        *(f"push.default={name}" for name in ("nothing", "current", "upstream", "simple", "matching")),
-        *("push.autoSetupRemote=true", "remote.pushDefault=origin", "branch.topic.pushRemote=origin"),
-        *("remote.origin.push=refs/heads/*:refs/for/*", "remote.origin.push=HEAD:main"),
-        *("remote.origin.mirror=true", "push.followTags=true", "push.recurseSubmodules=only", "submodule.recurse=true"),
-        *("push.recurseSubmodules=no", "color.push=always", "push.useForceIfIncludes=true"),
-    ],
-)
-def test_a_branch_keeps_its_name_on_the_remote_unless_another_is_named(repo, monkeypatch, setting):
+SETTINGS = [
+    *(f"push.default={name}" for name in ("nothing", "current", "upstream", "simple", "matching")),
+    *("remote.origin.push=HEAD:main", "remote.origin.push=refs/heads/*:refs/for/*", "remote.origin.mirror=true"),
+    *("branch.topic.pushRemote=origin", "remote.pushDefault=origin", "push.autoSetupRemote=true", "push.followTags=1"),
+    *("push.recurseSubmodules=only", "push.recurseSubmodules=no", "submodule.recurse=true", "color.push=always"),
+]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_branch_keeps_its_name_on_the_remote_unless_another_is_named(repo, setting):
     """A topic branch that was made from the remote's main has that as its upstream."""
     remote = add_remote(repo)
     git(repo, "checkout", "--quiet", "-b", "topic", "origin/main")
     git(repo, "commit", "--quiet", "--allow-empty", "--message=x")
     git(repo, "tag", "--annotate", "--message=x", "v1")
-    wish(repo, monkeypatch, setting)
+    git(repo, "config", *setting.split("="))
     error = refuse(GitPush, repo)
     assert (error.exit, str(error)) == (78, f"cannot push in '{repo}': the upstream of 'topic' is 'main'")
-    pushes = [{"remote": "origin"}, {"branch": "topic", "to": "o"}, {"set_upstream": True}, {}, {"to": "main"}]
-    refs = ["main topic", "main o", "main topic", "main topic", "main"]
-    for given, there in zip(pushes, refs, strict=True):
+    ours, theirs = at(repo, "topic"), at(repo, "main")
+    for given, name in [({"remote": "origin"}, "topic"), ({"branch": "topic", "to": "o"}, "o"),
+                        ({"set_upstream": True}, "topic"), ({}, "topic"), ({"to": "main"}, "main")]:  # fmt: skip
         act(GitPush, repo, **given)
-        assert git(remote, "for-each-ref", "--format=%(refname:short)").split() == there.split()
-        is_moved = at(remote, "main") == at(repo, "topic")
-        assert is_moved == (given.get("to") == "main")
-        for name in {"o", "topic"} & set(there.split()):
-            git(remote, "branch", "--delete", "--force", name)
+        refs = git(remote, "for-each-ref", "--format=%(refname:short) %(objectname)").split("\n")
+        assert refs == sorted(f"{ref} {commit}" for ref, commit in {"main": theirs, name: ours}.items())
+        git(remote, "update-ref", "-d", f"refs/heads/{name}")
 
 
-def test_a_triangle_and_a_local_upstream_are_no_other_name(repo):
+def test_the_remote_for_pushes_may_be_another_than_the_upstream_s(repo):
     remote = add_remote(repo)
     git(repo, "checkout", "--quiet", "-b", "topic", "--track", "main")
-    assert "has no upstream" in str(refuse(GitPush, repo))
     git(repo, "config", "remote.pushDefault", "origin")
     act(GitPush, repo)
     assert at(remote, "topic") == at(repo, "topic")
-
-
-def test_a_branch_and_a_tag_of_one_name_are_told_apart(repo):
-    remote = add_remote(repo)
-    git(repo, "branch", "v1")
-    git(repo, "tag", "v1")
-    error = refuse(GitPush, repo, branch="v1")
-    assert (error.exit, error.hint) == (65, "--branch=heads/v1 or --branch=tags/v1")
-    act(GitPush, repo, branch="tags/v1")
-    assert (at(remote, "refs/tags/v1"), at(remote, "refs/heads/v1")) == (at(repo, "HEAD"), "")
 
 
 def test_push_of_a_new_branch_wants_to_be_told_where(repo):
@@ -90,7 +76,7 @@ def test_push_of_a_new_branch_wants_to_be_told_where(repo):
     act(GitPush, repo, remote="origin")
     git(repo, "tag", "v1")
     git(repo, "tag", "v2")
-    act(GitPush, repo, branch="v1")
+    act(GitPush, repo, branch="tags/v1")
     assert (bool(at(remote, "other")), bool(at(remote, "v1")), at(remote, "v2")) == (True, True, "")
     act(GitPush, repo, branch="new", tags=True)
     assert at(remote, "v2")
@@ -115,6 +101,8 @@ NO_PUSH = [
     (rewind, {}, 1, "'origin' refused 'main': [rejected] (non-fast-forward)"),
     (decline, {}, 77, "'origin' refused 'main': [remote rejected] (pre-receive hook declined)"),
     (lambda repo: git(repo, "checkout", "--quiet", "--detach"), {}, 66, "HEAD is not on a branch"),
+    (lambda repo: git(repo, "checkout", "--quiet", "-b", "x", "--track", "main"), {}, 78, "has no upstream"),
+    (lambda repo: git(repo, "tag", "main"), {"branch": "main"}, 65, "'main' is a branch and a tag"),
     (lambda repo: None, {"branch": "none"}, 66, "there is no branch or tag 'none'"),
     (lambda repo: None, {"branch": ":main"}, 66, "there is no branch or tag ':main'"),
     (lambda repo: None, {"branch": "--force"}, 66, "there is no branch or tag '--force'"),

@@ -195,6 +195,8 @@ _FAULTS = (
     ("did not match any file", MISSING, "paths are literal, and relative to --repo"),
     ("no tag message?", MISSING, "tag.gpgSign signs every tag, and only one with a message (-m) can be signed"),
     ("matched multiple (", BAD_CONFIG, "git config checkout.defaultRemote REMOTE says which"),
+    ("not be found on any remote:", FAILED, "push the submodules first"),
+    ("are ignored by one of your", BAD_DATA, "git add --force stages them"),
     ("invalid refspec", BAD_DATA, "git check-ref-format(1) has the rules for names"),
     ("invalid reference: ", MISSING, "--create makes the branch"),
     ("a branch named '", CANNOT_WRITE, "without --create it goes to that branch"),
@@ -218,8 +220,8 @@ _FAULTS = (
 """Words of git, with exit code and hint; the first match counts."""
 
 _TRANSIENT = (TRY_AGAIN, UNAVAILABLE)
-_ADVICE = ("hint:", "usage:", "Please ", "Aborting", "To add an exception", "Another git process", "***", "remote:")
-_NOTHING = "error: failed to push some refs"  # it gives no reason
+_ADVICE = ("usage:", "Please ", "Aborting", "To add an exception", "Another git process", "***", "remote:")
+_NOTHING = ("hint:", "error: failed to push some refs")  # these give no reason
 _LONGEST = 300
 
 
@@ -234,7 +236,7 @@ def fault(act: str, code: int, said: str) -> PflowError:
 def _reason(said: str) -> str:
     """Return git's reason on one line: from its first error, else the last lines, up to any advice."""
     said = without_logins(said).replace(":(literal)", "")
-    lines = [line.strip() for line in said.splitlines() if line.strip() and _NOTHING not in line]
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith(_NOTHING)]
     first = next((n for n, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))), 0)
     told = lines[first:] if first or (lines and lines[0][:5] in ("fatal", "error")) else lines[-3:]
     end = next((n for n, line in enumerate(told) if n and line.startswith(_ADVICE)), len(told))

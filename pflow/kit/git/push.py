@@ -14,10 +14,13 @@ def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets
     target = ref if to is None else "/".join([*ref.split("/")[:2], to])
     is_free, is_new = sets_upstream or to is not None, sets_upstream or ref.startswith("refs/tags/")
     remote = _remote(git, ref, remote, is_free=is_free, is_new=is_new)
-    options = ["--no-follow-tags", _submodules(git), *["--set-upstream"] * sets_upstream, *["--tags"] * tags]
+    # Submodules that the settings would push too must be there already.
+    wish = git.ask("config", "push.recurseSubmodules") or git.ask("config", "submodule.recurse")
+    modules = "no" if wish in (None, "no", "off", "false", "0") else "check"
+    pinned = ("--porcelain", "--no-progress", "--no-follow-tags", f"--recurse-submodules={modules}")
+    flags = [*["--set-upstream"] * sets_upstream, *["--tags"] * tags]
     settings = (*_ssh(git), "-c", f"remote.{remote}.mirror=false")
-    words = ("push", "--porcelain", "--no-progress", *options, remote, f"{ref}:{target}")
-    code, printed, said = git.call(*settings, *words)
+    code, printed, said = git.call(*settings, "push", *pinned, *flags, remote, f"{ref}:{target}")
     if code:
         raise _refusal(git, remote, printed.decode("utf-8", "replace")) or fault(git.act, code, said)
 
@@ -40,10 +43,7 @@ def _ref(git: Git, name: str | None) -> str:
 
 
 def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: bool) -> str:
-    """Return the named remote, else the branch's, or for what `is_new` there the usual one.
-
-    Without `is_free`, a remote that nobody named must not have the upstream under another name.
-    """
+    """Return the named remote, else the branch's. Unless it `is_free`, the upstream there must have its name."""
     usual, its, upstream = (git.ask("for-each-ref", f"--format={_PLACES}", ref) or "\0\0").split("\0")
     remotes = (git.ask("remote") or "").split("\n")
     usual = usual if usual != "." else ""  # a branch here is no upstream to push to
@@ -62,12 +62,6 @@ def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: boo
         hint = f"--set-upstream pushes it as '{branch}' and remembers that; --to={upstream} pushes it to '{upstream}'"
         raise PflowError(f"{git.act}: the upstream of '{branch}' is '{upstream}'", hint=hint, exit=BAD_CONFIG)
     return remote
-
-
-def _submodules(git: Git) -> str:
-    """Return the flag that pushes no submodule. If the settings would, they must be there already."""
-    wish = git.ask("config", "push.recurseSubmodules") or git.ask("config", "submodule.recurse")
-    return f"--recurse-submodules={'no' if wish in (None, 'no', 'off', 'false', '0') else 'check'}"
 
 
 def _ssh(git: Git) -> list[str]:
