@@ -24,6 +24,9 @@ class LoadCsv(Node):
     stays a text, and an empty value becomes null. With --decimal=, a column of numbers such as 1,5 gets 1.5 instead. If
     one of its values is not such a number, for example 1.234, the column stays text and stderr names the value.
 
+    A file or a pipe packed by gzip, bzip2, xz or Zstandard is unpacked, whatever its name is. Of an Excel workbook
+    (.xlsx) the first sheet with cells is read as its CSV: dates are 2026-11-28, and formulas have their last results.
+
     Interface:
     - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text
     - Reads: shared["text"]: any = null [pipe]  # CSV text, if --path is not given
@@ -56,7 +59,7 @@ class LoadCsv(Node):
         delimiter = delimiter_of(params["delimiter"]) if params["delimiter"] else None
         if params["decimal"] not in (".", ","):
             raise PflowError(f"cannot use '{params['decimal']}' as the decimal sign: it is . or ,", exit=USAGE)
-        name, text = read_text(*prepared, params["encoding"])
+        name, text = read_text(*prepared, params["encoding"], is_table=True)
         form = {name: params[name] for name in ("quotes", "header", "ragged", "rest", "decimal")}
         return read_csv(text, name, delimiter=delimiter, infers=params["infer"], **form)
 

@@ -8,7 +8,8 @@ from pflow.node import Any, Node, Shared
 class LoadJson(Node):
     """Load the value in a JSON file.
 
-    Invalid JSON (NaN, a trailing comma) and integers of more than 64 bits are errors, with line and column.
+    Invalid JSON (NaN, a trailing comma) and integers of more than 64 bits are errors, with line and column. Packed
+    files (gzip, bzip2, xz, Zstandard) are unpacked.
 
     Interface:
     - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text

@@ -8,7 +8,8 @@ from pflow.node import Any, Node, Shared
 class LoadJsonl(Node):
     """Load a file of JSON lines, with a value on each line.
 
-    Blank lines are ignored. A line that is not JSON is an error, with its number and column.
+    Blank lines are ignored. A line that is not JSON is an error, with its number and column. Packed files
+    (gzip, bzip2, xz, Zstandard) are unpacked.
 
     Interface:
     - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text

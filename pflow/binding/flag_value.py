@@ -54,7 +54,7 @@ def read_text(flag: str, file: str) -> Word:
         hint = "send large data through a pipe"
         raise PflowError(f"{act}: it has more than {_MOST:,} bytes", hint=hint, exit=BAD_DATA)
     if wrong := not_utf8(data):
-        raise PflowError(f"{act}: {wrong}", hint=f"{conversion(data)} makes UTF-8 of it", exit=BAD_DATA)
+        raise PflowError(f"{act}: {wrong}", hint=conversion(data), exit=BAD_DATA)
     return Word(data.decode().rstrip("\n"))
 
 

@@ -12,6 +12,8 @@ _PART, _LARGE_PART = 1 << 16, 1 << 20
 
 MOST_INPUT = 4_000_000_000
 _most = MOST_INPUT
+_PLAIN, _DENSEST = 100_000_000, 100
+"""Data unpacks to so many bytes, or so many times its size, before it counts as a bomb: tables pack to a tenth."""
 
 
 def limit_input(most: int) -> None:
@@ -44,11 +46,11 @@ def read_to_end(fd: int, act: str) -> bytes:
     Raises PflowError (65) for more than the limit, OSError and MemoryError.
     """
     size = os.fstat(fd).st_size
-    _check(size, act)
+    check_size(size, act)
     data = BytesIO()  # which grows in place, and gives its bytes without a copy
     while part := read_part(fd, _LARGE_PART if size > _PART else _PART):
         data.write(part)
-        _check(data.tell(), act)
+        check_size(data.tell(), act)
     return data.getvalue()
 
 
@@ -63,7 +65,15 @@ def read_part(fd: int, size: int) -> bytes:
         return read_part(fd, size)
 
 
-def _check(size: int, act: str) -> None:
+def check_size(size: int, act: str) -> None:
+    """Refuse more bytes of one input than the limit (65)."""
     if size > _most:
         hint = "--max-input=BYTES takes more"
         raise PflowError(f"{act}: it has more than {_most:,} bytes", hint=hint, exit=BAD_DATA)
+
+
+def check_unpacked(size: int, unpacked: int, act: str) -> None:
+    """Refuse a bomb (65), which unpacks to very much more than its `size`; a limit that a user sets holds instead."""
+    if _most == MOST_INPUT and unpacked > max(_PLAIN, size * _DENSEST):
+        hint = "its own program unpacks it, if you trust it"
+        raise PflowError(f"{act}: it unpacks to more than {_DENSEST} times its size", hint=hint, exit=BAD_DATA)

@@ -23,6 +23,8 @@ from pflow.process.streams import is_readable
 from pflow.stage.document import Document, read_document
 from pflow.stage.intake import empty_pipe
 from pflow.tables.csv_text import stream_csv
+from pflow.tables.packed import SUFFIXES, unpack
+from pflow.values.binary import WORKBOOK, recognize
 from pflow.values.digest import digest_of, file_digest
 from pflow.values.encoding import ELSE, not_utf8, remedy, split_encoding, wide_codec
 from pflow.values.fast_json import decode
@@ -34,7 +36,7 @@ MOST = 1 << 30
 """The most bytes of an item."""
 
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".txt": "lines"}
-_SUFFIXES |= dict.fromkeys((".csv", ".tsv", ".tab"), "csv")
+_SUFFIXES |= dict.fromkeys((".csv", ".tsv", ".tab", ".xlsx"), "csv")
 _PART = 1 << 16
 _BLANK = b" \t\r\n"
 _CONTROLS = bytes({*range(1, 32)} - {27, *range(7, 14)})
@@ -98,11 +100,13 @@ class Items:
         for path, form in self._paths(is_told=read is decode):
             if form == "files":
                 yield path_value(path)
-            elif self._encoding:
-                items = _items_in(_recoded(self._parts(path), path, self._encoding), path, form, read)
+                continue
+            form, parts = _unpacked(self._parts(path), _name_of(path), form)
+            if self._encoding:
+                items = _items_in(_recoded(parts, path, self._encoding), path, form, read)
                 yield from (_fitting(item, path, self._encoding) for item in items)
             else:
-                yield from _items_in(self._parts(path), path, form, read)
+                yield from _items_in(parts, path, form, read)
 
     def _parts(self, path: str) -> Iterator[bytes]:
         try:
@@ -124,6 +128,23 @@ class Items:
 
 def _name_of(path: str) -> str:
     return "stdin" if path == "-" else path
+
+
+def _unpacked(parts: Iterator[bytes], name: str, form: str) -> tuple[str, Iterator[bytes]]:
+    """Return the form and the parts of what may be packed; an Excel workbook is CSV. Raises PflowError as `unpack`."""
+    act = f"cannot read '{name}'"
+    parts = unpack(parts, act)
+    head = next(parts, b"")
+    if head.startswith(b"PK\3\4"):
+        head = b"".join(chain([head], parts))  # its end says what it holds
+    kind, hint = recognize(head)
+    if kind == WORKBOOK and form in ("", "csv"):
+        from pflow.tables.workbook import first_sheet
+
+        return "csv", iter([first_sheet(head, act).encode()])
+    if kind:
+        raise _fault(name, f"it is {kind}", hint)
+    return form, chain([head], parts)
 
 
 def _recoded(parts: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:
@@ -150,7 +171,8 @@ def _form_of(word: str, form: str, *, is_only: bool) -> str:
         raise PflowError("cannot read stdin: items come from a file or a pipe", hint="pflow map FLOW FILE", exit=USAGE)
     if _is_stream(word):
         return form.replace("files", "")
-    suffix = os.path.splitext(word)[1]
+    stem, suffix = os.path.splitext(word)
+    suffix = os.path.splitext(stem)[1] if suffix.lower() in SUFFIXES else suffix
     known = _SUFFIXES.get(suffix.lower(), "") if is_only or suffix.lower() != ".txt" else ""
     form = form or ("files" if _is_pattern(word) else known)
     if not form and mode_of(word):
@@ -176,7 +198,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
     if codec and (not head.isascii() or _WIDE_LINES.search(head)):
         raise _fault(name, not_utf8(head), remedy(head))
     if form != "nul" and _is_binary(head):
-        raise _fault(name, "it is not UTF-8 text", "zcat if it is packed")
+        raise _fault(name, "it is not UTF-8 text", remedy(head))
     first = head.lstrip(_BLANK)[:1]
     form = form or ("nul" if b"\0" in head else {b"[": "json", b"{": "jsonl"}.get(first, "lines"))
     parts = chain([head], parts)

@@ -5,6 +5,8 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.files.file_paths import checked_path, read_whole
+from pflow.tables.packed import unpack_whole
+from pflow.values.binary import WORKBOOK, recognize
 from pflow.values.encoding import decode_as, not_utf8, remedy, wide_codec
 from pflow.values.fast_json import LARGE, decode
 from pflow.values.json_input import place_of
@@ -14,10 +16,11 @@ from pflow.values.paths import kind_of
 STDIN = "stdin"
 
 
-def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, str]:
+def read_text(path: Any, text: Any, encoding: str | None = None, *, is_table: bool = False) -> tuple[str, str]:
     """Return a name for errors, and the text of a file, or else the given text, without a byte order mark.
 
-    Raises PflowError: 66 without a path and a text, or without that file, 65 if the encoding does not fit.
+    What is packed is unpacked; for a table, an Excel workbook gives the CSV of its first sheet. Raises
+    PflowError: 66 without a path and a text, or without that file, 65 if the encoding does not fit.
     """
     if path is None and text is None:
         hint = "--file=PATH names a file; a text comes through the pipe"
@@ -28,12 +31,13 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
         raise PflowError(what, hint=hint, exit=BAD_DATA)
     name = STDIN if path is None else checked_path(path, "read")
     content = text
-    if isinstance(text, str) and text.isascii() and ("\0" in text or (encoding and "\x1b" in text)):
-        content = text.encode()  # UTF-16 or ISO 2022, which is valid UTF-8 by chance
+    is_ascii = isinstance(text, str) and text.isascii()
+    if is_ascii and ("\0" in text or (encoding and "\x1b" in text) or recognize(text[:99].encode())[0]):
+        content = text.encode()  # UTF-16, ISO 2022 or a file such as a PDF, which is valid UTF-8 by chance
     if path is not None:
-        content = read_whole(name, lambda data: _decode(data, name, encoding))
+        content = read_whole(name, lambda data: _decode(data, name, encoding, is_table))
     elif isinstance(content, bytes):
-        content = _decode(content, name, encoding)
+        content = _decode(content, name, encoding, is_table)
     if not isinstance(content, str):
         is_names = isinstance(content, list) and bool(content) and all(isinstance(each, str) for each in content)
         hint = "--each --as=path in a flow loads each of its files" if is_names else "it is loaded already"
@@ -41,7 +45,17 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
     return name, content.removeprefix("\ufeff")
 
 
-def _decode(data: bytes, name: str, encoding: str | None) -> str:
+def _decode(packed: bytes, name: str, encoding: str | None, is_table: bool) -> str:
+    act = f"cannot read '{name}'"
+    data = unpack_whole(packed, act)
+    kind, hint = recognize(data)
+    if kind == WORKBOOK and is_table:
+        from pflow.tables.workbook import first_sheet
+
+        return first_sheet(data, act)
+    if kind:
+        within = "" if data is packed else f", in {recognize(packed)[0]}"
+        raise PflowError(f"{act}: it is {kind}{within}", hint=hint, exit=BAD_DATA)
     if encoding:
         return decode_as(encoding, data, name)
     if wide_codec(data):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.values.binary import recognize
 
 BYTES = "bytes"
 """The word for data that is not to be decoded."""
@@ -11,6 +12,8 @@ ELSE = "--encoding=latin-1 where it is read, or iconv"
 _MARKS = ((b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _WIDE = (("utf-32le", 4), ("utf-32be", 4), ("utf-16le", 2), ("utf-16be", 2))
 _GLANCE = 4096
+_LOW = 7
+"""The control characters below this stand in no text of one byte a character."""
 _ASCII = bytes(range(128))
 _HANDLERS = ("strict", "replace", "ignore", "backslashreplace")
 
@@ -39,6 +42,9 @@ def split_encoding(encoding: str) -> tuple[str, str]:
 def decode_as(encoding: str, data: bytes, name: str) -> str:
     """Decode data; `name` is a file's, or stdin. Raises PflowError: 2 for an unknown encoding, 65 for a wrong byte."""
     codec, handler = split_encoding(encoding)
+    kind, hint = ("", "") if data.isascii() else recognize(data)
+    if kind:
+        raise PflowError(f"cannot read '{name}' as {codec}: it is {kind}", hint=hint, exit=BAD_DATA)
     try:
         text = data.decode(codec, handler)
         text.encode()  # some codecs know lone surrogates
@@ -49,7 +55,9 @@ def decode_as(encoding: str, data: bytes, name: str) -> str:
 
 
 def not_utf8(data: bytes) -> str:
-    """Return why data cannot be read as UTF-8, with the first byte that does not fit; empty if it can."""
+    """Return why data cannot be read as UTF-8: what it is, or the first byte that does not fit; empty if it can."""
+    if kind := _binary(data)[0]:
+        return f"it is {kind}"
     codec = wide_codec(data)
     is_other = f"it is {codec.upper()}, not UTF-8" if codec else "it is not UTF-8"
     try:
@@ -57,6 +65,16 @@ def not_utf8(data: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"{is_other} (byte 0x{data[error.start]:02x} at {error.start})"
     return is_other if codec else ""
+
+
+def _binary(data: bytes) -> tuple[str, str]:
+    """Return what data is, if that is known, and what reads it; two empty texts for text, such as a PDF in ASCII."""
+    if data.isascii() and b"\0" not in data:
+        return "", ""
+    kind, hint = recognize(data)
+    if kind or wide_codec(data) or min(data[:_GLANCE]) >= _LOW:
+        return kind, hint
+    return "", "the program 'file' may know what it is"
 
 
 def wide_codec(data: bytes) -> str:
@@ -74,20 +92,26 @@ def wide_codec(data: bytes) -> str:
 
 
 def wide_bytes(value: object) -> bytes:
-    """Return the bytes of a value that is UTF-16 or UTF-32, be it bytes or their beginning read as text; else none."""
+    """Return the bytes of a value that is UTF-16 or no text, be it bytes or their beginning read as text; else none."""
     if isinstance(value, str):
         value = value[:_GLANCE].encode("utf-8", "replace") if "\0" in value else b""
-    return value if isinstance(value, bytes) and wide_codec(value) else b""
+    return value if isinstance(value, bytes) and (wide_codec(value) or _binary(value)[0]) else b""
 
 
 def conversion(data: bytes) -> str:
     """Return what to type to make UTF-8 of data."""
+    kind, hint = _binary(data)
+    if kind or hint:
+        return hint
     name = _codec_of(data).replace("latin-1", "latin1")  # iconv knows no other spelling
     return f"iconv -f {name.upper() or 'ENCODING'} -t UTF-8"
 
 
 def remedy(data: bytes) -> str:
     """Return the hint for data that is not UTF-8, which names the encoding that it seems to have."""
+    kind, hint = _binary(data)
+    if kind or hint:
+        return hint
     codec = _codec_of(data)
     return f"--encoding={codec} where it is read, or {conversion(data)}" if codec else ELSE
 

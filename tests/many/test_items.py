@@ -75,7 +75,7 @@ def piped(data, form=""):
         ("", "a\n".encode("utf-16be"), (65, "it is UTF-16BE, not UTF-8")),
         ("jsonl", '{"a": 1}'.encode("utf-32le"), (65, "it is UTF-32LE, not UTF-8")),
         ("", "a\0b\0", ["a", "b"]),
-        ("lines", b"\x1f\x8b\x08\0\0", (65, "it is not UTF-8 text")),
+        ("lines", b"\x1f\x8c\x08\0\0", (65, "it is not UTF-8 text")),
         ("", "x" * 40_000, (65, "item 1 has more than 30,000 bytes")),
         ("", f'["{"x" * 40_000}"]', (65, "item 1 has more than 30,000 bytes")),
         ("", b'{"$pflow":{"v":1,"last":"a","members":1},\n"a":{}\n}\n', (65, "the store carries no list")),

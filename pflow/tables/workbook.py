@@ -1,0 +1,81 @@
+"""A sheet of an Excel workbook as CSV, by openpyxl, which reads row by row, so that no far cell fills the memory."""
+
+import csv
+import io
+import warnings
+from datetime import datetime, timedelta
+from typing import Any
+from zipfile import ZipFile
+
+from pflow.errors import BAD_DATA, PflowError
+from pflow.files.installation import no_extra
+from pflow.files.reading import check_size, check_unpacked
+from pflow.terminal.messages import say_once
+
+
+def first_sheet(data: bytes, act: str) -> str:
+    """Return the cells of the first sheet that is neither hidden nor empty as CSV, each in quotes.
+
+    `act` begins the messages. Raises PflowError: 65 for a damaged workbook and for a bomb, 78 without openpyxl.
+    """
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        raise no_extra(f"{act}: it is an Excel workbook", "openpyxl", "xlsx") from error
+    try:
+        with ZipFile(io.BytesIO(data)) as archive, warnings.catch_warnings(action="ignore"):
+            size = sum(each.file_size for each in archive.infolist())
+            _check(data, size, act)
+            book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+            sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
+            title, rows = next(((each.title, rows) for each in sheets if (rows := _texts(each, data, act))), ("", []))
+    except PflowError:
+        raise
+    except Exception as error:  # openpyxl raises many
+        raise PflowError(f"{act}: it is a damaged Excel workbook: {error}", exit=BAD_DATA) from error
+    if others := ", ".join(f"'{each.title}'" for each in sheets if each.title != title):
+        say_once(f"{act.replace('cannot read', 'read')}: its sheet '{title}', not {others}")
+    width = max(map(len, rows), default=0)
+    _check(data, width * len(rows) * 3, act)
+    made = io.StringIO()
+    padded = (row + [""] * (width - len(row)) for row in rows)
+    csv.writer(made, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(padded)
+    return made.getvalue()
+
+
+def _check(data: bytes, size: int, act: str) -> None:
+    check_unpacked(len(data), size, act)
+    check_size(size, act)
+
+
+def _texts(sheet: Any, data: bytes, act: str) -> list[list[str]]:
+    """Return the texts of the rows, without the empty cells and rows at their end."""
+    rows: list[list[str]] = []
+    size = 0
+    sheet.reset_dimensions()  # some programs write wrong ones
+    for cells in sheet.iter_rows():
+        row = [_text(cell) for cell in cells]
+        while row and not row[-1]:
+            row.pop()
+        size += sum(map(len, row)) + len(row)
+        _check(data, size, act)
+        rows.append(row)
+    while rows and not rows[-1]:
+        rows.pop()
+    return rows
+
+
+def _text(cell: Any) -> str:
+    """Return the text of a cell as a CSV export has it: 2026-11-28, 3, TRUE, nothing."""
+    value = cell.value
+    if isinstance(value, datetime):
+        is_day = value == datetime.combine(value, datetime.min.time()) and "h" not in cell.number_format.lower()
+        return str(value.date() if is_day else value)
+    if isinstance(value, timedelta):
+        seconds = round(value.total_seconds())
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53:
+        return str(int(value))
+    return "" if value is None else str(value)
