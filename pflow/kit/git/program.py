@@ -37,7 +37,7 @@ _AS_SHIPPED = (
     *("diff.interHunkContext=0", "diff.mnemonicPrefix=false", "diff.noprefix=false", "diff.srcPrefix=a/"),
     *("diff.dstPrefix=b/", "diff.orderFile=/dev/null", "diff.relative=false", "diff.renames=true"),
     *("diff.renameLimit=1000", "diff.submodule=short", "diff.suppressBlankEmpty=false", "status.renames=true"),
-    "status.renameLimit=1000",
+    *("status.renameLimit=1000", "core.bigFileThreshold=512m"),
 )
 """git's defaults, for settings by which users change what it prints."""
 

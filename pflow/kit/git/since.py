@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
@@ -29,19 +30,17 @@ def parse_since(text: str) -> datetime:
     days = ((r"\btoday\b|^(?=\d\d?:\d\d)", f"{today} "), (r"\byesterday\b", f"{today - timedelta(days=1)} "))
     for pattern, form in (*days, *_FORMS):
         said = " ".join(re.sub(pattern, form, said, flags=re.IGNORECASE).split())
-    years = [f" {year} 00:00" for year in (today.year, today.year - 1)]
-    for read, end in ((datetime.fromisoformat, ""), *((parsedate_to_datetime, end) for end in ("", " 00:00", *years))):
-        try:
-            time = read(said + end).astimezone(UTC)
-        except (ValueError, OverflowError):
-            continue
-        if end not in years or time < datetime.now(UTC):
-            return time
-    hint = "2026-11-01, 2026-11-01T08:00:00Z, yesterday or '2 weeks ago'"
+    for end in ("", " 00:00", f" {today.year} 00:00", f" {today.year - 1} 00:00"):
+        for read in (datetime.fromisoformat, parsedate_to_datetime):
+            with suppress(ValueError, OverflowError):
+                time = read(said + end).astimezone(UTC)
+                if not end or time < datetime.now(UTC):
+                    return time
     seconds = _ask_git(re.sub(r"\ban?\b", "one", said.lower()))
     if seconds is None:
-        raise PflowError(f"cannot use --since='{text}': it is not a day or a time", hint=hint, exit=USAGE)
-    return min(datetime.fromtimestamp(min(seconds, 1 << 33), UTC), datetime.now(UTC))
+        what = f"cannot use --since='{text}': it is not a day or a time"
+        raise PflowError(what, hint="2026-11-01, 2026-11-01T08:00:00Z, yesterday or '2 weeks ago'", exit=USAGE)
+    return datetime.fromtimestamp(min(seconds, int(datetime.now().timestamp())), UTC)
 
 
 def _ask_git(said: str) -> int | None:
