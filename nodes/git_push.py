@@ -17,7 +17,7 @@ class GitPush(Node):
     Interface:
     - Reads: shared["branch"]: str = null [explicit] [word]  # the branch or tag; without it, the current branch
     - Reads: shared["remote"]: str = null [explicit]  # the remote's name; without it, the branch's
-    - Reads: shared["to"]: str = null [explicit]  # its name on the remote; without it, its own
+    - Reads: shared["to"]: str = null [explicit]  # its name on the remote (main, refs/for/main); without it, its own
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository
     - Params: set_upstream: bool = false [short u]  # remember the remote as the branch's upstream
     - Params: tags: bool = false  # push all tags too

@@ -49,11 +49,13 @@ def test_a_branch_keeps_its_name_on_the_remote_unless_another_is_named(repo, set
     assert (error.exit, str(error)) == (78, f"cannot push in '{repo}': the upstream of 'topic' is 'main'")
     ours, theirs = at(repo, "topic"), at(repo, "main")
     for given, name in [({"remote": "origin"}, "topic"), ({"branch": "topic", "to": "o"}, "o"),
-                        ({"set_upstream": True}, "topic"), ({}, "topic"), ({"to": "main"}, "main")]:  # fmt: skip
+                        ({"to": "refs/for/main"}, ""), ({"set_upstream": True}, "topic"), ({}, "topic"),
+                        ({"to": "main"}, "main")]:  # fmt: skip
         act(GitPush, repo, **given)
-        refs = git(remote, "for-each-ref", "--format=%(refname:short) %(objectname)").split("\n")
-        assert refs == sorted(f"{ref} {commit}" for ref, commit in {"main": theirs, name: ours}.items())
-        git(remote, "update-ref", "-d", f"refs/heads/{name}")
+        ref = f"refs/heads/{name}" if name else given["to"]
+        refs = git(remote, "for-each-ref", "--format=%(refname) %(objectname)").split("\n")
+        assert refs == sorted(f"{each} {at}" for each, at in {"refs/heads/main": theirs, ref: ours}.items())
+        git(remote, "update-ref", "-d", ref)
 
 
 def test_the_remote_for_pushes_may_be_another_than_the_upstream_s(repo):

@@ -195,6 +195,7 @@ _FAULTS = (
     ("did not match any file", MISSING, "paths are literal, and relative to --repo"),
     ("no tag message?", MISSING, "tag.gpgSign signs every tag, and only one with a message (-m) can be signed"),
     ("matched multiple (", BAD_CONFIG, "git config checkout.defaultRemote REMOTE says which"),
+    ("gpg failed to sign", BAD_CONFIG, "git's settings want a signature, and the key must need no passphrase"),
     ("not be found on any remote:", FAILED, "push the submodules first"),
     ("are ignored by one of your", BAD_DATA, "git add --force stages them"),
     ("invalid refspec", BAD_DATA, "git check-ref-format(1) has the rules for names"),

@@ -11,7 +11,7 @@ _PLACES = "%(push:remotename)%00%(upstream:remotename)%00%(upstream:remoteref)"
 def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets_upstream: bool, tags: bool) -> None:
     """Push a branch or tag (default: the current branch), as `to` or under its own name, and nothing else."""
     ref = _ref(git, name)
-    target = ref if to is None else "/".join([*ref.split("/")[:2], to])
+    target = ref if to is None else to if to.startswith("refs/") else "/".join([*ref.split("/")[:2], to])
     is_free, is_new = sets_upstream or to is not None, sets_upstream or ref.startswith("refs/tags/")
     remote = _remote(git, ref, remote, is_free=is_free, is_new=is_new)
     # Submodules that the settings would push too must be there already.
