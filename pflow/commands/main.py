@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 
 from pflow import NoReturn
-from pflow.stage.main import collect_rarely, leave, print_line
+from pflow.stage.main import collect_rarely, leave, print_line, read_words
 
 
 def main() -> NoReturn:
     collect_rarely()
-    words = sys.argv[1:]
+    words = read_words()
     if words[:1] in (["--version"], ["-V"]):
         from pflow import __version__
 

@@ -14,10 +14,26 @@ def collect_rarely() -> None:
     gc.set_threshold(50_000)
 
 
+def read_words() -> list[str]:
+    """Return the words of the command line, which are UTF-8, as all that pflow reads and writes is.
+
+    If the locale has another encoding, and Python follows it, this program begins again without it; but words that are
+    no UTF-8 are the locale's.
+    """
+    python, *words = sys.orig_argv
+    if sys.getfilesystemencoding() != "utf-8" and sys.executable:
+        try:
+            "\n".join(words).encode(sys.getfilesystemencoding(), "surrogateescape").decode()
+            os.execv(sys.executable, [python, "-X", "utf8", *words])
+        except (UnicodeError, OSError):
+            pass
+    return sys.argv[1:]
+
+
 def main(name: str) -> NoReturn:
     """Run the bundled node of this name as a stage, with the words of the command line."""
     collect_rarely()
-    words = sys.argv[1:]
+    words = read_words()
     if words == ["--version"]:
         leave(print_version(name))
     from pflow.process.signals import die_quietly_of_interrupt

@@ -36,12 +36,15 @@ bare() { # a script with nothing but PATH
     [ -z "$(ls t)" ]
 }
 
-@test "text outside ASCII passes under LC_ALL=C" {
-    in_shells '
-        LC_ALL=C; export LC_ALL
-        mkdir "ä"; echo "größe 😀" | pflow-write-file --path="ä/ö.txt" | pflow-shell --command="cat; echo \"\$1\"" --args="ü" -r
-        pflow-read-file --path="ä/ö.txt" -r; pflow-list-files --pattern="ä/*" -r; pflow-read-file --path=ß -q'
-    expect 66 $'größe 😀\nü\ngröße 😀\n["ä/ö.txt"]' "cannot read 'ß'"
+@test "text outside ASCII passes whatever the locale is" {
+    mkdir loc && localedef -f ISO-8859-1 -i de_DE loc/de_DE.ISO-8859-1 2>/dev/null || true # where there is none, it is C
+    for locale in LC_ALL=C 'LC_ALL=C PYTHONUTF8=0' "LOCPATH=$PWD/loc LC_ALL=de_DE.ISO-8859-1"; do
+        in_shells "export $locale"'
+            mkdir "ä"; echo "größe 😀" | pflow-write-file --path="ä/ö.txt" | pflow-shell --command="cat; echo \"\$1\"" --args="ü" -r
+            pflow-read-file --path="ä/ö.txt" -r; pflow-list-files --pattern="ä/*" -r; pflow template -n --template="€ß" -r
+            pflow-read-file --path=ß -q'
+        expect 66 $'größe 😀\nü\ngröße 😀\n["ä/ö.txt"]\n€ß' "cannot read 'ß'"
+    done
 }
 
 @test "a child gets the environment as it was" {
