@@ -35,7 +35,7 @@ class GithubGetPr(Reader, Node):
         from pflow.kit.github.rows import reduced
 
         repo, number = prepared
-        github = Client(f"cannot get '{repo}#{number}'", "there is no such pull request")
+        github = Client(f"cannot get '{repo}#{number}'", "there is no such pull request", node=self)
         path = f"/repos/{repo}/pulls/{number}"
         found = {**reduced(github.get(path)), "files": reduced([*github.rows(f"{path}/files")])}
         return {**found, "diff": github.get(path, accept=DIFF)} if self.params["diff"] else found

@@ -44,7 +44,7 @@ class GithubListIssues(Reader, Node):
         from pflow.kit.github.rows import reduced
 
         repo, query, limit = prepared
-        github = Client(f"cannot list the issues of '{repo}'", "there is no such repository")
+        github = Client(f"cannot list the issues of '{repo}'", "there is no such repository", node=self)
         rows = github.rows(f"/repos/{repo}/issues", query)
         return [reduced(row) for row in islice((row for row in rows if "pull_request" not in row), limit)]
 

@@ -40,7 +40,7 @@ class GithubListPrs(Reader, Node):
         from pflow.kit.github.rows import has_labels, reduced
 
         repo, since, limit = prepared
-        github = Client(f"cannot list the pull requests of '{repo}'", "there is no such repository")
+        github = Client(f"cannot list the pull requests of '{repo}'", "there is no such repository", node=self)
         # GitHub itself cannot filter pull requests by label or time.
         query = {"state": self.params["state"], "sort": "updated" if since else "created", "direction": "desc"}
         rows = takewhile(lambda row: row["updated_at"] >= since, github.rows(f"/repos/{repo}/pulls", query))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pflow.errors import check_positive, filled
 from pflow.node import Any, Node, Shared
-from pflow.terminal.messages import say
 
 Found = tuple[list[dict[str, Any]], int]
 
@@ -51,15 +50,14 @@ class GithubSearch(Node):
         from pflow.kit.github.rows import reduced
 
         path, query, limit = prepared
-        github = Client(f"cannot search GitHub for '{query}'")
+        github = Client(f"cannot search GitHub for '{query}'", node=self)
         found: list[dict[str, Any]] = []
         for page in github.pages(path, {"q": query}, most=limit):
             found += reduced(github.listed(page, "items"))
-            self.not_kept = self.not_kept or (_CUT if page.get("incomplete_results") else "")
+            if page.get("incomplete_results"):
+                github.warn(_CUT)
             if len(found) >= limit:
                 break
-        if self.not_kept:
-            say("warning", self.not_kept)
         return found[:limit], page.get("total_count", len(found))
 
     def post(self, shared: Shared, prepared: object, found: Found) -> None:

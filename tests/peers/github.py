@@ -151,11 +151,15 @@ class Call(BaseHTTPRequestHandler):
         text = body if isinstance(body, str) else json.dumps(body)
         data = text.encode()
         self.send_response(status)
-        named = {"Content-Type": "application/json; charset=utf-8", **self.links, **(headers or {})}
+        named = {"Content-Type": "application/json; charset=utf-8", **self.links, **self.extra, **(headers or {})}
         for name, value in {**named, "Content-Length": str(len(data))}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
+
+    @property
+    def extra(self) -> dict[str, str]:
+        return self.server.github.headers.get(getattr(self, "query", {}).get("page", "1"), {})
 
     @property
     def links(self) -> dict[str, str]:
@@ -166,7 +170,8 @@ class Call(BaseHTTPRequestHandler):
         size, page = min(int(self.query.get("per_page", 30)), 100), int(self.query.get("page", 1))
         if len(rows) > size * page:
             query = urlencode({**self.query, "page": page + 1})
-            self.link = f'<{self.server.github.url}{urlsplit(self.path).path}?{query}>; rel="next"'
+            url = f"{self.server.github.url}{urlsplit(self.path).path}?{query}"
+            self.link = self.server.github.link.format(url=url, query=query)
         return rows[size * (page - 1) : size * page]
 
     def login(self) -> str:
@@ -350,13 +355,18 @@ class Listener(ThreadingHTTPServer):
 
 
 class GitHub:
-    """The server as a context manager. `url` is for GITHUB_API_URL, `keys` says who has which key."""
+    """The server as a context manager. `url` is for GITHUB_API_URL, `keys` says who has which key.
+
+    `headers` are those of each page, by its number, and `link` is the form of the Link header.
+    """
 
     names = _known_names()
 
     def __init__(self, *repositories: str) -> None:
         self.repositories = {name: Repository(name) for name in repositories or ("owner/repo",)}
         self.keys = {KEY: "tester"}
+        self.headers: dict[str, dict[str, str]] = {}
+        self.link = '<{url}>; rel="next"'
         self.lock = threading.Lock()
         self.requests: list[dict[str, Any]] = []
         self.faults: list[Fault] = []

@@ -1,14 +1,16 @@
 """Requests to GitHub's REST API: pages of answers, posts that happen once, and failures in GitHub's words."""
 
+import re
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from pflow.errors import BAD_DATA, DENIED, MISSING, TRY_AGAIN, PflowError, retry_after
-from pflow.kit.github.access import NO_KEY, api_url, find_key
+from pflow.kit.github.access import NO_KEY, api_url, find_key, web_host
 from pflow.kit.web.answer import Response, check
 from pflow.kit.web.client import request
+from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
 from pflow.values.masks import masked
@@ -26,11 +28,14 @@ Query = dict[str, Any]
 class Client:
     """GitHub, with the key in the environment.
 
-    `act` begins each message, "cannot get 'owner/repo#1'"; `missing` is the meaning of a 404.
+    `act` begins each message, "cannot get 'owner/repo#1'"; `missing` is the meaning of a 404. An incomplete answer to
+    the `node` is not cached.
     """
 
-    def __init__(self, act: str, missing: str = "") -> None:
+    def __init__(self, act: str, missing: str = "", *, node: Any = None) -> None:
         self.act = act
+        self.node = node
+        self.warnings: set[str] = set()
         self.missing = missing or "it is not there"
         self.url = api_url()
         self.key = find_key()
@@ -80,7 +85,20 @@ class Client:
         failure = failure_of(answer, self.act, self.missing, has_key=bool(self.key))
         if failure:
             raise masked(failure, self.key)
+        kind, sso = _sso_of(answer)
+        if kind == "partial-results":
+            ids = ", ".join(re.findall(r"\d+", sso.get("organizations", ""))) or "some"
+            url = sso.get("url") or _tokens_page()
+            self.warn(f"results of organizations are missing ({ids}): authorize the key for their SSO: {url}")
         return answer
+
+    def warn(self, flaw: str) -> None:
+        """Say once that the answer is incomplete."""
+        if flaw not in self.warnings:
+            say("warning", flaw)
+        self.warnings.add(flaw)
+        if self.node:
+            self.node.not_kept = flaw
 
     def _value(self, answer: Response) -> Any:
         try:
@@ -93,13 +111,31 @@ class Client:
         return PflowError(what, hint="is it GitHub's API?", exit=BAD_DATA)
 
 
+_PARAM = r'\s*;\s*([^\s=;,"]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|((?:[^;,"<]|,(?!\s*<))*)))?'
+_LINK = re.compile(rf"<([^>]*)>((?:{_PARAM})*)")
+
+
+def _params(text: str) -> dict[str, str]:
+    """Return the parameters in `; name=value; name="value"`, by lower-case name; the first of equals counts."""
+    return {name.lower(): quoted or plain.strip() for name, quoted, plain in reversed(re.findall(_PARAM, text))}
+
+
 def _next(link: str) -> Query:
-    """Return the query of the next page in a Link header, else {}. Its host is ignored: no other one gets the key."""
-    for part in link.split(","):
-        url, _, relation = part.partition(";")
-        if 'rel="next"' in relation:
-            return dict(parse_qsl(urlsplit(url.strip().strip("<>")).query))
+    """Return the query of the next page in a Link header (RFC 8288), else {}. No other host gets the key: only ours."""
+    for url, params, *_ in _LINK.findall(link):
+        if "next" in _params(params).get("rel", "").lower().split():
+            return dict(parse_qsl(urlsplit(url.strip()).query))
     return {}
+
+
+def _tokens_page() -> str:
+    return f"https://{web_host()}/settings/tokens"
+
+
+def _sso_of(answer: Response) -> tuple[str, dict[str, str]]:
+    """Return what GitHub says of single sign-on, `required` or `partial-results`, and its parameters, as the URL."""
+    kind, _, rest = answer.headers.get("x-github-sso", "").partition(";")
+    return kind.strip().lower(), _params(f";{rest}")
 
 
 Row = dict[str, Any]
@@ -149,6 +185,11 @@ def failure_of(answer: Response, act: str, missing: str, *, has_key: bool) -> Pf
     if status in (403, 429) and (limit := _limit(answer, act, said, has_key=has_key)):
         return limit
     needed = answer.headers.get("x-accepted-github-permissions", "")
+    kind, sso = _sso_of(answer)
+    if status in (401, 403, 404) and (kind == "required" or "SAML" in said):
+        url = sso.get("url") or _tokens_page()
+        hint = f"{url} authorizes the key for the organization's SSO"
+        return PflowError(f"{act}: {said}", hint=hint, exit=DENIED, is_permanent=True)
     known = {
         401: (f"GitHub does not take the key: {said}" if has_key else said, NO_KEY, DENIED),
         403: (said, f"the key needs {needed}" if needed else "", DENIED),

@@ -242,6 +242,60 @@ def test_a_limit_says_how_long_it_holds(github, status, message, headers, second
     assert abs(error.retry_after - seconds) <= 2
 
 
+SSO_URL = "https://github.com/orgs/acme/sso?authorization_request=A1;B"
+SSO = [
+    (403, {"X-GitHub-SSO": f"required; url={SSO_URL.replace(';', '%3B')}"}, SSO_URL.replace(";", "%3B")),
+    (404, {"x-github-sso": f'Required ; url = "{SSO_URL}"'}, SSO_URL),
+    (403, {}, "/settings/tokens"),
+]
+
+
+@pytest.mark.parametrize(("status", "headers", "url"), SSO)
+@pytest.mark.parametrize("name", ["get-issue", "list-issues", "search", "create-issue"])
+def test_an_organization_that_wants_sso_has_its_address_in_the_hint(github, name, status, headers, url):
+    github.fail(refusing(status, "Resource protected by organization SAML enforcement", **headers))
+    error = refuse(name, issue_number=1, query="x", title="x")
+    assert (error.exit, error.is_permanent) == (DENIED, True)
+    assert error.hint.partition(" authorizes")[0].endswith(url)
+
+
+PARTIAL = "partial-results; organizations=21955855,20582480"
+
+
+@pytest.mark.parametrize("page", ["1", "2"])
+@pytest.mark.parametrize("header", [PARTIAL, PARTIAL.title(), PARTIAL.replace(";", " ;").replace("=", ' = "') + '"'])
+@pytest.mark.parametrize("name", ["list-issues", "list-prs", "search", "get-issue"])
+def test_results_that_are_missing_for_want_of_sso_are_told_once_and_not_cached(github, capfd, name, header, page):
+    for _ in range(101):
+        github.repository.add_pull("a hang", head="fix", base="main")
+        github.repository.add_comment(1, "so it does")
+    github.headers[page] = {"X-GITHUB-sso": header}
+    node = load_bundled(f"github-{name}")()
+    node.set_params({"limit": 101} if name != "get-issue" else {})
+    node.run({"repo": "owner/repo", "query": "hang", "issue_number": 1})
+    said = capfd.readouterr().err
+    assert said.count("21955855, 20582480") == said.count("\n") == 1
+    assert "/settings/tokens" in said
+
+
+LINKS = [
+    "<{url}>; rel=next",
+    '<{url}> ;title="a, b; rel=last" ; REL = "Last NEXT"',
+    '<https://example.org/a,b;c?d=1,2>; rel="prev", <{url}>; rel="next"; title=x',
+    '</x?page=9>; rel="prev first",<?{query}>;rel=Next,</x?page=9>;rel=last',
+    "<?page=9>; title=\"; rel=next\"; rel=last, < https://example.org/?{query} >; rel='next'".replace("'", ""),
+    '<?page=9>; nextrel="next", <?page=9>; rel="last"; rel="next", <?{query}>; foo; rel="next"',
+]
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_the_next_page_is_found_in_each_form_of_a_link_header(github, link):
+    add_issues(github.repository, 101)
+    github.link = link
+    assert len(run("list-issues", params={"limit": 101})["issues"]) == 101
+    assert [each["query"].get("page") for each in github.requests] == [None, "2"]
+
+
 def test_an_answer_that_is_no_json_is_told(github, monkeypatch):
     github.fail(lambda call: call.answer(200, "<html>"))
     assert refuse("get-issue", issue_number=1).exit == BAD_DATA
