@@ -18,7 +18,6 @@ from tests.nodes.git import act, commit
 from tests.peers.repository import IDENTITY, WHEN, add_remote, git, make_repository, write
 
 TEXT = "a\n\nb\nc\nd\n\ne\nf\n\ng\nh\ni\nj\n\nk\nl\nm\n"
-MODULE = '[submodule "inner"]\n\tpath = inner\n\turl = ./inner\n'
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def template(tmp_path_factory):
     git(repo, "replace", "--graft", "HEAD")
     git(repo, "mv", "old.txt", "moved.txt")
     make_repository(repo / "inner", a="a\n")
-    (repo / ".gitmodules").write_text(MODULE)
+    (repo / ".gitmodules").write_text('[submodule "inner"]\npath = inner\nurl = ./inner\n')
     git(repo, "-c", "i18n.commitEncoding=ISO-8859-1", "commit", "--quiet", "--message=Größe")
     commit(repo)
     add_remote(repo)
@@ -53,54 +52,46 @@ def template(tmp_path_factory):
 ONCE = {"message": "one\n\n# one\nother\n", "paths": ["../s.txt"], "key": "a" * 64}
 ACTS = [
     (GitStatus, {}),
-    *((GitDiff, given) for given in ({}, {"params": {"staged": True}}, {"paths": ["b.txt", "../a.txt"]},
-                                     {"revision": "HEAD~1", "params": {"stat": True}})),
-    *((GitLog, given) for given in ({}, {"paths": ["../moved.txt"], "params": {"since": "2001-01-01", "max": 3}})),
-    *((GitTag, given) for given in ({"name": "v1"}, {"name": "v2", "message": ONCE["message"]},
-                                    {"name": "v0", "at": "HEAD~1"})),
-    *((GitCommit, given) for given in (ONCE, ONCE, {"message": "two"}, {"message": "three"}, {"message": "four"},
-                                       {"message": "five", "all": True})),
-    *((GitPush, given) for given in ({}, {"branch": "ahead", "remote": "origin"}, {"branch": "v2", "remote": "origin"},
-                                     {"branch": "topic", "set_upstream": True})),
-    *((GitCheckout, given) for given in ({"branch": "far"}, {"branch": "mine", "create": True}, {"branch": "none"})),
+    (GitDiff, {}, {"params": {"staged": True}}, {"paths": ["b.txt", "../a.txt"]},
+     {"revision": "HEAD~1", "params": {"stat": True}}),
+    (GitLog, {}, {"paths": ["../moved.txt"], "params": {"since": "2001-01-01", "max": 3}}),
+    (GitTag, {"name": "v1"}, {"name": "v2", "message": ONCE["message"]}, {"name": "v0", "at": "HEAD~1"}),
+    (GitCommit, ONCE, ONCE, {"message": "2"}, {"message": "3"}, {"message": "4"}, {"message": "5", "all": True}),
+    (GitPush, {}, {"branch": "ahead", "remote": "origin"}, {"branch": "v2"}, {"branch": "topic", "set_upstream": True}),
+    (GitCheckout, {"branch": "far"}, {"branch": "mine", "create": True}, {"branch": "none"}),
     (GitStatus, {}),
 ]  # fmt: skip
-
-# Each line could change something; those of a group do not hide each other.
 GROUPS = [
-    ["[diff] relative=true", "[diff] noprefix=true", "[diff] context=0", "[diff] renames=false",
-     "[diff] ignoreSubmodules=all", "[diff] external=false", "[diff] algorithm=patience", "[diff] colorMoved=zebra",
-     "[core] abbrev=40", "[core] pager=false", "[color] ui=always", "[log] follow=true", "[log] date=raw",
-     "[format] pretty=raw", "[i18n] logOutputEncoding=ISO-8859-1", "[status] showUntrackedFiles=no",
-     "[commit] cleanup=strip", "[checkout] guess=false", "[push] default=nothing", "[push] followTags=true",
-     "[branch] autoSetupMerge=false"],
-    ["[diff] mnemonicPrefix=true", "[diff] interHunkContext=20", "[diff] orderFile=~/order", "[diff] submodule=log",
-     "[diff] suppressBlankEmpty=true", "[diff] autoRefreshIndex=false", "[diff] wsErrorHighlight=all",
-     "[diff] dirstat=lines", '[diff "x"] textconv=false', '[diff "x"] command=false', '[submodule "inner"] ignore=all',
-     "[core] useReplaceRefs=false", "[core] commentChar=o", "[log] showRoot=false", "[log] decorate=full",
-     "[log] showSignature=true", "[status] renames=false", "[status] short=true", "[status] relativePaths=true",
-     "[column] ui=always", "[commit] verbose=true", "[push] recurseSubmodules=only", "[branch] autoSetupMerge=always"],
-    ["[diff] renames=copies", "[diff] renameLimit=1", "[diff] indentHeuristic=false", "[status] renames=copies",
-     "[commit] status=false", "[core] editor=false", "[core] logAllRefUpdates=false", "[core] quotePath=false",
-     "[core] bigFileThreshold=1", "[i18n] commitEncoding=ISO-8859-1", "[push] default=matching",
-     "[branch] autoSetupMerge=inherit"],
-    ["GIT_DIFF_OPTS=--unified=0", "GIT_EXTERNAL_DIFF=false", "GIT_LITERAL_PATHSPECS=1", "GIT_NO_REPLACE_OBJECTS=1",
-     "GIT_TRACE=1", "GIT_PAGER=false", "GIT_PAGER_IN_USE=1", "GIT_CONFIG=/dev/null", "GIT_EDITOR=false", "COLUMNS=9",
-     "LANGUAGE=de", "TZ=IST-5:30", "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_PARAMETERS='diff.noprefix'='true'",
-     "GIT_TEST_DATE_NOW=1", "GIT_REFLOG_ACTION=x"],
-    ["GIT_ICASE_PATHSPECS=1", "GIT_REPLACE_REF_BASE=refs/x/", "GIT_TRACE2=2", "GIT_ADVICE=0", "LC_ALL=C.UTF-8",
-     "LANGUAGE=fr:de", "GIT_ATTR_SOURCE=HEAD~1", "GIT_GRAFT_FILE=/dev/null", "GIT_CONFIG_KEY_0=diff.context",
-     "GIT_CONFIG_VALUE_0=0", "GIT_CONFIG_COUNT=1"],
-    ["GIT_GLOB_PATHSPECS=1", "GIT_TRACE2_EVENT=1", "GIT_CURL_VERBOSE=1", "EDITOR=false", "PAGER=false", "LC_ALL=C"],
-]  # fmt: skip
+    """diff.relative=true diff.noprefix=true diff.context=0 diff.renames=false diff.ignoreSubmodules=all
+    diff.external=false diff.algorithm=patience diff.colorMoved=zebra core.abbrev=40 core.pager=false
+    color.ui=always log.follow=true log.date=raw format.pretty=raw i18n.logOutputEncoding=ISO-8859-1
+    status.showUntrackedFiles=no commit.cleanup=strip push.default=nothing push.followTags=true checkout.guess=false
+    branch.autoSetupMerge=false""",
+    """diff.mnemonicPrefix=true diff.interHunkContext=20 diff.orderFile=~/order.txt diff.submodule=log
+    diff.suppressBlankEmpty=true diff.autoRefreshIndex=false diff.wsErrorHighlight=all diff.x.textconv=false
+    diff.x.command=false submodule.inner.ignore=all core.useReplaceRefs=false core.commentChar=o log.showRoot=false
+    log.decorate=full log.showSignature=true column.ui=always status.renames=false status.short=true
+    status.relativePaths=true commit.verbose=true push.recurseSubmodules=only branch.autoSetupMerge=always""",
+    """diff.renames=copies diff.renameLimit=1 diff.indentHeuristic=false status.renames=copies commit.status=false
+    core.editor=false core.logAllRefUpdates=false core.quotePath=false core.bigFileThreshold=1 push.default=matching
+    i18n.commitEncoding=ISO-8859-1 branch.autoSetupMerge=inherit""",
+    """GIT_DIFF_OPTS=--unified=0 GIT_EXTERNAL_DIFF=false GIT_LITERAL_PATHSPECS=1 GIT_NO_REPLACE_OBJECTS=1 GIT_TRACE=1
+    COLUMNS=9 GIT_PAGER=false GIT_PAGER_IN_USE=1 GIT_CONFIG=/dev/null GIT_EDITOR=false LANGUAGE=de TZ=IST-5:30
+    GIT_OPTIONAL_LOCKS=0 GIT_CONFIG_KEY_0=diff.context GIT_CONFIG_VALUE_0=0 GIT_CONFIG_COUNT=1 GIT_TEST_DATE_NOW=1
+    GIT_REFLOG_ACTION=x LC_ALL=C.UTF-8""",
+    """GIT_ICASE_PATHSPECS=1 GIT_REPLACE_REF_BASE=refs/x/ GIT_TRACE2=2 GIT_ADVICE=0 LANGUAGE=fr:de
+    GIT_ATTR_SOURCE=HEAD~1 GIT_GRAFT_FILE=/dev/null LC_ALL=C""",
+    """GIT_GLOB_PATHSPECS=1 GIT_TRACE2_EVENT=1 GIT_CURL_VERBOSE=1 EDITOR=false PAGER=false""",
+]
+"""Settings and variables, each of which could change something; those of a group do not hide each other."""
 
 
 @pytest.fixture
 def say(template, tmp_path, monkeypatch, capfd):
     """Return what every node says and leaves in a copy of the repository, with these settings and variables."""
     repo, remote = tmp_path / "git" / "repo", tmp_path / "git" / "repo-origin.git"
-    own = {"GIT_AUTHOR_DATE": WHEN, "GIT_COMMITTER_DATE": WHEN, "GIT_CONFIG_GLOBAL": str(tmp_path / "settings")}
-    (tmp_path / "order").write_text("ü.txt\nsub/*\n")
+    write(tmp_path, order="ü.txt\nsub/*\n")
+    own = {**IDENTITY, "HOME": str(tmp_path), "GIT_AUTHOR_DATE": WHEN, "GIT_COMMITTER_DATE": WHEN}
 
     def told(node, given):
         try:
@@ -108,16 +99,16 @@ def say(template, tmp_path, monkeypatch, capfd):
         except PflowError as error:
             return node, given, error.exit, error.message
 
-    def say_all(lines):
+    def say_all(words):
         shutil.rmtree(repo.parent, ignore_errors=True)
         shutil.copytree(template.parent, repo.parent, symlinks=True)
         git(repo, "remote", "set-url", "origin", str(remote))
-        (tmp_path / "settings").write_text("\n".join(each for each in lines if each.startswith("[")))
+        settings = " ".join(f"'{word}'" for word in words if word[0].islower())
+        variables = dict(word.split("=", 1) for word in words if word[0].isupper())
         with monkeypatch.context() as patch:
-            variables = dict(each.split("=", 1) for each in lines if not each.startswith("["))
-            for name, value in {**IDENTITY, "HOME": str(tmp_path), **own, **variables}.items():
+            for name, value in {**own, "GIT_CONFIG_PARAMETERS": settings, **variables}.items():
                 patch.setenv(name, value)
-            said = [told(node, given) for node, given in ACTS]
+            said = [told(node, given) for node, *runs in ACTS for given in runs]
         refs = [git(each, "for-each-ref", "--format=%(refname) %(objectname) %(upstream)") for each in (repo, remote)]
         return [*said, *refs, git(repo, "ls-files", "--stage"), "untracked" in capfd.readouterr().err]
 
@@ -126,5 +117,5 @@ def say(template, tmp_path, monkeypatch, capfd):
 
 def test_no_setting_or_variable_changes_what_a_node_says_or_does(say):
     wanted = say([])
-    wrong = [group for group in GROUPS if say(group) != wanted]
-    assert not wrong, [line for group in wrong for line in group if say([line]) != wanted]
+    wrong = [group.split() for group in GROUPS if say(group.split()) != wanted]
+    assert not wrong, [word for group in wrong for word in group if say([word]) != wanted]

@@ -79,12 +79,6 @@ def test_without_git_it_says_so(repo, monkeypatch):
     assert (error.exit, error.hint) == (78, "install git")
 
 
-def test_words_are_english_whatever_the_user_speaks(tmp_path, monkeypatch):
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    monkeypatch.setenv("LANGUAGE", "de")
-    assert "not a git repository" in str(refuse(GitStatus, tmp_path))
-
-
 @only_root
 def test_another_s_repository_is_not_trusted_unasked(open_dir):
     make_repository(open_dir / "repo")
