@@ -87,21 +87,22 @@ def _delimiter_in(bare: str, name: str) -> str:
 
 
 def complete_header(header: list[str], begin: str, form: dict[str, Any]) -> list[str]:
-    """Return a header with an empty name for the column that all rows have more.
+    """Return a header as wide as all rows are: without its trailing delimiters, or with empty names for theirs.
 
-    It is the last one if nothing is in it, as behind a trailing delimiter. It is the first if that has names of rows,
-    as R and pandas write them, and a comma in a text cannot be the reason: they are in quotes, or are the numbers.
+    A first column without a name has the names of rows, as R and pandas write them, if a comma in a text cannot be the
+    reason: they are in quotes, or are the numbers.
     """
     rows = [*filter(None, csv.reader(io.StringIO(begin, newline=""), **{**form, "strict": False}))][1:]
     whole = rows[:-1] or rows  # the last one may be cut off
-    if {*map(len, whole)} != {len(header) + 1}:
-        return header
-    if not any(row[-1] for row in whole):
-        return [*header, ""]
+    more = len(whole[0]) - len(header) if len({*map(len, whole)}) == 1 else 0
+    if more < 0 and not any(header[more:]):
+        return header[:more]
+    if more > 0 and not any(any(row[-more:]) for row in whole):
+        return header + [""] * more
     first, numbers = [row[0] for row in rows], [*map(str, range(len(rows) + 1))]
     is_safe = form["delimiter"] != "," or first in (numbers[:-1], numbers[1:])
     is_index = begin.count('\n"') >= len(rows) or (is_safe and len(rows) > 1)
-    return ["", *header] if is_index and len(header) > 1 and len({*first}) == len(rows) else header
+    return ["", *header] if more == 1 < len(header) and is_index and len({*first}) == len(rows) else header
 
 
 def name_columns(header: list[str], teller: str) -> list[str]:
