@@ -9,7 +9,7 @@ from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.flow.flow import FlowSpec
 from pflow.process.start import beginning
-from pflow.values.encoding import conversion
+from pflow.values.encoding import conversion, not_utf8
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates
 from pflow.values.paths import kind_of
 from pflow.values.plain import is_deeper
@@ -57,9 +57,8 @@ def read_text(file: str | int, what: str) -> str:
         if len(data) > _MOST:
             raise PflowError(f"cannot read {what}: it has more than 64 MB", exit=BAD_DATA)
         return str(data, "utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        why, hint = f"it is not UTF-8 at byte {error.start}", conversion(data)
-        raise PflowError(f"cannot read {what}: {why}", hint=hint, exit=BAD_DATA) from None
+    except UnicodeDecodeError:
+        raise PflowError(f"cannot read {what}: {not_utf8(data)}", hint=conversion(data), exit=BAD_DATA) from None
     except OSError as error:
         raise PflowError(f"cannot read {what}: {reason_of(error)}", exit=exit_code(error)) from None
 

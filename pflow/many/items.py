@@ -23,7 +23,7 @@ from pflow.process.streams import is_readable
 from pflow.stage.document import Document, read_document
 from pflow.stage.intake import empty_pipe
 from pflow.tables.csv_text import stream_csv
-from pflow.tables.packed import SUFFIXES, unpack
+from pflow.tables.packed import SUFFIXES, join, unpack
 from pflow.values.binary import WORKBOOK, recognize
 from pflow.values.digest import digest_of, file_digest
 from pflow.values.encoding import ELSE, not_utf8, remedy, split_encoding, wide_codec
@@ -136,7 +136,7 @@ def _unpacked(parts: Iterator[bytes], name: str, form: str) -> tuple[str, Iterat
     parts = unpack(parts, act)
     head = next(parts, b"")
     if head.startswith(b"PK\3\4"):
-        head = b"".join(chain([head], parts))  # its end says what it holds
+        head = join(chain([head], parts), act)  # its end says what it holds
     kind, hint = recognize(head)
     if kind == WORKBOOK and form in ("", "csv"):
         from pflow.tables.workbook import first_sheet

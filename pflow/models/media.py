@@ -6,6 +6,7 @@ from collections.abc import Collection
 from mimetypes import guess_type
 
 from pflow.errors import BAD_DATA, PflowError
+from pflow.values.binary import POINTER
 from pflow.values.encoding import not_utf8, remedy, wide_bytes, wide_codec
 
 PDF, SVG, HTML = "application/pdf", "image/svg+xml", "text/html"
@@ -24,7 +25,6 @@ _HTML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
 _GLANCE = 4096
-_POINTER = b"version https://git-lfs.github.com/spec/"
 VAGUE = ("", "application/octet-stream", "binary/octet-stream", "application/binary", "application/unknown")
 _BRANDS = {
     **dict.fromkeys((b"avif", b"avis"), "image/avif"),
@@ -57,7 +57,7 @@ def media_type(text: str) -> str | None:
 
 def is_file(text: str) -> bool:
     """Return True for a text from a pipe that is a file, or was to be one, and no question."""
-    return bool(wide_bytes(text) or media_type(text) or text.startswith(_POINTER.decode()))
+    return bool(wide_bytes(text) or media_type(text) or text.startswith(POINTER.decode()))
 
 
 def is_html(data: bytes) -> bool:
@@ -72,7 +72,7 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
     """
     said = "" if said in VAGUE else said
     named = guess_type(name, strict=False)[0] or ""
-    if data.startswith(_POINTER):
+    if data.startswith(POINTER):
         what = f"cannot attach {shown}: it is a Git LFS pointer, not the file itself"
         raise PflowError(what, hint="git lfs pull", exit=BAD_DATA)
     wrong, is_page = not_utf8(data), is_html(data)

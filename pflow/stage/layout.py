@@ -109,10 +109,10 @@ def _parse(data: bytes, what: str, parse: Callable[[str], T]) -> T:
     try:
         text = str(data, "utf-8")
         return parse(text)
-    except UnicodeDecodeError as error:
-        from pflow.values.encoding import remedy
+    except UnicodeDecodeError:
+        from pflow.values.encoding import not_utf8, remedy
 
-        why = f"it is not UTF-8, at byte {error.start} ({remedy(data)})"
+        why = f"{not_utf8(data)}; {remedy(data)}"
     except ValueError as error:
         why, at = str(error), getattr(error, "pos", None)
         if at is not None:

@@ -30,10 +30,13 @@ _HEAD = 10
 
 def unpack_whole(data: bytes, act: str) -> bytes:
     """Return data unpacked if it is packed. Raises PflowError as `unpack`, and 65 for more than --max-input."""
-    if recognize(data)[0] not in _UNPACKERS:
-        return data
+    return join(unpack([data], act), act) if recognize(data)[0] in _UNPACKERS else data
+
+
+def join(parts: Iterable[bytes], act: str) -> bytes:
+    """Return what comes in parts. Raises PflowError (65) for more than --max-input."""
     whole = BytesIO()
-    for part in unpack([data], act):
+    for part in parts:
         whole.write(part)
         check_size(whole.tell(), act)
     return whole.getvalue()

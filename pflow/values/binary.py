@@ -11,6 +11,7 @@ PACKED = {
 """What the nodes for tables and maps unpack themselves."""
 SKIPPED = tuple(bytes([each]) + b"*M\x18" for each in range(0x50, 0x60))
 """The frames without data that may stand between those of Zstandard."""
+POINTER = b"version https://git-lfs.github.com/spec/"
 WORKBOOK = "an Excel workbook"
 
 _TABLE, _ATTACH = "soffice --headless --convert-to csv FILE", "pflow-llm --attachment=FILE"
@@ -47,7 +48,7 @@ _KINDS = {
     (8, b"DUCK"): ("a DuckDB database", "duckdb -csv FILE 'FROM …'"),
     (0, b"%PDF-"): ("a PDF", "pdftotext FILE -"),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"): _OFFICE,
-    (0, b"version https://git-lfs.github.com/spec/"): ("a Git LFS pointer, not the file itself", "git lfs pull"),
+    (0, POINTER): ("a Git LFS pointer, not the file itself", "git lfs pull"),
     (0, b"\x89PNG\r\n"): ("a PNG image", _ATTACH),
     (0, b"\xff\xd8\xff"): ("a JPEG image", _ATTACH),
     (0, b"GIF8"): ("a GIF image", _ATTACH),

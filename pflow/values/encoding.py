@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.values.binary import recognize
 
 BYTES = "bytes"
 """The word for data that is not to be decoded."""
@@ -42,7 +41,7 @@ def split_encoding(encoding: str) -> tuple[str, str]:
 def decode_as(encoding: str, data: bytes, name: str) -> str:
     """Decode data; `name` is a file's, or stdin. Raises PflowError: 2 for an unknown encoding, 65 for a wrong byte."""
     codec, handler = split_encoding(encoding)
-    kind, hint = ("", "") if data.isascii() else recognize(data)
+    kind, hint = _binary(data)
     if kind:
         raise PflowError(f"cannot read '{name}' as {codec}: it is {kind}", hint=hint, exit=BAD_DATA)
     try:
@@ -71,6 +70,8 @@ def _binary(data: bytes) -> tuple[str, str]:
     """Return what data is, if that is known, and what reads it; two empty texts for text, such as a PDF in ASCII."""
     if data.isascii() and b"\0" not in data:
         return "", ""
+    from pflow.values.binary import recognize
+
     kind, hint = recognize(data)
     if kind or wide_codec(data) or min(data[:_GLANCE]) >= _LOW:
         return kind, hint

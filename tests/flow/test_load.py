@@ -248,7 +248,7 @@ def test_a_file_that_is_not_utf_8_says_where(tmp_path):
     file.write_bytes(b'{"name": "gr\xfcn"}')
     with pytest.raises(PflowError) as raised:
         load_file(str(file))
-    assert str(raised.value) == f"cannot read the flow '{file}': it is not UTF-8 at byte 12"
+    assert str(raised.value) == f"cannot read the flow '{file}': it is not UTF-8 (byte 0xfc at 12)"
     assert raised.value.exit == 65
 
 

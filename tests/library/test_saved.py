@@ -60,7 +60,7 @@ def test_without_a_library_nothing_is_listed(library, monkeypatch):
         ("", "it is empty"),
         ("[]", "it holds a list"),
         ('{"nodes": {}}', "nodes: PF00: it is a dict, not a list"),
-        ("\udcff", "it is not UTF-8 at byte 0"),
+        ("\udcff", "it is not UTF-8 (byte 0xff at 0)"),
         ("[" * 100_000, "nested"),
         ('{"nodes": [], "description": "\\ud800"}', "lone surrogate"),
     ],
