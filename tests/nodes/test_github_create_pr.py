@@ -24,7 +24,8 @@ def test_labels_and_a_draft_go_along(github):
 
 def test_a_pull_request_is_for_the_branch_here(github):
     make_remote("https://github.com/owner/repo")
-    subprocess.run(["git", "symbolic-ref", "HEAD", "refs/heads/fix"], check=True)
+    act = "git symbolic-ref HEAD refs/heads/fix; git tag fix $(git hash-object -w --stdin </dev/null)"
+    subprocess.run(act, shell=True, check=True)
     made = run("create-pr", repo=None, title="New")
     assert made["pr_number"] == 1
     assert github.requests[-1]["body"]["head"] == "fix"

@@ -156,7 +156,7 @@ def _name_in_ssh(place: str) -> str:
 
 def current_branch() -> str:
     """Return the branch of the working directory. Raises PflowError (66) without one."""
-    code, branch, _ = Git(".", "tell the branch", reads=True).call("symbolic-ref", "--short", "HEAD")
+    code, branch, _ = Git(".", "tell the branch", reads=True).call("symbolic-ref", "HEAD")
     if code:
         raise PflowError("cannot tell the branch: there is no branch here", hint="--head=BRANCH", exit=MISSING)
-    return branch.decode(errors="replace").strip()
+    return branch.decode(errors="replace").strip().removeprefix("refs/heads/")
