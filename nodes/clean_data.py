@@ -14,11 +14,15 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
     --misfits=null makes it null, --misfits=drop drops its row. Dropped rows and misfits are counted on stderr and in
     `dropped`. With --strict the first one is an error.
 
+    A column that is str by --types is text to analyze and custom-analysis too, even if it looks like numbers.
+
     Interface:
     - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each; a null, as of a failed item, is left out
     - Reads: shared["columns"]: any = null [beside]  # the names of the columns, for a table without rows
+    - Reads: shared["text_columns"]: list[str] = [] [beside]  # columns of text, whatever is in them
     - Writes: shared["rows"]: list[dict] [pipe]  # the rows that are left
     - Writes: shared["columns"]: list[str]  # the names of their columns
+    - Writes: shared["text_columns"]: list[str]  # those that stay text, or are text by --types
     - Writes: shared["dropped"]: dict{empty: int, duplicates: int, values: int}  # dropped rows and misfits
     - Params: strict: bool = false  # fail instead of dropping anything
     - Params: strip: bool = true  # strip white space around names and texts; --no-strip: keep it
@@ -35,12 +39,12 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
         printf 'a,b\\n1,2\\n1,2\\n' | pflow-load-csv | pflow-clean-data --unique | pflow-get dropped
     """
 
-    def prep(self, shared: Shared) -> tuple[Any, Any]:
-        return shared["rows"], shared.get("columns")
+    def prep(self, shared: Shared) -> tuple[Any, Any, Any]:
+        return shared["rows"], shared.get("columns"), shared.get("text_columns")
 
-    def exec(self, table: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+    def exec(self, table: tuple[Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
         from pflow.tables.clean import KINDS, Cleaner, pairs_of
-        from pflow.tables.rows import check_rows
+        from pflow.tables.rows import TEXT, check_rows
 
         params = self.params
         rename = pairs_of(params["rename"], "rename")
@@ -54,10 +58,13 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
         cleaner.convert(types, params["misfits"])
         if params["unique"] or params["unique_by"]:
             cleaner.drop_duplicates(params["unique_by"])
-        return cleaner.rows, cleaner.names, cleaner.dropped
+        kept = {rename.get(name, name) for name in table[2] or ()}
+        kept = {name.strip() if params["strip"] else name for name in kept} - types.keys()
+        texts = [name for name in cleaner.names if name in kept or types.get(name) == TEXT]
+        return cleaner.rows, cleaner.names, cleaner.dropped, texts
 
-    def post(self, shared: Shared, table: tuple[Any, Any], cleaned: tuple[Any, Any, Any]) -> None:
-        shared["rows"], shared["columns"], shared["dropped"] = cleaned
+    def post(self, shared: Shared, table: tuple[Any, Any, Any], cleaned: tuple[Any, Any, Any, Any]) -> None:
+        shared["rows"], shared["columns"], shared["dropped"], shared["text_columns"] = cleaned
         gone = ", ".join(f"{what} {count:,}" for what, count in shared["dropped"].items() if count)
         if gone:
             say("clean-data", f"{len(table[0]):,} rows, dropped: {gone}")

@@ -16,6 +16,7 @@ class ExportDashboard(Node):
     Interface:
     - Reads: shared["report"]: any [pipe]  # a report, or rows
     - Reads: shared["result"]: list[dict] = null  # the rows behind a report
+    - Reads: shared["text_columns"]: list[str] = [] [beside]  # columns of text, whatever is in them
     - Reads: shared["path"]: path = "dashboard.html" [explicit] [word] [flag file]  # the file to write
     - Params: title: str = "Dashboard"  # the title of the page
     - Effects: writes files
@@ -25,11 +26,11 @@ class ExportDashboard(Node):
         pflow-load-csv examples/sales.csv | pflow-export-dashboard sales.html --title='Sales of March' -q
     """
 
-    def prep(self, shared: Shared) -> tuple[Any, Any, Any]:
-        return checked_target(shared["path"]), shared["report"], shared.get("result")
+    def prep(self, shared: Shared) -> tuple[Any, ...]:
+        return checked_target(shared["path"]), *map(shared.get, ("report", "result", "text_columns"))
 
-    def exec(self, prepared: tuple[Any, Any, Any]) -> None:
+    def exec(self, prepared: tuple[Any, ...]) -> None:
         from pflow.tables.dashboard import dashboard
 
-        path, report, result = prepared
-        write_whole(path, dashboard(self.params["title"], report, result))
+        path, *parts = prepared
+        write_whole(path, dashboard(self.params["title"], *parts))

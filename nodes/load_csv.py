@@ -32,6 +32,7 @@ class LoadCsv(Node):
     - Reads: shared["text"]: any = null [pipe]  # CSV text, if --path is not given
     - Writes: shared["rows"]: list[dict] [pipe]  # the rows, one object each
     - Writes: shared["columns"]: list[str]  # the names of the columns
+    - Writes: shared["text_columns"]: list[str]  # those that a decimal comma does not fit, and so stay text
     - Params: delimiter: str = null [delimiter]  # the delimiter: one character, or tab
     - Params: quotes: bool = true  # quotation marks enclose values; --no-quotes: they are ordinary characters
     - Params: encoding: str = null  # the encoding of the file: latin-1, cp1252, utf-16, …; without it, UTF-8
@@ -51,7 +52,7 @@ class LoadCsv(Node):
     def prep(self, shared: Shared) -> tuple[Any, Any]:
         return shared.get("path"), shared.get("text")
 
-    def exec(self, prepared: tuple[Any, Any]) -> tuple[list[str], list[dict[str, Any]]]:
+    def exec(self, prepared: tuple[Any, Any]) -> tuple[list[str], list[dict[str, Any]], list[str]]:
         from pflow.tables.csv_text import delimiter_of, read_csv
         from pflow.tables.source import read_text
 
@@ -63,5 +64,5 @@ class LoadCsv(Node):
         form = {name: params[name] for name in ("quotes", "header", "ragged", "rest", "decimal")}
         return read_csv(text, name, delimiter=delimiter, infers=params["infer"], **form)
 
-    def post(self, shared: Shared, prepared: object, table: tuple[list[str], list[dict[str, Any]]]) -> None:
-        shared["columns"], shared["rows"] = table
+    def post(self, shared: Shared, prepared: object, table: tuple[list[str], list[dict[str, Any]], list[str]]) -> None:
+        shared["columns"], shared["rows"], shared["text_columns"] = table

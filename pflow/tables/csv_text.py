@@ -35,8 +35,10 @@ def delimiter_of(text: str) -> str:
 def read_csv(
     text: str, name: str, *, delimiter: str | None = None, quotes: bool = True, header: bool = True,
     ragged: bool = False, rest: str | None = None, decimal: str = ".", infers: bool = False,
-) -> tuple[list[str], list[Row]]:  # fmt: skip
-    """Read the names of the columns and the rows, each value a text unless its type is inferred.
+) -> tuple[list[str], list[Row], list[str]]:  # fmt: skip
+    """Read the names of the columns, the rows, and the names of those columns that a decimal comma does not fit.
+
+    Each value is a text unless its type is inferred.
 
     If `ragged`, a short row is filled with nulls; what a long one has more becomes a list in the column `rest`. Raises
     PflowError: 65 with line and column, 66 for a text without its header.
@@ -76,7 +78,7 @@ def read_csv(
             say("load-csv", f"column '{column}' stays text: {why}")
         if infers:
             infer(rows, names, texts)
-        return names, rows
+        return names, rows, [*texts]
     finally:
         csv.field_size_limit(limit)
 

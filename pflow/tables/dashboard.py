@@ -30,11 +30,12 @@ svg {{ max-width: 100% }} rect {{ fill: #4477aa }} text {{ font-size: 13px }} pr
 """
 
 
-def dashboard(title: str, report: Any, result: list[Row] | None) -> str:
-    """Make the page of a report, or of rows. Raises PflowError (65) for invalid rows."""
+def dashboard(title: str, report: Any, result: list[Row] | None, texts: Any = None) -> str:
+    """Make the page of a report, or of rows; `texts` are columns of text. Raises PflowError (65) for invalid rows."""
     is_rows = not isinstance(report, str | bytes)
     rows = check_rows(report if is_rows else result or [])
-    numbers = {name: values for name in columns_of(rows) if (values := _numbers([row.get(name) for row in rows]))}
+    names = [name for name in columns_of(rows) if name not in (texts or ())]
+    numbers = {name: values for name in names if (values := _numbers([row.get(name) for row in rows]))}
     parts = [_plot(rows, numbers), _table(rows, numbers)]
     if not is_rows:
         parts.append(f"<pre>{escape(text_of(report))}</pre>")

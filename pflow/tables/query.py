@@ -4,14 +4,14 @@ import re
 import resource
 import sqlite3
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, NO_MEMORY, PflowError
 from pflow.process.signals import stop_catching
 from pflow.process.workers import Parent, run_all
-from pflow.tables.rows import CONVERT, FLOAT, INT, Row, cell, columns_of, kind_of_texts
+from pflow.tables.guard import Guard, unwrap
+from pflow.tables.rows import Row, columns_of
 
 TABLE = "rows"
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
@@ -28,12 +28,15 @@ _CERTAIN = re.compile(
     re.DOTALL,
 )
 """The failures that do not depend on the columns."""
+_AS_NUMBERS = "clean-data --types=NAME=float makes numbers of a column, --misfits=null lets the other values be missing"
 _STEPS = 10_000
 """SQLite instructions between two looks at the memory: a millisecond or less."""
 
 
-def query(rows: list[Row], sql: str) -> list[Row]:
+def query(rows: list[Row], sql: str, texts: Any = None) -> list[Row]:
     """Run a query and return its rows. Raises PflowError: 65 for an invalid query, 77 if it does more than read.
+
+    `texts` are the columns that are text, whatever is in them.
 
     It runs in a child process, which a signal ends at once: within one call of SQLite, Python would not see it.
     """
@@ -42,9 +45,10 @@ def query(rows: list[Row], sql: str) -> list[Row]:
         stop_catching()
         names = columns_of(rows)
         base = sqlite3.connect(":memory:", isolation_level=None)
-        _fill(base, rows, names)
+        guard = Guard(rows, texts)
+        _fill(base, guard, names)
         _restrict(base)
-        return _run(base, sql, names)
+        return _run(base, sql, names, guard)
 
     return run_all(1, serve, jobs=1, is_reused=False, take=print)[0]  # type: ignore[no-any-return]
 
@@ -64,12 +68,12 @@ def check_query(sql: str) -> None:
         base.close()
 
 
-def _fill(base: sqlite3.Connection, rows: list[Row], names: list[str]) -> None:
+def _fill(base: sqlite3.Connection, guard: Guard, names: list[str]) -> None:
     """Fill one table; empty values become NULL, and columns of numeric texts become numbers."""
     if not names:
         raise PflowError("cannot query: there are no rows", exit=BAD_DATA)
     columns = ", ".join(_quoted(name) for name in names)
-    values = zip(*(_values([row.get(name) for row in rows]) for name in names), strict=True)
+    values = zip(*map(guard.column, names), strict=True)
     try:
         base.execute("PRAGMA temp_store = MEMORY")
         base.execute(f"CREATE TABLE {TABLE} ({columns})")
@@ -81,25 +85,6 @@ def _fill(base: sqlite3.Connection, rows: list[Row], names: list[str]) -> None:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _values(values: list[Any]) -> Iterator[Any]:
-    distinct = {value for value in values if value.__class__ is str} - {""}
-    kind = kind_of_texts(distinct) if {*map(type, values)} <= {str, type(None)} else ""
-    if kind in (INT, FLOAT):
-        numbers = {text: _value(CONVERT[kind](text)) for text in distinct}
-        return map(numbers.get, values)
-    return map(_value, values)
-
-
-def _value(value: Any) -> Any:
-    if value == "":
-        return None
-    if value is None or isinstance(value, str | float | bytes):
-        return value
-    if isinstance(value, int) and abs(value) < 1 << 63:
-        return value
-    return cell(value)
 
 
 def _authorize(action: int, one: str | None, two: str | None, base: str | None, within: str | None) -> int:
@@ -125,12 +110,18 @@ def _restrict(base: sqlite3.Connection) -> None:
     base.set_progress_handler(lambda: _peak_memory() > limit, _STEPS)
 
 
-def _run(base: sqlite3.Connection, sql: str, names: list[str]) -> list[Row]:
+def _run(base: sqlite3.Connection, sql: str, names: list[str], guard: Guard) -> list[Row]:
+    watched = guard.watch(base, sql)
     try:
+        with suppress(sqlite3.Error):  # it has another meaning, so that its own failure tells
+            base.execute(f"EXPLAIN {watched}")
+            sql = watched
         found = base.execute(sql)
-        columns = [column[0] for column in found.description or ()]
+        columns = [unwrap(column[0]) for column in found.description or ()]
         values = found.fetchmany(_MOST_ROWS + 1)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+        if guard.fault:
+            raise PflowError(f"cannot query: {guard.fault}", hint=_AS_NUMBERS, exit=BAD_DATA) from None
         raise _failure(str(error), names) from None
     if not columns:
         raise _failure("it is not a query", names)
@@ -141,7 +132,8 @@ def _run(base: sqlite3.Connection, sql: str, names: list[str]) -> list[Row]:
     if len(values) > _MOST_ROWS:
         hint = "LIMIT bounds them"
         raise PflowError(f"cannot query: it returns more than {_MOST_ROWS:,} rows", hint=hint, exit=BAD_DATA)
-    return [dict(zip(columns, value, strict=True)) for value in values]
+    records = (map(guard.restored, record) for record in values) if guard.large else values
+    return [dict(zip(columns, record, strict=True)) for record in records]
 
 
 def _failure(why: str, names: list[str]) -> PflowError:

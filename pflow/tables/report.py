@@ -32,14 +32,15 @@ _QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
 _BRIEF = ("type", "count", "missing", "distinct", "min", "max", "mean")
 
 
-def describe(rows: list[Row], columns: Any = None) -> dict[str, Any]:
-    """Count the rows and describe each column; `columns` are the names if there are no rows."""
+def describe(rows: list[Row], columns: Any = None, texts: Any = None) -> dict[str, Any]:
+    """Count the rows and describe each column; `columns` are the names if there are no rows, `texts` are only text."""
     names = columns_of(rows, columns)
-    return {"rows": len(rows), "columns": {name: _column([row.get(name) for row in rows]) for name in names}}
+    described = {name: _column([row.get(name) for row in rows], is_text=name in (texts or ())) for name in names}
+    return {"rows": len(rows), "columns": described}
 
 
-def _column(values: list[Any]) -> dict[str, Any]:
-    counts, kind = _counted([value for value in values if not is_missing(value)])
+def _column(values: list[Any], *, is_text: bool) -> dict[str, Any]:
+    counts, kind = _counted([value for value in values if not is_missing(value)], is_text=is_text)
     present = counts.total()
     about: dict[str, Any] = {"type": kind, "count": present, "missing": len(values) - present, "distinct": len(counts)}
     if kind in (INT, FLOAT):
@@ -50,12 +51,12 @@ def _column(values: list[Any]) -> dict[str, Any]:
     return {**about, "top": [{"value": value, "count": count} for value, count in often]}
 
 
-def _counted(present: list[Any]) -> tuple[Counter[Any], str]:
-    """Count each value and find their common type; numeric texts count as numbers."""
+def _counted(present: list[Any], *, is_text: bool) -> tuple[Counter[Any], str]:
+    """Count each value and find their common type; numeric texts count as numbers, unless the column is text."""
     types = {*map(type, present)}
     if types == {str}:
         counts: Counter[Any] = Counter(present)
-        return counts, kind_of_texts(counts.keys())
+        return counts, TEXT if is_text else kind_of_texts(counts.keys())
     if types <= {int, float} or types == {bool}:
         return Counter(present), BOOL if bool in types else FLOAT if float in types else INT if types else "empty"
     kind = type(present[0]).__name__ if len(types) == 1 else "mixed"
@@ -93,13 +94,18 @@ def _told(column: str, about: dict[str, Any], is_detailed: bool) -> Row:
     return told
 
 
-def analyze(rows: list[Row], sql: str | None, columns: Any, *, is_detailed: bool = False) -> tuple[str, Row, list[Row]]:
-    """Return a report in Markdown, its statistics, and the rows of its table: one for each column, or a query's."""
+def analyze(
+    rows: list[Row], sql: str | None, columns: Any, texts: Any, *, is_detailed: bool = False
+) -> tuple[str, Row, list[Row]]:
+    """Return a report in Markdown, its statistics, and the rows of its table: one for each column, or a query's.
+
+    `texts` are the columns that are text, whatever is in them.
+    """
     if sql is not None:
         from pflow.tables.query import query
 
-        rows = query(rows, sql)
-    stats = describe(rows, columns)
+        rows = query(rows, sql, texts)
+    stats = describe(rows, columns, texts)
     size = f"{counted(len(rows), 'row')}, {counted(len(stats['columns']), 'column')}"
     columns = stats["columns"].items()
     table = rows if sql is not None else [_told(name, about, is_detailed) for name, about in columns]

@@ -103,15 +103,23 @@ def is_int(text: str) -> bool:
     return _INT.fullmatch(text) is not None and LOWEST <= int(text) < HIGHEST
 
 
+def is_finite(text: str) -> bool:
+    """Return True for a number, however long, that a float can come near."""
+    return _NUMBER.fullmatch(text) is not None and abs(float(text)) < float("inf")
+
+
 def is_number(text: str) -> bool:
-    """Return True for a number that fits in a float, a whole one exactly."""
-    if _NUMBER.fullmatch(text) is None:
-        return False
-    size = abs(float(text))
-    return size < (_EXACT if text.lstrip("-").isdecimal() else float("inf"))
+    """Return True for a number that `read_number` gets right: a float, or a whole number of at most 64 bits."""
+    return is_int(text) or (is_finite(text) and (abs(float(text)) < _EXACT or not text.lstrip("-").isdecimal()))
 
 
-CONVERT: dict[str, Callable[[str], Any]] = {INT: int, FLOAT: float, BOOL: _BOOLS.__getitem__, TEXT: str}
+def read_number(text: str | float) -> int | float:
+    """Return a float, or an integer if a float would round it."""
+    number = float(text)
+    return int(text) if abs(number) >= _EXACT and str(text).lstrip("-").isdecimal() else number
+
+
+CONVERT: dict[str, Callable[[str], Any]] = {INT: int, FLOAT: read_number, BOOL: _BOOLS.__getitem__, TEXT: str}
 FITS: dict[str, Callable[[str], bool]] = {INT: is_int, FLOAT: is_number, BOOL: _BOOLS.__contains__}
 
 

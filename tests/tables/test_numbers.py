@@ -5,19 +5,21 @@ import json
 import pytest
 
 from pflow.nodes.analyze import Analyze
+from pflow.nodes.clean_data import CleanData
+from pflow.nodes.custom_analysis import CustomAnalysis
 from pflow.nodes.export_dashboard import ExportDashboard
 from pflow.nodes.join_text import JoinText
+from pflow.nodes.load_csv import LoadCsv
 from pflow.nodes.save_csv import SaveCsv
 from pflow.nodes.save_results import SaveResults
 from tests.many.test_rows import Printed, done
-from tests.nodes.rows import load, run
+from tests.nodes.rows import load, refused, run
 
 NUMBERS = [
     "12345679001.55",
     "52.520006599",
     "0.30000000000000004",
     "-0.0",
-    "1e-07",
     "18446744073709551615",
     "-5",
     "3.0",
@@ -53,3 +55,153 @@ def test_a_sum_is_whole_in_the_report_and_in_the_bars_of_a_dashboard(tmp_path):
     assert "| A | 12345679001.55 |" in store["report"]
     run(ExportDashboard, {**store, "path": str(tmp_path / "a.html")})
     assert ">12,345,679,001.55</text>" in (tmp_path / "a.html").read_text()
+
+
+NO_NUMBERS = ["6,718", "1.234.567", "12 kg", "$5", "1_000", "0x1F", "١٢", "1e5x", "n/a", "nan", "inf", "5 000", "3-4"]
+
+
+COMPUTING = [
+    "SELECT sum(p) FROM rows",
+    "SELECT avg(p) FROM rows",
+    "SELECT total(p) FROM rows",
+    "SELECT p + 0 FROM rows",
+    "SELECT sum(coalesce(p, 0)) FROM rows",
+    "SELECT 2 * rows.p FROM rows",
+    'SELECT n*"p" AS x FROM rows',
+    "SELECT -[p] FROM rows",
+    "SELECT sum(x) FROM (SELECT p x FROM rows)",
+    "SELECT x * 2 FROM (SELECT p AS x FROM rows)",
+    "SELECT p/n FROM rows",
+    "SELECT CAST(p AS REAL) FROM rows",
+    "SELECT abs(p), round(p) FROM rows",
+    "SELECT n FROM rows WHERE p > 100",
+    "SELECT n FROM rows WHERE 1.5 <= P",
+    "SELECT n FROM rows WHERE p BETWEEN 1 AND 9",
+    "SELECT max(p) - min(p) FROM rows",
+    "SELECT sum(p) OVER (ORDER BY n) FROM rows",
+    "SELECT sum(p) FILTER (WHERE n > 1) FROM rows",
+    "SELECT max(p) FROM rows",
+    "SELECT avg(DISTINCT p) FROM rows GROUP BY n",
+    "SELECT sum(CASE WHEN n > 0 THEN p END) FROM rows",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "sql"), [(text, COMPUTING[0]) for text in NO_NUMBERS] + [(NO_NUMBERS[0], sql) for sql in COMPUTING]
+)
+def test_no_query_computes_with_a_text_that_is_no_number(text, sql):
+    rows = [{"p": "100", "n": "1"}, {"p": text, "n": "2"}]
+    code, said = refused(Analyze, {"rows": rows}, sql=sql)
+    assert (code, f"'{text}' in row 2 of column 'p' is not a number" in said) == (65, True), said
+
+
+@pytest.mark.parametrize(
+    ("sql", "result"),
+    [
+        ("SELECT sum(p) AS s, max(p * 1) FROM rows WHERE p <> 'n/a'", {"s": 110.5, "max(p * 1)": 100}),
+        ("SELECT p, 'p * 2 ' || p AS t FROM rows ORDER BY n DESC", {"p": "n/a", "t": "p * 2 n/a"}),
+        ("SELECT /* of p */ p, -- p +\n city FROM rows", {"p": "100", "city": "Oslo"}),
+        ("SELECT city, max(n) FROM rows", {"city": "Rome", "max(n)": 3}),
+        ("SELECT max(city) AS m, count(*) * 100 AS c FROM rows", {"m": "Rome", "c": 300}),
+        ("SELECT count(*) AS c FROM rows WHERE city > 'P' AND date >= '2026-01-02'", {"c": 1}),
+        ("SELECT max(date) AS d, CAST(date AS TEXT) AS t FROM rows", {"d": "2026-03-01", "t": "2026-03-01"}),
+        ("SELECT CAST(strftime('%m', date) AS INTEGER) + 1 AS m FROM rows", {"m": 2}),
+        ("SELECT length(city) * 2 AS n, date(date, '+1 day') AS d FROM rows", {"n": 8, "d": "2026-01-02"}),
+        ("SELECT city, sum(n) OVER (ORDER BY n) AS s FROM rows LIMIT 1 OFFSET 2", {"city": "Rome", "s": 6}),
+        ('SELECT 1 * p AS "sum(p)", \'sum(p)\' AS "x-p" FROM rows LIMIT 1', {"sum(p)": 100, "x-p": "sum(p)"}),
+        ('SELECT 2 * rows."p", sum(DISTINCT p) FROM rows WHERE n < 3', {'2 * rows."p"': 200, "sum(DISTINCT p)": 110.5}),
+        ("SELECT group_concat(city, '-') AS g FROM rows WHERE p = 100", None),
+        (
+            "SELECT avg(n), total(n), sum(q) FROM rows WHERE city < 'A'",
+            {"avg(n)": None, "total(n)": 0.0, "sum(q)": None},
+        ),
+    ],
+)
+def test_other_queries_over_texts_are_answered_as_ever(sql, result):
+    rows = [
+        {"city": "Oslo", "p": "100", "n": "1", "date": "2026-01-01", "q": ""},
+        {"city": "Lyon", "p": "10.5", "n": "2", "date": "2026-01-01", "q": ""},
+        {"city": "Rome", "p": "n/a", "n": "3", "date": "2026-03-01", "q": ""},
+    ]
+    if result is None:
+        assert refused(Analyze, {"rows": rows}, sql=sql)[0] == 65
+    else:
+        assert run(Analyze, {"rows": rows}, sql=sql)["result"][0] == result
+
+
+LARGE = ["9223372036854775808", "1", "18446744073709551615"]
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+@pytest.mark.parametrize(
+    ("sql", "result"),
+    [
+        ("SELECT max(id), min(id), count(DISTINCT id) AS n FROM rows", [2**64 - 1, 1, 3]),
+        ("SELECT count(*) FROM rows WHERE id > 10000000000000000000", [1]),
+        ("SELECT id FROM rows WHERE id = 18446744073709551615", [2**64 - 1]),
+        ("SELECT id FROM rows WHERE(id < 5 OR id IN (9223372036854775808)) ORDER BY id DESC LIMIT 1", [2**63]),
+        ("SELECT x FROM (SELECT id AS x FROM rows) GROUP BY x ORDER BY x DESC", [2**64 - 1]),
+        ("SELECT lag(id) OVER (ORDER BY id DESC) AS b FROM rows LIMIT 1 OFFSET 1", [2**64 - 1]),
+        *(
+            (f"SELECT {each} FROM rows", None)
+            for each in ("sum(id)", "avg(id)", "id + 1", "id || ''", "CAST(id AS TEXT)")
+        ),
+        *(
+            (f"SELECT {each} FROM rows", None)
+            for each in ("printf('%d', id)", "id & 1", "max(id) - 1", "-id", "round(id)")
+        ),
+        ("SELECT id FROM rows WHERE id = 18446744073709551614", None),
+    ],
+)
+def test_integers_past_63_bits_compare_as_numbers_and_are_never_rounded(sql, result, is_json):
+    rows = [{"id": int(text) if is_json else text} for text in LARGE]
+    if result is None:
+        code, said = refused(Analyze, {"rows": rows}, sql=sql)
+        assert (code, "past the 63 bits" in said or "would round" in said) == (65, True), said
+    else:
+        assert [*run(Analyze, {"rows": rows}, sql=sql)["result"][0].values()] == result
+
+
+@pytest.mark.parametrize(
+    ("values", "largest"),
+    [
+        (["95", "100", "9007199254740993", "0.5"], 9007199254740993),
+        (["5", "1" * 30, "9"], "1" * 30),
+        (["1e300", "-1", "2.5"], 1e300),
+        ([1, 18446744073709551614, 18446744073709551615], None),
+    ],
+)
+def test_numbers_of_all_sizes_are_compared_exactly_or_refused(values, largest):
+    rows = [{"a": value} for value in values]
+    if largest is None:
+        assert "are one number" in refused(Analyze, {"rows": rows}, sql="SELECT max(a) AS m FROM rows")[1]
+    else:
+        assert run(Analyze, {"rows": rows}, sql="SELECT max(a) AS m FROM rows")["result"] == [{"m": largest}]
+
+
+@pytest.mark.parametrize(
+    ("made", "params", "is_text"),
+    [
+        ({"decimal": ","}, None, True),
+        ({"decimal": ","}, {"rename": ["units=u"]}, True),
+        ({"decimal": ",", "infer": True}, {}, True),
+        ({"decimal": ","}, {"types": ["units=float"]}, False),
+        ({}, {"types": ["units=str"]}, True),
+        ({}, {}, False),
+    ],
+)
+def test_a_column_that_stays_text_is_text_in_every_analysis(tmp_path, made, params, is_text):
+    store = run(LoadCsv, {"text": "product;units\nA;1.234\nB;2.345\n"}, **made)
+    if params is not None:
+        store = run(CleanData, store, **params)
+    name = [*store["rows"][0]][1]
+    about = run(Analyze, store)["stats"]["columns"][name]
+    assert (about["type"], "mean" in about) == (("str", False) if is_text else ("float", True))
+    run(ExportDashboard, {**store, "report": store["rows"], "path": str(tmp_path / "a.html")})
+    assert ("<rect" in (tmp_path / "a.html").read_text()) == (not is_text)
+    for kind, more in ((Analyze, {}), (CustomAnalysis, {"sql": f"SELECT sum({name}) AS s FROM rows"})):
+        form = {} if more else {"sql": f"SELECT sum({name}) AS s FROM rows"}
+        if is_text:
+            assert f"'1.234' in row 1 of column '{name}' is not a number" in refused(kind, {**store, **more}, **form)[1]
+        else:
+            assert run(kind, {**store, **more}, **form)["result"] == [{"s": 3.579}]
