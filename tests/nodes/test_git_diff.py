@@ -11,7 +11,7 @@ from pflow.nodes.git_diff import GitDiff
 from pflow.nodes.git_log import GitLog
 from pflow.nodes.git_status import GitStatus
 from tests.nodes.git import conflict, refuse, rename, run, stage_and_change
-from tests.peers.repository import git, write
+from tests.peers.repository import add_hook, git, write
 
 DIFF = [
     (lambda repo: None, {}, "", []),
@@ -83,6 +83,7 @@ def test_reading_starts_no_program_of_the_settings_and_takes_no_lock(repo):
     for setting in ("core.fsmonitor", "core.pager", "diff.external", "diff.x.textconv", "gpg.program"):
         git(repo, "config", setting, str(program))
     git(repo, "config", "log.showSignature", "true")
+    add_hook(repo, "post-index-change", "touch started")
     (repo / ".gitattributes").write_text("*.txt diff=x\n")
     before = (repo / ".git" / "index").stat().st_mtime_ns
     os.utime(repo / "b.txt")

@@ -37,9 +37,9 @@ _AS_SHIPPED = (
     *("diff.interHunkContext=0", "diff.mnemonicPrefix=false", "diff.noprefix=false", "diff.srcPrefix=a/"),
     *("diff.dstPrefix=b/", "diff.orderFile=/dev/null", "diff.relative=false", "diff.renames=true"),
     *("diff.renameLimit=1000", "diff.submodule=short", "diff.suppressBlankEmpty=false", "status.renames=true"),
-    *("status.renameLimit=1000", "core.bigFileThreshold=512m"),
+    *("status.renameLimit=1000", "core.bigFileThreshold=512m", "core.hooksPath=/dev/null"),
 )
-"""git's defaults, for settings by which users change what it prints."""
+"""git's defaults, for settings by which users change what it prints; and no hook, as for a changed index."""
 
 _READING = ("--no-optional-locks", *(word for setting in _AS_SHIPPED for word in ("-c", setting)))
 """Settings of a git that only reads: it takes no lock, and starts no program that the repository's settings name but
