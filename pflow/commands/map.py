@@ -21,6 +21,7 @@ from pflow.commands._click import seconds
 from pflow.driver.arguments import RunFlags
 from pflow.driver.execution import pretend
 from pflow.errors import OK, USAGE, PflowError
+from pflow.files.reading import limit_input
 from pflow.many.items import FORMS
 from pflow.many.map import PROGRAM, Map
 from pflow.many.options import Options
@@ -32,7 +33,7 @@ from pflow.values.masks import Secrets
 
 _RUN_FLAGS = (
     *("timeout", "encoding", "cache", "refresh", "max_cost", "max_calls", "max_tokens_total", "max_visits"),
-    *("quiet", "debug", "dry_run"),
+    *("quiet", "debug", "dry_run", "max_input"),
 )
 
 
@@ -48,6 +49,7 @@ _RATE = click.FloatRange(min=0, min_open=True)
 )
 @click.option("--allow-empty", is_flag=True, help="Take an empty pipe as no items; without it that is 66.")
 @click.option("--encoding", metavar="CODEC[:HANDLER]", help="Decode items, and the files of steps, as this, not UTF-8.")
+@click.option("--max-input", metavar="BYTES", help="Set the maximum size of each file that is read; default: 4 GB.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 10_000), metavar="N", help="Work on at most N items at once.")
 @click.option(
     "--id", "id_field", default="", metavar="FIELD", help="Name each item by this member, not by its content."
@@ -124,6 +126,7 @@ def command(
     def work() -> int:
         flags = RunFlags({name: [value if value is True else str(value)] for name, value in given.items()})
         vars(flags)["jobs"] = jobs
+        limit_input(flags.max_input)
         each = Map.begin(flow, flow_flags, flags, options, secrets)
         each.asks_nothing, each.resumes, each.accepts_changes = yes, resume, accept_changes
         if flags.dry_run:

@@ -42,6 +42,7 @@ from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened
 from pflow.errors import USAGE, PflowError
+from pflow.files.reading import limit_input
 from pflow.flow.rules import check
 from pflow.process.signals import end_in_order
 from pflow.record.journal import first_record
@@ -78,6 +79,8 @@ from pflow.values.masks import Secrets
 @click.option("--max-tokens-total", metavar="N", help="Set a new limit for the tokens of the whole run.")
 @click.option("--max-calls", metavar="N", help="Set a new limit for the calls of models in the whole run.")
 @click.option("--max-visits", metavar="N", help="Set a new limit for the visits of each step, earlier parts included.")
+@click.option("--max-input", metavar="BYTES", help="Set the maximum size of stdin, and of each file that is read.")
+@click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
 def command(
     unfinished: str, rest: tuple[str, ...], redo: tuple[str, ...], skip: tuple[str, ...], start: str | None,
     only: str | None, failed: bool, accept_changes: bool, **flags: bool | str | None,
@@ -111,14 +114,19 @@ def _resume_map(run: Run, choices: Choices, texts: dict[str, list[str | bool]]) 
     redo, choices.redo, secrets = "" in choices.redo, set(), Secrets()
 
     def fail(error: PflowError) -> int:
-        say_error("pflow resume", secrets.hide(error))
+        say_error("pflow resume", secrets.hide(error), debug="debug" in texts)
         return error.exit
 
-    return end_in_order(lambda: Map.resume(run, choices, RunFlags(texts), secrets, redo=redo), fail)
+    def work() -> int:
+        limit_input(RunFlags(texts).max_input)
+        return Map.resume(run, choices, RunFlags(texts), secrets, redo=redo)
+
+    return end_in_order(work, fail)
 
 
 def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:
     """Return the run's flags, inputs and piped input. Raises PflowError as Reopened does; 65 if it breaks a rule."""
+    limit_input(flags.max_input)
     reopened = Reopened(run, choices, secrets)
     with reopened.reading():
         wired = reopened.load()

@@ -174,7 +174,7 @@ REFUSED = [
     ("get-issue", {"issue_number": 9}, MISSING, "there is no such issue, or the key may not see it"),
     ("get-pr", {"pr_number": 1}, MISSING, "there is no such pull request"),
     ("list-issues", {"repo": "owner/none"}, MISSING, "there is no such repository"),
-    ("list-issues", {"params": {"since": "yesterday"}}, USAGE, "it is not a day or a time"),
+    ("list-issues", {"params": {"since": "no day"}}, USAGE, "it is not a day or a time"),
     ("list-issues", {"params": {"limit": 0}}, USAGE, "--limit=0: it must be more than 0"),
     ("search", {"query": " "}, MISSING, "the query is empty"),
     ("add-comment", {"issue_number": 1, "body": " \n"}, MISSING, "the comment is empty"),
