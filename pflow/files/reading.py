@@ -74,6 +74,8 @@ def check_size(size: int, act: str) -> None:
 
 def check_unpacked(size: int, unpacked: int, act: str) -> None:
     """Refuse a bomb (65), which unpacks to very much more than its `size`; a limit that a user sets holds instead."""
-    if _most == MOST_INPUT and unpacked > max(_PLAIN, size * _DENSEST):
+    if _most != MOST_INPUT:
+        check_size(unpacked, act)
+    elif unpacked > max(_PLAIN, size * _DENSEST):
         hint = "its own program unpacks it, if you trust it"
         raise PflowError(f"{act}: it unpacks to more than {_DENSEST} times its size", hint=hint, exit=BAD_DATA)

@@ -45,17 +45,16 @@ def read_text(path: Any, text: Any, encoding: str | None = None, *, is_table: bo
     return name, content.removeprefix("\ufeff")
 
 
-def _decode(packed: bytes, name: str, encoding: str | None, is_table: bool) -> str:
+def _decode(data: bytes, name: str, encoding: str | None, is_table: bool) -> str:
     act = f"cannot read '{name}'"
-    data = unpack_whole(packed, act)
+    data = unpack_whole(data, act)
     kind, hint = recognize(data)
     if kind == WORKBOOK and is_table:
         from pflow.tables.workbook import first_sheet
 
         return first_sheet(data, act)
     if kind:
-        within = "" if data is packed else f", in {recognize(packed)[0]}"
-        raise PflowError(f"{act}: it is {kind}{within}", hint=hint, exit=BAD_DATA)
+        raise PflowError(f"{act}: it is {kind}", hint=hint, exit=BAD_DATA)
     if encoding:
         return decode_as(encoding, data, name)
     if wide_codec(data):

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.installation import no_extra
-from pflow.files.reading import check_size, check_unpacked
+from pflow.files.reading import check_unpacked
 from pflow.terminal.messages import say_once
 
 
@@ -25,7 +25,7 @@ def first_sheet(data: bytes, act: str) -> str:
     try:
         with ZipFile(io.BytesIO(data)) as archive, warnings.catch_warnings(action="ignore"):
             size = sum(each.file_size for each in archive.infolist())
-            _check(data, size, act)
+            check_unpacked(len(data), size, act)
             book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
             sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
             title, rows = next(((each.title, rows) for each in sheets if (rows := _texts(each, data, act))), ("", []))
@@ -36,16 +36,11 @@ def first_sheet(data: bytes, act: str) -> str:
     if others := ", ".join(f"'{each.title}'" for each in sheets if each.title != title):
         say_once(f"{act.replace('cannot read', 'read')}: its sheet '{title}', not {others}")
     width = max(map(len, rows), default=0)
-    _check(data, width * len(rows) * 3, act)
+    check_unpacked(len(data), width * len(rows) * 3, act)
     made = io.StringIO()
     padded = (row + [""] * (width - len(row)) for row in rows)
     csv.writer(made, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(padded)
     return made.getvalue()
-
-
-def _check(data: bytes, size: int, act: str) -> None:
-    check_unpacked(len(data), size, act)
-    check_size(size, act)
 
 
 def _texts(sheet: Any, data: bytes, act: str) -> list[list[str]]:
@@ -58,7 +53,7 @@ def _texts(sheet: Any, data: bytes, act: str) -> list[list[str]]:
         while row and not row[-1]:
             row.pop()
         size += sum(map(len, row)) + len(row)
-        _check(data, size, act)
+        check_unpacked(len(data), size, act)
         rows.append(row)
     while rows and not rows[-1]:
         rows.pop()
@@ -76,6 +71,4 @@ def _text(cell: Any) -> str:
         return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if isinstance(value, bool):
         return str(value).upper()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53:
-        return str(int(value))
     return "" if value is None else str(value)

@@ -25,12 +25,8 @@ from pflow.values.binary import recognize
 from pflow.values.encoding import decode_as, not_utf8, remedy
 from tests.nodes.rows import refused, run
 
-PACK = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": importlib.import_module(_ZSTD).compress,
-}
+PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+PACK[".zst"] = importlib.import_module(_ZSTD).compress
 OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0"
 CSV, ROWS = "a,b\n1,é\n".encode(), [{"a": "1", "b": "é"}]
 kinds = pytest.mark.parametrize("pack", PACK.values(), ids=PACK)
@@ -61,13 +57,8 @@ def test_what_is_cut_short_or_damaged_is_refused(pack):
 @kinds
 def test_every_door_reads_them_by_content(pack, tmp_path):
     suffix = next(each for each in PACK if PACK[each] is pack)
-    texts = {
-        ".csv": CSV,
-        ".TSV": b"a\tb\n1\t\xc3\xa9\n",
-        ".jsonl": b'{"a":"1","b":"\xc3\xa9"}',
-        ".json": b'[{"a":"1","b":"\xc3\xa9"}]',
-    }
-    for form, text in texts.items():
+    line = '{"a": "1", "b": "é"}'.encode()
+    for form, text in ((".csv", CSV), (".TSV", CSV.replace(b",", b"\t")), (".jsonl", line), (".json", b"[%s]" % line)):
         (path := tmp_path / f"a{form}{suffix}").write_bytes(pack(text))
         assert list(Items([str(path)])) == ROWS
         kind, key = {".jsonl": (LoadJsonl, "rows"), ".json": (LoadJson, "data")}.get(form, (LoadCsv, "rows"))
@@ -109,8 +100,8 @@ def zipped(name, content=b"x"):
 @pytest.mark.parametrize(
     ("data", "named"),
     [
-        (gzip.compress(gzip.compress(CSV)), "gzip data, in gzip data; zcat"),
-        (gzip.compress(b"a".ljust(257, b"\0") + b"ustar\x0000"), "a tar archive, in gzip data; tar -xOf"),
+        (gzip.compress(gzip.compress(CSV)), "gzip data; zcat"),
+        (gzip.compress(b"a".ljust(257, b"\0") + b"ustar\x0000"), "a tar archive; tar -xOf"),
         (zipped("a.csv"), "a zip archive; unzip -p FILE"),
         (zipped("word/document.xml"), "a Word document; pandoc"),
         (zipped("mimetype", b"application/vnd.oasis.opendocument.spreadsheet"), "an OpenDocument spreadsheet; soffice"),
@@ -129,6 +120,7 @@ def zipped(name, content=b"x"):
         (b"\x1f\x9d\x90a", "packed by compress (.Z); zcat"),
         (b"version https://git-lfs.github.com/spec/v1\noid", "a Git LFS pointer, not the file itself; git"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",  # packed data holds the time
 )  # fmt: skip
 def test_what_is_not_read_is_named(data, named, tmp_path):
     (path := tmp_path / "a.csv").write_bytes(data)
@@ -137,7 +129,7 @@ def test_what_is_not_read_is_named(data, named, tmp_path):
         for kind, form in ((LoadCsv, {}), (LoadJson, {}), (LoadJsonl, {"encoding": "latin-1"})):
             exit, words = refused(kind, source, **form)
             assert (exit, f"it is {named}" in words) == (65, True)
-    assert f"it is {named}".replace(", in gzip data", "") in "; ".join(refused_items(path)[1:])
+    assert f"it is {named}" in "; ".join(refused_items(path)[1:])
     if not data.isascii():
         assert not_utf8(data) == f"it is {recognize(data)[0]}"
         assert "--encoding" not in remedy(data)
@@ -146,8 +138,7 @@ def test_what_is_not_read_is_named(data, named, tmp_path):
 
 
 def test_a_text_that_begins_as_a_mark_stays_a_text():
-    assert run(LoadCsv, {"text": "MZ;é\n1;2\n"})["rows"] == [{"MZ": "1", "é": "2"}]
-    assert run(LoadCsv, {"text": "PAR1,BZh9\n1,2\n"})["rows"] == [{"PAR1": "1", "BZh9": "2"}]
+    assert run(LoadCsv, {"text": "PAR1;é\n1;2\n"})["rows"] == [{"PAR1": "1", "é": "2"}]
     assert remedy(b"\x80\4\x95\n\0\0") == "the program 'file' may know what it is"
 
 
@@ -166,7 +157,7 @@ def workbook(*rows, hidden=True):
 
 
 def test_a_workbook_is_read_as_its_csv(tmp_path, capfd):
-    cells = ["a", "b;c", 7], [1.0, 0.5, True], [date(2026, 11, 28), datetime(2026, 11, 28, 9, 5), time(9, 5)]
+    cells = ["a", "b;c", 7], [1, 0.5, True], [date(2026, 11, 28), datetime(2026, 11, 28, 9, 5), time(9, 5)]
     others = [None], ['x "y"\nz', timedelta(hours=26), "#DIV/0!", None, ""]
     texts = [["1", "0.5", "TRUE"], ["2026-11-28", "2026-11-28 09:05:00", "09:05:00"], ["", "", ""],
              ['x "y"\nz', "26:00:00", "#DIV/0!"]]  # fmt: skip
