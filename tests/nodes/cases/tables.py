@@ -9,15 +9,16 @@ ROWS = [{"city": "Oslo", "price": "3"}, {"city": "Lyon", "price": "4"}, {"city":
 TOTALS = [{"city": "Lyon", "total": 4}, {"city": "Oslo", "total": 8}]
 SQL = "SELECT city, sum(price) AS total FROM rows GROUP BY city ORDER BY city"
 COLUMNS = ["city", "price"]
+NO_TEXTS = {"text_columns": []}
 NO_DROPS = {"empty": 0, "duplicates": 0, "values": 0}
 
 CASES = [
-    Case("load-csv", ["{here}/a.csv"], files={"a.csv": SALES}, writes={"rows": ROWS, "columns": COLUMNS}),
+    Case("load-csv", ["{here}/a.csv"], files={"a.csv": SALES}, writes={"rows": ROWS, "columns": COLUMNS, **NO_TEXTS}),
     Case(
         "load-csv",
         ["--infer"],
         pipe="a;b\n1;\n007;true\n",
-        writes={"rows": [{"a": "1", "b": None}, {"a": "007", "b": True}], "columns": ["a", "b"]},
+        writes={"rows": [{"a": "1", "b": None}, {"a": "007", "b": True}], "columns": ["a", "b"], **NO_TEXTS},
     ),
     Case("load-csv", ["--file=a.csv"], files={"a.csv": "a,b\n1\n"}, exit=65),
     Case("load-json", ["{here}/a.json"], files={"a.json": '{"a": [1, null]}'}, writes={"data": {"a": [1, None]}}),
@@ -29,7 +30,7 @@ CASES = [
     Case(
         "clean-data",
         pipe=[{"a ": " x "}, {"a ": ""}, {"a ": "x"}],
-        writes={"rows": [{"a": "x"}, {"a": "x"}], "columns": ["a"], "dropped": {**NO_DROPS, "empty": 1}},
+        writes={"rows": [{"a": "x"}, {"a": "x"}], "columns": ["a"], **NO_TEXTS, "dropped": {**NO_DROPS, "empty": 1}},
         words=["--no-drop-empty"],
     ),
     Case(
@@ -39,6 +40,7 @@ CASES = [
         writes={
             "rows": [{"town": "Oslo", "price": 3}, {"town": "Lyon", "price": 4}],
             "columns": ["town", "price"],
+            **NO_TEXTS,
             "dropped": {**NO_DROPS, "duplicates": 1},
         },
     ),
@@ -49,6 +51,7 @@ CASES = [
         writes={
             "rows": [{"a": 1, "b": 1}, {"a": 1}, {"a": 1, "b": ""}, {"a": 1, "b": None}],
             "columns": ["a", "b"],
+            **NO_TEXTS,
             "dropped": {**NO_DROPS, "duplicates": 1},
         },
     ),
