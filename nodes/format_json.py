@@ -33,8 +33,9 @@ class FormatJson(Node):
     def exec(self, data: Any) -> str:
         from pflow.values.fast_json import encode_each, write_json
         from pflow.values.json_input import parse_text
+        from pflow.values.jsontext import BLANK
 
-        if isinstance(data, str) and data.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+        if isinstance(data, str) and data.lstrip(BLANK).startswith(("{", "[")):
             data = parse_text(data)
         is_list, sort = self.params["lines"] and isinstance(data, list), self.params["sort"]
         if is_list and not sort:

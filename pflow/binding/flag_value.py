@@ -7,7 +7,7 @@ from pflow.binding.sources import Constant, Source, TemplateSource, without_newl
 from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, reason_of, shorten
 from pflow.interface.interface import Interface, Item
 from pflow.values.encoding import ELSE, conversion, not_utf8, remedy, wide_bytes
-from pflow.values.jsontext import compact, decode
+from pflow.values.jsontext import BLANK, compact, decode
 from pflow.values.paths import Path, write_path
 from pflow.values.plain import change_texts
 from pflow.values.templates import Bare, expand, is_reference, references, unfilled_references
@@ -135,7 +135,7 @@ def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: boo
         return "true" if text else "false"
     if isinstance(text, Json) and type.name != "list":
         return _parse_json(flag, text)
-    if type.name == "dict" and text.lstrip().startswith("{"):
+    if type.name == "dict" and text.lstrip(BLANK).startswith("{"):
         return _parse_json(flag, text)
     if type.name != "list":
         return str(text)
@@ -143,7 +143,7 @@ def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: boo
         return text
     items: list[Any] = []
     for each in texts:
-        is_text = not isinstance(each, Json) and (isinstance(each, Word) or not str(each).lstrip().startswith("["))
+        is_text = not isinstance(each, Json) and (isinstance(each, Word) or not str(each).lstrip(BLANK).startswith("["))
         item = str(each) if is_text else _parse_json(flag, str(each))
         items += item if isinstance(item, list) else [item]
     return items

@@ -168,7 +168,7 @@ def _message(line: bytes) -> JSONRPCMessage:
     """
     with suppress(ValueError):
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
-    text = json.dumps(json.loads(line.decode(errors="replace")), ensure_ascii=False)
+    text = json.dumps(json.loads(line.decode("utf-8-sig", "replace")), ensure_ascii=False)
     return jsonrpc_message_adapter.validate_json(text.encode(errors="replace"), by_name=False)
 
 

@@ -13,7 +13,7 @@ from pflow.files.beneath import open_file
 from pflow.files.reading import read_to_end
 from pflow.values.encoding import conversion, not_utf8
 from pflow.values.json_input import place_of
-from pflow.values.jsontext import compact, decode
+from pflow.values.jsontext import BLANK, compact, decode
 from pflow.values.types import names_schema_file
 from pflow.words.printable import one_line
 
@@ -60,7 +60,7 @@ def _read(text: str, name: str) -> Any:
 
 
 def _is_json(text: str) -> bool:
-    return text.lstrip().startswith(("{", "[")) or text.strip() in ("true", "false", "null")
+    return text.lstrip(BLANK).startswith(("{", "[")) or text.strip() in ("true", "false", "null")
 
 
 def _decode(text: str, name: str) -> Any:

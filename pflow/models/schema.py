@@ -6,8 +6,8 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.schema import endless, misfits, words_of
-from pflow.values.json_input import BLANK, fences, place_of
-from pflow.values.jsontext import TooLarge, compact, encode, scan_without_duplicates
+from pflow.values.json_input import fences, place_of
+from pflow.values.jsontext import BLANK, TooLarge, compact, encode, scan_without_duplicates
 from pflow.words.printable import one_line
 
 _BRACKET = re.compile(r"[{}\[\]]")

@@ -102,7 +102,7 @@ def set_members(document: Document, words: list[str]) -> list[Path]:
 
     Raises PflowError (2) for any other word, and the error of a file that cannot be read.
     """
-    from pflow.values.jsontext import decode, encode
+    from pflow.values.jsontext import BLANK, decode, encode
     from pflow.values.paths import parse_path
     from pflow.values.types import Type, from_text
 
@@ -119,7 +119,7 @@ def set_members(document: Document, words: list[str]) -> list[Path]:
             raise PflowError(f"cannot set '{word}': it is neither KEY=VALUE nor KEY:=JSON", exit=USAGE)
         try:
             path = parse_path(from_text(Type("str"), key))
-            json = text.strip().encode() if is_json else encode(text)
+            json = text.strip(BLANK).encode() if is_json else encode(text)
             value = decode(json)
         except (ValueError, PflowError) as error:
             raise PflowError(f"cannot set '{shorten(key)}': {error}", exit=USAGE) from None

@@ -183,6 +183,7 @@ def _encoded(value: Any) -> Piece:
     return encode(value)
 
 
+_MARK = b"\xef\xbb\xbf"
 _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -196,7 +197,7 @@ def read_document(data: bytes) -> Document | None:
     """Read the store from the bytes of stdin; None if they are raw. Raises PflowError (65) for a broken store."""
     from pflow.stage.layout import read_store
 
-    found = read_store(data)
+    found = read_store(data.removeprefix(_MARK))
     return None if found is None else Document(*found)
 
 
@@ -207,7 +208,7 @@ def read_json(data: bytes) -> Document:
     """
     from pflow.stage.layout import parse_value, parse_whole
 
-    data = data.strip()
+    data = data.strip().removeprefix(_MARK).lstrip()
     value = parse_value(data)
     members = parse_whole(data) if data.startswith((b"{", b"[")) else {}
     if "$pflow" in members:

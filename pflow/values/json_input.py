@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pflow import Any, Iterator
 from pflow.errors import BAD_DATA, PflowError
-from pflow.values.jsontext import TRAILING, WHITESPACE, ScanError, decode, scan_without_duplicates
+from pflow.values.jsontext import BLANK, TRAILING, WHITESPACE, ScanError, decode, scan_without_duplicates
 
-BLANK = WHITESPACE + "\ufeff"
 _FOREIGN = {
     **dict.fromkeys(("'", "\u2018", "\u201c"), "JSON has only double quotes"),
     **dict.fromkeys(("//", "/*", "#"), "JSON has no comments"),

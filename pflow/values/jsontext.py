@@ -21,6 +21,8 @@ LONG = 1 << 24
 """The size of a text, in bytes or characters, from which pflow.values.long_text takes it in parts."""
 
 WHITESPACE = " \t\n\r"
+BLANK = WHITESPACE + "\ufeff"
+"""What may stand around a JSON text: some programs write a byte order mark."""
 
 
 class ScanError(ValueError):
@@ -139,10 +141,10 @@ def scanstring(text: str, at: int) -> tuple[str, int]:
 
 
 def decode(data: bytes | memoryview) -> Any:
-    """Decode one JSON text in UTF-8. Raises ValueError in words."""
+    """Decode one JSON text in UTF-8, also behind a byte order mark. Raises ValueError in words."""
     text = str(data, "utf-8")
-    value, end = scan(text, len(text) - len(text.lstrip(WHITESPACE)))
-    if text[end:].strip(WHITESPACE):
+    value, end = scan(text, len(text) - len(text.lstrip(BLANK)))
+    if text[end:].strip(BLANK):
         raise ScanError("something follows the value", end)
     if '$bytes"' not in text and "\\u" not in text:
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import Any
 from pflow.errors import MISSING, PflowError
-from pflow.values.jsontext import TooLarge, decode, quote, scanstring
+from pflow.values.jsontext import BLANK, TooLarge, decode, quote, scanstring
 
 Path = tuple["str | int", ...]
 
@@ -98,7 +98,7 @@ def _step_into(value: Any, steps: Path, n: int) -> Any:
 
 def look_inside(text: str) -> Any:
     """Decode a string that holds a JSON object or list; return any other string unchanged."""
-    if not text.lstrip().startswith(("{", "[")):
+    if not text.lstrip(BLANK).startswith(("{", "[")):
         return text
     try:
         return decode(text.encode())

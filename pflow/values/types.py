@@ -6,7 +6,7 @@ import os
 
 from pflow import Any
 from pflow.errors import shorten
-from pflow.values.jsontext import decode, text_of, text_or_bytes
+from pflow.values.jsontext import BLANK, decode, text_of, text_or_bytes
 from pflow.values.paths import Path, fault_inside, kind_of, look_inside, missing, write_path
 from pflow.values.plain import HIGHEST, LOWEST
 
@@ -240,7 +240,7 @@ def names_schema_file(text: str) -> bool:
 
     A word that may be a field's name is one if there is no such file.
     """
-    is_word = not text.lstrip().startswith("{") and "," not in text and len(text.split()) == 1
+    is_word = not text.lstrip(BLANK).startswith("{") and "," not in text and len(text.split()) == 1
     return is_word and (not text.strip().isidentifier() or os.path.lexists(text))
 
 
@@ -262,7 +262,7 @@ def items_in(value: Any) -> Any:
     value = list_in(value)
     if not isinstance(value, str):
         return value
-    first = value.lstrip().partition("\n")[0].rstrip()
+    first = value.lstrip(BLANK).partition("\n")[0].rstrip()
     is_cut = (first in ("[", "{") or first.startswith(_CUT)) and look_inside(first) is first
     is_cut = is_cut or (first.startswith("[") and bool(fault_inside(first)))
     return value if is_cut else [line for line in value.split("\n") if line.strip()]

@@ -51,6 +51,32 @@ write_store() {
     expect 0 o
 }
 
+@test "a byte order mark in front of a store, or of JSON, changes nothing" {
+    printf '\xef\xbb\xbf' >mark
+    { cat mark; echo '{"a": {"b": "x"}}'; } >own.json
+    { cat mark; pflow-read-file own.json; } >store
+    { cat mark; echo '{"template": "x"}'; cat mark; echo '{"template": "x"}'; } >lines.jsonl
+    while read -r words; do
+        run bash -c "$words" </dev/null
+        expect 0 x
+    done <<'EOF'
+pflow-get content.a.b <store
+pflow-set c=x <store | pflow-get c
+pflow-catch <store | pflow-get content.a.b
+pflow-select a.b -r <store
+pflow-template '${content.a.b}' -r <store
+pflow-shell --from=json 'printf %s "$1"' --args='${a.b}' -r <own.json
+pflow-parse-json <own.json | pflow-get data.a.b
+pflow-set -n k:@own.json | pflow-get k.a.b
+pflow-set -n k:="$(cat own.json)" | pflow-get k.a.b
+pflow run 'template "${d.a.b}"' --d@own.json -r
+pflow-load-jsonl lines.jsonl -r | jq -r '.[1].template'
+pflow map template lines.jsonl 2>/dev/null | jq -r .text | uniq
+EOF
+    run -65 bash -c 'iconv -t UTF-16 own.json | pflow-shell --from=json cat'
+    [[ $output == *"it is UTF-16;"* ]]
+}
+
 @test "--map-out of two writes to one place is 2, and nothing is done" {
     in_shells 'pflow-shell -n --command="touch ran" --map-out stdout=x --map-out stderr=x.y -q; echo $?; ls'
     expect 0 2 'goes to that place'

@@ -33,6 +33,7 @@ WAYS = {
     "silent": 124,
     "delete": 0,
     "mute": 0,
+    "marked": 0,
     "nameless": 0,
 }
 """What a server does wrong, by the exit code of a call."""
@@ -79,7 +80,8 @@ class Hostile(BaseHTTPRequestHandler):
             about["result"] = results[method](asked.get("params", {}))
         else:
             about["error"] = {"code": -32601, "message": "no"}
-        return self.send(200, JSON, "", [json.dumps(about).encode()])
+        mark = b"\xef\xbb\xbf" * (self.way == "marked")
+        return self.send(200, JSON, "", [mark + json.dumps(about).encode()])
 
     def tools(self, params: dict[str, Any]) -> dict[str, Any]:
         tool = {"name": "go", "inputSchema": {"type": "object"}}

@@ -154,7 +154,7 @@ RAW = [
     b'\n{"$pflow":{"v":1}}',
     b'{"a":1}',
     b"{not json",
-    b'\xef\xbb\xbf{"$pflow":{"v":1}}',
+    b'\xef\xbb\xbf{"a":1}',
     b'{"a":{"$pflow":{"v":1}}}',
     b'{"a":"$pflow"}',
     b'["$pflow"]',
@@ -169,6 +169,16 @@ RAW = [
 @pytest.mark.parametrize("data", RAW)
 def test_what_is_no_store_is_raw(data):
     assert read_document(data) is None
+
+
+def test_a_store_is_read_behind_a_byte_order_mark_and_named_in_utf_16():
+    for text in ('{"$pflow":{"v":1},\n"a":1\n}\n', '{"a": 1, "$pflow": {"v": 1}}'):
+        document = read_document(b"\xef\xbb\xbf" + text.encode())
+        assert (document.keys(), document["a"]) == (["a"], 1)
+        for codec in ("utf-16", "utf-16le", "utf-32be"):
+            with pytest.raises(PflowError, match="it is UTF-") as caught:
+                read_document(text.encode(codec))
+            assert (caught.value.exit, caught.value.hint.startswith("iconv")) == (65, True)
 
 
 BROKEN = [

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
+from pflow.files.schema import load_schema
+from pflow.tables.source import read_json, read_lines
+from pflow.values import fast_json
+from pflow.values.json_input import parse_text
 from pflow.values.jsontext import decode, encode, scan, scan_without_duplicates, text_of
+from pflow.values.paths import look_inside, look_up
+from pflow.values.types import Type, from_text, items_in
 
 LOWEST, HIGHEST = -(2**63), 2**64 - 1
 
@@ -133,3 +139,21 @@ def test_a_key_may_stand_twice_anywhere_but_in_the_header():
 )
 def test_a_value_inside_text_is_its_json_but_text_is_itself_and_null_is_empty(value, text):
     assert text_of(value) == text
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda text: decode(text.encode()),
+        lambda text: fast_json.decode(text.encode()),
+        lambda text: look_up(text, ("a",)) and look_inside(text),
+        lambda text: from_text(Type("dict"), text),
+        lambda text: read_json(text, "a file"),
+        lambda text: read_lines('""\n' + text.replace("\n", ""), "a file")[1],
+        lambda text: items_in(text.replace("{", "[{").replace("}", "}]"))[0],
+        load_schema,
+        parse_text,
+    ],
+)
+def test_every_reader_reads_json_behind_a_byte_order_mark(read):
+    assert read('\ufeff \n{"type": "object", "a": [1]}\r\n') == {"type": "object", "a": [1]}

@@ -17,7 +17,7 @@ from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_VISIT
 from pflow.interface.interface import Interface, Item, spell_flag
 from pflow.stage.flags import Flags, add_keys, add_mapping, check_common, check_keys, convert_texts, items_of, type_of
 from pflow.stage.words import split_flag, take_words, values_after
-from pflow.values.jsontext import compact, text_of
+from pflow.values.jsontext import BLANK, compact, text_of
 from pflow.values.paths import Path
 from pflow.values.templates import is_reference, references
 
@@ -296,6 +296,6 @@ def _json(value: Any) -> str:
 
 def _is_plain_list(value: list[Any]) -> bool:
     """Return True if a list can be given with one flag an item: texts that do not look like JSON or a reference."""
-    if not value or not all(isinstance(item, str) and not item.lstrip().startswith("[") for item in value):
+    if not value or not all(isinstance(item, str) and not item.lstrip(BLANK).startswith("[") for item in value):
         return False
     return len(value) > 1 or not is_reference(value[0])

@@ -1,5 +1,6 @@
 """The body of an answer as its reader gets it, unpacked, and never more than it may have."""
 
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import httpx2
@@ -32,6 +33,7 @@ class _Limited(httpx2.SyncByteStream, httpx2.AsyncByteStream):
             yield self._counted(part)
 
     def _counted(self, part: bytes) -> bytes:
+        part = part if self.body else part.removeprefix(BOM_UTF8)
         self.body += part
         self.most -= len(part) + (part.count(b"\n") + part.count(b"\r")) * self.line
         self.marks += sum(map(part.count, (b",", b"[", b"{")))
