@@ -9,6 +9,7 @@ from itertools import count, dropwhile, islice
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
+from pflow.tables.packed import SUFFIXES
 from pflow.terminal.messages import say
 
 DELIMITERS = ",;\t|"
@@ -18,7 +19,7 @@ SAMPLE = 1 << 17
 """Characters in which to look for the form."""
 
 _SEP = re.compile(r'("?)sep=(\\t|[^\r\n"])\1(?=[\r\n]|\Z)', re.IGNORECASE)
-_TABS = re.compile(r"\.(tsv|tab)(\.(gz|bz2|xz|zst))?\Z", re.IGNORECASE)
+_TABS = re.compile(rf"\.(tsv|tab)({'|'.join(map(re.escape, SUFFIXES))})?\Z", re.IGNORECASE)
 _QUOTED = re.compile(r'(\A *|[,;\t|\r\n] *)"(?:[^"]+|"")*+"(?= *(?:[,;\t|\r\n]|\Z))')
 _PROSE = re.compile(r"[,;\t|] ")
 _DECIMAL = re.compile(r"(?<=[0-9]),(?=[0-9])")

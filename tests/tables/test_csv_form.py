@@ -42,7 +42,7 @@ LONG = [f"x, {number}" for number in range(9_000)]
         ("a.csv", '\ra,b\r5" pipe,"x\ry"\r', 'a/b\n5" pipe/x\ry', ""),
         # a name or a first line tells it
         ("a.TSV", "a,x\tb\n1\t2\n", "a,x/b\n1/2", ""),
-        ("a.tab", "a,b\n1,2\n", "a,b\n1,2", ""),
+        ("a.tab.gz", "a,b\n1,2\n", "a,b\n1,2", ""),
         ("a.tab.csv", "a,b\n1,2\n", "a/b\n1/2", ""),
         ("a.csv", "sep=;\r\na;b\r\n1;2\r\n", "a/b\n1/2", ""),
         ("a.csv", '\ufeff"sep=|"\n\n"a"|b\n1|2', "a/b\n1/2", ""),
