@@ -84,7 +84,8 @@ def _members(parts: Iterable[bytes], kind: str, act: str) -> Iterator[bytes]:
                 raise PflowError(f"{act}: its {kind} is damaged: {fault}", exit=BAD_DATA) from fault
             made += len(more)
             check_unpacked(size, made, act)
-            yield more
+            if more:  # an empty part would look like the end
+                yield more
             data = unpacker.unused_data if unpacker.eof else getattr(unpacker, "unconsumed_tail", b"")
             if unpacker.eof:
                 unpacker, more = None, b""

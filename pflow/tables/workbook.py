@@ -29,7 +29,7 @@ def first_sheet(data: bytes, act: str) -> str:
             book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
             sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
             title, rows = next(((each.title, rows) for each in sheets if (rows := _texts(each, data, act))), ("", []))
-    except PflowError:
+    except (PflowError, MemoryError):
         raise
     except Exception as error:  # openpyxl raises many
         raise PflowError(f"{act}: it is a damaged Excel workbook: {error}", exit=BAD_DATA) from error

@@ -42,9 +42,9 @@ _INSIDE = {
     b"word/document": ("a Word document", "pandoc -t plain FILE"),
     b"opendocument.spreadsheet": ("an OpenDocument spreadsheet", _TABLE),
     b"opendocument.text": ("an OpenDocument text", "pandoc -t plain FILE"),
-    "EncryptedPackage".encode("utf-16le"): ("an encrypted Office file", "msoffcrypto-tool -p PASSWORD FILE FILE.xlsx"),
-    "Book".encode("utf-16le"): ("an old Excel workbook (.xls)", _TABLE),
-    "book".encode("utf-16le"): ("an old Excel workbook (.xls)", _TABLE),
+    b"E\0n\0c\0r\0y\0p\0t\0e\0d\0": ("an encrypted Office file", "msoffcrypto-tool -p PASSWORD FILE FILE.xlsx"),
+    b"B\0o\0o\0k\0": ("an old Excel workbook (.xls)", _TABLE),
+    b"b\0o\0o\0k\0": ("an old Excel workbook (.xls)", _TABLE),
 }
 """What zip archives and old Office files are, by a name in them."""
 _GLANCE = 4096
