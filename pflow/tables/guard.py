@@ -15,26 +15,31 @@ _QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^]]*\]"""
 _TEXT, _MIXED, _LARGE, _ALIAS, _SAFE = "text", "mixed", "large", "alias", "safe"
 _OPERATOR, _SIZE = r"(?:[+*/%&~]|-(?!>)|<<|>>|(?<!\|)\|(?!\|))", r"(?:[<>=!]=?|<>)"
 _WORDS = (
-    "all and as by distinct else exists from having in join not on or over select then union using values when where"
+    "all|and|as|by|case|distinct|else|end|exists|from|having|in|join|not|on|or|over|select|then"
+    "|union|using|values|when|where"
 )
-_SAME = r"\b(?:coalesce|ifnull|max|min)\s*\("
-_PASSING = "|".join(f"count max min coalesce ifnull nullif lag lead first_value last_value {_WORDS}".split())
+_SAME = r"\b(?:coalesce|ifnull|nullif|max|min)\s*\("
+_PASSING = rf"count|max|min|coalesce|ifnull|nullif|lag|lead|first_value|last_value|{_WORDS}"
+"""The words before a parenthesis in which an integer past 63 bits stays the same."""
 _COMPUTING = [
     (_OPERATOR, ""),
     ("", _OPERATOR),
+    (rf"{_OPERATOR}\s*\(+", r"\)"),
+    (rf"(?:[(,=<>+*/%-]|\b(?:{_WORDS}))\s*\(", rf"\)+\s*{_OPERATOR}"),
     (rf"{_OPERATOR}\s*{_SAME}", ""),
     (_SAME, rf"[^()]*\)\s*{_OPERATOR}"),
-    (r"\b(?:abs|round)\s*\(", ""),
+    (r"\b(?:abs|ceil\w*|exp|floor|ln|log\w*|mod|pow\w*|round|sign|sqrt|trunc)\s*\(", ""),
     (r"\bcast\s*\(", r"as\s+(?!text|n?(?:var)?char|[bc]lob)"),
 ]
 _COMPARING = [
-    ("", rf"(?:{_SIZE}|between\b)\s*[-+]?\.?[0-9]"),
+    ("", rf"(?:{_SIZE}|between\b|(?:not\s+)?in\s*\()\s*[-+]?\.?[0-9]"),
     (rf"(?<![\w.'])[-+]?[0-9]*\.?[0-9]+\s*{_SIZE}", ""),
 ]
+_ALIASES = r"""(?i)\bas\s+([^\W\d]\w*)|[\w"`\])]\s+([^\W\d]\w*)\s*(?=,|\bfrom\b)|\(([\w\s,]+)\)\s*as\b"""
 _CONTEXTS = {
     _ALIAS: _COMPUTING,
     _TEXT: _COMPUTING + _COMPARING,
-    _MIXED: [*_COMPUTING, *_COMPARING, (r"\b(?:max|min)\s*\(", r"\)")],
+    _MIXED: [*_COMPUTING, *_COMPARING, (r"\b(?:max|min)\s*\(", "[,)]")],
     _LARGE: [*_COMPUTING, ("", r"\|\|"), (rf"\|\||\b(?!(?:{_PASSING})\b)\w+\((?:[^()]*,)?", "")],
 }
 """What stands before and behind a name where a query computes with it, or where its value would be another one."""
@@ -104,7 +109,8 @@ class Guard:
         """Return a query with `number` around the names with which it computes, and let its sums use it too."""
         sql = re.sub(rf"({_QUOTED})|--[^\n]*|/\*.*?(?:\*/|\Z)", lambda found: found[1] or " ", sql, flags=re.DOTALL)
         self._check_literals(sql)
-        kinds = dict.fromkeys(re.findall(r"(?i)\bas\s+([^\W\d]\w*)", sql), _ALIAS) | self.kinds
+        aliases = {name for found in re.findall(_ALIASES, sql) for name in re.findall(r"\w+", " ".join(found))}
+        kinds = {name: _ALIAS for name in aliases if name.lower() not in _WORDS.split("|")} | self.kinds
         if not any(kind not in (_SAFE, _ALIAS) and name.lower() in sql.lower() for name, kind in kinds.items()):
             return sql
         base.create_function(_BEGIN[:-1], 1, self.number, deterministic=True)

@@ -28,7 +28,7 @@ _CERTAIN = re.compile(
     re.DOTALL,
 )
 """The failures that do not depend on the columns."""
-_AS_NUMBERS = "clean-data --types=NAME=float makes numbers of a column, --misfits=null lets the other values be missing"
+_AS_NUMBERS = "clean-data --types=NAME=float --misfits=null keeps only the numbers of a column"
 _STEPS = 10_000
 """SQLite instructions between two looks at the memory: a millisecond or less."""
 
@@ -121,7 +121,9 @@ def _run(base: sqlite3.Connection, sql: str, names: list[str], guard: Guard) -> 
         values = found.fetchmany(_MOST_ROWS + 1)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
         if guard.fault:
-            raise PflowError(f"cannot query: {guard.fault}", hint=_AS_NUMBERS, exit=BAD_DATA) from None
+            raise PflowError(
+                f"cannot query: {guard.fault}", hint=_AS_NUMBERS * guard.fault.endswith("number"), exit=BAD_DATA
+            ) from None
         raise _failure(str(error), names) from None
     if not columns:
         raise _failure("it is not a query", names)

@@ -61,6 +61,13 @@ NO_NUMBERS = ["6,718", "1.234.567", "12 kg", "$5", "1_000", "0x1F", "١٢", "1e5
 
 
 COMPUTING = [
+    "SELECT (p) + 1 FROM rows",
+    "SELECT n * ((p)) FROM rows",
+    "SELECT nullif(p, '') * 2 FROM rows",
+    "SELECT floor(p) FROM rows",
+    "SELECT n FROM rows WHERE p IN (1, 100)",
+    "SELECT x * 2 FROM (SELECT p x FROM rows)",
+    "WITH t(n, x) AS (SELECT n, p FROM rows) SELECT n - x FROM t",
     "SELECT sum(p) FROM rows",
     "SELECT avg(p) FROM rows",
     "SELECT total(p) FROM rows",
@@ -87,7 +94,8 @@ COMPUTING = [
 
 
 @pytest.mark.parametrize(
-    ("text", "sql"), [(text, COMPUTING[0]) for text in NO_NUMBERS] + [(NO_NUMBERS[0], sql) for sql in COMPUTING]
+    ("text", "sql"),
+    [(text, "SELECT sum(p) FROM rows") for text in NO_NUMBERS] + [(NO_NUMBERS[0], sql) for sql in COMPUTING],
 )
 def test_no_query_computes_with_a_text_that_is_no_number(text, sql):
     rows = [{"p": "100", "n": "1"}, {"p": text, "n": "2"}]
@@ -99,6 +107,9 @@ def test_no_query_computes_with_a_text_that_is_no_number(text, sql):
     ("sql", "result"),
     [
         ("SELECT sum(p) AS s, max(p * 1) FROM rows WHERE p <> 'n/a'", {"s": 110.5, "max(p * 1)": 100}),
+        ("SELECT length(city) * 2 + (city = 'Oslo') AS l, 1 - (p = 'n/a') AS m FROM rows", {"l": 9, "m": 1}),
+        ("SELECT * FROM (SELECT city c FROM rows) AS t", {"c": "Oslo"}),
+        ("SELECT CASE WHEN p = 'n/a' THEN 0 ELSE 7 END * 2 x FROM rows", {"x": 14}),
         ("SELECT p, 'p * 2 ' || p AS t FROM rows ORDER BY n DESC", {"p": "n/a", "t": "p * 2 n/a"}),
         ("SELECT /* of p */ p, -- p +\n city FROM rows", {"p": "100", "city": "Oslo"}),
         ("SELECT city, max(n) FROM rows", {"city": "Rome", "max(n)": 3}),
