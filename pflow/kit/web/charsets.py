@@ -43,7 +43,7 @@ def decode_body(body: bytes, kind: str) -> str | bytes:
 def _label_in(head: str) -> str:
     """Return the charset that a page names; what can be read as ASCII is not UTF-16."""
     found = _IN_PAGE.search(re.sub(r"(?s)<!--.*?-->", "", head))
-    label = (found[1] or found[2]).strip().lower() if found else ""
+    label = (found[1] or found[2] or "").strip().lower() if found else ""
     return "" if label.startswith(("utf-16", "utf16")) else label.replace("x-user-defined", "windows-1252")
 
 
@@ -61,4 +61,5 @@ def _decode(body: bytes, label: str) -> str:
         return body.decode(label)
     if found.name in _WIDER:
         return body.decode(_WIDER[found.name])
-    return str(found.codec_info.decode(body, "surrogateescape")[0]).translate(_AS_CONTROLS)
+    is_open = found.name.startswith("windows-")
+    return str(found.codec_info.decode(body, "surrogateescape" if is_open else "strict")[0]).translate(_AS_CONTROLS)

@@ -29,7 +29,13 @@ def unpack(packed: Iterator[bytes], codings: str, act: str) -> Iterator[bytes]:
     if len(listed) > _DEEPEST:
         raise _refusal(f"{act}: its answer is packed {len(listed)} times")
     for coding in reversed(listed):
-        packed = _by_library(packed, coding, act) if coding in _LIBRARIES else inflate(packed, coding, act)
+        if coding not in _LIBRARIES:
+            packed = inflate(packed, coding, act)
+        elif coding in SUPPORTED_DECODERS:
+            packed = httpx2.Response(200, headers={"content-encoding": coding}, content=packed).iter_bytes()
+        else:
+            what = f"{act}: its answer is packed as '{coding}', for which a library is missing"
+            raise _refusal(what, f"pip install {_LIBRARIES[coding]}")
     return packed
 
 
@@ -68,13 +74,6 @@ def inflate(packed: Iterable[bytes], coding: str, act: str) -> Iterator[bytes]:
 def _window(data: bytes) -> int:
     """Return zlib's argument for deflate data: some servers send it without the two bytes of zlib's header."""
     return zlib.MAX_WBITS if data[0] & 15 == 8 and int.from_bytes(data[:2]) % 31 == 0 else -zlib.MAX_WBITS
-
-
-def _by_library(packed: Iterator[bytes], coding: str, act: str) -> Iterator[bytes]:
-    if coding in SUPPORTED_DECODERS:
-        return httpx2.Response(200, headers={"content-encoding": coding}, content=packed).iter_bytes()
-    what = f"{act}: its answer is packed as '{coding}', for which a library is missing"
-    raise _refusal(what, f"pip install {_LIBRARIES[coding]}")
 
 
 def _refusal(what: str, hint: str = "") -> PflowError:

@@ -137,25 +137,20 @@ OK, TWO = b"HTTP/1.1 200 OK\r\n", b"Content-Length: 2\r\n\r\nok"
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (OK + b"X-A: b\r\n c\r\n" + TWO, ""),
-        (OK + b"X-A: \xc3\xa4\xff\r\n" + TWO, ""),
-        (OK + b"".join(b"X-%d: a\r\n" % number for number in range(300)) + TWO, ""),
-        (OK + b"Content-Length: 2\r\n" + TWO, ""),
+        *((OK + head + TWO, "") for head in (b"X: b\r\n c\r\n", b"X: \xc3\xa4\xff\r\n", b"X: a\r\n" * 300, TWO[:19])),
         (OK + b"Transfer-Encoding: Chunked\r\nContent-Length: 9\r\n\r\n2;a=b\r\nok\r\n0\r\nX: y\r\n\r\n", ""),
         (b"HTTP/1.0 200\n" + TWO, ""),
-        (OK + b"X-A : b\r\n" + TWO, "a header cannot be read: 'X-A'"),
         (OK + b"X-N\xc3\xa4me: v\r\n" + TWO, "a header cannot be read: 'X-Näme'"),
-        (OK + b"nonsense\r\n" + TWO, "a header cannot be read: 'nonsense'"),
-        (OK + b": v\r\n" + TWO, "a header cannot be read: ': v'"),
-        (OK + b"X: a\0\r\n" + TWO, "a header cannot be read: 'X'"),
-        (OK + b" X: a\r\n" + TWO, "a header cannot be read"),
+        *(
+            (OK + head + b"\r\n" + TWO, "a header cannot be read")
+            for head in (b"X : b", b"word", b": v", b"X: \0", b" X: a")
+        ),
         *((status + b"\r\n" + TWO, "its status") for status in (b"HTTP/1.1 20 OK", b"HTTP/2 200", b"ICY 200 OK", b"")),
         *((b"HTTP/1.1 %s x\r\n" % status + TWO, "its status") for status in (b"099", b"101", b"1000", b"ok")),
         *((OK + b"Content-Length: %s\r\n" % size + TWO, "its Content-Length") for size in (b"3", b"-2", b"x", b"")),
         (OK + b"Transfer-Encoding: gzip, chunked\r\n" + TWO, "its Transfer-Encoding cannot be read"),
         (OK + b"Transfer-Encoding: chunked\r\n\r\nx\r\nok", "a chunk of its body cannot be read"),
-        (b"<p>HTTP/0.9</p>", "its answer is not HTTP: '<p>HTTP/0.9</p>'"),
-        (b"<p>HTTP/0.9</p>\n\n", "its answer is not valid HTTP"),
+        *((page, "its answer is not") for page in (b"<p>HTTP/0.9</p>", b"<p>HTTP/0.9</p>\n\n")),
     ],
 )
 def test_an_answer_that_is_not_valid_http_is_read_or_refused_for_good(web, said, words):
@@ -169,21 +164,12 @@ def test_an_answer_that_is_not_valid_http_is_read_or_refused_for_good(web, said,
 
 
 @pytest.mark.parametrize(
-    ("place", "path"),
-    [
-        (b"/echo?a b", "/echo?a%20b"),
-        ("/echo?ä".encode(), "/echo?%C3%A4"),
-        (b"echo#part", "/echo"),
-        (b"./../echo", "/echo"),
-        (b"/echo\r\nLocation: /loop", "/echo"),
-        (b"", None),
-        (b" ", None),
-    ],
+    "place", [b"/echo?a b", b"echo?a%20b#part", b"./../echo?a b", b"/echo?a b\r\nLocation: /loop", b""]
 )
-def test_the_place_of_a_redirect_is_read_as_browsers_read_it(web, place, path):
+def test_the_place_of_a_redirect_is_read_as_browsers_read_it(web, place):
     said = b"HTTP/1.1 302 F\r\nLocation: " + place + b"\r\nRefresh: 0;url=/loop\r\n" + TWO
     answer = request("GET", f"{web.url}/raw?{quote(said, safe='')}")
-    assert (answer.status, web.requests()[-1]["path"]) == (200, path) if path else answer.status == 302
+    assert (answer.status, web.requests()[-1]["path"]) == (200, "/echo?a%20b") if place else answer.status == 302
 
 
 @pytest.mark.parametrize(
@@ -366,12 +352,9 @@ def test_what_is_packed_is_unpacked_as_browsers_and_curl_do_it(codings, packed, 
     assert caught.value.exit == result[0]
 
 
-@pytest.mark.parametrize(("coding", "library"), [("br", "brotli"), ("zstd", "backports.zstd")])
-def test_what_httpx_unpacks_by_a_library_names_it_where_it_is_missing(monkeypatch, coding, library):
+def test_what_httpx_unpacks_by_a_library_names_it_where_it_is_missing(monkeypatch):
     monkeypatch.setattr(unpacking, "SUPPORTED_DECODERS", {})
-    with pytest.raises(PflowError, match=f"'{coding}', for which a library is missing") as caught:
-        unpacked(OAK, 9, coding)
-    assert (caught.value.exit, caught.value.hint) == (65, f"pip install {library}")
-    monkeypatch.undo()
-    packed = pytest.importorskip(library).compress(OAK)
-    assert unpacked(packed, 9, coding) == OAK
+    for coding, library in (("br", "brotli"), ("zstd", "backports.zstd")):
+        with pytest.raises(PflowError, match=f"'{coding}', for which a library is missing") as caught:
+            unpacked(OAK, 9, coding)
+        assert (caught.value.exit, caught.value.hint) == (65, f"pip install {library}")
