@@ -31,8 +31,8 @@ def read_text(path: Any, text: Any, encoding: str | None = None, *, is_table: bo
         raise PflowError(what, hint=hint, exit=BAD_DATA)
     name = STDIN if path is None else checked_path(path, "read")
     content = text
-    is_ascii = isinstance(text, str) and text.isascii()
-    if is_ascii and ("\0" in text or (encoding and "\x1b" in text) or recognize(text[:99].encode())[0]):
+    is_wide = isinstance(text, str) and text.isascii() and ("\0" in text or (encoding and "\x1b" in text))
+    if is_wide or (isinstance(text, str) and recognize(text[:300].encode("utf-8", "replace"))[0]):
         content = text.encode()  # UTF-16, ISO 2022 or a file such as a PDF, which is valid UTF-8 by chance
     if path is not None:
         content = read_whole(name, lambda data: _decode(data, name, encoding, is_table))

@@ -109,7 +109,7 @@ def zipped(name, content=b"x"):
         (zipped("mimetype", b"application/vnd.oasis.opendocument.spreadsheet"), "an OpenDocument spreadsheet; soffice"),
         (OFFICE + "Workbook".encode("utf-16le"), "an old Excel workbook (.xls); soffice"),
         (OFFICE + "EncryptedPackage".encode("utf-16le"), "an encrypted Office file"),
-        (b"a".ljust(257, b"\0") + b"ustar  \0", "a tar archive; tar"),
+        (b"\xc3\xa9".ljust(257, b"\0") + b"ustar  \0", "a tar archive; tar"),
         (b"PAR1\x15\4", "a Parquet file; duckdb"),
         (b"ARROW1\0\0", "an Arrow (Feather) file"),
         (b"SQLite format 3\0\x10", "an SQLite database; sqlite3"),
