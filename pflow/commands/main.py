@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 
 from pflow import NoReturn
-from pflow.stage.main import collect_rarely, leave, print_line, read_words
+from pflow.stage.main import leave, prepare_python, print_line
 
 
 def main() -> NoReturn:
-    collect_rarely()
-    words = read_words()
+    prepare_python()
+    words = sys.argv[1:]
     if words[:1] in (["--version"], ["-V"]):
         from pflow import __version__
 

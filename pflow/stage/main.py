@@ -9,31 +9,26 @@ import sys
 from pflow import NoReturn, __version__
 
 
-def collect_rarely() -> None:
-    """Collect garbage less often: by default a start spends a fifteenth of its time on it."""
-    gc.set_threshold(50_000)
+def prepare_python() -> None:
+    """Collect garbage less often, and take the words of the command line as UTF-8, in which we read and write all else.
 
-
-def read_words() -> list[str]:
-    """Return the words of the command line, which are UTF-8, as all that pflow reads and writes is.
-
-    If the locale has another encoding, and Python follows it, this program begins again without it; but words that are
-    no UTF-8 are the locale's.
+    By default a start spends a fifteenth of its time on garbage. If the locale has another encoding, and Python follows
+    it, this program begins again; but words that are not UTF-8 are the locale's.
     """
+    gc.set_threshold(50_000)
     python, *words = sys.orig_argv
     if sys.getfilesystemencoding() != "utf-8" and sys.executable:
         try:
-            "\n".join(words).encode(sys.getfilesystemencoding(), "surrogateescape").decode()
+            os.fsencode("\n".join(words)).decode()
             os.execv(sys.executable, [python, "-X", "utf8", *words])
         except (UnicodeError, OSError):
-            pass
-    return sys.argv[1:]
+            return
 
 
 def main(name: str) -> NoReturn:
     """Run the bundled node of this name as a stage, with the words of the command line."""
-    collect_rarely()
-    words = read_words()
+    prepare_python()
+    words = sys.argv[1:]
     if words == ["--version"]:
         leave(print_version(name))
     from pflow.process.signals import die_quietly_of_interrupt
@@ -46,7 +41,7 @@ def main(name: str) -> NoReturn:
 
 def main_of_file(file: str, name: str, words: list[str]) -> NoReturn:
     """Run a user's own node as a stage, with these words."""
-    collect_rarely()
+    prepare_python()
     from pflow.process.signals import die_quietly_of_interrupt
 
     die_quietly_of_interrupt()

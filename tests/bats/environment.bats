@@ -42,8 +42,9 @@ bare() { # a script with nothing but PATH
         in_shells "export $locale"'
             mkdir "ä"; echo "größe 😀" | pflow-write-file --path="ä/ö.txt" | pflow-shell --command="cat; echo \"\$1\"" --args="ü" -r
             pflow-read-file --path="ä/ö.txt" -r; pflow-list-files --pattern="ä/*" -r; pflow template -n --template="€ß" -r
+            pflow-set -n "text=é" | pflow-get text
             pflow-read-file --path=ß -q'
-        expect 66 $'größe 😀\nü\ngröße 😀\n["ä/ö.txt"]\n€ß' "cannot read 'ß'"
+        expect 66 $'größe 😀\nü\ngröße 😀\n["ä/ö.txt"]\n€ß\né' "cannot read 'ß'"
     done
 }
 
