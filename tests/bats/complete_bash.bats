@@ -118,7 +118,7 @@ tab() {
 }
 
 @test "it works under options that break scripts, and leaves them" {
-    open_bash 'set -uf -o posix; IFS=ax; shopt -s failglob nocasematch dotglob; shopt -u extglob'
+    open_bash 'set -uf -o posix; IFS=ax; shopt -s failglob nocasematch dotglob; shopt -u extglob; pflow() { false; }'
     tab 'pflow-llm --mod' TAB 'gp' TAB 'pflow-llm --model=gpt-9'
     tab "pflow 'read-file => ll" TAB '--mod' TAB "pflow 'read-file => llm --model="
     "${tmux[@]}" send-keys C-e C-u

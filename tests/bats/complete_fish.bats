@@ -18,7 +18,7 @@ setup() {
 
 # Type this in a new fish and press TAB.
 tab() {
-    in_terminal fish -C 'function fish_greeting; end; function fish_prompt; echo "> "; end'
+    in_terminal fish -C 'function fish_greeting; end; function pflow; false; end; function fish_prompt; echo "> "; end'
     until_true eval 'screen | grep -qx ">"'
     "${tmux[@]}" send-keys -l "$1" \; send-keys Tab
 }

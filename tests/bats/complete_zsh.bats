@@ -148,7 +148,7 @@ odd_text='it'\''s "q" [b] a:b $HOME `touch ran` $(touch ran) \n \ %B100%% {x} * 
 
 @test "it completes alike whatever options and variables a user may have set" {
     in_zsh 'setopt ksharrays shwordsplit nullglob noglob kshglob shglob globsubst rcquotes cshjunkiequotes nounset' \
-        'setopt errreturn kshautoload posixidentifiers nofunctionargzero nomultibyte warncreateglobal' \
+        'setopt errreturn kshautoload posixidentifiers nofunctionargzero nomultibyte warncreateglobal' 'pflow() { false }' \
         'for name in answer begun expl fields group heading line shown tag tags text value values; do' \
         '    typeset -g $name=7' 'done'
     tab 'pflow-odd --fo' x

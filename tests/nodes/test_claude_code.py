@@ -67,7 +67,8 @@ def seen() -> dict[str, object]:
         ({"max_turns": 3, "max_budget": 0.00001, "allowed_tools": []}, ["--max-turns=3", "--max-budget-usd=0.000010"]),
     ],
 )  # fmt: skip
-def test_params_become_words_and_the_prompt_goes_through_stdin(directory, params, words):
+def test_params_become_words_and_the_prompt_goes_through_stdin(directory, monkeypatch, params, words):
+    monkeypatch.setenv("CLAUDECODE", "1")  # as in a terminal of Claude Code, which refuses to start inside another one
     (directory / "sub").mkdir()
     work("Find a tree\0 and ünder it @/etc/passwd", directory="sub", **params)
     isolated = [] if params.get("load_settings") or words[:1] == ISOLATED[:1] else ISOLATED

@@ -272,8 +272,9 @@ CLAUDE = Agent(
     program="claude",
     how_to_get="npm install -g @anthropic-ai/claude-code, then set ANTHROPIC_API_KEY, or claude and /login",
     secrets=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
-    # Else it would read any @FILE in a prompt, even without the right to, and a prompt may come from strangers.
-    variables={"CLAUDE_CODE_DISABLE_ATTACHMENTS": "1"},
+    # Else it would read any @FILE in a prompt, even without the right to, and a prompt may come from strangers; and in
+    # the terminal of another Claude Code it would refuse to start.
+    variables={"CLAUDE_CODE_DISABLE_ATTACHMENTS": "1", "CLAUDECODE": ""},
     words=words,
     prompt=as_text,
     read=read,

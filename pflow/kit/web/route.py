@@ -142,7 +142,7 @@ def _is_listed(url: httpx2.URL, listed: str) -> bool:
         name, port = each.rpartition("://")[2], ""
         if name.count(":") == 1 or "]:" in name:
             name, _, port = name.rpartition(":")
-        name = name.strip("[]").lstrip("*.")
+        name = name.strip("[]").lstrip("*.").rstrip(".")
         if each == "*" or (port in ports and (host == name or host.endswith(f".{name}") or _is_in(host, name))):
             return True
     return False

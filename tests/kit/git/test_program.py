@@ -25,6 +25,16 @@ def test_what_git_says_becomes_a_code_and_a_reason(said, exit, reason):
     assert (error.exit, error.message) == (exit, f"cannot push: {reason}")
 
 
+def test_no_program_that_git_starts_opens_a_window(tmp_path, monkeypatch):
+    for name, value in {"SSH_ASKPASS": "x", "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": ":0"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("GIT_SSH_COMMAND", f"env >'{tmp_path}/seen'; false")
+    Git(".", "ask").call("ls-remote", "ssh://host/x")
+    seen = (tmp_path / "seen").read_text().splitlines()
+    assert [each for each in seen if each.startswith("SSH_ASKPASS")] == ["SSH_ASKPASS_REQUIRE=never"]
+    assert "GIT_TERMINAL_PROMPT=0" in seen
+
+
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_lines_that_become_our_error_are_not_shown_in_whatever_parts_they_come(monkeypatch, capfd, size):
     said = b"hook: lint\nerror: x would be lost:\n\ta.txt\nPlease commit them\nAborting\nhook: fatal: x\nfatal: no\nend"

@@ -44,7 +44,7 @@ def environment(monkeypatch):
             ["http://localhost.example/", "http://128.0.0.1/"],
             ["http://127.8.9.1/", "http://LOCALHOST:80/", "http://ollama.localhost/", "http://0.0.0.0:1/"],
         ),
-        ({"ALL_PROXY": PROXY, "NO_PROXY": "a.example"}, ["http://127.0.0.1/", "http://localhost/"], ["http://a.example"]),
+        ({"ALL_PROXY": PROXY, "NO_PROXY": "a.example."}, ["http://127.0.0.1/", "http://localhost/"], ["http://a.example"]),
         ({"ALL_PROXY": PROXY, "NO_PROXY": "*"}, [], ["http://127.0.0.1/", "http://a.example/"]),
         ({"ALL_PROXY": PROXY, "no_proxy": " .example, x"}, ["http://example.org"], ["http://a.example/", "http://X/"]),
         ({"ALL_PROXY": PROXY, "no_proxy": "*.a.example"}, ["http://ba.example"], ["http://b.a.example/"]),
