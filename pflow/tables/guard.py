@@ -8,7 +8,7 @@ from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.tables.rows import Row, cell, is_finite, read_number
 from pflow.values.plain import HIGHEST, LOWEST
 
-_PAST = 1 << 63
+_PAST, _INF = 1 << 63, float("inf")
 _BEGIN, _END = "pflow_number(", "/**/)"
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 _QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^]]*\]"""
@@ -62,17 +62,18 @@ class Guard:
     def column(self, name: str) -> list[Any]:
         """Return the values of a column: numbers for numeric texts, a float for an integer past 63 bits."""
         values = [row.get(name) for row in self.rows]
-        kinds = {*map(type, values)} - {type(None)}
         texts = {value for value in values if value.__class__ is str} - {""}
         finite = set() if name in self.kept else {*filter(is_finite, texts)}
-        if kinds <= {str} and finite == texts:
-            is_whole = all(text.lstrip("-").isdecimal() for text in texts)
-            known = {text: int(text) if is_whole else read_number(text) for text in texts}
-            values, texts = [value and known[value] for value in values], set()
+        if texts and finite == texts and {*map(type, values)} <= {str, type(None)}:
+            convert = int if all(text.lstrip("-").isdecimal() for text in texts) else read_number
+            known = {text: convert(text) for text in texts}
+            values = [value and known[value] for value in values]
         stored = [*map(self._stored, values)]
-        is_large = any(value.__class__ is float and value in self.large for value in stored)
-        is_mixed = texts and (finite or kinds & {int, float})
-        self.kinds[name] = _MIXED if is_mixed else _TEXT if texts else _LARGE if is_large else _SAFE
+        kinds = {*map(type, stored)}
+        if str in kinds or bytes in kinds:
+            self.kinds[name] = _MIXED if finite or kinds & {int, float} else _TEXT
+        else:
+            self.kinds[name] = _LARGE if not self.large.keys().isdisjoint(stored) else _SAFE
         return stored
 
     def _stored(self, value: Any) -> Any:
@@ -93,16 +94,17 @@ class Guard:
     def number(self, value: Any) -> Any:
         """Return a number to compute with, as a function of SQL. Raises ValueError; `fault` is the reason."""
         found = self.large.get(value, value) if value.__class__ is float else value
-        if isinstance(found, str) and found not in self.kept_texts and _NUMBER.fullmatch(found):
-            found = int(found) if found.strip(" \t+-").isdecimal() else float(found)
-        is_past = isinstance(found, int) and abs(found) >= _PAST
-        if not is_past and not isinstance(found, str | bytes):
+        if isinstance(value, str) and value not in self.kept_texts and _NUMBER.fullmatch(value):
+            found = int(value) if value.strip(" \t+-").isdecimal() else float(value)
+        if found is None or (
+            isinstance(found, int | float) and abs(found) < (_PAST if isinstance(found, int) else _INF)
+        ):
             return found
-        places = ((n, name) for n, row in enumerate(self.rows, 1) for name in row if row[name] in (value, found))
-        row, name = next(places, (0, ""))
-        place = f" in row {row} of column '{name}'" if row else ""
-        why = "is past the 63 bits with which SQLite computes" if is_past else "is not a number"
-        self.fault = f"'{shorten(str(found))}'{place} {why}"
+        rows = enumerate(self.rows, 1)
+        places = (f" in row {n} of column '{name}'" for n, row in rows for name in row if row[name] in (value, found))
+        shown = shorten(str(found if isinstance(value, float) else value))
+        why = "is past the 63 bits with which SQLite computes" if isinstance(found, int) else "is not a number"
+        self.fault = f"'{shown}'{next(places, '')} {why}"
         raise ValueError(self.fault)
 
     def watch(self, base: sqlite3.Connection, sql: str) -> str:
