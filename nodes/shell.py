@@ -61,7 +61,7 @@ class Shell(Node):
         return command, args, _input(shared.get("input"))
 
     def exec(self, prepared: tuple[str, list[bytes], bytes | None]) -> Ran:
-        from pflow.process.children import run
+        from pflow.process.children import environment, run
 
         command, args, input = prepared
         stdout, stderr = bytearray(), bytearray()  # a list of parts would take many times their size
@@ -83,7 +83,9 @@ class Shell(Node):
         try:
             # -- for a command that begins with a dash.
             argv: list[str | bytes] = ["/bin/sh", "-c", "--", os.fsencode(command), "sh", *args]
-            code = run(argv, input=input, on_stdout=take, on_stderr=show)
+            env = {**environment()}
+            env.pop("CDPATH", None)  # by which cd would go elsewhere, and print
+            code = run(argv, input=input, env=env, on_stdout=take, on_stderr=show)
             code = 128 - code if code < 0 else code
             if code and self.params["check"]:
                 raise _failure(command, code, stderr)

@@ -219,6 +219,16 @@ def test_much_input_and_much_output_pass_each_other():
     assert got["stderr"] == text
 
 
+def test_no_variable_of_a_shell_changes_what_a_command_does(tmp_path, monkeypatch):
+    (tmp_path / "here" / "sub").mkdir(parents=True)
+    (tmp_path / "there" / "sub").mkdir(parents=True)
+    (tmp_path / "rc").write_text("echo read")
+    for name, value in {"CDPATH": f"{tmp_path}/there", "BASH_ENV": f"{tmp_path}/rc", "ENV": f"{tmp_path}/rc"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path / "here")
+    assert run("cd sub && pwd")["stdout"] == f"{tmp_path}/here/sub\n"
+
+
 def test_our_own_stdin_is_never_its_stdin():
     program = "from pflow.nodes.shell import Shell; s = {'command': 'cat'}; Shell().run(s); print(s['stdout'] == '')"
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
