@@ -139,7 +139,8 @@ def broken(error: Exception) -> PflowError:
         return of_environment
     file = directory() / "keys.json"
     words = " ".join(f"{type(error).__name__}: {error}".split())
-    fault = _read(file)[1]
+    is_marked = "BOM" in words or isinstance(error, UnicodeDecodeError)
+    fault = _read(file)[1] or "llm wants UTF-8 without a byte order mark" * is_marked
     hint = "correct that file, or find the plugin with `llm plugins`"
     return PflowError(f"cannot load llm's models: {f'{file}: {fault}' if fault else words}", hint=hint, exit=BAD_CONFIG)
 

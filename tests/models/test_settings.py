@@ -5,9 +5,11 @@ import subprocess
 import sys
 from contextlib import nullcontext
 
+import llm
 import pytest
 
 from pflow.errors import PflowError
+from pflow.models import settings
 from pflow.models.settings import load_models
 from pflow.process.signals import Deadline
 
@@ -40,3 +42,13 @@ def test_a_pipe_in_the_place_of_a_file_of_settings_hangs_nothing(tmp_path, monke
     is_llms = name not in ("model_options.json", "aliases.json")
     with Deadline(60), pytest.raises(PflowError, match="not a regular file") if is_llms else nullcontext():
         assert load_models()
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16"])
+def test_a_file_of_keys_that_llm_cannot_decode_is_named(tmp_path, monkeypatch, codec):
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
+    (tmp_path / "keys.json").write_text('{"a": "hush"}', codec)
+    with pytest.raises(ValueError) as caught:
+        llm.get_key("", "a")
+    message = settings.broken(caught.value).message
+    assert message.endswith(f"{tmp_path}/keys.json: llm wants UTF-8 without a byte order mark")
