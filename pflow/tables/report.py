@@ -70,9 +70,10 @@ def _numbers(counts: Counter[Any], convert: Any) -> dict[str, Any]:
     ordered = sorted(numbers)
     ends = list(accumulate(numbers[number] for number in ordered))
     total = sum if convert is int else fsum
+    unit = 1 << 99 if max(-ordered[0], ordered[-1]) > 1e250 else 1  # their sum may be more than a float holds
     quartiles = {name: _quantile(ordered, ends, at) for name, at in _QUARTILES.items()}
-    mean = total(number * count for number, count in numbers.items()) / ends[-1]
-    return {"min": ordered[0], "max": ordered[-1], "mean": mean, **quartiles}
+    mean = total(number / unit * count if unit > 1 else number * count for number, count in numbers.items())
+    return {"min": ordered[0], "max": ordered[-1], "mean": mean / ends[-1] * unit, **quartiles}
 
 
 def _quantile(ordered: list[Any], ends: list[int], at: float) -> Any:
@@ -80,9 +81,8 @@ def _quantile(ordered: list[Any], ends: list[int], at: float) -> Any:
     place = (ends[-1] - 1) * at
     low, part = int(place), place % 1
     below = ordered[bisect_right(ends, low)]
-    if not part:
-        return below
-    return below + (ordered[bisect_right(ends, low + 1)] - below) * part
+    above = ordered[bisect_right(ends, low + 1)] if part else below
+    return below if above == below else below * (1 - part) + above * part
 
 
 def _told(column: str, about: dict[str, Any], is_detailed: bool) -> Row:

@@ -23,6 +23,8 @@ from tests.tools import need
         ([1, 2, 2, 2, 9], {"q1": 2, "median": 2, "q3": 2, "top": [{"value": 2, "count": 3}]}),
         (["0.1"] * 10, {"type": "float", "mean": 0.1, "median": 0.1, "distinct": 1}),
         ([1.5, 1], {"type": "float", "min": 1, "max": 1.5}),
+        (["1.5e308", "1.7e308"], {"mean": 1.6e308, "median": 1.6e308}),
+        (["-1.5e308", "1.5e308"], {"mean": 0.0, "q1": -7.5e307}),
         (["b", "a", None], {"type": "str", "min": "a", "max": "b", "missing": 1}),
         ([True, False, True], {"type": "bool", "top": [{"value": True, "count": 2}]}),
         (["true", "false"], {"type": "bool", "distinct": 2}),
