@@ -12,8 +12,7 @@ from pflow.kit.web.hosts import is_here
 
 NO_KEY = "put one into GITHUB_TOKEN (https://github.com/settings/tokens), or: gh auth login"
 
-_KEYS = ("GITHUB_TOKEN", "GH_TOKEN")
-_ELSEWHERE = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
+_OF_ENTERPRISES = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 
 
 def api_url() -> str:
@@ -50,7 +49,7 @@ def find_key() -> str:
 
     On a server of an enterprise gh's variables for one come first.
     """
-    names = (*(() if _is_public(web_host()) else _ELSEWHERE), *_KEYS)
+    names = (*(() if _is_public(web_host()) else _OF_ENTERPRISES), "GITHUB_TOKEN", "GH_TOKEN")
     key = next(filter(None, (os.environ.get(name, "").strip() for name in names)), "") or _key_of_gh()
     if not (key.isascii() and key.isprintable()):
         what = "cannot ask GitHub: the key has characters that are not printable ASCII"
@@ -72,7 +71,7 @@ def _key_of_gh() -> str:
 
 
 _NAME = r"(?P<owner>[\w-]+)/(?P<name>(?!\.{1,2}(?:$|[#/]))[\w.-]+?)"
-_REMOTE = rf"(?:https?://|git://|(?P<ssh>(?:git\+)?ssh://|(?=[^/]+:)))(?P<user>[^/@]*@)?(?P<host>[^/:]+)(?::\d+/|[:/])/?{_NAME}"
+_REMOTE = rf"(?:https?://|git://|(?P<ssh>(?:git\+)?ssh://|(?=[^/]+:)))(?P<user>[^/]*@)?(?P<host>[^/:@]+)(?::\d+/|[:/])/?{_NAME}"
 _PLACE = rf"(?:(?:https?://)?(?P<host>[^/@]*[.:][^/@]*)/)?{_NAME}"
 _ISSUE = rf"(?:{_PLACE}(?:#|/(?:issues|pull)/))?#?(?P<number>\d+)(?P<more>[/?#].*)?"
 _HINT = "--repo=OWNER/NAME"

@@ -51,7 +51,10 @@ class Client:
         while query:
             answer = self._ask("GET", path, query)
             yield self._value(answer)
-            query = _next(answer.headers.get("link", ""))
+            following = _next(answer.headers.get("link", ""))
+            if following == query:
+                raise self._not_github("is its own next page")
+            query = following
 
     def rows(self, path: str, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """Yield the rows of all pages."""
@@ -88,8 +91,7 @@ class Client:
         kind, sso = _sso_of(answer)
         if kind == "partial-results":
             ids = ", ".join(re.findall(r"\d+", sso.get("organizations", ""))) or "some"
-            url = sso.get("url") or _tokens_page()
-            self.warn(f"results of organizations are missing ({ids}): authorize the key for their SSO: {url}")
+            self.warn(f"results of organizations are missing ({ids}): authorize the key for their SSO: {sso['url']}")
         return answer
 
     def warn(self, flaw: str) -> None:
@@ -128,14 +130,10 @@ def _next(link: str) -> Query:
     return {}
 
 
-def _tokens_page() -> str:
-    return f"https://{web_host()}/settings/tokens"
-
-
 def _sso_of(answer: Response) -> tuple[str, dict[str, str]]:
-    """Return what GitHub says of single sign-on, `required` or `partial-results`, and its parameters, as the URL."""
+    """Return what GitHub says of single sign-on, `required` or `partial-results`, and its parameters with a `url`."""
     kind, _, rest = answer.headers.get("x-github-sso", "").partition(";")
-    return kind.strip().lower(), _params(f";{rest}")
+    return kind.strip().lower(), {"url": f"https://{web_host()}/settings/tokens", **_params(f";{rest}")}
 
 
 Row = dict[str, Any]
@@ -187,8 +185,7 @@ def failure_of(answer: Response, act: str, missing: str, *, has_key: bool) -> Pf
     needed = answer.headers.get("x-accepted-github-permissions", "")
     kind, sso = _sso_of(answer)
     if status in (401, 403, 404) and (kind == "required" or "SAML" in said):
-        url = sso.get("url") or _tokens_page()
-        hint = f"{url} authorizes the key for the organization's SSO"
+        hint = f"{sso['url']} authorizes the key for the organization's SSO"
         return PflowError(f"{act}: {said}", hint=hint, exit=DENIED, is_permanent=True)
     known = {
         401: (f"GitHub does not take the key: {said}" if has_key else said, NO_KEY, DENIED),

@@ -47,11 +47,7 @@ def test_the_key_is_that_of_the_environment(github, monkeypatch, variables, sent
     ("variables", "url", "key"),
     [
         ({"GITHUB_TOKEN": "one", "GH_ENTERPRISE_TOKEN": "two"}, "https://api.github.com", "one"),
-        (
-            {"GH_TOKEN": "one", "GH_HOST": "Acme.ghe.com", "GH_ENTERPRISE_TOKEN": "two"},
-            "https://api.acme.ghe.com",
-            "one",
-        ),
+        ({"GH_TOKEN": "one", "GH_HOST": "A.ghe.com", "GH_ENTERPRISE_TOKEN": "two"}, "https://api.a.ghe.com", "one"),
         ({"GH_TOKEN": "one", "GH_HOST": "x.org", "GH_ENTERPRISE_TOKEN": "two"}, "https://x.org/api/v3", "two"),
         ({"GITHUB_API_URL": "https://x.org/v3", "GH_HOST": "github.com", "GH_TOKEN": "one"}, "https://x.org/v3", "one"),
         ({"GH_HOST": "github.com"}, "https://api.github.com", ""),
@@ -142,6 +138,7 @@ def test_without_repo_it_is_that_of_the_remote(url):
     [
         ("git@gitlab.com:owner/repo.git", "is at gitlab.com, but the API is https://api.github.com"),
         ("https://user:ghp_secret@example.org/owner/repo", "is at example.org"),
+        ("https://user:gh@p_secret@example.org/owner/repo", "is at example.org"),
         ("/srv/git/repo.git", "is not on GitHub"),
         ("file:///srv/owner/repo.git", "is not on GitHub"),
         ("../owner/repo", "is not on GitHub"),

@@ -296,6 +296,12 @@ def test_the_next_page_is_found_in_each_form_of_a_link_header(github, link):
     assert [each["query"].get("page") for each in github.requests] == [None, "2"]
 
 
+def test_a_page_that_is_its_own_next_one_is_read_once(github):
+    add_issues(github.repository, 201)
+    github.link = "<?page=2&per_page=100>; rel=next"
+    assert "its own next page" in refuse("list-issues", params={"limit": 999}).message
+
+
 def test_an_answer_that_is_no_json_is_told(github, monkeypatch):
     github.fail(lambda call: call.answer(200, "<html>"))
     assert refuse("get-issue", issue_number=1).exit == BAD_DATA
