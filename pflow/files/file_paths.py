@@ -26,7 +26,7 @@ claim: Callable[[str], None] | None = None
 """Takes the real path of a file before it is written, in an item of a batch; raises PflowError if that may not be."""
 
 HINTS = {
-    errno.EBUSY: "a mount point (docker -v FILE) cannot be replaced: mount its directory, or add to it with --append",
+    errno.EBUSY: "a mount point (docker -v FILE) cannot be replaced: mount its directory, or use write-file --append",
     errno.EPERM: "lsattr shows if it is immutable or append-only; in a directory like /tmp only its owner replaces it",
 }
 """What to do after an error that the modes of the file and its directory do not explain."""
