@@ -216,47 +216,42 @@ def _put(target: Place, make: Callable[[Place], bool], *, overwrite: bool, lasts
 
 def _write(
     draft: Place, fill: Callable[[int], None], mode: int, old: tuple[os.stat_result, dict[str, bytes]] | None, *,
-    lasts: bool, target: Place | None = None,
+    lasts: bool, target: Place | None = None, has_name: bool = False,
 ) -> bool:  # fmt: skip
     """Write the draft, or a new target at once; return True for the target.
 
-    It gets its name when it is whole, if the system can do that: kill -9 then leaves nothing.
+    It gets its name when it is whole, if the system can do that (not `has_name`): kill -9 then leaves nothing.
     """
-    mode, is_named = 0o600 if old else mode, False
+    mode = 0o600 if old else mode
     try:
-        fd = os.open(".", os.O_RDWR | os.O_TMPFILE, mode, dir_fd=draft.folder)
+        name, how = (draft.name, os.O_CREAT | os.O_EXCL) if has_name else (".", os.O_TMPFILE)
+        fd = os.open(name, os.O_RDWR | how, mode, dir_fd=draft.folder)
     except (OSError, AttributeError):  # a file system, or a system, without files that have no name
-        fd, is_named = _make(draft, mode), True
+        if has_name:
+            raise
+        return _write(draft, fill, mode, old, lasts=lasts, has_name=True)
     try:
         fill(fd)
         if old:
             set_attributes(fd, *old)
         if lasts:
             os.fsync(fd)
-        return not is_named and _name(fd, draft, None if old else target)
+        place = draft if has_name else _name(fd, draft, None if old else target)
     finally:
         os.close(fd)
+    return place is target if place else _write(draft, fill, mode, old, lasts=lasts, has_name=True)
 
 
-def _make(draft: Place, mode: int) -> int:
-    return os.open(draft.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=draft.folder)
-
-
-def _name(fd: int, draft: Place, target: Place | None) -> bool:
-    """Give a file that has no name the target's, and return True; else the draft's, or that to a copy of it."""
+def _name(fd: int, draft: Place, target: Place | None) -> Place | None:
+    """Give a file that has no name the target's or else the draft's; return which, None if the system cannot do it."""
     for place in (target, draft) if target else (draft,):
         try:
             os.link(f"/proc/self/fd/{fd}", place.name, dst_dir_fd=place.folder)
-            return place is target
+            return place
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
                 raise OSError(error.errno, error.strerror, draft.name) from None
-    os.lseek(fd, 0, os.SEEK_SET)
-    with open(_make(draft, 0o600), "wb", buffering=0) as copy:
-        _copy_all(fd, copy.fileno())
-        set_attributes(copy.fileno(), os.fstat(fd), read_attributes(fd))
-        os.fsync(copy.fileno())
-    return False
+    return None
 
 
 def _duplicate(old: Place, draft: Place) -> bool:
@@ -288,7 +283,7 @@ def _write_data(fd: int, data: str | bytes) -> None:
 
 def _copy_all(source: int, fd: int) -> None:
     """Copy a file from its beginning. Holes stay holes; a file of /proc has no size, and a log may grow meanwhile."""
-    status, at = os.fstat(source), 0
+    status, at = os.fstat(source), os.lseek(source, 0, os.SEEK_SET)
     size = status.st_size if getattr(status, "st_blocks", 1 << 62) * 512 < status.st_size else 0
     while True:
         end = at + _PART
