@@ -66,9 +66,7 @@ def _end_in_flow(candidate: Candidate, flow: Typed | None) -> str:
 def _zsh(columns: str, quotes: str, text: str) -> list[str]:
     """Return the number of characters that stay; then groups: tag, title, two options of compadd, values and lines."""
     line = split(text)
-    found = answer(line)
-    if found is None:
-        return []
+    found = answer(line) or Candidates("", 0, [])
     kept = found.kept if found.flow is None else found.flow.start + found.flow.place(found.kept)
     names = [each.value.removesuffix("=") for each in found.candidates]
     shown = _described(names, [each.about for each in found.candidates], int(columns), " -- ")
@@ -89,9 +87,7 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
 def _fish(text: str) -> list[str]:
     """Return whole words without quotes, each with its description."""
     line = split(text, escapable=("\\", "'"))
-    found = answer(line)
-    if found is None:
-        return []
+    found = answer(line) or Candidates("", 0, [])
     words = [line.word + _rest(found, each) for each in found.candidates]
     abouts = _labelled(found, "[{}] ")
     if len(words) == 1 and (found.flow is not None or found.candidates[0].group == groups.KEYS):

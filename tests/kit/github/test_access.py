@@ -49,8 +49,6 @@ def test_the_key_is_that_of_the_environment(github, monkeypatch, variables, sent
         ({"GITHUB_TOKEN": "one", "GH_ENTERPRISE_TOKEN": "two"}, "https://api.github.com", "one"),
         ({"GH_TOKEN": "one", "GH_HOST": "A.ghe.com", "GH_ENTERPRISE_TOKEN": "two"}, "https://api.a.ghe.com", "one"),
         ({"GH_TOKEN": "one", "GH_HOST": "x.org", "GH_ENTERPRISE_TOKEN": "two"}, "https://x.org/api/v3", "two"),
-        ({"GITHUB_API_URL": "https://x.org/v3", "GH_HOST": "github.com", "GH_TOKEN": "one"}, "https://x.org/v3", "one"),
-        ({"GH_HOST": "github.com"}, "https://api.github.com", ""),
         ({"GH_HOST": "https://x.org/"}, "GH_HOST is not a host", ""),
     ],
 )

@@ -276,6 +276,7 @@ def test_results_that_are_missing_for_want_of_sso_are_told_once_and_not_cached(g
     said = capfd.readouterr().err
     assert said.count("21955855, 20582480") == said.count("\n") == 1
     assert "/settings/tokens" in said
+    assert node.not_kept in said
 
 
 LINKS = [
