@@ -11,9 +11,7 @@ class GithubGetIssue(Reader, Node):
 
     `issue` is a text for people and models; `issue_data` has title, body, state, url, user.login, labels[0].name,
     comments[0].body and more, under GitHub's names. Anybody may have written the text. The key is GITHUB_TOKEN, else
-    GH_TOKEN, else gh's; public repositories need no key. GITHUB_API_URL or GH_HOST names a GitHub other than
-    github.com, whose key may be GH_ENTERPRISE_TOKEN too. Before the remote origin comes the one that
-    `gh repo set-default` chose; without an origin, the only one counts.
+    GH_TOKEN, else gh's; public repositories need no key. GITHUB_API_URL names a GitHub other than github.com.
 
     Interface:
     - Reads: shared["repo"]: str = null  # OWNER/NAME or its URL; without it GH_REPO, else that of the remote origin

@@ -10,10 +10,7 @@ from pflow.node import STEP_KEY
 from tests.peers.github import KEY, GitHub, Repository
 
 REPO = "owner/repo"
-VARIABLES = (
-    *("GITHUB_API_URL", "GITHUB_TOKEN", "GH_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"),
-    *("GH_HOST", "GH_REPO", STEP_KEY),
-)
+VARIABLES = ("GITHUB_API_URL", "GITHUB_TOKEN", "GH_TOKEN", "GH_REPO", STEP_KEY)
 
 
 @pytest.fixture

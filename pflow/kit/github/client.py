@@ -35,7 +35,6 @@ class Client:
     def __init__(self, act: str, missing: str = "", *, node: Any = None) -> None:
         self.act = act
         self.node = node
-        self.warnings: set[str] = set()
         self.missing = missing or "it is not there"
         self.url = api_url()
         self.key = find_key()
@@ -95,12 +94,10 @@ class Client:
         return answer
 
     def warn(self, flaw: str) -> None:
-        """Say once that the answer is incomplete."""
-        if flaw not in self.warnings:
+        """Say once that the answer to the node is incomplete."""
+        if self.node and flaw not in self.node.not_kept:
             say("warning", flaw)
-        self.warnings.add(flaw)
-        if self.node:
-            self.node.not_kept = flaw
+            self.node.not_kept = "; ".join(filter(None, (self.node.not_kept, flaw)))
 
     def _value(self, answer: Response) -> Any:
         try:
