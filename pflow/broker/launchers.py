@@ -58,7 +58,7 @@ def _found_by_npx(npx: str, flags: list[str], package: str, env: dict[str, str])
     for folder in path.split(os.pathsep):
         about = Path(folder).parent / name / "package.json"
         if Path(folder).name == ".bin" and about.is_file():
-            programs = json.loads(about.read_text(encoding="utf-8")).get("bin") or {}
+            programs = json.loads(about.read_text(encoding="utf-8-sig")).get("bin") or {}
             short = name.rpartition("/")[2]
             known = [short] if isinstance(programs, str) or short in programs else list(programs)
             return os.path.join(folder, known[0]) if len(known) == 1 else ""

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from string import printable
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import httpx2
 
@@ -153,7 +154,8 @@ def _next(request: _Request, response: httpx2.Response) -> _Request | None:
     places = response.headers.get_list("location")
     if not response.has_redirect_location or not places[0].strip():
         return None
-    url = parse_url(places[0], base=request.url, act=f"{request.act}: it redirects")
+    place = quote(places[0], printable, "latin-1") if response.headers.encoding == "iso-8859-1" else places[0]
+    url = parse_url(place.replace("\t", ""), base=request.url, act=f"{request.act}: it redirects")
     if request.url.scheme == "https" and url.scheme == "http":
         what = f"{request.act}: it redirects from https to '{show(str(url))}'"
         raise PflowError(what, hint="request that URL directly if you trust it", exit=DENIED)

@@ -14,7 +14,6 @@ _LIBRARIES = {"br": "brotli", "zstd": "backports.zstd"}
 """Who unpacks these for httpx2."""
 _READ = {*_GZIP, "deflate", *_LIBRARIES}
 _MAGIC = b"\x1f\x8b"
-_GZIP_WINDOW = zlib.MAX_WBITS | 16
 _PART = 1 << 18
 _DEEPEST = 5
 
@@ -42,8 +41,8 @@ def unpack(packed: Iterator[bytes], codings: str, act: str) -> Iterator[bytes]:
 def inflate(packed: Iterable[bytes], coding: str, act: str) -> Iterator[bytes]:
     """Yield gzip or deflate data unpacked in small parts, so that a bomb takes no memory.
 
-    As gzip(1) does, read all members, and ignore what else follows them. httpx2's own decoder accepts a cut stream, and
-    reads only the first member.
+    As gzip(1) does, read all members, and ignore what else follows them. Data of one kind that is called the other is
+    read, too. httpx2's own decoder accepts a cut stream, and reads only the first member.
     """
     is_gzip, inflater, left, has_ended = coding in _GZIP, None, b"", False
     try:
@@ -55,8 +54,8 @@ def inflate(packed: Iterable[bytes], coding: str, act: str) -> Iterator[bytes]:
                         break
                     if has_ended and not (is_gzip and left.startswith(_MAGIC)):
                         return
-                    inflater = zlib.decompressobj(_GZIP_WINDOW if is_gzip else _window(left))
                     is_so = left.startswith(_MAGIC)
+                    inflater = zlib.decompressobj(zlib.MAX_WBITS | 32 if is_gzip or is_so else _window(left))
                 part = inflater.decompress(left, _PART)
                 yield part
                 left = inflater.unused_data if inflater.eof else inflater.unconsumed_tail

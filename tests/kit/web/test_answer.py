@@ -16,6 +16,8 @@ from pflow.kit.web.answer import Response, check
         ("application/json", b'[{"error": "no oak"}]', ": no oak"),
         ("application/json", b'{"error": true, "id": 7}', ""),
         ("application/json", b'{"error', ""),
+        ("application/json", '{"message": "no öak"}'.encode("utf-16"), ": no öak"),
+        ("application/json; charset=iso-8859-1", b'{"message": "no \xf6ak"}', ": no öak"),
         ("text/plain; charset=utf-8", b"no\noak", ": no oak"),
         ("text/html", b"<title>no oak</title>", ""),
     ],
