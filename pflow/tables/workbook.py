@@ -33,7 +33,7 @@ def first_sheet(data: bytes, act: str) -> str:
         raise
     except Exception as error:  # openpyxl raises many
         raise PflowError(f"{act}: it is a damaged Excel workbook: {error}", exit=BAD_DATA) from error
-    if others := ", ".join(f"'{each.title}'" for each in sheets if each.title != title):
+    if title and (others := ", ".join(f"'{each.title}'" for each in sheets if each.title != title)):
         say_once(f"{act.replace('cannot read', 'read')}: its sheet '{title}', not {others}")
     width = max(map(len, rows), default=0)
     check_unpacked(len(data), width * len(rows) * 3, act)
@@ -44,7 +44,7 @@ def first_sheet(data: bytes, act: str) -> str:
 
 
 def _texts(sheet: Any, data: bytes, act: str) -> list[list[str]]:
-    """Return the texts of the rows, without the empty cells and rows at their end."""
+    """Return the texts of the rows, without the empty rows around them, and the empty cells at their ends."""
     rows: list[list[str]] = []
     size = 0
     sheet.reset_dimensions()  # some programs write wrong ones
@@ -54,7 +54,7 @@ def _texts(sheet: Any, data: bytes, act: str) -> list[list[str]]:
             row.pop()
         size += sum(map(len, row)) + len(row)
         check_unpacked(len(data), size, act)
-        rows.append(row)
+        rows += [row] if row or rows else []
     while rows and not rows[-1]:
         rows.pop()
     return rows

@@ -25,6 +25,7 @@ _KINDS = {
     **dict.fromkeys(((0, b"ARROW1\0"), (0, b"FEA1")), ("an Arrow (Feather) file", "pyarrow")),
     (0, b"\x1f\x9d"): ("packed by compress (.Z)", "zcat FILE"),
     (0, b'\4"M\x18'): ("lz4 data", "lz4cat FILE"),
+    **dict.fromkeys(((0, b"]\0\0"), (0, b"LZIP\1")), ("LZMA data", "7z x -so FILE")),
     (0, b"7z\xbc\xaf'\x1c"): ("a 7z archive", "7z x -so FILE"),
     (0, b"Rar!\x1a"): ("a RAR archive", "unrar p -inul FILE"),
     (0, b"PAR1"): ("a Parquet file", "duckdb -csv -c \"FROM 'FILE'\""),

@@ -119,6 +119,7 @@ def zipped(name, content=b"x"):
         (b"\x8c\r\4\t\3\2", "OpenPGP data; gpg -d"),
         (b"7z\xbc\xaf'\x1c\0\4", "a 7z archive; 7z"),
         (b'\4"M\x18d@', "lz4 data; lz4cat"),
+        (lzma.compress(CSV, lzma.FORMAT_ALONE), "LZMA data; 7z"),
         (b"\x1f\x9d\x90a", "packed by compress (.Z); zcat"),
         (b"version https://git-lfs.github.com/spec/v1\noid", "a Git LFS pointer, not the file itself; git"),
     ],
@@ -163,7 +164,7 @@ def test_a_workbook_is_read_as_its_csv(tmp_path, capfd):
     others = [None], ['x "y"\nz', timedelta(hours=26), "#DIV/0!", None, ""]
     texts = [["1", "0.5", "TRUE"], ["2026-11-28", "2026-11-28 09:05:00", "09:05:00"], ["", "", ""],
              ['x "y"\nz', "26:00:00", "#DIV/0!"]]  # fmt: skip
-    (path := tmp_path / "a.xlsx").write_bytes(workbook(*cells, *others))
+    (path := tmp_path / "a.xlsx").write_bytes(workbook([None], *cells, *others))
     rows = [dict(zip(("a", "b;c", "7"), row, strict=True)) for row in texts]
     assert run(LoadCsv, {"path": str(path)})["rows"] == rows
     assert "its sheet 'cells', not 'empty', 'last'" in capfd.readouterr().err
@@ -175,7 +176,7 @@ def test_a_workbook_is_read_as_its_csv(tmp_path, capfd):
 
 def test_a_workbook_is_no_bomb(tmp_path, monkeypatch):
     sparse, data = openpyxl.Workbook(), workbook(["a"], hidden=False)
-    sparse.active["XFD999"] = 1
+    sparse.active["A1"] = sparse.active["XFD999"] = 1
     sparse.save(far := io.BytesIO())
     with zipfile.ZipFile(bomb := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
         for each in (source := zipfile.ZipFile(io.BytesIO(data))).namelist():
