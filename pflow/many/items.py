@@ -23,8 +23,7 @@ from pflow.process.streams import is_readable
 from pflow.stage.document import Document, read_document
 from pflow.stage.intake import empty_pipe
 from pflow.tables.csv_text import stream_csv
-from pflow.tables.packed import SUFFIXES, join, unpack
-from pflow.values.binary import WORKBOOK, recognize
+from pflow.tables.packed import SUFFIXES, unpack
 from pflow.values.digest import digest_of, file_digest
 from pflow.values.encoding import ELSE, not_utf8, remedy, split_encoding, wide_codec
 from pflow.values.fast_json import decode
@@ -101,8 +100,11 @@ class Items:
             if form == "files":
                 yield path_value(path)
                 continue
-            form, parts = _unpacked(self._parts(path), _name_of(path), form)
-            if self._encoding:
+            act = f"cannot read '{_name_of(path)}'"
+            is_workbook, parts = unpack(self._parts(path), act, is_table=form in ("", "csv"))
+            if is_workbook:
+                yield from _items_in(parts, path, "csv", read)
+            elif self._encoding:
                 items = _items_in(_recoded(parts, path, self._encoding), path, form, read)
                 yield from (_fitting(item, path, self._encoding) for item in items)
             else:
@@ -128,23 +130,6 @@ class Items:
 
 def _name_of(path: str) -> str:
     return "stdin" if path == "-" else path
-
-
-def _unpacked(parts: Iterator[bytes], name: str, form: str) -> tuple[str, Iterator[bytes]]:
-    """Return the form and the parts of what may be packed; an Excel workbook is CSV. Raises PflowError as `unpack`."""
-    act = f"cannot read '{name}'"
-    parts = unpack(parts, act)
-    head = next(parts, b"")
-    if head.startswith(b"PK\3\4"):
-        head = join(chain([head], parts), act)  # its end says what it holds
-    kind, hint = recognize(head)
-    if kind == WORKBOOK and form in ("", "csv"):
-        from pflow.tables.workbook import first_sheet
-
-        return "csv", iter([first_sheet(head, act).encode()])
-    if kind:
-        raise _fault(name, f"it is {kind}", hint)
-    return form, chain([head], parts)
 
 
 def _recoded(parts: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:

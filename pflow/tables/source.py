@@ -5,8 +5,8 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.files.file_paths import checked_path, read_whole
-from pflow.tables.packed import unpack_whole
-from pflow.values.binary import WORKBOOK, recognize
+from pflow.tables.packed import join, unpack
+from pflow.values.binary import recognize
 from pflow.values.encoding import decode_as, not_utf8, remedy, wide_codec
 from pflow.values.fast_json import LARGE, decode
 from pflow.values.json_input import place_of
@@ -47,25 +47,19 @@ def read_text(path: Any, text: Any, encoding: str | None = None, *, is_table: bo
 
 def _decode(data: bytes, name: str, encoding: str | None, is_table: bool) -> str:
     act = f"cannot read '{name}'"
-    data = unpack_whole(data, act)
-    kind, hint = recognize(data)
-    if kind == WORKBOOK and is_table:
-        from pflow.tables.workbook import first_sheet
-
-        return first_sheet(data, act)
-    if kind:
-        raise PflowError(f"{act}: it is {kind}", hint=hint, exit=BAD_DATA)
-    if encoding:
+    is_workbook, parts = unpack([data], act, is_table=is_table)
+    data = join(parts, act)
+    if encoding and not is_workbook:
         return decode_as(encoding, data, name)
     if wide_codec(data):
-        raise PflowError(f"cannot read '{name}': {not_utf8(data)}", hint=remedy(data), exit=BAD_DATA)
+        raise PflowError(f"{act}: {not_utf8(data)}", hint=remedy(data), exit=BAD_DATA)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         start = error.start
         line, column = data.count(b"\n", 0, start) + 1, start - data.rfind(b"\n", 0, start)
-        place = f"line {line}, byte {column}: it is not UTF-8"
-        raise PflowError(f"cannot read '{name}': {place}", hint=remedy(data), exit=BAD_DATA) from None
+        what = f"{act}: line {line}, byte {column}: it is not UTF-8"
+        raise PflowError(what, hint=remedy(data), exit=BAD_DATA) from None
 
 
 def read_json(text: str, name: str) -> Any:

@@ -39,7 +39,7 @@ def test_members_and_padding_in_parts_of_any_size_are_unpacked(pack, size, capfd
     data = (b"\0" * 512).join([*map(pack, texts), b""])
     for end in (b"", b"\0", b"garbage"):
         packed = data + end
-        parts = list(unpack((packed[at : at + size] for at in range(0, len(packed), size)), ""))
+        parts = list(unpack((packed[at : at + size] for at in range(0, len(packed), size)), "", is_table=True)[1])
         assert b"" not in parts
         assert b"".join(parts) == b"".join(texts)
     assert capfd.readouterr().err.count(": it is not ") <= 1
@@ -50,10 +50,10 @@ def test_what_is_cut_short_or_damaged_is_refused(pack):
     data = pack(CSV * 50)
     for end in range(10, len(data)):
         with pytest.raises(PflowError, match=r"cannot read 'a': its .* data is cut short"):
-            list(unpack([data[:end]], "cannot read 'a'"))
+            list(unpack([data[:end]], "cannot read 'a'", is_table=True)[1])
     wrong = data[:-12] + bytes(each ^ 0x5A for each in data[-12:])
     with pytest.raises(PflowError, match=r"data is (damaged: |cut short)"):
-        list(unpack([wrong], "cannot read 'a'"))
+        list(unpack([wrong], "cannot read 'a'", is_table=True)[1])
 
 
 @kinds

@@ -2,11 +2,13 @@
 
 import zlib
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import httpx2
 from httpx2._decoders import SUPPORTED_DECODERS
 
 from pflow.errors import BAD_DATA, PflowError
+from pflow.files.members import unpack_members
 from pflow.kit.web.answer import cut
 
 _GZIP = ("gzip", "x-gzip")
@@ -14,7 +16,6 @@ _LIBRARIES = {"br": "brotli", "zstd": "backports.zstd"}
 """Who unpacks these for httpx2."""
 _READ = {*_GZIP, "deflate", *_LIBRARIES}
 _MAGIC = b"\x1f\x8b"
-_PART = 1 << 18
 _DEEPEST = 5
 
 
@@ -39,35 +40,30 @@ def unpack(packed: Iterator[bytes], codings: str, act: str) -> Iterator[bytes]:
 
 
 def inflate(packed: Iterable[bytes], coding: str, act: str) -> Iterator[bytes]:
-    """Yield gzip or deflate data unpacked in small parts, so that a bomb takes no memory.
+    """Yield gzip or deflate data unpacked; data of one kind that is called the other is read, too.
 
-    As gzip(1) does, read all members, and ignore what else follows them. Data of one kind that is called the other is
-    read, too. httpx2's own decoder accepts a cut stream, and reads only the first member.
+    As gzip(1) does, read all members, and ignore what else follows them. httpx2's own decoder accepts a cut stream, and
+    reads only the first member.
     """
-    is_gzip, inflater, left, has_ended = coding in _GZIP, None, b"", False
+    is_gzip = is_so = coding in _GZIP
+
+    def begin(data: bytes, is_first: bool) -> Any:
+        nonlocal is_so
+        if not is_first and not (is_gzip and data.startswith(_MAGIC)):
+            return None
+        is_so = data.startswith(_MAGIC)
+        return zlib.decompressobj(zlib.MAX_WBITS | 32 if is_gzip or is_so else _window(data))
+
     try:
-        for data in packed:
-            left, part = left + data, b""
-            while left or part:  # more may come out after the last data went in
-                if inflater is None:
-                    if len(left) < len(_MAGIC):
-                        break
-                    if has_ended and not (is_gzip and left.startswith(_MAGIC)):
-                        return
-                    is_so = left.startswith(_MAGIC)
-                    inflater = zlib.decompressobj(zlib.MAX_WBITS | 32 if is_gzip or is_so else _window(left))
-                part = inflater.decompress(left, _PART)
-                yield part
-                left = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
-                if inflater.eof:
-                    inflater, part, has_ended = None, b"", True
-    except zlib.error as error:
+        for _, part in unpack_members(packed, begin):
+            yield part
+    except EOFError as error:
+        raise cut(act, f"its {coding} data has no end") from error
+    except ValueError as error:
         if is_so:
             raise cut(act, f"its gzip data is broken: {str(error).rpartition(': ')[2]}") from error
         hint = "--header='Accept-Encoding: identity' asks for it unpacked"
         raise _refusal(f"{act}: its answer is called {coding}, and is not", hint) from error
-    if inflater is not None or (left and not has_ended):
-        raise cut(act, f"its {coding} data has no end")
 
 
 def _window(data: bytes) -> int:
