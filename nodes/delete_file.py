@@ -1,6 +1,5 @@
 """The delete-file node: delete a file."""
 
-import errno
 import os
 
 from pflow.files.beneath import locate
@@ -37,6 +36,5 @@ class DeleteFile(Node):
             if isinstance(error, FileNotFoundError) and self.params["missing_ok"]:
                 return
             failure = read_failure(f"cannot delete '{path}'", error)
-            writable = "its directory must be writable"
-            failure.hint = writable if error.errno == errno.EACCES else HINTS.get(error.errno or 0, "")
+            failure.hint = HINTS.get(error.errno, "")
             raise failure from error

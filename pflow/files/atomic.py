@@ -7,7 +7,7 @@ import os
 import stat
 
 from pflow import Callable
-from pflow.files.attributes import read_attributes, set_attributes
+from pflow.files.attributes import DISK_ERRORS, read_attributes, set_attributes
 from pflow.files.beneath import Place, hold_link, locate, mode_of, open_file
 from pflow.files.reading import open_regular
 
@@ -152,19 +152,13 @@ def _existing(target: Place, overwrite: bool) -> tuple[os.stat_result, dict[str,
 
     Raises OSError if it may not be overwritten, which a rename would not check.
     """
-    how = os.O_NONBLOCK | os.O_NOFOLLOW
     try:
         if not overwrite:
             target.status()
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target.real)
-        fd = os.open(target.name, os.O_WRONLY | how, dir_fd=target.folder)
+        fd = os.open(target.name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=target.folder)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        if error.errno != errno.ETXTBSY:
-            raise
-        # A program that is running may be replaced; it goes on with the old file.
-        fd = os.open(target.name, os.O_RDONLY | how, dir_fd=target.folder)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
@@ -249,7 +243,7 @@ def _name(fd: int, draft: Place, target: Place | None) -> Place | None:
             os.link(f"/proc/self/fd/{fd}", place.name, dst_dir_fd=place.folder)
             return place
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            if error.errno in DISK_ERRORS:
                 raise OSError(error.errno, error.strerror, draft.name) from None
     return None
 
@@ -283,31 +277,27 @@ def _write_data(fd: int, data: str | bytes) -> None:
 
 def _copy_all(source: int, fd: int) -> None:
     """Copy a file from its beginning. Holes stay holes; a file of /proc has no size, and a log may grow meanwhile."""
-    status, at = os.fstat(source), os.lseek(source, 0, os.SEEK_SET)
-    size = status.st_size if getattr(status, "st_blocks", 1 << 62) * 512 < status.st_size else 0
-    while True:
-        end = at + _PART
-        if at < size:
-            at, end = _next_data(source, at, size)
-            os.lseek(source, at, os.SEEK_SET)
-            os.lseek(fd, at, os.SEEK_SET)
-        part = os.read(source, min(end - at, _PART))
-        if not part:
+    status, start = os.fstat(source), 0
+    size = status.st_size if status.st_blocks * 512 < status.st_size else 0
+    while start < size:
+        try:
+            start = os.lseek(source, start, os.SEEK_DATA)
+            end = os.lseek(source, start, os.SEEK_HOLE)
+        except OSError as error:
+            start = size if error.errno == errno.ENXIO else start  # the last hole; or the file system does not know
             break
+        start = _copy_part(source, fd, start, end)
+    os.ftruncate(fd, _copy_part(source, fd, start))
+
+
+def _copy_part(source: int, fd: int, start: int, end: int | None = None) -> int:
+    """Copy from `start` to `end`, else to the end of the file; return where it ended."""
+    os.lseek(source, start, os.SEEK_SET)
+    os.lseek(fd, start, os.SEEK_SET)
+    while part := os.read(source, _PART if end is None else min(end - start, _PART)):
         write_all(fd, part)
-        at += len(part)
-    if size:
-        os.ftruncate(fd, at)
-
-
-def _next_data(source: int, at: int, size: int) -> tuple[int, int]:
-    """Return where the next data of a file begins and ends; its size and later if there is only a hole."""
-    try:
-        start = os.lseek(source, at, os.SEEK_DATA)
-        return start, os.lseek(source, start, os.SEEK_HOLE)
-    except OSError as error:
-        start = size if error.errno == errno.ENXIO else at  # a file system may not know
-        return start, start + _PART
+        start += len(part)
+    return start
 
 
 def _take_name(draft: Place, target: Place) -> bool:

@@ -6,17 +6,15 @@ import errno
 import os
 import stat
 
-from pflow import Any, Callable, Iterable
+from pflow import Any, Callable
 
 _ACL = "system.posix_acl_access"
 """An ACL has 4 bytes, then 8 an entry: its tag and rights, 2 each, and an id. The owner's is first, others' last."""
 
 _GROUP = 4
 
-_REFUSED = frozenset(
-    {errno.E2BIG, errno.EACCES, errno.EINVAL, errno.ENODATA, errno.ENOSYS, errno.ENOTSUP, errno.EPERM, errno.ERANGE}
-)
-"""What a file system says that does not have such an owner, mode or attribute; a full disk is no such reason."""
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""What a file system says that could have done an act; by any other error it says that it cannot."""
 
 
 def read_attributes(fd: int) -> dict[str, bytes]:
@@ -49,7 +47,7 @@ def set_attributes(fd: int, old: os.stat_result, attributes: dict[str, bytes]) -
         os.removexattr(fd, name)
     for name, value in attributes.items():
         if not _is_done(os.setxattr, fd, name, acl if name == _ACL else value) and name == _ACL:
-            mode = mode & ~0o77 | _common_rights(mode, acl[14::8]) * 0o11
+            mode &= ~0o77  # the group's rights in it are the most that anybody had whom the ACL names
     _is_done(os.fchmod, fd, mode)
 
 
@@ -58,7 +56,7 @@ def _is_done(act: Callable[..., None], *words: Any) -> bool:
     try:
         act(*words)
     except OSError as error:
-        if error.errno not in _REFUSED:
+        if error.errno in DISK_ERRORS:
             raise
         return False
     return True
@@ -66,16 +64,9 @@ def _is_done(act: Callable[..., None], *words: Any) -> bool:
 
 def _lose_group(mode: int, acl: bytearray) -> int:
     """Let the group, which is another now, and all others do only what both could do; return the mode."""
-    if not acl:
-        return mode & ~0o77 | _common_rights(mode, ()) * 0o11
-    at = next(at + 2 for at in range(4, len(acl), 8) if acl[at] == _GROUP)
-    acl[at] = acl[-6] = common = _common_rights(mode, acl[at : at + 1])
-    return mode & ~7 | common
-
-
-def _common_rights(mode: int, more: Iterable[int]) -> int:
-    """Return the rights that the group, all others and the entries of an ACL in `more` have in common."""
     common = mode & mode >> 3 & 7
-    for rights in more:
-        common &= rights
-    return common
+    if not acl:
+        return mode & ~0o77 | common * 0o11
+    at = next(at + 2 for at in range(4, len(acl), 8) if acl[at] == _GROUP)
+    acl[at] &= common
+    return mode & ~7 | acl[at]

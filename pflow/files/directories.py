@@ -51,16 +51,10 @@ def own_directories() -> list[str]:
 
 
 def make_private(folder: str, mode: int = 0o700) -> None:
-    """Make a directory and its missing parents, only for their owner unless the `mode` says more. Raises OSError.
-
-    The owner can use them whatever the umask is, as with mkdir -p.
-    """
+    """Make a directory and its missing parents, only for their owner unless the `mode` says more. Raises OSError."""
     if not os.path.isdir(above := os.path.dirname(folder) or "."):
         make_private(above, mode)
-    if not os.path.isdir(folder):
-        os.makedirs(folder, mode, exist_ok=True)
-        if (made := os.stat(folder).st_mode) & 0o700 != 0o700:
-            os.chmod(folder, made & 0o777 | 0o700)
+    os.makedirs(folder, mode, exist_ok=True)
 
 
 def is_on_network(path: str) -> bool:

@@ -25,11 +25,12 @@ from pflow.files.reading import read_to_end
 claim: Callable[[str], None] | None = None
 """Takes the real path of a file before it is written, in an item of a batch; raises PflowError if that may not be."""
 
-HINTS = {
+HINTS: dict[int | None, str] = {
+    errno.EACCES: "its directory must be writable, and to be replaced the file too",
     errno.EBUSY: "a mount point (docker -v FILE) cannot be replaced: mount its directory, or use write-file --append",
     errno.EPERM: "lsattr shows if it is immutable or append-only; in a directory like /tmp only its owner replaces it",
 }
-"""What to do after an error that the modes of the file and its directory do not explain."""
+"""What to do after an error of replacing or deleting a file."""
 
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -134,8 +135,7 @@ def write_failure(act: str, error: OSError, *, instead: str = "--overwrite repla
         return PflowError(f"{act}: it is there already", hint=instead, exit=CANNOT_WRITE)
     if isinstance(error, IsADirectoryError):
         return PflowError(f"{act}: it is a directory", hint="add the name of the file", exit=CANNOT_WRITE)
-    hint = "both the file and its directory must be writable, since a new file replaces the old one"
-    return not_written(act, error, hint if error.errno == errno.EACCES else HINTS.get(error.errno or 0, ""))
+    return not_written(act, error, HINTS.get(error.errno, ""))
 
 
 def is_stream(path: str) -> bool:

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
-from pflow.files.atomic import replace
-from pflow.files.directories import make_private, pflow_directory
+from pflow.files.directories import pflow_directory
 from pflow.files.state_key import state_key
 
 
@@ -33,16 +32,6 @@ def test_what_is_not_set_is_as_if_it_were_empty(monkeypatch):
     monkeypatch.setenv("HOME", "/home/ada")
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     assert pflow_directory("XDG_DATA_HOME", ".local/share") == "/home/ada/.local/share/pflow"
-
-
-def test_the_owner_can_use_new_directories_whatever_the_umask_is(tmp_path):
-    before = os.umask(0o177)
-    try:
-        make_private(str(tmp_path / "a/b"))
-        replace(str(tmp_path / "c/d/file"), "text", is_own=False)
-    finally:
-        os.umask(before)
-    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("a", "a/b", "c", "c/d")] == [0o700] * 4
 
 
 @pytest.fixture
