@@ -66,6 +66,20 @@ def test_the_remote_for_pushes_may_be_another_than_the_upstream_s(repo):
     assert at(remote, "topic") == at(repo, "topic")
 
 
+@pytest.mark.parametrize("url", [True, False])
+def test_the_upstream_of_a_branch_may_be_one_that_is_never_fetched(repo, url):
+    """`gh pr checkout` leaves a URL or refs/pull/1/head, and a clone of one branch fetches no other."""
+    remote = add_remote(repo)
+    git(repo, "config", "remote.origin.fetch", "+refs/heads/none:refs/remotes/origin/none")
+    git(repo, "checkout", "--quiet", "-b", "topic")
+    git(repo, "config", "branch.topic.remote", str(remote) if url else "origin")
+    git(repo, "config", "branch.topic.merge", "refs/pull/1/head")
+    assert refuse(GitPush, repo).exit == 78
+    git(repo, "config", "branch.topic.merge", "refs/heads/topic")
+    act(GitPush, repo)
+    assert at(remote, "topic") == at(repo, "topic")
+
+
 def test_push_of_a_new_branch_wants_to_be_told_where(repo):
     remote = add_remote(repo)
     git(repo, "checkout", "--quiet", "-b", "new")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, MISSING, PflowError
 from pflow.kit.git.program import Git, fault, without_logins
 
-_PLACES = "%(push:remotename)%00%(upstream:remotename)%00%(upstream:remoteref)"
-
 
 def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets_upstream: bool, tags: bool) -> None:
     """Push a branch or tag (default: the current branch), as `to` or under its own name, and nothing else."""
@@ -19,8 +17,8 @@ def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets
     modules = "no" if wish in (None, "no", "off", "false", "0") else "check"
     pinned = ("--porcelain", "--no-progress", "--no-follow-tags", f"--recurse-submodules={modules}")
     flags = [*["--set-upstream"] * sets_upstream, *["--tags"] * tags]
-    settings = (*_ssh(git), "-c", f"remote.{remote}.mirror=false")
-    code, printed, said = git.call(*settings, "push", *pinned, *flags, remote, f"{ref}:{target}")
+    settings = (*_ssh(git), *["-c", f"remote.{remote}.mirror=false"] * ("=" not in remote))  # a URL is no mirror
+    code, printed, said = git.call(*settings, "push", *pinned, *flags, "--", remote, f"{ref}:{target}")
     if code:
         raise _refusal(git, remote, printed.decode("utf-8", "replace")) or fault(git.act, code, said)
 
@@ -44,21 +42,24 @@ def _ref(git: Git, name: str | None) -> str:
 
 def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: bool) -> str:
     """Return the named remote, else the branch's. Unless it `is_free`, the upstream there must have its name."""
-    usual, its, upstream = (git.ask("for-each-ref", f"--format={_PLACES}", ref) or "\0\0").split("\0")
+    # Not %(upstream:…), which is empty for what is never fetched: a URL, a pull request, another branch of one clone.
+    branch = ref.removeprefix("refs/heads/")
+    its, upstream = (git.ask("config", f"branch.{branch}.{each}") for each in ("remote", "merge"))
     remotes = (git.ask("remote") or "").split("\n")
-    usual = usual if usual != "." else ""  # a branch here is no upstream to push to
+    configured = git.ask("for-each-ref", "--format=%(push:remotename)", ref)  # a name or a URL
+    usual = configured if configured != "." else ""  # a branch here is no upstream to push to
     if is_new and not usual:
         usual = git.ask("config", "remote.pushDefault") or (remotes[0] if len(remotes) == 1 else "origin")
     remote = named or usual
     if not remote:
         hint = "--set-upstream pushes it to origin and remembers that; --remote names another remote"
         raise PflowError(f"{git.act}: the branch has no upstream", hint=hint, exit=BAD_CONFIG)
-    if remote not in remotes or not remotes[0]:
+    if remote != configured and (remote not in remotes or not remotes[0]):
         there = ", ".join(filter(None, remotes))
         hint = f"the remotes are {there}" if there else "git remote add NAME URL"
         raise PflowError(f"{git.act}: there is no remote '{without_logins(remote)}'", hint=hint, exit=MISSING)
-    if not (named or is_free) and remote == its and upstream != ref:
-        branch, upstream = (each.removeprefix("refs/heads/") for each in (ref, upstream))
+    if not (named or is_free) and remote == its and upstream not in (None, ref):
+        upstream = upstream.removeprefix("refs/heads/")
         hint = f"--set-upstream pushes it as '{branch}' and remembers that; --to={upstream} pushes it to '{upstream}'"
         raise PflowError(f"{git.act}: the upstream of '{branch}' is '{upstream}'", hint=hint, exit=BAD_CONFIG)
     return remote
@@ -80,5 +81,5 @@ def _refusal(git: Git, remote: str, printed: str) -> PflowError | None:
         name = name.removeprefix(prefix)
     by_remote = said.startswith("[remote ")
     hint = "" if by_remote else "fetch, then merge or rebase; it never forces a push"
-    what = f"{git.act}: '{remote}' refused '{name}': {said}"
+    what = f"{git.act}: '{without_logins(remote)}' refused '{name}': {said}"
     return PflowError(what, hint=hint, exit=DENIED if by_remote else FAILED, is_permanent=True)
