@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+from pflow.values.binary import recognize
+
 _MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe\0\0": "utf-32", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _BINARY = re.compile(r"image/(?!svg)|audio/|video/|font/|application/(octet-stream|pdf|zip|(x-)?gzip)\b")
 _IN_HEADER = re.compile(r"""[;\s]charset\s*=\s*["']?([^;,"']*)""")
@@ -20,11 +22,11 @@ def decode_body(body: bytes, kind: str) -> str | bytes:
     """Decode the body of an answer with this Content-Type; return bytes that are not text.
 
     A byte order mark counts first, then the charset in `kind`, then UTF-8 if it fits, then the charset in a page. A
-    charset that nobody knows is windows-1252.
+    charset that nobody knows is windows-1252. Packed data, an image and the like are bytes, whatever `kind` says.
     """
     kind = kind.strip().lower()
     mark, codec, label, in_page = b"", "", "", ""
-    if not _BINARY.match(kind):
+    if not (_BINARY.match(kind) or recognize(body)[0]):
         mark, codec = next((each for each in _MARKS.items() if body.startswith(each[0])), (b"", ""))
         label = named[1].strip() if (named := _IN_HEADER.search(kind)) else ""
         if "html" in kind or "xml" in kind or (not kind and body.lstrip()[:1] == b"<"):

@@ -57,6 +57,7 @@ def test_x_user_defined_is_private_characters():
         (b"\x93\xff", "text/plain; charset=utf8", None),
         (b"\xe4", "text/plain", None),
         (b"\x89PNG\xff", "image/png; charset=iso-8859-1", None),
+        (b"\x1f\x8b\x08\0\xff", "text/csv; charset=iso-8859-1", None),
         (b"\xff\xfea\0", "application/octet-stream", None),
         (b"\xef\xbb\xbfa", "application/octet-stream", "\ufeffa"),  # a file, which stays the same
     ],
