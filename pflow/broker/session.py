@@ -24,7 +24,7 @@ from pflow.broker.replies import reply_of, texts_of
 from pflow.broker.servers import INHERITED, Server
 from pflow.broker.tools import as_dict, as_list
 from pflow.errors import BAD_DATA, FAILED, NOT_FOUND, TIMED_OUT, UNAVAILABLE, PflowError, reason_of, shorten
-from pflow.kit.web.malformed import malformed
+from pflow.kit.web.answer import malformed
 from pflow.kit.web.route import via
 from pflow.terminal.foreign import silence
 from pflow.values.masks import Secrets

@@ -21,7 +21,7 @@ from pflow.errors import (
     causes,
     wait_asked,
 )
-from pflow.kit.web.malformed import malformed
+from pflow.kit.web.answer import malformed
 from pflow.kit.web.reasons import Reason, exit_of, read_reason
 from pflow.kit.web.route import fault_behind, via
 from pflow.models.media import is_html
@@ -47,7 +47,6 @@ _HINTS = {
     "key": "llm keys set {key}",
     "access": "the key '{key}' may not do this",
     "length": "shorten the question, or name a model that takes more with --model",
-    "http": "is it the right address? `curl -v` shows what the server sends",
     "page": "is the address right? a login or a proxy may stand in the way",
     BAD_CONFIG: "the provider knows no such model, or its address is wrong",
     UNAVAILABLE: "is the server up, and its address right?",

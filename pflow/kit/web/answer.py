@@ -9,7 +9,6 @@ import httpx2
 from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, causes, wait_asked
 from pflow.kit.web.address import show
 from pflow.kit.web.charsets import decode_body
-from pflow.kit.web.malformed import malformed
 from pflow.kit.web.reasons import Reason
 from pflow.values.jsontext import decode
 from pflow.values.masks import masked
@@ -26,7 +25,6 @@ _BY_STATUS = {
     **dict.fromkeys((408, 423, 425, 429), TRY_AGAIN),
 }
 _BY_CLASS = {4: BAD_DATA, 5: TRY_AGAIN}
-_NO_HTTP = "is it a web server? `curl -v` shows what it sends"
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ def explain(error: Exception, act: str, silence: float | None) -> PflowError:
     if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
         return _failure(f"{act}: {_cause(error)}", UNAVAILABLE)
     if what := malformed(error):
-        return PflowError(f"{act}: {what}", hint=_NO_HTTP, exit=UNAVAILABLE, is_permanent=True)
+        return PflowError(f"{act}: {what}", hint=HINTS[UNAVAILABLE], exit=UNAVAILABLE, is_permanent=True)
     if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
         said = one_line(str(error) or type(error).__name__)
         if "buffer too long" not in said:
@@ -89,6 +87,13 @@ def explain(error: Exception, act: str, silence: float | None) -> PflowError:
         return PflowError(f"{act}: the headers of its answer are too large", exit=BAD_DATA, is_permanent=True)
     what = "its host is not a valid name" if isinstance(error, UnicodeError) else one_line(str(error))
     return PflowError(f"{act}: {what}", exit=BAD_DATA, is_permanent=True)
+
+
+def malformed(error: BaseException) -> str:
+    """Return what is wrong with an answer that is not HTTP, in h11's words; "" for one that was cut, or another error."""
+    why = str(error).partition(": bytearray(")[0]
+    is_cut = any(word in why for word in ("closed", "disconnected", "too long"))
+    return "" if is_cut or type(error).__name__ != "RemoteProtocolError" else f"its answer is not valid HTTP: {why}"
 
 
 def cut(act: str, why: str) -> PflowError:
