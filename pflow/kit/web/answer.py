@@ -90,7 +90,7 @@ def explain(error: Exception, act: str, silence: float | None) -> PflowError:
 
 
 def malformed(error: BaseException) -> str:
-    """Return what is wrong with an answer that is not HTTP, in h11's words; "" for one that was cut, or another error."""
+    """Return what is wrong with an answer that is not HTTP, in h11's words; "" for a cut one and other errors."""
     why = str(error).partition(": bytearray(")[0]
     is_cut = any(word in why for word in ("closed", "disconnected", "too long"))
     return "" if is_cut or type(error).__name__ != "RemoteProtocolError" else f"its answer is not valid HTTP: {why}"

@@ -11,10 +11,9 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.files.members import unpack_members
 from pflow.kit.web.answer import cut
 
-_GZIP = ("gzip", "x-gzip")
+_INFLATED = ("gzip", "x-gzip", "deflate")
 _LIBRARIES = {"br": "brotli", "zstd": "backports.zstd"}
 """Who unpacks these for httpx2."""
-_READ = {*_GZIP, "deflate", *_LIBRARIES}
 _MAGIC = b"\x1f\x8b"
 _DEEPEST = 5
 
@@ -25,11 +24,11 @@ def unpack(packed: Iterator[bytes], codings: str, act: str) -> Iterator[bytes]:
     As in browsers, a name that is no coding, such as utf-8, changes nothing. Raises PflowError, which begins with
     `act`: 65 for what is not packed so or needs a library that is missing, 75 for what is cut or broken.
     """
-    listed = [name for each in codings.lower().split(",") if (name := each.strip()) in _READ]
+    listed = [name for each in codings.lower().split(",") if (name := each.strip()) in (*_INFLATED, *_LIBRARIES)]
     if len(listed) > _DEEPEST:
         raise _refusal(f"{act}: its answer is packed {len(listed)} times")
     for coding in reversed(listed):
-        if coding not in _LIBRARIES:
+        if coding in _INFLATED:
             packed = inflate(packed, coding, act)
         elif coding in SUPPORTED_DECODERS:
             packed = httpx2.Response(200, headers={"content-encoding": coding}, content=packed).iter_bytes()
@@ -45,14 +44,16 @@ def inflate(packed: Iterable[bytes], coding: str, act: str) -> Iterator[bytes]:
     As gzip(1) does, read all members, and ignore what else follows them. httpx2's own decoder accepts a cut stream, and
     reads only the first member.
     """
-    is_gzip = is_so = coding in _GZIP
+    is_gzip = False
 
     def begin(data: bytes, is_first: bool) -> Any:
-        nonlocal is_so
-        if not is_first and not (is_gzip and data.startswith(_MAGIC)):
+        nonlocal is_gzip
+        is_gzip = data.startswith(_MAGIC)
+        if not (is_first or is_gzip):
             return None
-        is_so = data.startswith(_MAGIC)
-        return zlib.decompressobj(zlib.MAX_WBITS | 32 if is_gzip or is_so else _window(data))
+        # Some servers send deflate data without the two bytes of zlib's header.
+        has_header = is_gzip or (data[0] & 15 == 8 and int.from_bytes(data[:2]) % 31 == 0)
+        return zlib.decompressobj(zlib.MAX_WBITS | 32 if has_header else -zlib.MAX_WBITS)
 
     try:
         for _, part in unpack_members(packed, begin):
@@ -60,15 +61,10 @@ def inflate(packed: Iterable[bytes], coding: str, act: str) -> Iterator[bytes]:
     except EOFError as error:
         raise cut(act, f"its {coding} data has no end") from error
     except ValueError as error:
-        if is_so:
+        if is_gzip:
             raise cut(act, f"its gzip data is broken: {str(error).rpartition(': ')[2]}") from error
         hint = "--header='Accept-Encoding: identity' asks for it unpacked"
         raise _refusal(f"{act}: its answer is called {coding}, and is not", hint) from error
-
-
-def _window(data: bytes) -> int:
-    """Return zlib's argument for deflate data: some servers send it without the two bytes of zlib's header."""
-    return zlib.MAX_WBITS if data[0] & 15 == 8 and int.from_bytes(data[:2]) % 31 == 0 else -zlib.MAX_WBITS
 
 
 def _refusal(what: str, hint: str = "") -> PflowError:
