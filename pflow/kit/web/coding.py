@@ -11,7 +11,7 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.files.members import unpack_members
 from pflow.kit.web.answer import cut
 
-_INFLATED = ("gzip", "x-gzip", "deflate")
+_GZIP = ("gzip", "x-gzip")
 _LIBRARIES = {"br": "brotli", "zstd": "backports.zstd"}
 """Who unpacks these for httpx2."""
 _MAGIC = b"\x1f\x8b"
@@ -24,11 +24,11 @@ def unpack(packed: Iterator[bytes], codings: str, act: str) -> Iterator[bytes]:
     As in browsers, a name that is no coding, such as utf-8, changes nothing. Raises PflowError, which begins with
     `act`: 65 for what is not packed so or needs a library that is missing, 75 for what is cut or broken.
     """
-    listed = [name for each in codings.lower().split(",") if (name := each.strip()) in (*_INFLATED, *_LIBRARIES)]
+    listed = [name for each in codings.lower().split(",") if (name := each.strip()) in (*_GZIP, "deflate", *_LIBRARIES)]
     if len(listed) > _DEEPEST:
         raise _refusal(f"{act}: its answer is packed {len(listed)} times")
     for coding in reversed(listed):
-        if coding in _INFLATED:
+        if coding not in _LIBRARIES:
             packed = inflate(packed, coding, act)
         elif coding in SUPPORTED_DECODERS:
             packed = httpx2.Response(200, headers={"content-encoding": coding}, content=packed).iter_bytes()
@@ -52,7 +52,7 @@ def inflate(packed: Iterable[bytes], coding: str, act: str) -> Iterator[bytes]:
         if not (is_first or is_gzip):
             return None
         # Some servers send deflate data without the two bytes of zlib's header.
-        has_header = is_gzip or (data[0] & 15 == 8 and int.from_bytes(data[:2]) % 31 == 0)
+        has_header = coding in _GZIP or is_gzip or (data[0] & 15 == 8 and int.from_bytes(data[:2]) % 31 == 0)
         return zlib.decompressobj(zlib.MAX_WBITS | 32 if has_header else -zlib.MAX_WBITS)
 
     try:
