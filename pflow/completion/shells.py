@@ -31,7 +31,7 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
     """Return the words for compopt and the lines of COMPREPLY."""
     line = split(text, breaks=breaks)
     found = answer(line)
-    if found is None:
+    if found is None or (not found.candidates and "$" in line.raw):  # what a variable holds, the shell knows
         return ["-o default"]
     if not found.candidates:
         return []

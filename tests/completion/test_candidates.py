@@ -374,6 +374,7 @@ def of_bash(line: str, *, type: str = "9", breaks: str = " \t\n\"'><=;|&(:") -> 
         ("pflow 'odd --kind=\"f", [OPEN, 'odd --kind="files" ', 'odd --kind="files"  ']),
         ('pflow "odd --path=docs/a', [OPEN, "odd --path=docs/a\\\\ file.txt ", "odd --path=docs/a\\\\ file.txt  "]),
         ("pflow nowhere --", []),
+        *((f"pflow-odd {typed}$HOME/d", ["-o default"]) for typed in ("", "--path=", '--path="')),
         *((f"pflow-odd {typed}", ["-o default"]) for typed in REDIRECTED),
         *((f"pflow-odd {typed} --mo", [OPEN, "--model="]) for typed in PASSED_OVER),
         ("pflow-odd <(pflow-odd --mo", [OPEN, "--model="]),

@@ -63,7 +63,7 @@ def _printed_by(*argv: str) -> str:
 
 
 _NAME = r"(?P<owner>[\w-]+)/(?P<name>(?!\.{1,2}(?:$|[#/]))[\w.-]+?)"
-_REMOTE = rf"(?:https?://|git://|(?P<ssh>ssh://|(?=[^/]+:)))(?P<user>[^/]*@)?(?P<host>[^/:@]+)(?::\d+/|[:/])/?{_NAME}"
+_REMOTE = rf"(?:https?://|git://|(?P<ssh>(?:git\+)?ssh://|(?=[^/]+:)))(?P<user>[^/]*@)?(?P<host>[^/:@]+)(?::\d+/|[:/])/?{_NAME}"
 _PLACE = rf"(?:(?:https?://)?(?P<host>[^/@]*[.:][^/@]*)/)?{_NAME}"
 _ISSUE = rf"(?:{_PLACE}(?:#|/(?:issues|pull)/))?#?(?P<number>\d+)(?P<more>[/?#].*)?"
 _HINT = "--repo=OWNER/NAME"
@@ -122,10 +122,13 @@ def _of_remote() -> str:
 
 
 def _host_in_ssh(user: str, host: str) -> str:
-    """Return the host that ssh connects to for this one, by the aliases in its settings; "" if it does not say."""
-    said = "" if host.lower() == web_host() else _printed_by("ssh", "-G", "--", user + host)
-    found = re.search(r"(?m)^hostname (.+)", said)
-    return found[1] if found else ""
+    """Return the host that ssh connects to for this one, by the aliases in its settings; "" if there is none."""
+    # It reads the settings in the account's directory, which need not be HOME, where gh and people look.
+    for home in ([], ["-F", os.path.expanduser("~/.ssh/config")]) if host.lower() != web_host() else ():
+        found = re.search(r"(?m)^hostname (.+)", _printed_by("ssh", "-G", *home, "--", user + host))
+        if found and found[1].lower() != host.lower():
+            return found[1]
+    return ""
 
 
 def current_branch() -> str:

@@ -235,7 +235,7 @@ def _words(body: bytes) -> str:
         said = None
     if not isinstance(said, dict):
         return "it gives no reason"
-    details = said["errors"] if isinstance(said.get("errors"), list) else []
+    details = errors if isinstance(errors := said.get("errors") or [], list) else [errors]
     words = [str(said.get("message") or "it gives no reason"), *map(_detail, details)]
     return one_line(": ".join(word.strip().rstrip(".") for word in words[:4] if word.strip()))
 

@@ -98,6 +98,7 @@ def make_remote(url: str) -> None:
     [
         "git@github.com:owner/repo.git",
         "ssh://git@github.com/owner/repo",
+        "git+ssh://git@github.com/owner/repo",
         "ssh://git@ssh.github.com:443/owner/repo.git",
         "https://github.com/owner/repo.git",
         "https://github.com/owner/repo/",
@@ -137,7 +138,8 @@ case "$*" in
 "-G -- me@work" | "-G -- git@github.com-work") printf 'user git\\nhostname GitHub.com\\n' ;;
 "-G -- git@tunnel") echo hostname ssh.github.com ;;
 "-G -- git@odd") echo no such thing >&2; exit 255 ;;
-*) echo "hostname ${3#*@}" ;;
+"-G -F "*"/.ssh/config -- git@home.github.com") echo hostname github.com ;;
+*) echo "hostname ${*##*@}" ;;
 esac
 """
 
@@ -148,6 +150,7 @@ esac
         ("me@work:owner/repo.git", "owner/repo"),
         ("ssh://git@github.com-work:2222/owner/repo", "owner/repo"),
         ("ssh://git@tunnel/owner/repo", "owner/repo"),
+        ("git@home.github.com:owner/repo", "owner/repo"),
         *((f"git@{name}:owner/repo", f"is at {name}, but") for name in ("odd", "-oProxyCommand=x", "other")),
         ("https://work/owner/repo", "is at work, but"),
     ],

@@ -18,7 +18,7 @@ from pflow.catalog.registry import load_bundled
 from pflow.errors import BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
 from pflow.kit.github.client import Client
 from pflow.node import STEP_KEY, declared_interface
-from tests.peers.github import cut, refusing
+from tests.peers.github import Refused, cut, refusing
 from tests.peers.github_nodes import add_issues, refuse, run
 from tests.tools import need
 
@@ -213,6 +213,14 @@ def test_each_status_has_its_exit_code(github, status, message, headers, exit, s
     assert said in error.message
     assert error.is_permanent == (exit != TRY_AGAIN)
     assert headers.get("x_accepted_github_permissions", "") in error.hint
+
+
+def test_what_github_says_beside_its_message_may_be_one_text(github):
+    def fail(call):
+        raise Refused(422, "Validation Failed", errors="No commits")
+
+    github.fail(fail)
+    assert "Failed: No commits" in refuse("get-issue", issue_number=1).message
 
 
 LIMITS = [
