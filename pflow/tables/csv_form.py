@@ -18,7 +18,7 @@ LINE_END = re.compile(r"\r\n?|\n")
 SAMPLE = 1 << 17
 """Characters in which to look for the form."""
 
-_SEP = re.compile(r'("?)sep=(\\t|[^\r\n"])\1(?=[\r\n]|\Z)', re.IGNORECASE)
+_SEP = re.compile(r'("?)sep=(\\t|[^\r\n"])\2*\1\2*(?=[\r\n]|\Z)', re.IGNORECASE)
 _TABS = re.compile(rf"\.(tsv|tab)({'|'.join(map(re.escape, SUFFIXES))})?\Z", re.IGNORECASE)
 _QUOTED = re.compile(r'(\A *|[,;\t|\r\n] *)"(?:[^"]+|"")*+"(?= *(?:[,;\t|\r\n]|\Z))')
 _PROSE = re.compile(r"[,;\t|] ")

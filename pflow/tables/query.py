@@ -72,15 +72,22 @@ def _fill(base: sqlite3.Connection, guard: Guard, names: list[str]) -> None:
     """Fill one table; empty values become NULL, and columns of numeric texts become numbers."""
     if not names:
         raise PflowError("cannot query: there are no rows", exit=BAD_DATA)
-    columns = ", ".join(_quoted(name) for name in names)
-    values = zip(*map(guard.column, names), strict=True)
+    values = [guard.column(name) for name in names]
+    columns = ", ".join(map(str.__add__, map(_quoted, names), map(_type_of, values)))
     try:
         base.execute("PRAGMA temp_store = MEMORY")
         base.execute(f"CREATE TABLE {TABLE} ({columns})")
-        base.executemany(f"INSERT INTO {TABLE} VALUES ({', '.join('?' * len(names))})", values)
+        base.executemany(f"INSERT INTO {TABLE} VALUES ({', '.join('?' * len(names))})", zip(*values, strict=True))
     except (sqlite3.Error, ValueError) as error:
         hint = "to SQL, 'a' and 'A' are one name: clean-data --rename=OLD=NEW" if "duplicate" in str(error) else ""
         raise PflowError(f"cannot query: {error}", hint=hint, exit=BAD_DATA) from None
+
+
+def _type_of(values: list[Any]) -> str:
+    """Return the type of a column of numbers, so that 5 = '5' is true; a REAL loses the sign of -0.0."""
+    kinds = {*map(type, values)} - {type(None)}
+    has_sign = 0 in values and "-0.0" in map(str, values)
+    return " INTEGER" * (kinds == {int}) + " REAL" * (kinds == {float} and not has_sign)
 
 
 def _quoted(name: str) -> str:

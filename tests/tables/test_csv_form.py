@@ -48,6 +48,7 @@ LONG = [f"x, {number}" for number in range(9_000)]
         ("a.csv", '\ufeff"sep=|"\n\n"a"|b\n1|2', "a/b\n1/2", ""),
         ("a.tsv", "SEP=,\na,b\n1,2", "a/b\n1/2", ""),
         ("a.csv", "sep=\t\na\tb\n1\t2\t3\n", "line 3, column 3: it has no name, since the header has 2 columns", ""),
+        ("a.csv", "sep=;;\na;b;c\n1;2;3\n", "a/b/c\n1/2/3", ""),
         ("a.csv", "sep=;", "it is empty", ""),
         # columns without a name
         ("a.csv", ",a,,b\n0,1,,2\n", "column_1/a/column_3/b\n0/1//2", "column 3 has no name and is called 'column_3'"),

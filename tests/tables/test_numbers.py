@@ -91,6 +91,7 @@ def test_no_query_computes_with_a_text_that_is_no_number(text, sql):
         ("SELECT sum(p) AS s, max(p * 1) FROM rows WHERE p <> 'n/a'", {"s": 110.5, "max(p * 1)": 100}),
         ("SELECT length(city) * 2 + (city = 'Oslo') AS l, 1 - (p = 'n/a') AS m FROM rows", {"l": 9, "m": 1}),
         ("SELECT * FROM (SELECT city c FROM rows) AS t", {"c": "Oslo"}),
+        ("SELECT n FROM rows WHERE n = '2' AND n IN ('2', 'x') AND n > '01.5'", {"n": 2}),
         ("SELECT CASE WHEN p = 'n/a' THEN 0 ELSE 7 END * 2 x FROM rows", {"x": 14}),
         ("SELECT p, 'p * 2 ' || p AS t FROM rows ORDER BY n DESC", {"p": "n/a", "t": "p * 2 n/a"}),
         ("SELECT /* of p */ p, -- p +\n city FROM rows", {"p": "100", "city": "Oslo"}),
