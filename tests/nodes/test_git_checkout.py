@@ -39,14 +39,6 @@ def test_checkout_goes_to_a_branch_and_may_be_asked_again_unless_it_makes_one(re
         assert (branch(repo), status(repo)) == (there, [" M a.txt"])
 
 
-def test_a_branch_of_two_remotes_wants_one_of_them(repo):
-    git(repo, "remote", "add", "two", str(add_remote(repo)))
-    git(repo, "push", "--quiet", "origin", "main:far")
-    git(repo, "fetch", "--quiet", "two")
-    error = refuse(GitCheckout, repo, branch="far")
-    assert (error.exit, "checkout.defaultRemote" in error.hint) == (78, True)
-
-
 NO_CHECKOUT = [
     ("none", {}, 66, "invalid reference: none"),
     ("main", {"create": True}, 73, "a branch named 'main' already exists"),

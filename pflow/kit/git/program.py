@@ -171,7 +171,7 @@ def _environment(repo: str) -> dict[str, str]:
 def _disturbs(name: str, value: str) -> bool:
     """Return True for a variable that changes what git prints or a path means, or that traces to stderr."""
     is_trace = name.startswith("GIT_TRACE") and not value.startswith("/")
-    return is_trace or name in _OF_OUTPUT or name.startswith("GIT_TEST_") or name.endswith("_PATHSPECS")
+    return is_trace or name in _OF_OUTPUT or name.endswith("_PATHSPECS")
 
 
 _NO_REPOSITORY = "--repo names a directory in one; git init makes one"
@@ -195,10 +195,7 @@ _FAULTS = (
     ("is outside repository at '", BAD_DATA, "--repo names a directory in another one"),
     ("did not match any file", MISSING, "paths are literal, and relative to --repo"),
     ("no tag message?", MISSING, "tag.gpgSign signs every tag, and only one with a message (-m) can be signed"),
-    ("matched multiple (", BAD_CONFIG, "git config checkout.defaultRemote REMOTE says which"),
     ("gpg failed to sign", BAD_CONFIG, "git's settings want a signature, and the key must need no passphrase"),
-    ("not be found on any remote:", FAILED, "push the submodules first"),
-    ("are ignored by one of your", BAD_DATA, "git add --force stages them"),
     ("invalid refspec", BAD_DATA, "git check-ref-format(1) has the rules for names"),
     ("invalid reference: ", MISSING, "--create makes the branch"),
     ("a branch named '", CANNOT_WRITE, "without --create it goes to that branch"),

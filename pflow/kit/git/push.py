@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, MISSING, PflowError
+from pflow.errors import BAD_CONFIG, DENIED, FAILED, MISSING, PflowError
 from pflow.kit.git.program import Git, fault, without_logins
 
 
@@ -12,10 +12,7 @@ def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets
     target = ref if to is None else to if to.startswith("refs/") else "/".join([*ref.split("/")[:2], to])
     is_free, is_new = sets_upstream or to is not None, sets_upstream or ref.startswith("refs/tags/")
     remote = _remote(git, ref, remote, is_free=is_free, is_new=is_new)
-    # Submodules that the settings would push too must be there already.
-    wish = git.ask("config", "push.recurseSubmodules") or git.ask("config", "submodule.recurse")
-    modules = "no" if wish in (None, "no", "off", "false", "0") else "check"
-    pinned = ("--porcelain", "--no-progress", "--no-follow-tags", f"--recurse-submodules={modules}")
+    pinned = ("--porcelain", "--no-progress", "--no-follow-tags", "--recurse-submodules=no")
     flags = [*["--set-upstream"] * sets_upstream, *["--tags"] * tags]
     settings = (*_ssh(git), *["-c", f"remote.{remote}.mirror=false"] * ("=" not in remote))  # a URL is no mirror
     code, printed, said = git.call(*settings, "push", *pinned, *flags, "--", remote, f"{ref}:{target}")
@@ -30,14 +27,10 @@ def _ref(git: Git, name: str | None) -> str:
         if head is None:
             raise PflowError(f"{git.act}: HEAD is not on a branch", hint="--branch names one, or a tag", exit=MISSING)
         return head
-    names = [f"heads/{name}", f"tags/{name}", *[name] * name.startswith(("heads/", "tags/"))]
-    found = [each for each in names if git.ask("show-ref", "--verify", "--quiet", f"refs/{each}") is not None]
-    if not found:
-        raise PflowError(f"{git.act}: there is no branch or tag '{name}'", exit=MISSING)
-    if len(found) > 1:
-        hint = " or ".join(f"--branch={each}" for each in found)
-        raise PflowError(f"{git.act}: '{name}' is a branch and a tag", hint=hint, exit=BAD_DATA)
-    return f"refs/{found[0]}"
+    for ref in (f"refs/heads/{name}", f"refs/tags/{name}"):
+        if git.ask("show-ref", "--verify", "--quiet", ref) is not None:
+            return ref
+    raise PflowError(f"{git.act}: there is no branch or tag '{name}'", exit=MISSING)
 
 
 def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: bool) -> str:
@@ -48,9 +41,8 @@ def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: boo
     remotes = (git.ask("remote") or "").split("\n")
     configured = git.ask("for-each-ref", "--format=%(push:remotename)", ref)  # a name or a URL
     usual = configured if configured != "." else ""  # a branch here is no upstream to push to
-    if is_new and not usual:
-        usual = git.ask("config", "remote.pushDefault") or (remotes[0] if len(remotes) == 1 else "origin")
-    remote = named or usual
+    only = remotes[0] if len(remotes) == 1 else "origin"
+    remote = named or usual or (only if is_new else "")
     if not remote:
         hint = "--set-upstream pushes it to origin and remembers that; --remote names another remote"
         raise PflowError(f"{git.act}: the branch has no upstream", hint=hint, exit=BAD_CONFIG)
