@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from pflow import Any, Callable
+from pflow import Any
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.atomic import replace
 from pflow.kit.git.changes import find_status, shown
@@ -16,6 +16,10 @@ from pflow.values.jsontext import text_or_bytes
 from pflow.words.naming import joined
 
 _FIELDS = {"hash": "%H", "author": "%an <%ae>", "date": "%aI", "subject": "%s", "body": "%b"}
+
+_SETTINGS = ("-c", "i18n.commitEncoding=UTF-8", "-c", "diff.ignoreSubmodules=none")
+_AS_IT_IS = ("--file=-", "--cleanup=whitespace", "--no-verbose", "--no-template")
+"""Flags that take the message as it is."""
 
 
 def find_commits(git: Git, revision: str, paths: list[Word], *options: str) -> list[dict[str, Any]]:
@@ -71,7 +75,7 @@ def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, tak
     Return False if there was nothing. Without a commit, what is staged stays as it was.
     """
     _refuse_conflicts(git)
-    head, is_made, restore = head_of(git), False, _keep_index(git)
+    head, index = head_of(git), _read_index(git)
     only = [] if paths is None else git.select(paths)
     try:
         if only or takes_all:
@@ -79,37 +83,31 @@ def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, tak
         elif not _has_staged(git, head, []):
             git.run("add", "--update")
             _tell_untracked(git)
-        if _has_staged(git, head, only):
-            # HEAD needs a reflog, whatever the settings say: a resumed run finds the commit by it.
-            reflog = {"GIT_REFLOG_ACTION": _action(mark, head)} if mark else {}
-            settings = [*["core.logAllRefUpdates=true"] * bool(mark), "i18n.commitEncoding=UTF-8"]
-            settings = [word for each in (*settings, "diff.ignoreSubmodules=none") for word in ("-c", each)]
-            as_it_is = ("--file=-", "--cleanup=whitespace", "--no-verbose", "--no-template")
-            git.run(*settings, "commit", "--quiet", *as_it_is, *only, input=message, env=reflog)
-            is_made = True
-        return is_made
+        if not _has_staged(git, head, only):
+            return False
+        # HEAD needs a reflog, whatever the settings say: a resumed run finds the commit by it.
+        logged = ["-c", "core.logAllRefUpdates=true"] if mark else []
+        reflog = {"GIT_REFLOG_ACTION": _action(mark, head)} if mark else {}
+        git.run(*_SETTINGS, *logged, "commit", "--quiet", *_AS_IT_IS, *only, input=message, env=reflog)
     finally:
-        if not is_made and head_of(git) == head:
-            restore()
+        if head_of(git) == head:
+            _restore(*index)
+    return True
 
 
-def _keep_index(git: Git) -> Callable[[], None]:
-    """Read the index; return the act that restores it. `git read-tree` would drop what `git add -N` has noted."""
+def _read_index(git: Git) -> tuple[str, bytes, os.stat_result]:
     path = os.path.join(git.repo, os.fsdecode(git.run("rev-parse", "--git-path", "index").removesuffix(b"\n")))
     if not os.path.exists(path):
         git.run("read-tree", "--empty")
     with open(path, "rb") as file:
-        kept, stat = file.read(), os.fstat(file.fileno())
+        return path, file.read(), os.fstat(file.fileno())
 
-    def restore() -> None:
-        with suppress(OSError), open(f"{path}.lock", "x"):  # git's lock
-            try:
-                replace(path, kept)
-                os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # git compares files that are newer
-            finally:
-                os.unlink(f"{path}.lock")
 
-    return restore
+def _restore(path: str, index: bytes, status: os.stat_result) -> None:
+    """Write the index as it was; `git read-tree` would drop what `git add -N` has noted."""
+    with suppress(OSError):
+        replace(path, index)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # git compares files that are newer
 
 
 def _tell_untracked(git: Git) -> None:
