@@ -6,7 +6,7 @@ from collections.abc import Collection
 from mimetypes import guess_type
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.values.binary import POINTER
+from pflow.values.binary import POINTER, recognize
 from pflow.values.encoding import not_utf8, remedy, wide_bytes, wide_codec
 
 PDF, SVG, HTML = "application/pdf", "image/svg+xml", "text/html"
@@ -73,8 +73,8 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
     said = "" if said in VAGUE else said
     named = guess_type(name, strict=False)[0] or ""
     if data.startswith(POINTER):
-        what = f"cannot attach {shown}: it is a Git LFS pointer, not the file itself"
-        raise PflowError(what, hint="git lfs pull", exit=BAD_DATA)
+        pointer, hint = recognize(data)
+        raise PflowError(f"cannot attach {shown}: it is {pointer}", hint=hint, exit=BAD_DATA)
     wrong, is_page = not_utf8(data), is_html(data)
     if is_page and any(map(_is_media, (named, said))):
         what = f"cannot attach {shown}: it is an HTML page"

@@ -13,7 +13,6 @@ POINTER = b"version https://git-lfs.github.com/spec/"
 WORKBOOK = "an Excel workbook"
 
 _TABLE, _ATTACH = "soffice --headless --convert-to csv FILE", "pflow-llm --attachment=FILE"
-_PGP = b"\x8c\r\4 \x85\1\x0c\3 \x85\1\x8c\3 \x85\2\x0c\3 \x84^\3 \xa3\1 \xa3\2 -----BEGIN_PGP".split(b" ")
 _ZIP, _OFFICE = ("a zip archive", "unzip -p FILE"), ("an old Office file", _TABLE)
 _KINDS = {
     **{(0, magic): kind for magic, kind in PACKED.items() if magic != b"BZh"},
@@ -21,7 +20,6 @@ _KINDS = {
     **dict.fromkeys([(0, bytes([each]) + b"*M\x18") for each in range(0x50, 0x60)], PACKED[b"(\xb5/\xfd"]),  # no data
     **dict.fromkeys(((0, b"PK\3\4"), (0, b"PK\5\6"), (0, b"PK\7\x08")), _ZIP),
     **dict.fromkeys(((257, b"ustar\0"), (257, b"ustar  ")), ("a tar archive", "tar -xOf FILE NAME")),
-    **dict.fromkeys([(0, magic.replace(b"_", b" ")) for magic in _PGP], ("OpenPGP data", "gpg -d FILE")),
     **dict.fromkeys(((0, b"ARROW1\0"), (0, b"FEA1")), ("an Arrow (Feather) file", "pyarrow")),
     (0, b"\x1f\x9d"): ("packed by compress (.Z)", "zcat FILE"),
     (0, b'\4"M\x18'): ("lz4 data", "lz4cat FILE"),
@@ -35,7 +33,6 @@ _KINDS = {
     (0, POINTER): ("a Git LFS pointer, not the file itself", "git lfs pull"),
     (0, b"\x89PNG\r\n"): ("a PNG image", _ATTACH),
     (0, b"\xff\xd8\xff"): ("a JPEG image", _ATTACH),
-    (0, b"\x7fELF"): ("a program (ELF)", ""),
 }
 _INSIDE = {
     b"xl/workbook.bin": ("an Excel workbook in the form .xlsb", _TABLE),

@@ -41,9 +41,6 @@ def split_encoding(encoding: str) -> tuple[str, str]:
 def decode_as(encoding: str, data: bytes, name: str) -> str:
     """Decode data; `name` is a file's, or stdin. Raises PflowError: 2 for an unknown encoding, 65 for a wrong byte."""
     codec, handler = split_encoding(encoding)
-    kind, hint = _binary(data)
-    if kind:
-        raise PflowError(f"cannot read '{name}' as {codec}: it is {kind}", hint=hint, exit=BAD_DATA)
     try:
         text = data.decode(codec, handler)
         text.encode()  # some codecs know lone surrogates
@@ -93,16 +90,15 @@ def wide_codec(data: bytes) -> str:
 
 
 def wide_bytes(value: object) -> bytes:
-    """Return the bytes of a value that is UTF-16 or no text, be it bytes or their beginning read as text; else none."""
+    """Return the bytes of a value that is UTF-16 or UTF-32, be it bytes or their beginning read as text; else none."""
     if isinstance(value, str):
         value = value[:_GLANCE].encode("utf-8", "replace") if "\0" in value else b""
-    return value if isinstance(value, bytes) and (wide_codec(value) or _binary(value)[0]) else b""
+    return value if isinstance(value, bytes) and wide_codec(value) else b""
 
 
 def conversion(data: bytes) -> str:
     """Return what to type to make UTF-8 of data."""
-    kind, hint = _binary(data)
-    if kind or hint:
+    if hint := _binary(data)[1]:
         return hint
     name = _codec_of(data).replace("latin-1", "latin1")  # iconv knows no other spelling
     return f"iconv -f {name.upper() or 'ENCODING'} -t UTF-8"
@@ -110,8 +106,7 @@ def conversion(data: bytes) -> str:
 
 def remedy(data: bytes) -> str:
     """Return the hint for data that is not UTF-8, which names the encoding that it seems to have."""
-    kind, hint = _binary(data)
-    if kind or hint:
+    if hint := _binary(data)[1]:
         return hint
     codec = _codec_of(data)
     return f"--encoding={codec} where it is read, or {conversion(data)}" if codec else ELSE
