@@ -7,6 +7,7 @@ from webencodings import decode, lookup
 from pflow.values.binary import recognize
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_BINARY = ("audio/", "video/", "image/", "font/", "application/octet-stream")
 _IN_HEADER = re.compile(r"""charset\s*=\s*["']?([^\s;,"']+)""")
 _IN_PAGE = re.compile(
     r"""(?is)<\?xml\b[^>]*\bencoding\s*=\s*["']([^"'>]+)|<meta\b[^>]*?\bcharset\s*=["'\s]*([^\s"'/>;]+)"""
@@ -25,7 +26,7 @@ def decode_body(body: bytes, kind: str) -> str | bytes:
     charset makes text of packed data or an image.
     """
     kind = kind.lower()
-    named = not recognize(body)[0] and _IN_HEADER.search(kind)
+    named = not (recognize(body)[0] or kind.startswith(_BINARY)) and _IN_HEADER.search(kind)
     is_page = "html" in kind or "xml" in kind or (not kind and body.lstrip()[:1] == b"<")
     in_page = _label_in(body[:_GLANCE].decode("latin-1")) if is_page else ""
     for label in filter(None, (named and named[1], "" if body.isascii() else "utf-8", in_page, "utf-8")):

@@ -53,6 +53,7 @@ def test_a_label_is_read_as_browsers_read_it(row):
         (b"\x80", "text/plain; charset=x-nonsense", None),
         (b"\x89PNG\r\n\xff", "image/png; charset=iso-8859-1", None),
         (b"\x1f\x8b\x08\0\xff", "text/csv; charset=iso-8859-1", None),
+        (b"\x01\xff", "application/octet-stream; charset=iso-8859-1", None),
     ],
 )
 def test_the_charset_in_a_page_counts_where_nothing_better_tells(page, kind, text):
