@@ -30,12 +30,12 @@ class Candidates:
         ]
 
 
-def answer(line: Typed) -> Candidates | None:
-    """Return the candidates; None at a redirection's file and in another program's words, which the shell completes."""
+def answer(line: Typed) -> Candidates:
+    """Return the candidates; none for the file of a redirection, which the shell completes."""
     programs = [word.rpartition("/")[2] for word in line.words]
-    start = next((n for n, name in enumerate(programs) if name == "pflow" or name.startswith("pflow-")), None)
-    if start is None or line.is_redirected:
-        return None
+    start = next(n for n, name in enumerate(programs) if name == "pflow" or name.startswith("pflow-"))
+    if line.is_redirected:
+        return Candidates("", 0, [])
     words = line.words[start + 1 :]
     if programs[start] == "pflow":
         return _of_driver(words, line)

@@ -19,7 +19,7 @@ class Typed:
     `words` are complete and unquoted. `word` is the word at the cursor without its quotes, `raw` the same as typed,
     `quote` the quote that is open in it, and `places[n]` says where in `raw` the character `word[n]` stands. `cut` is
     where in `raw` readline begins the word that it replaces. With `is_redirected` the word at the cursor is the file of
-    a redirection; such files are not among the words.
+    a redirection, which is not among the words, or within an open $( or <(.
     """
 
     def __init__(self) -> None:
@@ -48,10 +48,10 @@ class Typed:
         self.begin(at)
 
     def redirect(self, text: str, at: int) -> int:
-        """Begin a redirection; return where its operator ends. There may be a descriptor before it: 2>, {fd}<, &>."""
-        if not (self.word.isdecimal() or self.word == "&" or self.word[:1] + self.word[-1:] == "{}"):
-            self.end(at)
-        self.begin(self.start if self.is_begun else at)
+        """Begin a redirection; return where its operator ends."""
+        if self.word.isdecimal() or self.word == "&":  # as in 2> and &>
+            self.begin(at)
+        self.end(at)
         self.is_redirected = True
         return len(text) - len(text[at:].lstrip(_IN_OPERATORS))
 
@@ -61,14 +61,13 @@ class Typed:
 
 
 def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow: bool = False) -> Typed:
-    """Take a command line apart, or pipe syntax, whose separators become words; of an open $( or <( what is in it.
+    """Take a command line apart, or pipe syntax, whose separators become words.
 
     `breaks` are readline's; `escapable` are the characters that a backslash escapes in single quotes (only in fish).
     """
     typed = Typed()
     ends = _FLOW_BLANKS + _SEPARATORS if is_flow else _BLANKS
-    at = cut_outside = 0
-    opened: list[int] = []
+    at = cut_outside = depth = 0
     while at < len(text):
         char = text[at]
         at += 1
@@ -84,21 +83,19 @@ def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow
         elif char in "'\"":
             cut_outside, typed.cut = typed.cut, at - typed.start
             typed.quote, typed.is_begun = char, True
-        elif char in ends and not opened:
+        elif char in ends and not depth:
             typed.end(at)
             if is_flow and char in _SEPARATORS:
                 typed.words.append(";" if char == "\n" else char)
+        elif char in _REDIRECTIONS and not (is_flow or depth or text[at : at + 1] == "("):
+            at = typed.redirect(text, at - 1)
         else:
-            if is_flow or opened or char not in _REDIRECTIONS or text[at : at + 1] == "(":
-                typed.add("" if opened else char, at - 1)
-                opened += [at] * (char == "(" and not is_flow)
-                del opened[len(opened) - (char == ")") :]
-            else:
-                at = typed.redirect(text, at - 1)
-            if text[at - 1] in breaks:  # readline leaves @ and $ in the word that they begin
+            typed.add("" if depth else char, at - 1)
+            if not is_flow:
+                depth = max(0, depth + (char == "(") - (char == ")"))
+            if char in breaks:  # readline leaves @ and $ in the word that they begin
                 typed.cut = at - typed.start - (char in "@$")
-    if opened:
-        return split(text[opened[-1] :], breaks=breaks, escapable=escapable)
+    typed.is_redirected = typed.is_redirected or depth > 0
     typed.raw = text[typed.start :]
     return typed
 

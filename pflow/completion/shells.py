@@ -31,7 +31,7 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
     """Return the words for compopt and the lines of COMPREPLY."""
     line = split(text, breaks=breaks)
     found = answer(line)
-    if found is None or (not found.candidates and "$" in line.raw):  # what a variable holds, the shell knows
+    if line.is_redirected or (not found.candidates and "$" in line.raw):  # what a variable holds, the shell knows
         return ["-o default"]
     if not found.candidates:
         return []
@@ -66,7 +66,7 @@ def _end_in_flow(candidate: Candidate, flow: Typed | None) -> str:
 def _zsh(columns: str, quotes: str, text: str) -> list[str]:
     """Return the number of characters that stay; then groups: tag, title, two options of compadd, values and lines."""
     line = split(text)
-    found = answer(line) or Candidates("", 0, [])
+    found = answer(line)
     kept = found.kept if found.flow is None else found.flow.start + found.flow.place(found.kept)
     names = [each.value.removesuffix("=") for each in found.candidates]
     shown = _described(names, [each.about for each in found.candidates], int(columns), " -- ")
@@ -87,7 +87,7 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
 def _fish(text: str) -> list[str]:
     """Return whole words without quotes, each with its description."""
     line = split(text, escapable=("\\", "'"))
-    found = answer(line) or Candidates("", 0, [])
+    found = answer(line)
     words = [line.word + _rest(found, each) for each in found.candidates]
     abouts = _labelled(found, "[{}] ")
     if len(words) == 1 and (found.flow is not None or found.candidates[0].group == groups.KEYS):

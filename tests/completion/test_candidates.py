@@ -348,7 +348,7 @@ def told(capfdbinary):
 
 OPEN, ENDED = "-o nospace", "+o nospace"
 REDIRECTED = [
-    *("<d", "< d", "2>d", "2> d", "&>d", "&>> d", ">|d", ">| d", "<<< d", ">&d", "{fd}<d", "1<> d", "--kind=some>d"),
+    *("<d", "< d", "2>d", "2> d", "&>d", "&>> d", ">|d", ">| d", "<<< d", ">&d", "1<> d", "--kind=some>d"),
     *("<a <d", "<a\\ b 2>&1 >d", "<'a b' >\"d e", "--path $(cat <a b) >d", "<(cat d", "$(cat 'a b' d", ">( tee d"),
 ]
 PASSED_OVER = ["<a", "2>&1", "&>'a b'", ">| a\\ b", "--one=x>a", "<(cat a b)", "> >(tee a)", "--one $(echo '(' a)"]
@@ -377,7 +377,6 @@ def of_bash(line: str, *, type: str = "9", breaks: str = " \t\n\"'><=;|&(:") -> 
         *((f"pflow-odd {typed}$HOME/d", ["-o default"]) for typed in ("", "--path=", '--path="')),
         *((f"pflow-odd {typed}", ["-o default"]) for typed in REDIRECTED),
         *((f"pflow-odd {typed} --mo", [OPEN, "--model="]) for typed in PASSED_OVER),
-        ("pflow-odd <(pflow-odd --mo", [OPEN, "--model="]),
     ],
 )
 def test_bash_gets_what_readline_puts_in_the_place_of_its_word(told, line, reply):
