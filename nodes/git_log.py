@@ -7,8 +7,6 @@ from pflow.kit.git.commit import find_commits, head_of
 from pflow.kit.git.program import Git
 from pflow.node import Any, Node, Shared
 
-Prepared = tuple[Git, str | None, list[str], list[str]]
-
 
 class GitLog(Node):
     """List the commits of a git repository, the newest first.
@@ -29,18 +27,18 @@ class GitLog(Node):
         pflow-git-log HEAD examples/notes.txt --since=2001-01-31 | pflow-get 'commits[0].subject'
     """
 
-    def prep(self, shared: Shared) -> Prepared:
+    def prep(self, shared: Shared) -> tuple[Git, str | None, list[str]]:
         check_natural("--max", self.params["max"])
+        return Git(shared["repo"], "list the commits", reads=True), shared.get("revision"), shared["paths"]
+
+    def exec(self, prepared: tuple[Git, str | None, list[str]]) -> list[dict[str, Any]]:
+        git, revision, paths = prepared
         flags = [] if self.params["max"] is None else [f"--max-count={self.params['max']}"]
         if self.params["since"] is not None:
             from pflow.kit.git.since import parse_since
 
             # With --since git would stop at the first commits with an old date, such as those of a wrong clock.
             flags.append(f"--since-as-filter=@{max(0, int(parse_since(self.params['since']).timestamp()))} +0000")
-        return Git(shared["repo"], "list the commits", reads=True), shared.get("revision"), shared["paths"], flags
-
-    def exec(self, prepared: Prepared) -> list[dict[str, Any]]:
-        git, revision, paths, flags = prepared
         if revision is None and head_of(git) is None:
             return []  # nothing is committed yet
         return find_commits(git, "HEAD" if revision is None else revision, [*paths], *flags)

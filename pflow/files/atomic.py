@@ -43,8 +43,7 @@ def copy(source: int, path: str, *, overwrite: bool = True) -> None:
 
     def fill(fd: int) -> None:
         _copy_all(source, fd)
-        if attributes := read_attributes(source):
-            set_attributes(fd, os.fstat(fd), read_attributes(fd) | attributes)
+        set_attributes(fd, os.fstat(fd), read_attributes(fd) | read_attributes(source))
 
     _fill(path, fill, os.fstat(source).st_mode & 0o777, overwrite=overwrite)
 

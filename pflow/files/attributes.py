@@ -19,12 +19,10 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 def read_attributes(fd: int) -> dict[str, bytes]:
     """Return the ACL and those `user.` attributes of a file that can be read. All others are the system's."""
-    if not hasattr(os, "listxattr"):
-        return {}
     try:
         names = os.listxattr(fd)
-    except OSError:  # there are none here, or too many to list
-        names = [_ACL]
+    except (OSError, AttributeError):  # a file system, or a system, without attributes
+        return {}
     found: dict[str, bytes] = {}
     for name in names:
         if name == _ACL or name.startswith("user."):

@@ -206,7 +206,7 @@ def test_a_locked_index_is_for_another_try(repo):
 
 
 def test_a_commit_that_fails_says_why_also_where_nothing_can_be_unstaged(repo):
-    add_hook(repo, "pre-commit", "echo no >&2; : >.git/index.lock; exit 1")
+    add_hook(repo, "pre-commit", "echo no >&2; rm .git/index; mkdir .git/index; exit 1")
     write(repo, a="A\n")
     assert str(refuse(GitCommit, repo, message="x")).endswith(": no")
 
