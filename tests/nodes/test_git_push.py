@@ -127,6 +127,7 @@ NO_PUSH = [
     (lambda repo: None, {"remote": "../repo"}, 66, "there is no remote '../repo'"),
     (lambda repo: git(repo, "remote", "set-url", "origin", "/gone"), {}, 66, "does not appear to be a git repository"),
     (lambda repo: add_hook(repo, "pre-push", "echo no >&2; exit 1"), {}, 1, ": no"),
+    (lambda repo: add_hook(repo, "pre-push", "echo one; echo two; exit 1"), {}, 1, ": one / two"),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow.errors import BAD_CONFIG, DENIED, FAILED, MISSING, PflowError
 from pflow.kit.git.program import Git, fault, without_logins
+from pflow.terminal.messages import write_stderr
 
 
 def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets_upstream: bool, tags: bool) -> None:
@@ -16,8 +17,11 @@ def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets
     flags = [*["--set-upstream"] * sets_upstream, *["--tags"] * tags]
     settings = (*_ssh(git), *["-c", f"remote.{remote}.mirror=false"] * ("=" not in remote))  # a URL is no mirror
     code, printed, said = git.call(*settings, "push", *pinned, *flags, "--", remote, f"{ref}:{target}")
+    table = printed.decode("utf-8", "replace")
+    from_hook = f"\n{table}".partition("\nTo ")[0].removeprefix("\n")
+    write_stderr(from_hook)
     if code:
-        raise _refusal(git, remote, printed.decode("utf-8", "replace")) or fault(git.act, code, said)
+        raise _refusal(git, remote, table) or fault(git.act, code, from_hook + said)
 
 
 def _ref(git: Git, name: str | None) -> str:
