@@ -5,10 +5,9 @@ import io
 import re
 from collections import Counter, deque
 from collections.abc import Iterator
-from itertools import count, dropwhile, islice
+from itertools import count, islice
 from typing import Any
 
-from pflow.errors import BAD_DATA, PflowError
 from pflow.tables.packed import SUFFIXES
 from pflow.terminal.messages import say
 
@@ -22,7 +21,8 @@ _SEP = re.compile(r'("?)sep=(\\t|[^\r\n"])\2*\1\2*(?=[\r\n]|\Z)', re.IGNORECASE)
 _TABS = re.compile(rf"\.(tsv|tab)({'|'.join(map(re.escape, SUFFIXES))})?\Z", re.IGNORECASE)
 _QUOTED = re.compile(r'(\A *|[,;\t|\r\n] *)"(?:[^"]+|"")*+"(?= *(?:[,;\t|\r\n]|\Z))')
 _PROSE = re.compile(r"[,;\t|] ")
-_DECIMAL = re.compile(r"(?<=[0-9]),(?=[0-9])")
+_TALLEST = 1_000
+"""The most lines of a header and a row; more are a quote that is not closed."""
 _TOLD = 5
 
 
@@ -40,58 +40,47 @@ def look_at(
     They are those that have `come`, and a header and a row in any case, whatever the delimiter turns out to be. It is
     the given one, the tab of a file's name, or the one that the lines agree on.
     """
-    taken: list[bytes] = []
+    taken = [*islice(lines, come)]
 
-    def read() -> Iterator[str]:
-        left = SAMPLE
-        for at in count():
-            taken.extend(islice(lines, at == len(taken)))
-            if at == len(taken) or left < 0:
+    def texts() -> Iterator[str]:
+        for at in range(_TALLEST):
+            if at == len(taken):
+                taken.extend(islice(lines, 1))
+            if at == len(taken):  # there are no more lines
                 return
-            left -= len(taken[at])
             yield taken[at][:SAMPLE].decode(errors="replace")
 
     for each in delimiter or DELIMITERS:
-        deque(islice(filter(None, csv.reader(read(), delimiter=each)), 2), 0)
-    taken += islice(lines, max(0, come - len(taken)))
+        deque(islice(filter(None, csv.reader(texts(), delimiter=each)), 2), 0)
     begin = b"".join(taken)[:SAMPLE].decode(errors="replace")
     bare = _QUOTED.sub(r'\1""', begin) if quotes else begin
-    delimiter = delimiter or ("\t" if _TABS.search(name) else _delimiter_in(bare, name))
+    delimiter = delimiter or ("\t" if _TABS.search(name) else _delimiter_in(bare))
     has_spaces = quotes and re.search(f'{re.escape(delimiter)} +""', bare)  # or the quotes would be part of the value
     quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     form = {"delimiter": delimiter, "quoting": quoting, "skipinitialspace": bool(has_spaces), "strict": True}
     return taken, begin, form
 
 
-def _delimiter_in(bare: str, name: str) -> str:
+def _delimiter_in(bare: str) -> str:
     """Return the delimiter of a text whose values in quotes are gone: of those in the header, what most lines agree on.
 
-    If two fit, one that stands elsewhere than in prose and decimal numbers is better. Without one in the header, commas
-    that are all in prose are part of a single column. Raises PflowError (65) for a comment in place of the header.
+    If two fit, one that stands elsewhere than in prose is better, then the more frequent one.
     """
     lines = [*filter(None, LINE_END.split(bare))] or [""]
     rows = _PROSE.sub("", "\n".join(lines[1:] or lines))
-    solid = _DECIMAL.sub("", rows)
 
     def fit(delimiter: str) -> tuple[int, bool, int]:
-        widths = Counter(line.count(delimiter) for line in lines if delimiter in line)
-        width, agree = widths.most_common(1)[0]
-        return agree, delimiter in solid, width
+        width, agree = Counter(line.count(delimiter) for line in lines if delimiter in line).most_common(1)[0]
+        return agree, delimiter in rows, width
 
-    if found := [delimiter for delimiter in DELIMITERS if delimiter in lines[0]]:
-        return max(found, key=fit)
-    table = [*dropwhile(lambda line: line.startswith("#"), lines)]
-    if lines[0].startswith("#") and any(table and all(mark in line for line in table) for mark in DELIMITERS):
-        hint = f"tail -n +{1 + len(lines) - len(table)} leaves it out"
-        raise PflowError(f"cannot read '{name}': line 1 is a comment, not a header", hint=hint, exit=BAD_DATA)
-    return "\t" if "," in bare and "," not in rows else ","
+    return max((each for each in DELIMITERS if each in lines[0]), key=fit, default=",")
 
 
 def complete_header(header: list[str], begin: str, form: dict[str, Any]) -> list[str]:
     """Return a header as wide as all rows are: without its trailing delimiters, or with empty names for theirs.
 
-    A first column without a name has the names of rows, as R and pandas write them, if a comma in a text cannot be the
-    reason: they are in quotes, or are the numbers.
+    A first column without a name has the names of rows, as R and pandas write them. Where a comma in a text may be the
+    reason, it has to have their numbers.
     """
     rows = [*filter(None, csv.reader(io.StringIO(begin, newline=""), **{**form, "strict": False}))][1:]
     whole = rows[:-1] or rows  # the last one may be cut off
@@ -101,9 +90,8 @@ def complete_header(header: list[str], begin: str, form: dict[str, Any]) -> list
     if more > 0 and not any(any(row[-more:]) for row in whole):
         return header + [""] * more
     first, numbers = [row[0] for row in rows], [*map(str, range(len(rows) + 1))]
-    is_safe = form["delimiter"] != "," or first in (numbers[:-1], numbers[1:])
-    is_index = begin.count('\n"') >= len(rows) or (is_safe and len(rows) > 1)
-    return ["", *header] if more == 1 < len(header) and is_index and len({*first}) == len(rows) else header
+    is_index = len(rows) > 1 and (form["delimiter"] != "," or first in (numbers[:-1], numbers[1:]))
+    return ["", *header] if more == 1 < len(header) and is_index else header
 
 
 def name_columns(header: list[str], teller: str) -> list[str]:

@@ -175,7 +175,7 @@ def _ragged(
     if width < len(names):
         return f"line {line}, column {width + 1} ('{names[width]}'): it is missing", "--ragged fills short rows"
     what = f"line {line}, column {len(names) + 1}: it has no name, since the header has {counted(len(names), 'column')}"
-    return what, f"--rest=NAME names a column for it{', --delimiter=tab leaves the line whole' * (len(names) == 1)}"
+    return what, "--rest=NAME names a column for it"
 
 
 def _place(text: str, form: dict[str, Any], error: str, before: int = 0) -> str:
