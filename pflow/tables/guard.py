@@ -29,6 +29,7 @@ _COMPUTING = [
     (rf"{_OPERATOR}\s*{_SAME}", ""),
     (_SAME, rf"[^()]*\)\s*{_OPERATOR}"),
     (r"\b(?:abs|ceil\w*|exp|floor|ln|log\w*|mod|pow\w*|round|sign|sqrt|trunc)\s*\(", ""),
+    (r"\b(?:printf|format)\s*\(\s*'(?:[^'%]|%[-+ 0,.\d]*[defgi%])*'\s*,[^()]*", ""),
     (r"\bcast\s*\(", r"as\s+(?!text|n?(?:var)?char|[bc]lob)"),
 ]
 _COMPARING = [

@@ -65,6 +65,7 @@ COMPUTED = [
     "sum(p)", "avg(p)", "total(p)", "sum(coalesce(p, 0))", "sum(CASE WHEN n > 0 THEN p END)", "p + 0", "2 * rows.p",
     'n*"p" AS x', "-[p]", "p/n", "(p) + 1", "n * ((p))", "nullif(p, '') * 2", "CAST(p AS REAL)", "abs(p)", "floor(p)",
     "max(p)", "max(p) - min(p)", "sum(p) OVER (ORDER BY n)", "sum(p) FILTER (WHERE n > 1)", "avg(DISTINCT p) + n",
+    "printf('%.2f', p)",
 ]  # fmt: skip
 COMPUTING = [
     *(f"SELECT {each} FROM rows" for each in COMPUTED),
@@ -91,6 +92,7 @@ def test_no_query_computes_with_a_text_that_is_no_number(text, sql):
         ("SELECT sum(p) AS s, max(p * 1) FROM rows WHERE p <> 'n/a'", {"s": 110.5, "max(p * 1)": 100}),
         ("SELECT length(city) * 2 + (city = 'Oslo') AS l, 1 - (p = 'n/a') AS m FROM rows", {"l": 9, "m": 1}),
         ("SELECT * FROM (SELECT city c FROM rows) AS t", {"c": "Oslo"}),
+        ("SELECT printf('%s: %d', p, n) AS t, format('%d', n) AS f FROM rows", {"t": "100: 1", "f": "1"}),
         ("SELECT n FROM rows WHERE n = '2' AND n IN ('2', 'x') AND n > '01.5'", {"n": 2}),
         ("SELECT CASE WHEN p = 'n/a' THEN 0 ELSE 7 END * 2 x FROM rows", {"x": 14}),
         ("SELECT p, 'p * 2 ' || p AS t FROM rows ORDER BY n DESC", {"p": "n/a", "t": "p * 2 n/a"}),
