@@ -36,4 +36,4 @@ class GitCheckout(Node):
         git, branch = prepared
         words = ["-b", branch] if self.params["create"] else ["--guess", "--no-overwrite-ignore", branch, "--"]
         # By another value, a new branch would belong to the branch that it left, or a remote one's to none.
-        git.run("-c", "branch.autoSetupMerge=true", "checkout", "--quiet", *words)
+        git.run("-c", "branch.autoSetupMerge=true", "checkout", "--quiet", "--no-recurse-submodules", *words)

@@ -94,28 +94,20 @@ def test_the_first_commit_of_all(repo, tmp_path):
     assert subjects(none) == ["x"]
 
 
-SCISSORS = f"a\n# {'-' * 24} >8 {'-' * 24}\nb"
-MESSAGES = ["-a", "--amend", "# no comment", '"$HOME" `id`', "a\r\nb", "é" * 100_000, SCISSORS]
-
-
-@pytest.mark.parametrize("message", MESSAGES)
-@pytest.mark.parametrize("setting", ["cleanup=strip", "cleanup=scissors", "verbose=true", "template=b.txt"])
-def test_a_message_is_taken_as_it_is(repo, message, setting):
-    git(repo, "config", *f"commit.{setting}".split("="))
-    write(repo, a="A\n", b=message)
+@pytest.mark.parametrize("message", ["-a", "--amend", "# no comment", '"$HOME" `id`', "a\r\nb", "é" * 100_000])
+def test_a_message_is_taken_as_it_is(repo, message):
+    write(repo, a="A\n")
     act(GitCommit, repo, message=message)
     assert git(repo, "log", "-1", "--format=%B").rstrip("\n") == message.replace("\r\n", "\n")
 
 
-def test_hooks_and_filters_inherit_no_pathspecs_and_a_commit_is_signed(repo, monkeypatch):
+def test_hooks_and_filters_inherit_no_pathspecs(repo, monkeypatch):
     """Where paths are literal, a hook finds no '*.txt' to refuse."""
     check = "! env | grep ^GIT.*PATHSPECS >&2"
-    sign = "cat >/dev/null; echo; echo '[GNUPG:] SIG_CREATED ' >&2; echo '-----BEGIN PGP SIGNATURE-----'"
-    for name, script in (("pre-commit", check), ("sign", sign)):
-        add_hook(repo, name, script)
-    settings = {"filter.f.clean": f"{check} && cat", "commit.gpgSign": "1", "gpg.program": repo / ".git/hooks/sign"}
-    for name, value in {**settings, "filter.f.required": "1", "diff.ignoreSubmodules": "all"}.items():
-        git(repo, "config", name, str(value))
+    add_hook(repo, "pre-commit", check)
+    for name, value in {"clean": f"{check} && cat", "required": "1"}.items():
+        git(repo, "config", f"filter.f.{name}", value)
+    git(repo, "config", "diff.ignoreSubmodules", "all")
     for kind in ("LITERAL", "GLOB", "NOGLOB", "ICASE"):
         monkeypatch.setenv(f"GIT_{kind}_PATHSPECS", "1")
     (repo / ".gitattributes").write_text("*.txt filter=f")
@@ -123,7 +115,6 @@ def test_hooks_and_filters_inherit_no_pathspecs_and_a_commit_is_signed(repo, mon
     for given in ({}, {"all": True}):  # at first, only a submodule is staged
         write(repo, a=f"{given}\n")
         assert act(GitCommit, repo, message="x", **given)[0] == "default"
-        assert "SIGNATURE" in git(repo, "cat-file", "commit", "HEAD")
 
 
 REFUSED = [

@@ -31,13 +31,14 @@ def template(tmp_path_factory):
     git(repo, "replace", "--graft", "HEAD")
     git(repo, "mv", "old.txt", "moved.txt")
     make_repository(repo / "inner", a="a\n")
+    git(repo, "config", "submodule.inner.url", "./inner")
     (repo / ".gitmodules").write_text('[submodule "inner"]\npath = inner\nurl = ./inner\n')
     git(repo, "-c", "i18n.commitEncoding=ISO-8859-1", "commit", "--quiet", "--message=Größe")
     commit(repo)
     add_remote(repo)
     git(repo, "push", "--quiet", "origin", "main:far", "main:ahead")
     git(repo, "branch", "ahead", "main~1")
-    git(repo, "branch", "topic")
+    git(repo, "branch", "topic", "origin/main")
     git(repo, "tag", "--annotate", "--message=x", "v0")
     git(repo, "mv", "b.txt", "sub/b.txt")
     write(repo, a=TEXT.replace("a", "A").replace("l", "L"), ü=TEXT.replace("e", "E"), s="staged\n", new="", ita="ita\n")
@@ -49,15 +50,17 @@ def template(tmp_path_factory):
     return repo
 
 
-ONCE = {"message": "one\n\n# one\nother\n", "paths": ["../s.txt"], "key": "a" * 64}
+SCISSORS = f"one\n\n# one\nother\n# {'-' * 24} >8 {'-' * 24}\nthird\n"
+ONCE = {"message": SCISSORS, "paths": ["../s.txt"], "key": "a" * 64}
 ACTS = [
     (GitStatus, {}),
     (GitDiff, {}, {"params": {"staged": True}}, {"paths": ["b.txt", "../a.txt"]},
      {"revision": "HEAD~1", "params": {"stat": True}}),
     (GitLog, {}, {"paths": ["../moved.txt"], "params": {"since": "2001-01-01", "max": 3}}),
-    (GitTag, {"name": "v1"}, {"name": "v2", "message": ONCE["message"]}, {"name": "v0", "at": "HEAD~1"}),
+    (GitTag, {"name": "v1"}, {"name": "v2", "message": SCISSORS}, {"name": "v0", "at": "HEAD~1"}),
     (GitCommit, ONCE, ONCE, {"message": "2"}, {"message": "3"}, {"message": "4"}, {"message": "5", "all": True}),
-    (GitPush, {}, {"branch": "ahead", "remote": "origin"}, {"branch": "v2"}, {"branch": "topic", "set_upstream": True}),
+    (GitPush, {}, {"branch": "ahead", "remote": "origin"}, {"branch": "v2"}, {"branch": "topic"},
+     {"branch": "topic", "to": "refs/for/main"}, {"branch": "topic", "set_upstream": True}),
     (GitCheckout, {"branch": "far"}, {"branch": "mine", "create": True}, {"branch": "none"}),
     (GitStatus, {}),
 ]  # fmt: skip
@@ -66,15 +69,17 @@ GROUPS = [
     diff.external=false diff.algorithm=patience diff.colorMoved=zebra core.abbrev=40 core.pager=false
     color.ui=always log.follow=true log.date=raw format.pretty=raw i18n.logOutputEncoding=ISO-8859-1
     status.showUntrackedFiles=no commit.cleanup=strip push.default=nothing push.followTags=true checkout.guess=false
-    branch.autoSetupMerge=false""",
+    branch.autoSetupMerge=false remote.origin.push=HEAD:main submodule.recurse=true""",
     """diff.mnemonicPrefix=true diff.interHunkContext=20 diff.orderFile=~/order.txt diff.submodule=log
     diff.suppressBlankEmpty=true diff.autoRefreshIndex=false diff.wsErrorHighlight=all diff.x.textconv=false
     diff.x.command=false submodule.inner.ignore=all core.useReplaceRefs=false core.commentChar=o log.showRoot=false
     log.decorate=full log.showSignature=true column.ui=always status.renames=false status.short=true
-    status.relativePaths=true commit.verbose=true push.recurseSubmodules=only branch.autoSetupMerge=always""",
+    status.relativePaths=true commit.verbose=true push.recurseSubmodules=only branch.autoSetupMerge=always
+    push.default=upstream remote.origin.push=refs/heads/*:refs/for/*""",
     """diff.renames=copies diff.renameLimit=1 diff.indentHeuristic=false status.renames=copies commit.status=false
     core.editor=false core.logAllRefUpdates=false core.quotePath=false core.bigFileThreshold=1 push.default=matching
-    i18n.commitEncoding=ISO-8859-1 branch.autoSetupMerge=inherit""",
+    i18n.commitEncoding=ISO-8859-1 branch.autoSetupMerge=inherit commit.cleanup=scissors remote.origin.mirror=true""",
+    "push.default=current push.autoSetupRemote=true remote.pushDefault=origin branch.topic.pushRemote=origin",
     """GIT_DIFF_OPTS=--unified=0 GIT_EXTERNAL_DIFF=false GIT_LITERAL_PATHSPECS=1 GIT_NO_REPLACE_OBJECTS=1 GIT_TRACE=1
     COLUMNS=9 GIT_PAGER=false GIT_PAGER_IN_USE=1 GIT_CONFIG=/dev/null GIT_EDITOR=false LANGUAGE=de TZ=IST-5:30
     GIT_OPTIONAL_LOCKS=0 GIT_CONFIG_KEY_0=diff.context GIT_CONFIG_VALUE_0=0 GIT_CONFIG_COUNT=1

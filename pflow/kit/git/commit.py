@@ -18,7 +18,7 @@ from pflow.words.naming import joined
 _FIELDS = {"hash": "%H", "author": "%an <%ae>", "date": "%aI", "subject": "%s", "body": "%b"}
 
 _SETTINGS = ("-c", "i18n.commitEncoding=UTF-8", "-c", "diff.ignoreSubmodules=none")
-_AS_IT_IS = ("--file=-", "--cleanup=whitespace", "--no-verbose", "--no-template")
+_AS_IT_IS = ("--file=-", "--cleanup=whitespace", "--no-verbose")
 """Flags that take the message as it is."""
 
 
