@@ -23,7 +23,7 @@ from pflow.process.streams import is_readable
 from pflow.stage.document import Document, read_document
 from pflow.stage.intake import empty_pipe
 from pflow.tables.csv_text import stream_csv
-from pflow.tables.packed import SUFFIXES, unpack
+from pflow.tables.packed import suffix_of, unpack
 from pflow.values.digest import digest_of, file_digest
 from pflow.values.encoding import ELSE, not_utf8, remedy, split_encoding, wide_codec
 from pflow.values.fast_json import decode
@@ -156,12 +156,11 @@ def _form_of(word: str, form: str, *, is_only: bool) -> str:
         raise PflowError("cannot read stdin: items come from a file or a pipe", hint="pflow map FLOW FILE", exit=USAGE)
     if _is_stream(word):
         return form.replace("files", "")
-    stem, suffix = os.path.splitext(word)
-    suffix = os.path.splitext(stem)[1] if suffix.lower() in SUFFIXES else suffix
-    known = _SUFFIXES.get(suffix.lower(), "") if is_only or suffix.lower() != ".txt" else ""
+    suffix = suffix_of(word)
+    known = _SUFFIXES.get(suffix, "") if is_only or suffix != ".txt" else ""
     form = form or ("files" if _is_pattern(word) else known)
     if not form and mode_of(word):
-        names = f"{word.rstrip('/')}/**" if os.path.isdir(word) else f"*{suffix}"
+        names = f"{word.rstrip('/')}/**" if os.path.isdir(word) else f"*{os.path.splitext(word)[1]}"
         hint = f"'{names}' in quotes or --from=files takes the files, --from=lines the lines in them"
         raise PflowError(f"cannot tell what the items in '{word}' are", hint=hint, exit=USAGE)
     return form

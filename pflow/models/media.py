@@ -87,7 +87,7 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
     sound = named if named.startswith(("audio/", "video/")) else ""
     kind = None if is_wide else _type_of_bytes(data) or said or sound or None
     if kind is None and wrong:
-        why = wrong if is_wide else f"{wrong}, and of an unknown type"
+        why = wrong if is_wide or recognize(data)[0] else f"{wrong}, and of an unknown type"
         raise PflowError(f"cannot attach {shown}: {why}", hint=remedy(data), exit=BAD_DATA)
     return kind
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import count, islice
 from typing import Any
 
-from pflow.tables.packed import SUFFIXES
+from pflow.tables.packed import suffix_of
 from pflow.terminal.messages import say
 
 DELIMITERS = ",;\t|"
@@ -18,7 +18,6 @@ SAMPLE = 1 << 17
 """Characters in which to look for the form."""
 
 _SEP = re.compile(r'("?)sep=(\\t|[^\r\n"])\2*\1\2*(?=[\r\n]|\Z)', re.IGNORECASE)
-_TABS = re.compile(rf"\.(tsv|tab)({'|'.join(map(re.escape, SUFFIXES))})?\Z", re.IGNORECASE)
 _QUOTED = re.compile(r'(\A *|[,;\t|\r\n] *)"(?:[^"]+|"")*+"(?= *(?:[,;\t|\r\n]|\Z))')
 _PROSE = re.compile(r"[,;\t|] ")
 _TALLEST = 1_000
@@ -54,7 +53,7 @@ def look_at(
         deque(islice(filter(None, csv.reader(texts(), delimiter=each)), 2), 0)
     begin = b"".join(taken)[:SAMPLE].decode(errors="replace")
     bare = _QUOTED.sub(r'\1""', begin) if quotes else begin
-    delimiter = delimiter or ("\t" if _TABS.search(name) else _delimiter_in(bare))
+    delimiter = delimiter or ("\t" if suffix_of(name) in (".tsv", ".tab") else _delimiter_in(bare))
     has_spaces = quotes and re.search(f'{re.escape(delimiter)} +""', bare)  # or the quotes would be part of the value
     quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     form = {"delimiter": delimiter, "quoting": quoting, "skipinitialspace": bool(has_spaces), "strict": True}

@@ -1,5 +1,6 @@
 """What a table or a map reads: its text, which may be packed (gzip, bzip2, xz, Zstandard) or an Excel workbook."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -13,8 +14,7 @@ from pflow.files.reading import check_size, check_unpacked
 from pflow.terminal.messages import say_once
 from pflow.values.binary import PACKED, WORKBOOK, recognize
 
-SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
-"""What stands behind the name of a packed file, beside the suffix that tells its form."""
+_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 _UNPACKERS: dict[str, tuple[str, str, dict[str, int]]] = {
     "gzip data": ("zlib", "decompressobj", {"wbits": 31}),
@@ -23,6 +23,12 @@ _UNPACKERS: dict[str, tuple[str, str, dict[str, int]]] = {
     "Zstandard data": (_ZSTD, "ZstdDecompressor", {}),
 }
 """The module that unpacks each kind, its class, and what the class is given."""
+
+
+def suffix_of(path: str) -> str:
+    """Return the suffix that tells a file's form, in small letters; that of a packed file stands before .gz."""
+    stem, suffix = os.path.splitext(path.lower())
+    return os.path.splitext(stem)[1] if suffix in _SUFFIXES else suffix
 
 
 def unpack(parts: Iterable[bytes], act: str, *, is_table: bool) -> tuple[bool, Iterator[bytes]]:

@@ -11,6 +11,8 @@ PACKED = {
 """What the nodes for tables and maps unpack themselves."""
 POINTER = b"version https://git-lfs.github.com/spec/"
 WORKBOOK = "an Excel workbook"
+LOW = 7
+"""The control characters below this stand in no text of one byte a character."""
 
 _TABLE, _ATTACH = "soffice --headless --convert-to csv FILE", "pflow-llm --attachment=FILE"
 _ZIP, _OFFICE = ("a zip archive", "unzip -p FILE"), ("an old Office file", _TABLE)
@@ -52,8 +54,8 @@ def recognize(data: bytes) -> tuple[str, str]:
     """Return what the data of a file is, and what reads it; two empty texts for text and for what is unknown."""
     head = data[:_GLANCE]
     for (offset, magic), kind in _KINDS.items():
-        # A text has no low control, but it may begin with a short mark, as the header PAR1;PAR2 does.
-        if head.startswith(magic, offset) and (len(magic) > 4 or not magic.isascii() or min(head) < 7):
+        # A text may begin with a short mark, as the header PAR1;PAR2 does.
+        if head.startswith(magic, offset) and (len(magic) > 4 or not magic.isascii() or min(head) < LOW):
             is_container = kind in (_ZIP, _OFFICE)
             return next((each for mark, each in _INSIDE.items() if is_container and mark in data), kind)
     return "", ""

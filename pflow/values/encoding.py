@@ -11,8 +11,6 @@ ELSE = "--encoding=latin-1 where it is read, or iconv"
 _MARKS = ((b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _WIDE = (("utf-32le", 4), ("utf-32be", 4), ("utf-16le", 2), ("utf-16be", 2))
 _GLANCE = 4096
-_LOW = 7
-"""The control characters below this stand in no text of one byte a character."""
 _ASCII = bytes(range(128))
 _HANDLERS = ("strict", "replace", "ignore", "backslashreplace")
 
@@ -67,10 +65,10 @@ def _binary(data: bytes) -> tuple[str, str]:
     """Return what data is, if that is known, and what reads it; two empty texts for text, such as a PDF in ASCII."""
     if data.isascii() and b"\0" not in data:
         return "", ""
-    from pflow.values.binary import recognize
+    from pflow.values.binary import LOW, recognize
 
     kind, hint = recognize(data)
-    if kind or wide_codec(data) or min(data[:_GLANCE]) >= _LOW:
+    if kind or wide_codec(data) or min(data[:_GLANCE]) >= LOW:
         return kind, hint
     return "", "the program 'file' may know what it is"
 
