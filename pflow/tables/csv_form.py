@@ -19,7 +19,7 @@ SAMPLE = 1 << 17
 
 _SEP = re.compile(r'("?)sep=(\\t|[^\r\n"])\2*\1\2*(?=[\r\n]|\Z)', re.IGNORECASE)
 _QUOTED = re.compile(r'(\A *|[,;\t|\r\n] *)"(?:[^"]+|"")*+"(?= *(?:[,;\t|\r\n]|\Z))')
-_PROSE = re.compile(r"[,;\t|] ")
+_PROSE = re.compile(r"[,;\t|] |(?<=[0-9]),(?=[0-9])")
 _TALLEST = 1_000
 """The most lines of a header and a row; more are a quote that is not closed."""
 _TOLD = 5
@@ -63,7 +63,7 @@ def look_at(
 def _delimiter_in(bare: str) -> str:
     """Return the delimiter of a text whose values in quotes are gone: of those in the header, what most lines agree on.
 
-    If two fit, one that stands elsewhere than in prose is better, then the more frequent one.
+    If two fit, one that stands elsewhere than in prose and decimals is better, then the more frequent one.
     """
     lines = [*filter(None, LINE_END.split(bare))] or [""]
     rows = _PROSE.sub("", "\n".join(lines[1:] or lines))

@@ -25,6 +25,7 @@ LONG = [f"x, {number}" for number in range(9_000)]
         ("a.csv", '\ufeff"a, b"|c\r\n1|"2, ""3"" | 4"\r\n', 'a, b/c\n1/2, "3" | 4', ""),
         ("a.csv", '"a\n, b"\tc\n"1, 2"\t3', "a\n, b/c\n1, 2/3", ""),
         ("a.csv", "x,y;z\n1,5;2,5\n", "x,y/z\n1,5/2,5", ""),
+        ("a.csv", "t;x, °C;y, %\n1;1,5;80,2\n", "t/x, °C/y, %\n1/1,5/80,2", ""),
         ("a.csv", "n\tCity, State, X\n5\tAustin, Texas, USA\n", "n/City, State, X\n5/Austin, Texas, USA", ""),
         ("a.csv", "n\tshort, title\n1\tOn a, b and c\n2\tOn d\n", "n/short, title\n1/On a, b and c\n2/On d", ""),
         ("a.csv", "a|b|c,d\n1,2\n", "a|b|c/d\n1/2", ""),
