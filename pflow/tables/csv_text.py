@@ -4,7 +4,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from types import SimpleNamespace
 from typing import Any
@@ -201,12 +201,12 @@ def _line_and_column(text: str, at: int, before: int) -> str:
     return f"line {before + len(ends) + 1}, column {at - (ends[-1] if ends else 0) + 1}"
 
 
-def _keep_from_formulas(texts: list[str], delimiter: str) -> list[str]:
-    """Put an apostrophe before what a spreadsheet may take for a formula, in whatever way it splits the line."""
+def _escaper(delimiter: str) -> Callable[[list[str]], list[str]]:
+    """Return what puts ' before all that a spreadsheet may take for a formula, in whatever way it splits the line."""
     ends = re.escape(f'{DELIMITERS}{delimiter}"')
     negative = rf"-[0-9.,]+(?:[eE][+-]?[0-9]+)?(?:[{ends}\]]|\Z)"
     start = re.compile(rf"(?:^\ufeff*(?=[\0\t\r\n{_STARTS}])|(?<=[{ends}])(?=[{_STARTS}]))(?!{negative})")
-    return [start.sub(r"\g<0>'", text) for text in texts]
+    return lambda texts: [start.sub(r"\g<0>'", text) for text in texts]
 
 
 def write_csv(
@@ -221,15 +221,13 @@ def write_csv(
     # "\r\n" makes the writer quote both characters; each line is written by itself, and ends with "\n" in the result.
     form: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\r\n"}
     sink: Any = SimpleNamespace(write=lines.append)
+    escape = _escaper(delimiter) if escapes else list
     if header and names:
         has_marks = any(mark in name for name in names for mark in DELIMITERS)  # a reader would split at them
-        csv.writer(sink, **form, quoting=csv.QUOTE_ALL if has_marks else csv.QUOTE_MINIMAL).writerow(
-            _keep_from_formulas(names, delimiter) if escapes else names
-        )
+        csv.writer(sink, **form, quoting=csv.QUOTE_ALL if has_marks else csv.QUOTE_MINIMAL).writerow(escape(names))
     elif header and not rows:
         say("warning", "the CSV has no header, because there are no rows")
     records = ([each if isinstance(each, str) else cell(each) for each in map(row.get, names)] for row in rows)
-    records = (_keep_from_formulas(record, delimiter) for record in records) if escapes else records
-    csv.writer(sink, **form).writerows(records)
+    csv.writer(sink, **form).writerows(map(escape, records))
     text = "".join(f"{line[:-2]}\n" for line in lines)
     return "\ufeff" + text if text.startswith("\ufeff") else text  # or a reader would take it for a byte order mark

@@ -20,26 +20,18 @@ STARTS = "=+-@\t\r\n\0＝＋－＠"
         ("a;-2+cmd|'x", "a;'-2+cmd|'x"),
         ("\ufeff=1", "\ufeff'=1"),
         ("-", "'-"),
-        *(
-            (each, each)
-            for each in ("-5", "-1,5", "-1.234,50", "-.5", "-1E-3", "1e-7", "a=b", "a - b", "x\n- y", "'=1")
-        ),
+        *((each, each) for each in ("-5", "-1.234,50", "-.5", "-1E-3", "a=b", "a - b", "x\n- y", "'=1")),
         (-5, "-5"),
         ([-1, -2], "[-1,-2]"),
         (["=1"], '["\'=1"]'),
         (None, ""),
     ],
 )
-@pytest.mark.parametrize("delimiter", [",", "\t", ":"])
-def test_only_what_begins_a_formula_is_escaped(value, text, delimiter):
-    form = {"delimiter": delimiter}
-    assert write_csv([{"a": value}], escapes=True, **form) == write_csv([{"a": text}], **form)
-    name, wanted = (str(value), text) if isinstance(value, str) else ("a", "a")
-    assert write_csv([{name: 1}], escapes=True, **form) == write_csv([{wanted: 1}], **form)
-
-
-def test_a_delimiter_of_the_file_ends_a_value_too():
-    assert write_csv([{"a": "b:=1"}], ":", escapes=True) == 'a\n"b:\'=1"\n'
+def test_only_what_begins_a_formula_is_escaped(value, text):
+    for delimiter in (",", "\t", ":"):
+        assert write_csv([{"a": value}], delimiter, escapes=True) == write_csv([{"a": text}], delimiter)
+    if isinstance(value, str):
+        assert write_csv([{value: "b:=1"}], ":", escapes=True) == write_csv([{text: "b:'=1"}], ":")
 
 
 @pytest.mark.parametrize("escapes", [True, False])
