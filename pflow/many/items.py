@@ -196,7 +196,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
     elif form == "csv":
         rows = (each for _, line in _pieces(parts, b"\n", name) for each in (line + b"\n").splitlines(keepends=True))
         teller = "pflow map" if read is decode else ""
-        for row in stream_csv(rows, name, come=head.count(b"\n"), teller=teller):
+        for row in stream_csv(rows, name, available=head.count(b"\n"), teller=teller):
             yield BadItem(row[0].message, row[1]) if isinstance(row, tuple) else row
     elif form == "nul":
         yield from (text_or_bytes(text) for _, text in _pieces(parts, b"\0", name) if text)

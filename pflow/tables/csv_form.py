@@ -20,9 +20,9 @@ SAMPLE = 1 << 17
 _SEP = re.compile(r'("?)sep=(\\t|[^\r\n"])\2*\1\2*(?=[\r\n]|\Z)', re.IGNORECASE)
 _QUOTED = re.compile(r'(\A *|[,;\t|\r\n] *)"(?:[^"]+|"")*+"(?= *(?:[,;\t|\r\n]|\Z))')
 _PROSE = re.compile(r"[,;\t|] |(?<=[0-9]),(?=[0-9])")
-_TALLEST = 1_000
+_MOST_LINES = 1_000
 """The most lines of a header and a row; more are a quote that is not closed."""
-_TOLD = 5
+_MOST_NOTES = 5
 
 
 def split_sep(text: str) -> tuple[str, str]:
@@ -31,18 +31,18 @@ def split_sep(text: str) -> tuple[str, str]:
     return (found[2].replace("\\t", "\t"), text[found.end() :]) if found else ("", text)
 
 
-def look_at(
-    lines: Iterator[bytes], name: str, delimiter: str, *, quotes: bool = True, come: int
+def find_form(
+    lines: Iterator[bytes], name: str, delimiter: str, *, quotes: bool = True, available: int
 ) -> tuple[list[bytes], str, dict[str, Any]]:
     """Take the first lines; return them, a sample of their text, and how csv.reader reads what begins with them.
 
-    They are those that have `come`, and a header and a row in any case, whatever the delimiter turns out to be. It is
+    They are the number of lines that are `available` without waiting, and at least a header and a row. The delimiter is
     the given one, the tab of a file's name, or the one that the lines agree on.
     """
-    taken = [*islice(lines, come)]
+    taken = [*islice(lines, available)]
 
     def texts() -> Iterator[str]:
-        for at in range(_TALLEST):
+        for at in range(_MOST_LINES):
             if at == len(taken):
                 taken.extend(islice(lines, 1))
             if at == len(taken):  # there are no more lines
@@ -51,13 +51,13 @@ def look_at(
 
     for each in delimiter or DELIMITERS:
         deque(islice(filter(None, csv.reader(texts(), delimiter=each)), 2), 0)
-    begin = b"".join(taken)[:SAMPLE].decode(errors="replace")
-    bare = _QUOTED.sub(r'\1""', begin) if quotes else begin
+    sample = b"".join(taken)[:SAMPLE].decode(errors="replace")
+    bare = _QUOTED.sub(r'\1""', sample) if quotes else sample
     delimiter = delimiter or ("\t" if suffix_of(name) in (".tsv", ".tab") else _delimiter_in(bare))
     has_spaces = quotes and re.search(f'{re.escape(delimiter)} +""', bare)  # or the quotes would be part of the value
     quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     form = {"delimiter": delimiter, "quoting": quoting, "skipinitialspace": bool(has_spaces), "strict": True}
-    return taken, begin, form
+    return taken, sample, form
 
 
 def _delimiter_in(bare: str) -> str:
@@ -75,13 +75,13 @@ def _delimiter_in(bare: str) -> str:
     return max((each for each in DELIMITERS if each in lines[0]), key=fit, default=",")
 
 
-def complete_header(header: list[str], begin: str, form: dict[str, Any]) -> list[str]:
+def complete_header(header: list[str], sample: str, form: dict[str, Any]) -> list[str]:
     """Return a header as wide as all rows are: without its trailing delimiters, or with empty names for theirs.
 
     A first column without a name has the names of rows, as R and pandas write them. Where a comma in a text may be the
     reason, it has to have their numbers.
     """
-    rows = [*filter(None, csv.reader(io.StringIO(begin, newline=""), **{**form, "strict": False}))][1:]
+    rows = [*filter(None, csv.reader(io.StringIO(sample, newline=""), **{**form, "strict": False}))][1:]
     whole = rows[:-1] or rows  # the last one may be cut off
     more = len(whole[0]) - len(header) if len({*map(len, whole)}) == 1 else 0
     if more < 0 and not any(header[more:]):
@@ -112,8 +112,8 @@ def name_columns(header: list[str], teller: str) -> list[str]:
             notes.append(f"column {number} is called '{own}', because column {places[name]} is '{name}'")
         taken.add(own)
         names.append(own)
-    if len(notes) > _TOLD:
-        notes[_TOLD:] = [f"{len(notes) - _TOLD:,} more columns have no name of their own"]
+    if len(notes) > _MOST_NOTES:
+        notes[_MOST_NOTES:] = [f"{len(notes) - _MOST_NOTES:,} more columns have no name of their own"]
     for note in notes if teller else ():
         say(teller, note)
     return names

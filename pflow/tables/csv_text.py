@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, shorten
-from pflow.tables.csv_form import DELIMITERS, LINE_END, SAMPLE, complete_header, look_at, name_columns, split_sep
+from pflow.tables.csv_form import DELIMITERS, LINE_END, SAMPLE, complete_header, find_form, name_columns, split_sep
 from pflow.tables.rows import Row, cell, columns_of, infer, use_points
 from pflow.terminal.messages import say
 from pflow.values.encoding import ELSE
@@ -47,7 +47,7 @@ def read_csv(
     limit = csv.field_size_limit(sys.maxsize)
     try:
         start = iter(text[:SAMPLE].encode(errors="replace").splitlines(keepends=True))
-        _, begin, form = look_at(start, name, delimiter or sep, quotes=quotes, come=SAMPLE)
+        _, sample, form = find_form(start, name, delimiter or sep, quotes=quotes, available=SAMPLE)
         records = filter(None, _reader(text, form))
         first = next(records, None)
         if header and first is None:
@@ -55,7 +55,7 @@ def read_csv(
             raise PflowError(f"cannot read '{name}': it is empty", hint=hint, exit=MISSING)
         names = [f"c{number}" for number in range(1, len(first or ()) + 1)]
         if first and header:
-            names = name_columns(first if rest else complete_header(first, begin, form), "load-csv")
+            names = name_columns(first if rest else complete_header(first, sample, form), "load-csv")
         if rest in names:
             raise PflowError(f"cannot read '{name}': it has a column '{rest}'", hint="--rest=NAME, another", exit=USAGE)
         width = len(names)
@@ -84,11 +84,12 @@ def read_csv(
 
 
 def stream_csv(
-    lines: Iterator[bytes], name: str, *, come: int, teller: str = ""
+    lines: Iterator[bytes], name: str, *, available: int, teller: str = ""
 ) -> Iterator[Row | tuple[PflowError, bytes]]:
     """Yield the rows of CSV as its lines come, as `read_csv` reads them; for a wrong one, the error and its bytes.
 
-    The form shows in a sample of the lines that have `come`. `teller` tells of columns that get another name on stderr.
+    The form shows in the number of lines that are `available` without waiting. `teller` tells on stderr of columns that
+    get another name.
     Raises PflowError: 65 for a wrong header or a value that is too long, 66 for no header.
     """
     own: list[bytes] = []  # the lines of one row
@@ -104,7 +105,7 @@ def stream_csv(
         first = next(lines, b"")
         sep, rest = split_sep(first.decode(errors="replace"))
         lines = chain([rest.encode() if sep else first], lines)
-        taken, begin, form = look_at(lines, name, sep, come=come)
+        taken, sample, form = find_form(lines, name, sep, available=available)
         reader = csv.reader(map(noted, chain(taken, lines)), **form)
         while True:
             before += len(own)
@@ -126,7 +127,7 @@ def stream_csv(
             elif record is None:
                 return
             elif record and not names:
-                names = name_columns(complete_header(record, begin, form), teller)
+                names = name_columns(complete_header(record, sample, form), teller)
             elif record:
                 yield row
     finally:

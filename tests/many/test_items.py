@@ -146,7 +146,7 @@ def test_csv_as_a_stream_is_what_load_csv_reads(text):
         return next((row[0].message for row in found if isinstance(row, tuple)), found)
 
     lines = text.encode().splitlines(keepends=True)
-    assert rows(lambda: stream_csv(iter(lines), "x", come=99)) == rows(lambda: read_csv(text, "x")[1])
+    assert rows(lambda: stream_csv(iter(lines), "x", available=99)) == rows(lambda: read_csv(text, "x")[1])
 
 
 @pytest.mark.parametrize("form", ["jsonl", "json", "csv", "lines", "nul"])
