@@ -45,9 +45,6 @@ EXIT_CODES = {
     CLOSED_PIPE: "closed pipe",
 }
 
-SHOWS_WHERE = "--debug shows where"
-"""The hint for a failure in code; `say_error` leaves it out for a command without the flag."""
-
 # A second try would fail the same way.
 PERMANENT = frozenset({USAGE, BAD_STDIN, MISSING, DENIED, BAD_CONFIG})
 
@@ -210,7 +207,7 @@ def node_error(name: str, error: BaseException) -> PflowError:
     if isinstance(error, SystemExit):
         return PflowError(f"cannot run {name}: it called exit({error.code})")
     if not isinstance(error, Exception):
-        return PflowError(f"cannot run {name}: it raised {type(error).__name__}", hint=SHOWS_WHERE)
+        return PflowError(f"cannot run {name}: it raised {type(error).__name__}", hint="--debug shows where")
     if exit_code(error) == NO_MEMORY:
         return no_memory(f"cannot run {name}", error)
     if isinstance(error, OSError) and error.strerror:
@@ -218,7 +215,7 @@ def node_error(name: str, error: BaseException) -> PflowError:
         what = f"{reason_of(error)}{where}"
     else:
         what = f"{type(error).__name__}: {error}"
-    return PflowError(f"cannot run {name}: {what}", hint=SHOWS_WHERE, exit=exit_code(error))
+    return PflowError(f"cannot run {name}: {what}", hint="--debug shows where", exit=exit_code(error))
 
 
 def bug_error(error: Exception) -> PflowError:
@@ -234,7 +231,7 @@ def bug_error(error: Exception) -> PflowError:
         found = PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error))
     else:
         what = f"a bug in pflow: {type(error).__name__}: {error}"
-        found = PflowError(what, hint=f"{SHOWS_WHERE}; please report it", exit=BUG)
+        found = PflowError(what, hint="--debug shows where; please report it", exit=BUG)
     found.__cause__ = error
     return found
 

@@ -30,10 +30,10 @@ def run(words: list[str]) -> int:
     except PflowError as error:
         return _fail(words, error)
     except Exception as error:
-        return _fail(words, bug_error(error), debug="--debug" in words or None)
+        return _fail(words, bug_error(error), debug="--debug" in words)
 
 
-def _fail(words: list[str], error: PflowError, *, debug: bool | None = None) -> int:
+def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     """Print an error, also as JSON for a command with --json (the --json of a run is about the store).
 
     A stage passes on an error document, and so does `pflow trace` of a store if its words are wrong. Nothing goes into

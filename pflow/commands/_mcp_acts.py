@@ -75,7 +75,7 @@ def add_from(names: list[str], flags: dict[str, Any]) -> int:
 
 
 def _failed(error: PflowError) -> int:
-    say_error("pflow mcp", error)
+    say_error("pflow mcp", error, debug=False)
     return error.exit
 
 

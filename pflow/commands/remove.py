@@ -49,6 +49,6 @@ def _find(names: list[str]) -> dict[str, str]:
     if errors:
         *others, last = errors
         for other in others:
-            say_error("pflow remove", other)
+            say_error("pflow remove", other, debug=False)
         raise PflowError(f"{last.message}: nothing is removed", hint=last.hint, exit=last.exit)
     return found

@@ -92,6 +92,7 @@ def command(
     texts: dict[str, list[str | bool]] = {
         name: [value] for name, value in flags.items() if value is not None and value is not False
     }
+    limit_input(RunFlags(texts).max_input)
     run = find_run(unfinished)
     begin = first_record(run.directory)
     if run.is_map if begin is None else "map" in begin:
@@ -117,16 +118,11 @@ def _resume_map(run: Run, choices: Choices, texts: dict[str, list[str | bool]]) 
         say_error("pflow resume", secrets.hide(error), debug="debug" in texts)
         return error.exit
 
-    def work() -> int:
-        limit_input(RunFlags(texts).max_input)
-        return Map.resume(run, choices, RunFlags(texts), secrets, redo=redo)
-
-    return end_in_order(work, fail)
+    return end_in_order(lambda: Map.resume(run, choices, RunFlags(texts), secrets, redo=redo), fail)
 
 
 def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:
     """Return the run's flags, inputs and piped input. Raises PflowError as Reopened does; 65 if it breaks a rule."""
-    limit_input(flags.max_input)
     reopened = Reopened(run, choices, secrets)
     with reopened.reading():
         wired = reopened.load()

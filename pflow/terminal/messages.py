@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.errors import SHOWS_WHERE, PflowError
+from pflow.errors import PflowError
 
 is_quiet = False
 """True under -q: what is merely good to know is not said."""
@@ -31,13 +31,8 @@ def say_once(text: str, is_for_logs: bool = False) -> None:
         say("pflow", text)
 
 
-def say_error(program: str, error: PflowError, *, debug: bool | None = None) -> None:
-    """Print an error and its hint as one line; with `debug`, the frames that led to it come first.
-
-    A command without --debug has None there, and its hints do not name the flag.
-    """
-    if debug is None:
-        error.hint = error.hint.removeprefix(SHOWS_WHERE).removeprefix("; ")
+def say_error(program: str, error: PflowError, *, debug: bool = False) -> None:
+    """Print an error and its hint as one line; with `debug`, the frames that led to it come first."""
     if debug:
         write_stderr(_break() + _frames(error))
     _say("fault", program, error_text(error))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pflow.commands import _dispatch
 from pflow.completion.names import read_table
 from pflow.errors import PflowError
 from pflow.files.reading import MOST_INPUT, check_size, limit_input
@@ -22,13 +21,6 @@ def foreign(text: str, *commands: str) -> set[str]:
     """Return the flags in a text that one of the commands does not take."""
     named = re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", text)
     return {flag for flag in named if any(flag not in FLAGS[command] for command in commands)}
-
-
-def test_a_bug_in_a_command_advises_no_flag_that_it_does_not_take(monkeypatch, capfd):
-    monkeypatch.setattr(_dispatch, "_run", lambda *_: 1 // 0)
-    for name in [name for name in FLAGS if name.startswith("pflow ")]:
-        assert _dispatch.run([name.removeprefix("pflow ")]) == 70
-        assert foreign(capfd.readouterr().err, name) == set()
 
 
 ITEMS = {
