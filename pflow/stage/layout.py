@@ -43,8 +43,6 @@ _MISSING = {
 def read_store(data: bytes) -> tuple[dict[str, Any], Members] | None:
     """Read the header and the members of a store; None if the data is raw. Raises PflowError (65) if it is broken."""
     if not data.startswith((b"{", b"[")) or MARK not in data:
-        if b"\0" in data[:4]:  # as PowerShell writes it
-            _refuse_wide(data, "the document on stdin", MARK.decode())
         return None
     raw, members = split_lines(data) or (b"", {})
     header = _read_header(raw) if raw else {"members": -1}
@@ -120,7 +118,6 @@ def _parse(data: bytes, what: str, parse: Callable[[str], T]) -> T:
         if at is not None:
             place = f"at byte {len(text[:at].encode('utf-8', 'replace'))}"
             why = why.replace("here", place) if " here " in why else f"{why}, {place}"
-    _refuse_wide(data, what)
     end = _ENDS.get(data[0]) if data else None
     is_cut = end is not None and data.rstrip()[-1] != end
     raise PflowError(
@@ -128,14 +125,6 @@ def _parse(data: bytes, what: str, parse: Callable[[str], T]) -> T:
         hint="was the command before it cut short?" if is_cut else "--from=text takes it as text",
         exit=BAD_DATA,
     )
-
-
-def _refuse_wide(data: bytes, what: str, sign: str = "") -> None:
-    from pflow.values.encoding import conversion, wide_codec
-
-    codec = wide_codec(data)
-    if codec and sign in data.decode(codec, "ignore"):
-        raise PflowError(f"cannot read {what}: it is {codec.upper()}", hint=conversion(data), exit=BAD_DATA)
 
 
 def _parse_value(text: str) -> Piece:

@@ -73,8 +73,6 @@ pflow run 'template "${d.a.b}"' --d@own.json -r
 pflow-load-jsonl lines.jsonl -r | jq -r '.[1].template'
 pflow map template lines.jsonl 2>/dev/null | jq -r .text | uniq
 EOF
-    run -65 bash -c 'iconv -t UTF-16 own.json | pflow-shell --from=json cat'
-    [[ $output == *"it is UTF-16;"* ]]
 }
 
 @test "--map-out of two writes to one place is 2, and nothing is done" {

@@ -78,7 +78,7 @@ cannot read 'text' from stdin: it is UTF-16BE, not UTF-8; --encoding=utf-16be~pr
 ["b\u0000c\n"]~printf 'b\0c\n' | pflow-split-text -r
 <b~printf '\376\377\0b' | pflow-template '<$stdin' --encoding=utf-16be -r
 is UTF-16, not UTF-8 (byte 0xff at 0); iconv -f UTF-16 -t UTF-8~printf '{}' | iconv -t utf-16 >f.json; pflow check f.json
-it is UTF-16; iconv -f UTF-16 -t UTF-8~printf '{}' | iconv -t utf-16 | pflow-split-text --from=json
+(byte 0xff at 0); --encoding=utf-16 where~printf '{}' | iconv -t utf-16 | pflow-split-text --from=json
 iconv -f LATIN1 -t UTF-8~pflow-llm -n --prompt@old.txt
 cannot read 'old.txt': it is not ascii~pflow map 'template x' old.txt --encoding=ascii
 END
