@@ -3,7 +3,7 @@
 import csv
 import io
 import warnings
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from zipfile import ZipFile
 
@@ -14,7 +14,7 @@ from pflow.terminal.messages import say_once
 
 
 def first_sheet(data: bytes, act: str) -> str:
-    """Return the cells of the first sheet that is neither hidden nor empty as CSV, each in quotes.
+    """Return the cells of the first sheet as CSV, each in quotes.
 
     `act` begins the messages. Raises PflowError: 65 for a damaged workbook and for a bomb, 78 without openpyxl.
     """
@@ -24,17 +24,15 @@ def first_sheet(data: bytes, act: str) -> str:
         raise no_extra(f"{act}: it is an Excel workbook", "openpyxl", "xlsx") from error
     try:
         with ZipFile(io.BytesIO(data)) as archive, warnings.catch_warnings(action="ignore"):
-            size = sum(each.file_size for each in archive.infolist())
-            check_unpacked(len(data), size, act)
-            book = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
-            sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
-            title, rows = next(((each.title, rows) for each in sheets if (rows := _texts(each, data, act))), ("", []))
+            check_unpacked(len(data), sum(each.file_size for each in archive.infolist()), act)
+            sheets = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False).worksheets
+            rows = _texts(sheets[0], data, act)
     except (PflowError, MemoryError):
         raise
     except Exception as error:  # openpyxl raises many
         raise PflowError(f"{act}: it is a damaged Excel workbook: {error}", exit=BAD_DATA) from error
-    if title and (others := ", ".join(f"'{each.title}'" for each in sheets if each.title != title)):
-        say_once(f"{act.replace('cannot read', 'read')}: its sheet '{title}', not {others}")
+    if others := ", ".join(f"'{each.title}'" for each in sheets[1:]):
+        say_once(f"{act.replace('cannot read', 'read')}: its sheet '{sheets[0].title}', not {others}")
     width = max(map(len, rows), default=0)
     check_unpacked(len(data), width * len(rows) * 3, act)
     made = io.StringIO()
@@ -66,9 +64,6 @@ def _text(cell: Any) -> str:
     if isinstance(value, datetime):
         is_day = value == datetime.combine(value, datetime.min.time()) and "h" not in cell.number_format.lower()
         return str(value.date() if is_day else value)
-    if isinstance(value, timedelta):
-        seconds = round(value.total_seconds())
-        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if isinstance(value, bool):
         return str(value).upper()
     return "" if value is None else str(value)
