@@ -146,6 +146,8 @@ _ARGUMENTS = {
     "server": kinds.SERVER,
     "path": kinds.NODE_OR_FILE,
     "source": kinds.FILE,
+    "items": kinds.FILE,
+    "ledger": kinds.FILE,
     "words": kinds.FLOW,
 }
 """The kind of a word, by the name of the function's argument that takes it."""

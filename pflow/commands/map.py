@@ -43,7 +43,7 @@ _RATE = click.FloatRange(min=0, min_open=True)
 
 @click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
 @click.argument("flow", metavar="FLOW")
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[ITEMS…]")
+@click.argument("items", nargs=-1, type=click.UNPROCESSED, metavar="[ITEMS…]")
 @click.option(
     "--from", "form", type=click.Choice(FORMS), help="How to read the items, or files: ITEMS are names of files."
 )
@@ -105,18 +105,18 @@ _RATE = click.FloatRange(min=0, min_open=True)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before a map that costs more than $1, or was interrupted.")
 @click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
 def command(
-    flow: str, words: tuple[str, ...], jobs: int | None, estimate: bool, resume: bool, yes: bool, accept_changes: bool,
+    flow: str, items: tuple[str, ...], jobs: int | None, estimate: bool, resume: bool, yes: bool, accept_changes: bool,
     **chosen: Any,
 ) -> int:  # fmt: skip
     given = {name: value for name in _RUN_FLAGS if (value := chosen.pop(name)) not in (None, False)}
-    flow_flags = [word for word in words if word.startswith("--")]
-    if letters := [word for word in words if word[:1] == "-" != word and word not in flow_flags]:
+    flow_flags = [word for word in items if word.startswith("--")]
+    if letters := [word for word in items if word[:1] == "-" != word and word not in flow_flags]:
         hint = (
             f"a flag of a step stands in the flow's quotes: 'llm Brief {letters[0]} …'; one of the flow is --NAME=VALUE"
         )
         raise PflowError(f"cannot take {letters[0]}", hint=hint, exit=USAGE)
     given_options = {name: value for name, value in chosen.items() if value is not None}
-    options = Options(words=[word for word in words if word not in flow_flags], **given_options)
+    options = Options(words=[word for word in items if word not in flow_flags], **given_options)
     secrets = Secrets()
 
     def fail(error: PflowError) -> int:

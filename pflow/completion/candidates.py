@@ -77,7 +77,8 @@ def _of_command(command: CommandUsage, words: list[str], line: Typed) -> Candida
         from pflow.flow.subflow import is_one_step
 
         flow = words[before.others[at] :]
-        if is_one_step([*flow, line.word]):
+        is_file = kinds.FILE in wanted and not line.word.startswith("-") and not flow[-1].startswith("-")
+        if not is_file and is_one_step([*flow, line.word]):
             return _of_steps(flow, line.word, line.quote, command.flags)
         return _of_usage(usage_of_flow(flow[0]) if command.name == "pflow run" else command, words, line.word)
     is_text = (line.quote or " " in line.word) and not line.word.startswith("-")

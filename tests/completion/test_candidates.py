@@ -98,6 +98,10 @@ def test_flags_come_in_their_groups_data_first():
 
 LINES = {
     "pflow-odd --mo": ["--model="],
+    "pflow map 'odd a' docs/o": ["own.gguf"],
+    "pflow map odd docs/o": ["own.gguf"],
+    "pflow map odd --kind so": ["some"],
+    "pflow merge docs/o": ["own.gguf"],
     "pflow-odd --issue_n": ["--issue_number="],
     "pflow-odd --no-f": ["--no-four"],
     "pflow-odd --four --fo": [],
