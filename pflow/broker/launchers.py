@@ -79,8 +79,6 @@ def _ask(words: list[str], env: dict[str, str]) -> str:
         raise PflowError(f"{act}: {reason_of(error)}", hint=f"install {words[0]}", exit=NOT_FOUND) from None
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip() and not _ADVICE.search(line)]
-        if said and said[-1].startswith("Node.js v"):  # it crashed, and its last line is its version
-            said = [line for line in said if "Error: " in line] or said
         why = shorten(one_line(said[-1]), 200) if said else f"it ended with {done.returncode}"
         raise PflowError(f"{act}: {why}", exit=UNAVAILABLE)
     lines = done.stdout.splitlines()
