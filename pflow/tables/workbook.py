@@ -14,7 +14,7 @@ from pflow.terminal.messages import say_once
 
 
 def first_sheet(data: bytes, act: str) -> str:
-    """Return the cells of the first sheet as CSV, each in quotes.
+    """Return the cells of the first sheet that has some as CSV, each in quotes.
 
     `act` begins the messages. Raises PflowError: 65 for a damaged workbook and for a bomb, 78 without openpyxl.
     """
@@ -26,13 +26,13 @@ def first_sheet(data: bytes, act: str) -> str:
         with ZipFile(io.BytesIO(data)) as archive, warnings.catch_warnings(action="ignore"):
             check_unpacked(len(data), sum(each.file_size for each in archive.infolist()), act)
             sheets = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False).worksheets
-            rows = _texts(sheets[0], data, act)
+            title, rows = next(((each.title, rows) for each in sheets if (rows := _texts(each, data, act))), ("", []))
     except (PflowError, MemoryError):
         raise
     except Exception as error:  # openpyxl raises many
         raise PflowError(f"{act}: it is a damaged Excel workbook: {error}", exit=BAD_DATA) from error
-    if others := ", ".join(f"'{each.title}'" for each in sheets[1:]):
-        say_once(f"{act.replace('cannot read', 'read')}: its sheet '{sheets[0].title}', not {others}")
+    if title and (others := ", ".join(f"'{each.title}'" for each in sheets if each.title != title)):
+        say_once(f"{act.replace('cannot read', 'read')}: its sheet '{title}', not {others}")
     width = max(map(len, rows), default=0)
     check_unpacked(len(data), width * len(rows) * 3, act)
     made = io.StringIO()
