@@ -61,13 +61,13 @@ def check(answer: Response, secrets: Collection[str] = ()) -> Response:
 def _words_of(answer: Response) -> str:
     """Return the server's words for a failure, on one line: the message in JSON, or a plain text."""
     kind, text = answer.headers.get("content-type", ""), content_of(answer)
+    text = text if isinstance(text, str) else text.decode(errors="replace")
     if "json" in kind:
         try:
-            return one_line(Reason().read(decode(text if isinstance(text, bytes) else text.encode())))
+            return one_line(Reason().read(decode(text.encode())))
         except ValueError:
             return ""
-    text = text[:100_000] if kind.startswith("text/plain") else ""
-    return one_line(text if isinstance(text, str) else text.decode(errors="replace"))
+    return one_line(text[:100_000]) if kind.startswith("text/plain") else ""
 
 
 def explain(error: Exception, act: str, silence: float | None) -> PflowError:

@@ -305,7 +305,7 @@ def test_the_next_page_is_found_in_each_form_of_a_link_header(github, link):
     assert [each["query"].get("page") for each in github.requests] == [None, "2"]
 
 
-def test_a_page_that_is_its_own_next_one_is_read_once(github):
+def test_a_page_that_is_its_own_next_one_is_refused(github):
     add_issues(github.repository, 201)
     github.link = "<?page=2&per_page=100>; rel=next"
     assert "its own next page" in refuse("list-issues", params={"limit": 999}).message
