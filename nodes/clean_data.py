@@ -44,13 +44,12 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
 
     def exec(self, table: tuple[Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
         from pflow.tables.clean import KINDS, Cleaner, pairs_of
-        from pflow.tables.rows import TEXT, check_rows
+        from pflow.tables.rows import check_rows
 
         params = self.params
-        rename = pairs_of(params["rename"], "rename")
         types = pairs_of(params["types"], "types", KINDS)
-        cleaner = Cleaner(check_rows(table[0]), table[1], is_strict=params["strict"])
-        cleaner.rename(rename)
+        cleaner = Cleaner(check_rows(table[0]), *table[1:], is_strict=params["strict"])
+        cleaner.rename(pairs_of(params["rename"], "rename"))
         if params["strip"]:
             cleaner.strip()
         if params["drop_empty"]:
@@ -58,10 +57,7 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
         cleaner.convert(types, params["misfits"])
         if params["unique"] or params["unique_by"]:
             cleaner.drop_duplicates(params["unique_by"])
-        kept = {rename.get(name, name) for name in table[2] or ()}
-        kept = {name.strip() if params["strip"] else name for name in kept} - types.keys()
-        texts = [name for name in cleaner.names if name in kept or types.get(name) == TEXT]
-        return cleaner.rows, cleaner.names, cleaner.dropped, texts
+        return cleaner.rows, cleaner.names, cleaner.dropped, cleaner.texts
 
     def post(self, shared: Shared, table: tuple[Any, Any, Any], cleaned: tuple[Any, Any, Any, Any]) -> None:
         shared["rows"], shared["columns"], shared["dropped"], shared["text_columns"] = cleaned

@@ -15,12 +15,14 @@ EMPTY, DUPLICATES, VALUES = "empty", "duplicates", "values"
 class Cleaner:
     """One pass over rows, in this order: rename, strip, types, empty rows, duplicates.
 
-    `dropped` counts the removed things. A strict one raises PflowError (65) instead, with row (from 1) and column.
+    `texts` are the columns that stay text, or become text. `dropped` counts the removed things. A strict one raises
+    PflowError (65) instead, with row (from 1) and column.
     """
 
-    def __init__(self, rows: list[Row], columns: Any = None, *, is_strict: bool) -> None:
+    def __init__(self, rows: list[Row], columns: Any, texts: Any, *, is_strict: bool) -> None:
         self.rows = [*map(dict, rows)]
         self.names = columns_of(rows, columns)
+        self.texts = [name for name in self.names if name in (texts or ())]
         self.numbers: Sequence[int] = range(1, len(rows) + 1)
         self.is_strict = is_strict
         self.dropped = {EMPTY: 0, DUPLICATES: 0, VALUES: 0}
@@ -35,7 +37,7 @@ class Cleaner:
         if names != self.names:
             new = dict(zip(self.names, names, strict=True))
             self.rows = [{new[name]: value for name, value in row.items()} for row in self.rows]
-            self.names = names
+            self.names, self.texts = names, [new[name] for name in self.texts]
 
     def strip(self) -> None:
         """Strip white space around every text, column names included."""
@@ -50,6 +52,8 @@ class Cleaner:
     def convert(self, types: dict[str, str], misfits: str) -> None:
         """Convert columns to types, empty texts to null. `misfits` is error (65), null or drop (the row)."""
         self._check_names(types, "types")
+        kinds = {**dict.fromkeys(self.texts, TEXT), **types}
+        self.texts = [name for name in self.names if kinds.get(name) == TEXT]
         fits = [True] * len(self.rows)
         for name, kind in types.items():
             known: dict[str, Any] = {}
