@@ -151,15 +151,12 @@ class Call(BaseHTTPRequestHandler):
         text = body if isinstance(body, str) else json.dumps(body)
         data = text.encode()
         self.send_response(status)
-        named = {"Content-Type": "application/json; charset=utf-8", **self.links, **self.extra, **(headers or {})}
+        extra = self.server.github.headers.get(self.query.get("page", "1"), {})
+        named = {"Content-Type": "application/json; charset=utf-8", **self.links, **extra, **(headers or {})}
         for name, value in {**named, "Content-Length": str(len(data))}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
-
-    @property
-    def extra(self) -> dict[str, str]:
-        return self.server.github.headers.get(getattr(self, "query", {}).get("page", "1"), {})
 
     @property
     def links(self) -> dict[str, str]:
