@@ -241,7 +241,7 @@ def _man_lines(pages: str) -> list[str]:
     listed = os.environ.get("MANPATH", "").split(":")
     searched = ""
     if shutil.which("manpath"):
-        searched = os.fsdecode(subprocess.run(["manpath", "-q"], capture_output=True, check=False).stdout)
+        searched = subprocess.run(["manpath", "-q"], capture_output=True, text=True, check=False).stdout
     if pages in [*listed, *searched.strip().split(":")]:
         return []
     return [f"export MANPATH={shlex.quote(':'.join([pages, *listed]))}"]

@@ -229,9 +229,3 @@ def test_what_each_shell_needs_is_said_by_what_it_answers(home, monkeypatch):
     monkeypatch.setenv("MANPATH", "/opt/m'y/share/man:")
     advice = advise(share, answers)
     assert (advice["man"], advice["zsh"][0][:21]) == (("", []), "move this line up in ")
-    (home / "manpath").write_text(f"#!/bin/sh\nprintf '/a\\377:%s' \"{share}/man\"\n")  # a name that is not UTF-8
-    (home / "manpath").chmod(0o755)
-    monkeypatch.setenv("PATH", str(home), prepend=":")
-    monkeypatch.setattr(pflow.admin.setup.shutil, "which", lambda program: program)
-    monkeypatch.delenv("MANPATH")
-    assert advise(share, answers)["man"] == ("", [])

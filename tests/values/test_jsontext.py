@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.files.schema import load_schema
-from pflow.tables.source import read_json, read_lines
+from pflow.tables.source import read_json
 from pflow.values import fast_json
-from pflow.values.json_input import parse_text
 from pflow.values.jsontext import decode, encode, scan, scan_without_duplicates, text_of
 from pflow.values.paths import look_inside, look_up
-from pflow.values.types import Type, from_text, items_in
+from pflow.values.types import items_in
 
 LOWEST, HIGHEST = -(2**63), 2**64 - 1
 
@@ -147,12 +146,9 @@ def test_a_value_inside_text_is_its_json_but_text_is_itself_and_null_is_empty(va
         lambda text: decode(text.encode()),
         lambda text: fast_json.decode(text.encode()),
         lambda text: look_up(text, ("a",)) and look_inside(text),
-        lambda text: from_text(Type("dict"), text),
         lambda text: read_json(text, "a file"),
-        lambda text: read_lines('""\n' + text.replace("\n", ""), "a file")[1],
         lambda text: items_in(text.replace("{", "[{").replace("}", "}]"))[0],
         load_schema,
-        parse_text,
     ],
 )
 def test_every_reader_reads_json_behind_a_byte_order_mark(read):
