@@ -49,7 +49,7 @@ _RATE = click.FloatRange(min=0, min_open=True)
 )
 @click.option("--allow-empty", is_flag=True, help="Take an empty pipe as no items; without it that is 66.")
 @click.option("--encoding", metavar="CODEC[:HANDLER]", help="Decode items, and the files of steps, as this, not UTF-8.")
-@click.option("--max-input", metavar="BYTES", help="Set the maximum size of each file that is read; default: 4 GB.")
+@click.option("--max-input", metavar="BYTES", help="Set the maximum size of the files of steps, and of unpacked items.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 10_000), metavar="N", help="Work on at most N items at once.")
 @click.option(
     "--id", "id_field", default="", metavar="FIELD", help="Name each item by this member, not by its content."
