@@ -92,7 +92,7 @@ def command(
     texts: dict[str, list[str | bool]] = {
         name: [value] for name, value in flags.items() if value is not None and value is not False
     }
-    limit_input(RunFlags(texts).max_input)
+    limit_input(RunFlags({**texts}).max_input)
     run = find_run(unfinished)
     begin = first_record(run.directory)
     if run.is_map if begin is None else "map" in begin:
