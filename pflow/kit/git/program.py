@@ -159,7 +159,7 @@ def _environment(repo: str) -> dict[str, str]:
     from pflow.process.children import environment
 
     env = {**environment(), "LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":"}
-    env["SSH_ASKPASS_REQUIRE"] = "never"  # ssh's own, or git's, would open a window
+    env |= {"SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}  # they would open a window
     env.pop("SSH_ASKPASS", None)
     root = os.environ.get(ROOT)
     if root:  # a repository around the root is out of bounds
