@@ -74,11 +74,11 @@ GROUPS = [
     diff.suppressBlankEmpty=true diff.autoRefreshIndex=false diff.wsErrorHighlight=all diff.x.textconv=false
     diff.x.command=false submodule.inner.ignore=all core.useReplaceRefs=false core.commentChar=o log.showRoot=false
     log.decorate=full log.showSignature=true column.ui=always status.renames=false status.short=true
-    status.relativePaths=true commit.verbose=true push.recurseSubmodules=only branch.autoSetupMerge=always
+    status.relativePaths=true push.recurseSubmodules=only branch.autoSetupMerge=always
     push.default=upstream remote.origin.push=refs/heads/*:refs/for/*""",
     """diff.renames=copies diff.renameLimit=1 diff.indentHeuristic=false status.renames=copies commit.status=false
     core.editor=false core.logAllRefUpdates=false core.quotePath=false core.bigFileThreshold=1 push.default=matching
-    i18n.commitEncoding=ISO-8859-1 branch.autoSetupMerge=inherit commit.cleanup=scissors remote.origin.mirror=true""",
+    i18n.commitEncoding=ISO-8859-1 branch.autoSetupMerge=inherit commit.verbose=true remote.origin.mirror=true""",
     "push.default=current push.autoSetupRemote=true remote.pushDefault=origin branch.topic.pushRemote=origin",
     """GIT_DIFF_OPTS=--unified=0 GIT_EXTERNAL_DIFF=false GIT_LITERAL_PATHSPECS=1 GIT_NO_REPLACE_OBJECTS=1 GIT_TRACE=1
     COLUMNS=9 GIT_PAGER=false GIT_PAGER_IN_USE=1 GIT_CONFIG=/dev/null GIT_EDITOR=false LANGUAGE=de TZ=IST-5:30
