@@ -23,7 +23,7 @@ class SaveCsv(Node):
     - Reads: shared["rows"]: any [pipe]  # the rows, one object each, or answers of a model
     - Reads: shared["columns"]: any = null [beside]  # the header of a table without rows
     - Reads: shared["path"]: path [explicit] [word] [flag file]  # the file to write
-    - Params: delimiter: str = "," [delimiter]  # the delimiter: one character, or tab
+    - Params: delimiter: str = null [delimiter]  # one character, or tab; by default tabs in .tsv and .tab, else commas
     - Params: header: bool = true  # write the names as the first line; --no-header: omit them
     - Params: escape_formulas: bool = false  # put ' before what a spreadsheet may take for a formula
     - Effects: writes files
@@ -39,10 +39,11 @@ class SaveCsv(Node):
 
     def exec(self, prepared: tuple[Any, Any, Any]) -> None:
         from pflow.tables.csv_text import delimiter_of, write_csv
+        from pflow.tables.packed import suffix_of
         from pflow.tables.rows import table_rows
 
         path, rows, columns = prepared
-        delimiter = delimiter_of(self.params["delimiter"])
+        delimiter = delimiter_of(self.params["delimiter"] or ("tab" if suffix_of(path) in (".tsv", ".tab") else ","))
         columns = columns if rows == [] else None  # an answer without rows has other columns
         form = {"header": self.params["header"], "escapes": self.params["escape_formulas"]}
         write_whole(path, write_csv(table_rows(rows), delimiter, columns=columns, **form))

@@ -34,8 +34,9 @@ def test_what_save_csv_writes_load_csv_reads(rows, delimiter):
         run(SaveCsv, {"rows": rows, "path": path}, delimiter=delimiter)
         read = run(LoadCsv, {"path": path}, delimiter=delimiter)["rows"]
         assert read == [{name: as_text(value) for name, value in row.items()} for row in rows]
-        if delimiter == ",":
-            assert run(LoadCsv, {"path": path})["rows"] == read
+        for each in (f"{folder}/a.csv", f"{folder}/a.tsv") if delimiter == "," else ():
+            run(SaveCsv, {"rows": rows, "path": each})
+            assert run(LoadCsv, {"path": each})["rows"] == read
 
 
 def test_columns_of_a_saved_file_are_those_of_all_rows_as_they_appear(tmp_path, capfd):
