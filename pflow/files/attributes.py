@@ -9,7 +9,7 @@ import stat
 from pflow import Any, Callable
 
 _ACL = "system.posix_acl_access"
-"""An ACL has 4 bytes, then 8 an entry: its tag and rights, 2 each, and an id. The owner's is first, others' last."""
+"""An ACL has 4 bytes, then 8 an entry: its tag and rights, 2 each, and an id."""
 
 _GROUP = 4
 
@@ -45,7 +45,7 @@ def set_attributes(fd: int, old: os.stat_result, attributes: dict[str, bytes]) -
         os.removexattr(fd, name)
     for name, value in attributes.items():
         if not _is_done(os.setxattr, fd, name, acl if name == _ACL else value) and name == _ACL:
-            mode &= ~0o77  # the group's rights in it are the most that anybody had whom the ACL names
+            mode &= ~0o77  # whom the ACL denied a right would have that of the group or of others
     _is_done(os.fchmod, fd, mode)
 
 
