@@ -46,14 +46,13 @@ class Client:
 
     def pages(self, path: str, query: Query, *, most: int = 0) -> Iterator[Any]:
         """Yield the answer of each page; `most` is the number of rows wanted (0: all)."""
-        query = {**query, "per_page": min(most or _PAGE, _PAGE)}
-        while query:
-            answer = self._ask("GET", path, query)
+        following: Query | None = {**query, "per_page": min(most or _PAGE, _PAGE)}
+        while following is not None:
+            asked, answer = following, self._ask("GET", path, following)
             yield self._value(answer)
             following = _next(answer.headers.get("link", ""))
-            if following == query:
+            if following in (asked, {}):
                 raise self._not_github("is its own next page")
-            query = following
 
     def rows(self, path: str, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """Yield the rows of all pages."""
@@ -72,7 +71,10 @@ class Client:
         if not self.key:
             raise PflowError(f"{self.act}: there is no key", hint=NO_KEY, exit=DENIED)
         try:
-            return self._value(self._ask("POST", path, {}, body=body))
+            made = self._value(self._ask("POST", path, {}, body=body))
+            if not isinstance(made, dict) or "html_url" not in made:
+                raise self._not_github("has no html_url")
+            return made
         except PflowError as error:
             if error.exit == TRY_AGAIN and error.retry_after is None and not repeats:
                 error.is_permanent, error.hint = True, "it may have succeeded: check before you try again"
@@ -83,7 +85,8 @@ class Client:
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
         pairs = [(name, str(value)) for name, value in query.items() if value is not None]
-        answer = request(method, self.url + path, headers=headers, query=pairs, body=body, secrets=[self.key])
+        sent = {"headers": headers, "query": pairs, "body": body, "secrets": [self.key]}
+        answer = request(method, self.url + path, **sent, is_verbatim=True)  # as GitHub says of redirects
         failure = failure_of(answer, self.act, self.missing, has_key=bool(self.key))
         if failure:
             raise masked(failure, self.key)
@@ -119,12 +122,12 @@ def _params(text: str) -> dict[str, str]:
     return {name.lower(): quoted or plain.strip() for name, quoted, plain in reversed(re.findall(_PARAM, text))}
 
 
-def _next(link: str) -> Query:
-    """Return the query of the next page in a Link header (RFC 8288), else {}. No other host gets the key: only ours."""
+def _next(link: str) -> Query | None:
+    """Return the query of the next page in a Link header (RFC 8288). No other host gets the key: only ours."""
     for url, params, *_ in _LINK.findall(link):
         if "next" in _params(params).get("rel", "").lower().split():
             return dict(parse_qsl(urlsplit(url.strip()).query))
-    return {}
+    return None
 
 
 def _sso_of(answer: Response) -> tuple[str, dict[str, str]]:

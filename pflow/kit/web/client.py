@@ -42,6 +42,7 @@ class _Request:
     max_size: int
     max_silence: float | None
     glance: int | None
+    is_verbatim: bool
     cookies: httpx2.Cookies = field(default_factory=httpx2.Cookies)
 
     @property
@@ -59,6 +60,7 @@ def request(
     form: Sequence[tuple[str, str]] = (),
     secrets: Collection[str] = (),
     follow: bool = True,
+    is_verbatim: bool = False,
     max_size: int = MAX_SIZE,
     max_silence: float | None = MAX_SILENCE,
     glance: int | None = None,
@@ -67,7 +69,8 @@ def request(
 
     A body of text or bytes is sent unchanged, another one as JSON, and a `form` as a form, with a Content-Type unless
     `headers` has one. A header with one of the `secrets` goes only to the URL's own origin, and neither messages nor
-    the response show them. With `follow`, up to 20 redirects are followed, but none from https to http. With a
+    the response show them. With `follow`, up to 20 redirects are followed, but none from https to http; 301 and 302
+    make a POST a GET, as in browsers, unless it `is_verbatim`. With a
     `glance`, the body ends after about so many bytes.
 
     Raises PflowError: 65 for an invalid URL or header, 69 without a connection, 73 for more than `max_size` bytes, 75
@@ -78,7 +81,7 @@ def request(
         kind, content = _content(body, form)
         sent = {"Content-Type": kind, **_checked(headers or {})} if kind else _checked(headers or {})
         sent = {name.lower(): value for name, value in sent.items()}
-        limits = (max_size, max_silence, glance)
+        limits = (max_size, max_silence, glance, is_verbatim)
         first = _Request(method, _with_query(parse_url(url), query), sent, content, secrets, *limits)
         return _follow(first, _REDIRECTS if follow else 0)
     except PflowError as error:
@@ -163,7 +166,8 @@ def _next(request: _Request, response: httpx2.Response) -> _Request | None:
     if url.origin != request.url.origin:
         bound = {name for name, value in headers.items() if any(secret in value for secret in request.secrets)}
         headers = {name: value for name, value in headers.items() if name not in _OF_AN_ORIGIN | bound}
-    if response.status_code == 303 or (response.status_code in (301, 302) and request.method == "POST"):
+    is_post = request.method == "POST" and not request.is_verbatim
+    if response.status_code == 303 or (response.status_code in (301, 302) and is_post):
         headers = {name: value for name, value in headers.items() if not name.startswith(_OF_A_BODY)}
         made = replace(made, method="HEAD" if request.method == "HEAD" else "GET", body=None)
     return replace(made, headers=headers)

@@ -147,6 +147,23 @@ def test_outside_of_a_run_nothing_is_marked_and_nobody_tries_again(github, maker
     assert count() == 2
 
 
+@pytest.mark.parametrize("status", [301, 302, 307, 308, 303])
+def test_what_is_made_in_a_moved_repository_is_made_there(github, maker, status):
+    make, count = maker
+
+    def move(call):
+        raise Refused(status, "Moved", headers={"Location": call.path})
+
+    github.fail(move, "post")
+    if status == 303:  # which browsers and GitHub take for a GET
+        with pytest.raises(PflowError, match="has no html_url") as caught:
+            make()
+        assert caught.value.exit == BAD_DATA
+    else:
+        assert make()
+    assert count() == (status != 303)
+
+
 def test_a_limit_is_waited_for_since_nothing_was_made(github, maker):
     make, count = maker
     github.fail(refusing(403, "secondary rate limit", retry_after="0"), "post")
@@ -308,9 +325,10 @@ def test_the_next_page_is_found_in_each_form_of_a_link_header(github, link):
     assert [each["query"].get("page") for each in github.requests] == [None, "2"]
 
 
-def test_a_page_that_is_its_own_next_one_is_refused(github):
+@pytest.mark.parametrize("link", ["<?page=2&per_page=100>; rel=next", "<https://example.org/next>; rel=next"])
+def test_a_page_that_is_its_own_next_one_is_refused(github, link):
     add_issues(github.repository, 201)
-    github.link = "<?page=2&per_page=100>; rel=next"
+    github.link = link
     assert "its own next page" in refuse("list-issues", params={"limit": 999}).message
 
 
