@@ -1,7 +1,8 @@
 """The git-checkout node: switch to a branch."""
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.kit.git.program import Git
+from pflow.kit.git.commit import commit_of, head_of
+from pflow.kit.git.program import Git, fault
 from pflow.node import Node, Shared
 
 
@@ -36,4 +37,15 @@ class GitCheckout(Node):
         git, branch = prepared
         words = ["-b", branch] if self.params["create"] else ["--guess", "--no-overwrite-ignore", branch, "--"]
         # By another value, a new branch would belong to the branch that it left, or a remote one's to none.
-        git.run("-c", "branch.autoSetupMerge=true", "checkout", "--quiet", "--no-recurse-submodules", *words)
+        settings = ("-c", "branch.autoSetupMerge=true")
+        code, _, said = git.call(*settings, "checkout", "--quiet", "--no-recurse-submodules", *words)
+        if code:
+            is_done = 0 < code < 128 and "resolve your current index" not in said and _is_at(git, branch)
+            failed = f"'{branch}' is checked out in '{git.repo}', but its hook post-checkout failed"
+            raise fault(failed if is_done else git.act, code, said)
+
+
+def _is_at(git: Git, branch: str) -> bool:
+    """Return True if HEAD is the branch, or, detached, the tag or commit."""
+    head = git.ask("symbolic-ref", "--quiet", "HEAD")
+    return head == f"refs/heads/{branch}" if head else head_of(git) == commit_of(git, branch)

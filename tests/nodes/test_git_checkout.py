@@ -6,7 +6,7 @@ import pytest
 
 from pflow.nodes.git_checkout import GitCheckout
 from tests.nodes.git import act, commit, refuse
-from tests.peers.repository import add_remote, git, write
+from tests.peers.repository import add_hook, add_remote, git, write
 
 
 def status(repo):
@@ -68,3 +68,15 @@ def test_checkout_never_loses_a_change_or_an_ignored_file(repo):
         assert (error.exit, f"overwritten by checkout: / {name}" in str(error)) == (1, True)
         assert ((repo / name).read_text(), error.hint) == ("mine\n", "commit or stash them first")
         git(repo, "checkout", "--quiet", "a.txt")
+
+
+@pytest.mark.parametrize(("given", "there"), CHECKOUTS)
+def test_a_hook_that_fails_after_the_checkout_is_told_as_that(repo, given, there):
+    add_remote(repo)
+    git(repo, "branch", "other")
+    git(repo, "tag", "v1")
+    git(repo, "push", "--quiet", "origin", "main:far")
+    add_hook(repo, "post-checkout", "echo error: no npm >&2; exit 3")
+    error = refuse(GitCheckout, repo, **given)
+    said = f"'{given['branch']}' is checked out in '{repo}', but its hook post-checkout failed: no npm"
+    assert (error.exit, str(error), branch(repo)) == (1, said, there)
