@@ -103,7 +103,7 @@ def test_a_message_is_taken_as_it_is(repo, message):
 
 def test_hooks_and_filters_inherit_no_pathspecs(repo, monkeypatch):
     """Where paths are literal, a hook finds no '*.txt' to refuse."""
-    check = "! env | grep ^GIT.*PATHSPECS >&2"
+    check = "! env | grep -e ^GIT.*PATHSPECS -e ignoreSub >&2"
     add_hook(repo, "pre-commit", check)
     for name, value in {"clean": f"{check} && cat", "required": "1"}.items():
         git(repo, "config", f"filter.f.{name}", value)

@@ -17,9 +17,9 @@ from pflow.words.naming import joined
 
 _FIELDS = {"hash": "%H", "author": "%an <%ae>", "date": "%aI", "subject": "%s", "body": "%b"}
 
-_SETTINGS = ("-c", "i18n.commitEncoding=UTF-8", "-c", "diff.ignoreSubmodules=none")
-_AS_IT_IS = ("--file=-", "--cleanup=whitespace", "--no-verbose")
-"""Flags that take the message as it is."""
+_SETTINGS = ("-c", "i18n.commitEncoding=UTF-8")
+_AS_IT_IS = ("--file=-", "--cleanup=whitespace", "--no-verbose", "--allow-empty")
+"""Flags that take message and index as they are: to git, a submodule that the settings ignore would be no change."""
 
 
 def find_commits(git: Git, revision: str, paths: list[Word], *options: str) -> list[dict[str, Any]]:
