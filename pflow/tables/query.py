@@ -117,13 +117,28 @@ def _restrict(base: sqlite3.Connection) -> None:
     base.set_progress_handler(lambda: _peak_memory() > limit, _STEPS)
 
 
-def _run(base: sqlite3.Connection, sql: str, names: list[str], guard: Guard) -> list[Row]:
-    watched = guard.watch(base, sql)
+def _guarded(base: sqlite3.Connection, sql: str, guard: Guard) -> str:
+    """Return the query with calls of the guard's functions, if the table has texts or large integers."""
+    if not guard.is_needed:
+        return sql
+    from sqlglot.errors import SqlglotError  # a tenth of a second
+
+    base.create_function("pflow_number", 1, guard.number, deterministic=True)
+    base.create_function("pflow_exact", 1, guard.exact, deterministic=True)
     try:
-        with suppress(sqlite3.Error):  # it has another meaning, so that its own failure tells
+        watched = guard.watch(sql)
+        if watched != sql:  # EXPLAIN cannot be explained
             base.execute(f"EXPLAIN {watched}")
-            sql = watched
-        found = base.execute(sql)
+        return watched
+    except (SqlglotError, LookupError, RecursionError, sqlite3.Error) as error:
+        base.execute(f"EXPLAIN {sql}")  # raises what is wrong with the query itself
+        why = "cannot query: it is not clear with which values it computes"
+        raise PflowError(why, hint=_AS_NUMBERS, exit=BAD_DATA) from error
+
+
+def _run(base: sqlite3.Connection, sql: str, names: list[str], guard: Guard) -> list[Row]:
+    try:
+        found = base.execute(_guarded(base, sql, guard))
         columns = [unwrap(column[0]) for column in found.description or ()]
         values = found.fetchmany(_MOST_ROWS + 1)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
