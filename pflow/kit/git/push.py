@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import BAD_CONFIG, DENIED, FAILED, MISSING, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, MISSING, PflowError
 from pflow.kit.git.program import Git, fault, without_logins
 from pflow.terminal.messages import write_stderr
 
@@ -10,6 +10,8 @@ from pflow.terminal.messages import write_stderr
 def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets_upstream: bool, tags: bool) -> None:
     """Push a branch or tag (default: the current branch), as `to` or under its own name, and nothing else."""
     ref = _ref(git, name)
+    if to is not None and (":" in to or to.startswith(("+", "-")) or to in ("HEAD", "@")):
+        raise PflowError(f"{git.act}: '{to}' is not a name", hint="--to=main, or --to=refs/for/main", exit=BAD_DATA)
     target = ref if to is None else to if to.startswith("refs/") else "/".join([*ref.split("/")[:2], to])
     is_free, is_new = sets_upstream or to is not None, sets_upstream or ref.startswith("refs/tags/")
     remote = _remote(git, ref, remote, is_free=is_free, is_new=is_new)
@@ -48,8 +50,11 @@ def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: boo
     only = remotes[0] if len(remotes) == 1 else "origin"
     remote = named or usual or (only if is_new else "")
     if not remote:
-        hint = "--set-upstream pushes it to origin and remembers that; --remote names another remote"
-        raise PflowError(f"{git.act}: the branch has no upstream", hint=hint, exit=BAD_CONFIG)
+        why, hint = "there is no remote", "git remote add origin URL"
+        if only:
+            why = "the branch has no upstream"
+            hint = f"--set-upstream pushes it to {only} and remembers that; --remote names another remote"
+        raise PflowError(f"{git.act}: {why}", hint=hint, exit=BAD_CONFIG)
     if remote != configured and (remote not in remotes or not remotes[0]):
         there = ", ".join(filter(None, remotes))
         hint = f"the remotes are {there}" if there else "git remote add NAME URL"

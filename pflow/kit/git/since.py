@@ -26,7 +26,8 @@ def parse_since(text: str) -> datetime:
     now, begins_with_day = datetime.now(), re.match(r"\d\d?\.", text) is not None
     if re.search(r"(?<!@)\b\d{4}", text):  # a year
         with suppress(ValueError, OverflowError, RuntimeWarning), warnings.catch_warnings(action="error"):
-            time: datetime = parse(text.upper(), default=datetime(now.year, 1, 1), dayfirst=begins_with_day)
+            clock = text.upper().replace("NOON", "12:00").replace("MIDNIGHT", "00:00")
+            time: datetime = parse(clock, default=datetime(now.year, 1, 1), dayfirst=begins_with_day)
             return time.astimezone(UTC)
     seconds = _ask_git(re.sub(r"\ban?\b", "one", text.lower()))
     if seconds is None:
@@ -39,7 +40,7 @@ def _ask_git(said: str) -> int | None:
     """Return the seconds that git reads in words; None for a word that is unknown, which git takes for the present."""
     words = set(re.findall(r"[^\W\d_]+", said))
     days, named = words & _DAYS, words & (_DAYS | _UNITS | _TIMES)
-    is_wrong_date = days and re.search(r"\d{4}", said)  # such as 30 Feb 2001, or it would have been read
+    is_wrong_date = re.search(r"\d{4}" if days else r"\d{4}[-/]", said)  # such as 30 Feb 2001, else it had been read
     if words - named - _COUNTS - {"ago", "at"} or is_wrong_date or not (named or re.match(r"@\d|\d\d?:", said)):
         return None
     if words & _WEEKDAYS and not words & _COUNTS:  # git takes the name alone for today

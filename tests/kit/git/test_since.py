@@ -24,6 +24,8 @@ TIMES = {
     "2001-01-31|2001/01/31|2001.1.31|2001-1-31|20010131|31.1.2001|1/31/2001|31 Jan 2001|January 31, 2001": "30T18:30",
     "2001-01-31 8:00": "31T02:30",
     "2001-01-31 3pm": "31T09:30",
+    "2001-01-31 noon|31 Jan 2001 Noon": "31T06:30",
+    "2001-01-31 midnight": "30T18:30",
     "2001-01-31T08:00:00Z|2001-01-31 08:00 utc|@980928000|Wed, 31 Jan 2001 08:00:00 GMT": "31T08:00",
     "2001-01-31 08:00:00 +0100|Wed Jan 31 08:00:00 2001 +0100": "31T07:00",
 }
@@ -31,7 +33,7 @@ DAYS = {"today": (0, "%a"), "Yesterday": (1, "%a"), "Mon": (7, "Mon"), "last Fri
 AGO = {"2 weeks ago": 336, "2.days.ago": 48, "a week ago": 168, "one hour": 1, "now": 0, "1000 hours ago": 1000}
 NONSENSE = (
     "nonsense|last munth|foo 3|2001-13-45|2001-02-30|2001-01-31 25:00|30 Feb 2001|31 Jan 2001 8:00 XYZ|3 florps ago"
-    "|yesterdy|| |weeks|week ago|last|a|5|99|hello 2001-01-31|--all|@|tomorrow|\0"
+    "|yesterdy|| |weeks|week ago|last|a|5|99|2001-01-31 3 days ago|2001/2/30 noon|hello 2001-01-31|--all|@|tomorrow|\0"
 )
 
 
