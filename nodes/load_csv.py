@@ -10,19 +10,19 @@ class LoadCsv(Node):
     """Load the rows of a CSV file as objects of texts, with the names in the first line.
 
     The delimiter is a tab if the file is called .tsv or .tab, or the one that a first line such as sep=; names.
-    Otherwise it is that of comma, semicolon, tab and | which the first line has outside quotes, and most lines equally
-    often. Quoted values may contain line ends and doubled quotes; a byte order mark and blank lines are ignored.
+    Otherwise it is the comma, semicolon, tab or | that stands outside quotes in the first line, and equally often in
+    most lines. Quoted values may contain line ends and doubled quotes; a byte order mark and blank lines are ignored.
 
-    A second column `a` is called `a_2`, and a third column without a name `column_3`; stderr says so. If each row has
-    one value more than the header, the nameless column is the last if it is empty, or the first if that has the row
-    names or numbers of R and pandas.
+    A second column `a` is called `a_2`, and a third column without a name `column_3`; stderr says so. If the header has
+    one name too few, the column without a name is the last one if it is empty. It is the first one if that has row
+    names or row numbers, as R and pandas write them.
 
     A row with too few or too many values and an open quote are errors, with line and column. --ragged fills short rows
     with nulls; --rest=NAME puts what a long row has more into that column, as a list.
 
     --infer converts a column if all its values fit: to whole numbers of 64 bits, to numbers, to true and false. 007
     stays a text, and an empty value becomes null. With --decimal=, a column of numbers such as 1,5 gets 1.5 instead. If
-    one of its values is not such a number, for example 1.234, the column stays text and stderr names the value.
+    one of its values is not such a number, for example 1.234 or 9,50 €, the column stays text and stderr names it.
 
     A file or a pipe packed by gzip, bzip2, xz or Zstandard is unpacked, whatever its name is. Of an Excel workbook
     (.xlsx) the first sheet with cells is read as its CSV: dates are 2026-11-28, and formulas have their last results.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import count, islice
 from typing import Any
 
+from pflow.errors import BAD_DATA, PflowError
 from pflow.tables.packed import suffix_of
 from pflow.terminal.messages import say
 
@@ -20,6 +21,12 @@ SAMPLE = 1 << 17
 _SEP = re.compile(r'("?)sep=(\\t|[^\r\n"])\2*\1\2*(?=[\r\n]|\Z)', re.IGNORECASE)
 _QUOTED = re.compile(r'(\A *|[,;\t|\r\n] *)"(?:[^"]+|"")*+"(?= *(?:[,;\t|\r\n]|\Z))')
 _PROSE = re.compile(r"[,;\t|] |(?<=[0-9]),(?=[0-9])")
+_OTHER = re.compile(
+    r"\s*(?:(?P<HTML><(?:!doctype\s+html|html|head|body|table)\b)|(?P<XML><\?xml\s)"
+    r'|(?P<JSON>[\[{]\s*?$|\[\s*(?:\{\s*"|\]\s*\Z)|\{\s*".*\}\s*?$))',
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How texts begin that are certainly no CSV."""
 _MOST_LINES = 1_000
 """The most lines of a header and a row; more are a quote that is not closed."""
 _MOST_NOTES = 5
@@ -37,7 +44,7 @@ def find_form(
     """Take the first lines; return them, a sample of their text, and how csv.reader reads what begins with them.
 
     They are the number of lines that are `available` without waiting, and at least a header and a row. The delimiter is
-    the given one, the tab of a file's name, or the one that the lines agree on.
+    the given one, the tab of a file's name, or the one that the lines agree on. Raises PflowError (65) for other forms.
     """
     taken = [*islice(lines, available)]
 
@@ -52,9 +59,13 @@ def find_form(
     for each in delimiter or DELIMITERS:
         deque(islice(filter(None, csv.reader(texts(), delimiter=each)), 2), 0)
     sample = b"".join(taken)[:SAMPLE].decode(errors="replace")
+    if other := _OTHER.match(sample):
+        hint = "load-json or load-jsonl reads it, in a map --from=json or jsonl" * (other.lastgroup == "JSON")
+        raise PflowError(f"cannot read '{name}': it is {other.lastgroup}, not CSV", hint=hint, exit=BAD_DATA)
     bare = _QUOTED.sub(r'\1""', sample) if quotes else sample
     delimiter = delimiter or ("\t" if suffix_of(name) in (".tsv", ".tab") else _delimiter_in(bare))
-    has_spaces = quotes and re.search(f'{re.escape(delimiter)} +""', bare)  # or the quotes would be part of the value
+    # or quotes behind them would be part of the value
+    has_spaces = quotes and delimiter != " " and re.search(f'{re.escape(delimiter)} +""', bare)
     quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     form = {"delimiter": delimiter, "quoting": quoting, "skipinitialspace": bool(has_spaces), "strict": True}
     return taken, sample, form
@@ -78,8 +89,8 @@ def _delimiter_in(bare: str) -> str:
 def complete_header(header: list[str], sample: str, form: dict[str, Any]) -> list[str]:
     """Return a header as wide as all rows are: without its trailing delimiters, or with empty names for theirs.
 
-    A first column without a name has the names of rows, as R and pandas write them. Where a comma in a text may be the
-    reason, it has to have their numbers.
+    A first column without a name has the names of rows, as R and pandas write them. Where a comma in a text or a number
+    may be the reason, it has to have the numbers of pandas, from 0, or those of R, from 1 and in quotes.
     """
     rows = [*filter(None, csv.reader(io.StringIO(sample, newline=""), **{**form, "strict": False}))][1:]
     whole = rows[:-1] or rows  # the last one may be cut off
@@ -89,7 +100,8 @@ def complete_header(header: list[str], sample: str, form: dict[str, Any]) -> lis
     if more > 0 and not any(any(row[-more:]) for row in whole):
         return header + [""] * more
     first, numbers = [row[0] for row in rows], [*map(str, range(len(rows) + 1))]
-    is_index = len(rows) > 1 and (form["delimiter"] != "," or first in (numbers[:-1], numbers[1:]))
+    is_numbered = first == numbers[:-1] or (first == numbers[1:] and '\n"1",' in sample)
+    is_index = len(rows) > 1 and (form["delimiter"] != "," or is_numbered)
     return ["", *header] if more == 1 < len(header) and is_index else header
 
 

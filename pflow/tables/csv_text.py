@@ -21,12 +21,13 @@ _STARTS = r"=+\-@\uff1d\uff0b\uff0d\uff20"
 """The characters that begin a formula, as OWASP lists them, with those of full width."""
 _LONGEST = 1 << 24
 """The most characters of a value in a stream; more are a quote that is not closed."""
+_QUOTES = "--no-quotes reads quotation marks as characters, --delimiter=' ' splits at spaces"
 
 
 def delimiter_of(text: str) -> str:
     """Read the param --delimiter, one character; `tab` and `\\t` are a tab. Raises PflowError (2)."""
     character = "\t" if text in ("tab", "\\t") else text
-    if len(character) != 1 or character in "\r\n\0 ":
+    if len(character) != 1 or character in "\r\n\0":
         hint = "--delimiter takes one character, or tab"
         raise PflowError(f"cannot use '{text}' as the delimiter: it is not one character", hint=hint, exit=USAGE)
     return character
@@ -43,7 +44,7 @@ def read_csv(
     If `ragged`, a short row is filled with nulls; what a long one has more becomes a list in the column `rest`. Raises
     PflowError: 65 with line and column, 66 for a text without its header.
     """
-    sep, text = split_sep(text)
+    sep, text = split_sep(text.removesuffix("\x1a"))  # the end of a file to DOS
     limit = csv.field_size_limit(sys.maxsize)
     try:
         start = iter(text[:SAMPLE].encode(errors="replace").splitlines(keepends=True))
@@ -66,7 +67,7 @@ def read_csv(
             for record in others
         ]
     except csv.Error as error:
-        raise _fault(name, _place(text, form, str(error)), "--no-quotes reads quotation marks as characters") from None
+        raise _fault(name, _place(text, form, str(error)), _QUOTES) from None
     except ValueError:
         raise _fault(name, *_ragged(text, form, names, widths, header=header)) from None
     else:
@@ -96,7 +97,7 @@ def stream_csv(
 
     def noted(line: bytes) -> str:
         own.append(line)
-        return line.decode()
+        return line.decode().removesuffix("\x1a\n")
 
     names: list[str] = []
     before = 0

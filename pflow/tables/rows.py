@@ -19,7 +19,8 @@ INT, FLOAT, BOOL, TEXT = "int", "float", "bool", "str"
 _INT = re.compile(r"0|-?[1-9][0-9]{0,19}")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)?(?:(?<=[0-9])|(?=\.[0-9]))(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?")
 _BOOLS = {"true": True, "false": False, "True": True, "False": False, "TRUE": True, "FALSE": False}
-_GROUPED = re.compile(r"-?[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?")
+_GROUPED = re.compile(r"[^\w.,]*(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+(?=,))(?:,[0-9]+)?[^\w.,]*[a-zA-Z]{0,3}")
+"""A number with a point in its thousands or a comma, with a sign, a currency or a unit."""
 _EXACT = 1 << 53
 """Below this a float holds every whole number."""
 

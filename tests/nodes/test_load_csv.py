@@ -73,10 +73,10 @@ def test_what_is_wrong_in_csv_is_named_with_its_place(tmp_path, data, params, ex
 
 
 def test_a_column_that_decimal_commas_do_not_fit_is_named(tmp_path, capfd):
-    load('a;b;c;d\n\n"";"x\ny";1,5;1.2.2024\n1.234,5;0,5;n/a;x\n', tmp_path, decimal=",", infer=True)
+    load('a;b;c;d;e\n\n"";"x\ny";1,5;1.2.2024;9,00 €\n1.234,5;0,5;n/a;x;5,4-\n', tmp_path, decimal=",", infer=True)
     assert [line.partition(": ")[2] for line in capfd.readouterr().err.splitlines()] == [
         f"column '{column}' stays text: '{value}' in line {line} is not a number with a decimal comma"
-        for column, value, line in [("a", "1.234,5", 5), ("b", "x\\ny", 4), ("c", "n/a", 5)]
+        for column, value, line in [("a", "1.234,5", 5), ("b", "x\\ny", 4), ("c", "n/a", 5), ("e", "9,00 €", 4)]
     ]
 
 

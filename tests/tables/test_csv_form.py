@@ -47,6 +47,18 @@ LONG = [f"x, {number}" for number in range(9_000)]
         ("a.csv", "sep=\t\na\tb\n1\t2\t3\n", "line 3, column 3: it has no name, since the header has 2 columns", ""),
         ("a.csv", "sep=;;\na;b;c\n1;2;3\n", "a/b/c\n1/2/3", ""),
         ("a.csv", "sep=;", "it is empty", ""),
+        ("a.csv", 'sep= \n"a b" "c"\n1 "2 3"\n', "a b/c\n1/2 3", ""),
+        ("a.csv", "a,b\r\n1,2\x1a", "a/b\n1/2", ""),
+        ("a.csv", "a,b\n1,2\n\x1a", "a/b\n1/2", ""),
+        # what is certainly no CSV
+        *(("a.csv", f"\ufeff \n{tag}", "it is HTML, not CSV", "") for tag in ("<!doctype html>", "<HTML>", "<table>")),
+        ("a.csv", '<?xml version="1.0"?>\n<Workbook/>', "it is XML, not CSV", ""),
+        *(
+            ("a.csv", text, "it is JSON, not CSV", "")
+            for text in ("[]", '{"a": 1, "b": 2}\r\n{"a": 3}\r\n', '[{"a": 1,\n', "[\n1\n]", '{\n"a": 1}')
+        ),
+        ("a.csv", "[a],{b}\n<p>,2\n", "[a]/{b}\n<p>/2", ""),
+        ("a.csv", '{"a": 1}|b\n{}|2\n', '{"a": 1}/b\n{}/2', ""),
         # columns without a name
         ("a.csv", ",a,,b\n0,1,,2\n", "column_1/a/column_3/b\n0/1//2", "column 3 has no name and is called 'column_3'"),
         ("a.csv", "column_2,,column_2\n1,2,3\n", "column_2/column_2_2/column_2_3\n1/2/3", "called 'column_2_2'"),
@@ -54,7 +66,9 @@ LONG = [f"x, {number}" for number in range(9_000)]
         ("a.csv", "a,b\n1,2,\n1\n", "line 3, column 2 ('b'): it is missing", "column 3 has no name"),
         ("a.csv", "a|b\n1|2||\n3|4||\n", "a/b/column_3/column_4\n1/2//\n3/4//", "column 3 has no name"),
         ("a.csv", "a;b;;\n1;2\n3;4\n", "a/b\n1/2\n3/4", ""),
-        ("a.csv", "a,b\n1,1,2\n2,3,4\n", "column_1/a/b\n1/1/2\n2/3/4", "column 1 has no name"),
+        ("a.csv", "a,b\n0,1,2\n1,3,4\n", "column_1/a/b\n0/1/2\n1/3/4", "column 1 has no name"),
+        ("a.csv", '"a","b"\n"1",1,2\n"2",3,4\n', "column_1/a/b\n1/1/2\n2/3/4", "column 1 has no name"),
+        ("a.csv", "a,b\n1,50,x\n2,75,y\n", "line 2, column 3: it has no name, since the header has 2 columns", ""),
         ("a.csv", "a\tb\nx\t1\t2\ny\t3\t4\n", "column_1/a/b\nx/1/2\ny/3/4", "column 1 has no name"),
         ("a.csv", "a,b\nRoe,J,5\nDoe,B,6\n", "line 2, column 3: it has no name, since the header has 2 columns", ""),
         ("a.csv", "a,b\n1,2,3\n4,5\n", "line 2, column 3: it has no name, since the header has 2 columns", ""),
