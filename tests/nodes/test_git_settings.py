@@ -25,8 +25,9 @@ def template(tmp_path_factory):
     """A repository with a submodule, a replaced commit, a remote, and every kind of change."""
     repo = make_repository(tmp_path_factory.mktemp("git") / "repo", a=TEXT, b=TEXT, ü=TEXT, old=TEXT + "old\n", s="")
     (repo / "sub").mkdir()
-    write(repo / "sub", c=TEXT)
+    write(repo / "sub", c=TEXT, ignored="")
     (repo / ".gitattributes").write_text("*.txt diff=x\n")
+    (repo / ".gitignore").write_text("ignored.txt")
     commit(repo)
     git(repo, "replace", "--graft", "HEAD")
     git(repo, "mv", "old.txt", "moved.txt")
@@ -58,7 +59,8 @@ ACTS = [
      {"revision": "HEAD~1", "params": {"stat": True}}),
     (GitLog, {}, {"paths": ["../moved.txt"], "params": {"since": "2001-01-01", "max": 3}}),
     (GitTag, {"name": "v1"}, {"name": "v2", "message": SCISSORS}, {"name": "v0", "at": "HEAD~1"}),
-    (GitCommit, ONCE, ONCE, {"message": "2"}, {"message": "3"}, {"message": "4"}, {"message": "5", "all": True}),
+    (GitCommit, ONCE, ONCE, {"message": "2"}, {"message": "3"}, {"message": "4", "paths": ["ignored.txt"]},
+     {"message": "5"}, {"message": "6", "all": True}),
     (GitPush, {}, {"branch": "ahead", "remote": "origin"}, {"branch": "v2"}, {"branch": "topic"},
      {"branch": "topic", "to": "refs/for/main"}, {"branch": "topic", "set_upstream": True}),
     (GitCheckout, {"branch": "far"}, {"branch": "mine", "create": True}, {"branch": "none"}),
@@ -79,7 +81,7 @@ GROUPS = [
     """diff.renames=copies diff.renameLimit=1 diff.indentHeuristic=false status.renames=copies commit.status=false
     core.editor=false core.logAllRefUpdates=false core.quotePath=false core.bigFileThreshold=1 push.default=matching
     i18n.commitEncoding=ISO-8859-1 branch.autoSetupMerge=inherit commit.verbose=true remote.origin.mirror=true""",
-    "push.default=current push.autoSetupRemote=true remote.pushDefault=origin branch.topic.pushRemote=origin",
+    "push.default=current push.autoSetupRemote=true remote.pushDefault=origin color.advice=always",
     """GIT_DIFF_OPTS=--unified=0 GIT_EXTERNAL_DIFF=false GIT_LITERAL_PATHSPECS=1 GIT_NO_REPLACE_OBJECTS=1 GIT_TRACE=1
     COLUMNS=9 GIT_PAGER=false GIT_PAGER_IN_USE=1 GIT_CONFIG=/dev/null GIT_EDITOR=false LANGUAGE=de TZ=IST-5:30
     GIT_OPTIONAL_LOCKS=0 GIT_CONFIG_KEY_0=diff.context GIT_CONFIG_VALUE_0=0 GIT_CONFIG_COUNT=1

@@ -195,7 +195,6 @@ _FAULTS = (
     ("is outside repository at '", BAD_DATA, "--repo names a directory in another one"),
     ("did not match any file", MISSING, "paths are literal, and relative to --repo"),
     ("no tag message?", MISSING, "tag.gpgSign signs every tag, and only one with a message (-m) can be signed"),
-    ("gpg failed to sign", BAD_CONFIG, "git's settings want a signature, and the key must need no passphrase"),
     ("invalid refspec", BAD_DATA, "git check-ref-format(1) has the rules for names"),
     ("invalid reference: ", MISSING, "--create makes the branch"),
     ("a branch named '", CANNOT_WRITE, "without --create it goes to that branch"),
