@@ -1,4 +1,4 @@
-"""The codings in which servers pack their answers, undone."""
+"""Unpacking an answer as its Content-Encoding says."""
 
 import zlib
 from collections.abc import Iterable, Iterator
