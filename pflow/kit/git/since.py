@@ -24,7 +24,7 @@ _COUNTS = {"last", "one", "two", "three", "four", "five", "six", "seven", "eight
 def parse_since(text: str) -> datetime:
     """Return the time in UTC that a text names; a time without a zone is local. Raises PflowError (2)."""
     now, begins_with_day = datetime.now(), re.match(r"\d\d?\.", text) is not None
-    if re.search(r"(?<!@)\b\d{4}", text):  # a year
+    if re.search(r"(?<!@)\b\d{4}(?!\d{5})", text):  # a year, no seconds since 1970
         with suppress(ValueError, OverflowError, RuntimeWarning), warnings.catch_warnings(action="error"):
             clock = text.upper().replace("NOON", "12:00").replace("MIDNIGHT", "00:00")
             time: datetime = parse(clock, default=datetime(now.year, 1, 1), dayfirst=begins_with_day)
@@ -41,7 +41,7 @@ def _ask_git(said: str) -> int | None:
     words = set(re.findall(r"[^\W\d_]+", said))
     days, named = words & _DAYS, words & (_DAYS | _UNITS | _TIMES)
     is_wrong_date = re.search(r"\d{4}" if days else r"\d{4}[-/]", said)  # such as 30 Feb 2001, else it had been read
-    if words - named - _COUNTS - {"ago", "at"} or is_wrong_date or not (named or re.match(r"@\d|\d\d?:", said)):
+    if words - named - _COUNTS - {"ago", "at"} or is_wrong_date or not (named or re.match(r"@\d|\d{9}|\d\d?:", said)):
         return None
     if words & _WEEKDAYS and not words & _COUNTS:  # git takes the name alone for today
         said = f"last {said}"
