@@ -124,12 +124,23 @@ def _of_remote() -> str:
 
 def _host_in_ssh(user: str, host: str) -> str:
     """Return the host that ssh connects to for this one, by the aliases in its settings; "" if there is none."""
+    ssh = _ssh() if host.lower() != web_host() else []
     # It reads the settings in the account's directory, which need not be HOME, where gh and people look.
-    for home in ([], ["-F", os.path.expanduser("~/.ssh/config")]) if host.lower() != web_host() else ():
-        found = re.search(r"(?m)^hostname (.+)", _printed_by("ssh", "-G", *home, "--", user + host))
+    for home in ([], ["-F", os.path.expanduser("~/.ssh/config")]) if ssh else ():
+        found = re.search(r"(?m)^hostname (.+)", _printed_by(*ssh, "-G", *home, "--", user + host))
         if found and found[1].lower() != host.lower():
             return found[1]
     return ""
+
+
+def _ssh() -> list[str]:
+    """Return the words of the ssh that git uses, unless the repository's own settings name it, as any program."""
+    command = os.environ.get("GIT_SSH_COMMAND")
+    if not command:
+        setting = Git(".", "find its ssh", reads=True).ask("config", "--show-scope", "core.sshCommand") or ""
+        scope, _, command = setting.partition("\t")
+        command = "" if scope in ("local", "worktree") else command
+    return ["sh", "-c", f'{command} "$@"', "ssh"] if command else [os.environ.get("GIT_SSH") or "ssh"]
 
 
 def current_branch() -> str:

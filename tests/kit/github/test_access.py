@@ -138,10 +138,18 @@ case "$*" in
 "-G -- me@work" | "-G -- git@github.com-work") printf 'user git\\nhostname GitHub.com\\n' ;;
 "-G -- git@tunnel") echo hostname ssh.github.com ;;
 "-G -- git@odd") echo no such thing >&2; exit 255 ;;
-"-G -F "*"/.ssh/config -- git@home.github.com") echo hostname github.com ;;
+"-G -F "*"/.ssh/config -- git@home.github.com" | "-F my conf -G -- git@set") echo hostname github.com ;;
 *) echo "hostname ${*##*@}" ;;
 esac
 """
+
+
+@pytest.fixture
+def ssh(tmp_path):
+    """An ssh that knows some aliases."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ssh").write_text(SSH)
+    (tmp_path / "bin" / "ssh").chmod(0o755)
 
 
 @pytest.mark.parametrize(
@@ -155,10 +163,8 @@ esac
         ("https://work/owner/repo", "is at work, but"),
     ],
 )
-def test_a_host_is_what_ssh_calls_it_and_no_alias_is_advised(tmp_path, url, found):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "ssh").write_text(SSH)
-    (tmp_path / "bin" / "ssh").chmod(0o755)
+@pytest.mark.usefixtures("ssh")
+def test_a_host_is_what_ssh_calls_it_and_no_alias_is_advised(url, found):
     make_remote(url)
     try:
         got = resolve(None)
@@ -166,6 +172,21 @@ def test_a_host_is_what_ssh_calls_it_and_no_alias_is_advised(tmp_path, url, foun
         got = f"{error.message}; {error.hint}"
     assert found.lower() in got
     assert "API_URL=" not in got
+
+
+@pytest.mark.usefixtures("ssh")
+def test_the_ssh_of_a_user_s_git_is_asked_and_no_program_of_a_repository(tmp_path, monkeypatch):
+    make_remote("git@set:owner/repo")
+    (tmp_path / "settings").write_text("[core]\nsshCommand = ssh -F 'my conf'\n")
+    subprocess.run(["git", "config", "core.sshCommand", "ssh -F 'my conf'"], check=True)
+    with pytest.raises(PflowError, match="is at set, but"):
+        resolve(None)
+    monkeypatch.setenv("GIT_SSH_COMMAND", "ssh -F 'my conf'")
+    assert resolve(None) == "owner/repo"
+    monkeypatch.delenv("GIT_SSH_COMMAND")
+    subprocess.run(["git", "config", "--unset", "core.sshCommand"], check=True)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "settings")
+    assert resolve(None) == "owner/repo"
 
 
 def test_where_nothing_names_a_repository_the_flag_is_told():
