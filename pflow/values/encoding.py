@@ -98,7 +98,7 @@ def conversion(data: bytes) -> str:
     """Return what to type to make UTF-8 of data."""
     if hint := _binary(data)[1]:
         return hint
-    name = _codec_of(data).replace("latin-1", "latin1")  # iconv knows no other spelling
+    name = codec_of(data).replace("latin-1", "latin1")  # iconv knows no other spelling
     return f"iconv -f {name.upper() or 'ENCODING'} -t UTF-8"
 
 
@@ -106,11 +106,11 @@ def remedy(data: bytes) -> str:
     """Return the hint for data that is not UTF-8, which names the encoding that it seems to have."""
     if hint := _binary(data)[1]:
         return hint
-    codec = _codec_of(data)
+    codec = codec_of(data)
     return f"--encoding={codec} where it is read, or {conversion(data)}" if codec else ELSE
 
 
-def _codec_of(data: bytes) -> str:
+def codec_of(data: bytes) -> str:
     """Return the encoding that data seems to have; empty if most of it is not ASCII, or nothing fits."""
     high = data.translate(None, _ASCII)
     if (codec := wide_codec(data)) or not high or len(high) * 2 > len(data):

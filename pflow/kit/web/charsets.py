@@ -1,10 +1,12 @@
 """Charsets as browsers read them: by a byte order mark, by the label that a server sends, or by the page's own."""
 
 import re
+from codecs import lookup as find_codec
 
 from webencodings import decode, lookup
 
 from pflow.values.binary import recognize
+from pflow.values.encoding import codec_of
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _BINARY = ("audio/", "video/", "image/", "font/", "application/octet-stream")
@@ -22,14 +24,17 @@ _AS_CONTROLS = {0xDC00 + byte: byte for byte in range(0x80, 0xA0)}
 def decode_body(body: bytes, kind: str) -> str | bytes:
     """Decode the body of an answer with this Content-Type; return bytes that are not text.
 
-    A byte order mark counts first, then the charset in `kind`, then UTF-8 if it fits, then the charset in a page. No
-    charset makes text of packed data or an image.
+    A byte order mark counts first, then the charset in `kind`, then UTF-8 if it fits, then the charset in a page. A
+    plain text without a charset may be windows-1252. No charset makes text of packed data or an image.
     """
     kind = kind.lower()
-    named = not (recognize(body)[0] or kind.startswith(_BINARY)) and _IN_HEADER.search(kind)
+    is_packed = recognize(body)[0] or kind.startswith(_BINARY)
+    named = not is_packed and _IN_HEADER.search(kind)
     is_page = "html" in kind or "xml" in kind or (not kind and body.lstrip()[:1] == b"<")
     in_page = _label_in(body[:_GLANCE].decode("latin-1")) if is_page else ""
-    for label in filter(None, (named and named[1], "" if body.isascii() else "utf-8", in_page, "utf-8")):
+    is_plain = kind.startswith("text/") and not (is_packed or is_page or named or b"\0" in body)
+    usual = (is_plain and codec_of(body)) or "utf-8"
+    for label in filter(None, (named and named[1], "" if body.isascii() else "utf-8", in_page, usual)):
         try:
             text = _decode(body, label)
             text.encode()  # some codecs return lone surrogates
@@ -49,6 +54,8 @@ def _label_in(head: str) -> str:
 def _decode(body: bytes, label: str) -> str:
     found = lookup("utf-8" if body.startswith(_MARKS) else label)
     if found is None or found.name == "replacement":  # browsers know no such charset, or refuse to read it
+        if find_codec(label).name == "utf-7":  # what looks like text in it can be tags
+            raise LookupError(label)
         return body.decode(label)
     if found.name in _WIDER:
         return body.decode(_WIDER[found.name])
