@@ -15,7 +15,7 @@ _WORDS = (
     "boolean count cumedist denserank length ntile percentrank rank rownumber",
     # what has the value of one of its parts;
     "alias case coalesce collate distinct except filter firstvalue greatest if intersect lag lastvalue lead least max"
-    " min nthvalue nullif paren select subquery union window",
+    " min nthvalue paren select subquery union window",
     # the roles of those parts, of which the first is a condition in CASE and iif.
     "this expression expressions ifs true false default",
 )
@@ -52,7 +52,7 @@ class Operands:
                     break
                 node = parent
             is_number &= not self._is_number(leaf)
-            is_exact &= isinstance(leaf, exp.Column)
+            is_exact &= isinstance(leaf, exp.Column | exp.Nullif)
             if is_number or is_exact:
                 yield self._span(leaf), is_number, is_exact
 

@@ -87,6 +87,7 @@ def test_no_query_computes_with_a_text_that_is_no_number(text, sql):
     ("sql", "result"),
     [
         ("SELECT sum(p) AS s, max(p * 1) FROM rows WHERE p <> 'n/a'", {"s": 110.5, "max(p * 1)": 100}),
+        ("SELECT sum(nullif(p, 'n/a')) + 0 AS s FROM rows", {"s": 110.5}),
         ("SELECT length(city) * 2 + (city = 'Oslo') AS l, 1 - (p = 'n/a') AS m FROM rows", {"l": 9, "m": 1}),
         ("SELECT printf('%s: %d', p, n) AS t, format('%d', n) AS f FROM rows", {"t": "100: 1", "f": "1"}),
         ("SELECT n FROM rows WHERE n = '2' AND n IN ('2', 'x') AND n > '01.5'", {"n": 2}),
