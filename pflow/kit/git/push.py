@@ -44,10 +44,10 @@ def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: boo
     # Not %(upstream:…), which is empty for what is never fetched: a URL, a pull request, another branch of one clone.
     branch = ref.removeprefix("refs/heads/")
     its, upstream = (git.ask("config", f"branch.{branch}.{each}") for each in ("remote", "merge"))
-    remotes = (git.ask("remote") or "").split("\n")
+    remotes = (git.ask("remote") or "").split()
     configured = git.ask("for-each-ref", "--format=%(push:remotename)", ref)  # a name or a URL
     usual = configured if configured != "." else ""  # a branch here is no upstream to push to
-    only = remotes[0] if len(remotes) == 1 else "origin"
+    only = "origin" if len(remotes) > 1 else "".join(remotes)
     remote = named or usual or (only if is_new else "")
     if not remote:
         why, hint = "there is no remote", "git remote add origin URL"
@@ -55,9 +55,8 @@ def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: boo
             why = "the branch has no upstream"
             hint = f"--set-upstream pushes it to {only} and remembers that; --remote names another remote"
         raise PflowError(f"{git.act}: {why}", hint=hint, exit=BAD_CONFIG)
-    if remote != configured and (remote not in remotes or not remotes[0]):
-        there = ", ".join(filter(None, remotes))
-        hint = f"the remotes are {there}" if there else "git remote add NAME URL"
+    if remote != configured and remote not in remotes:
+        hint = f"the remotes are {', '.join(remotes)}" if remotes else "git remote add NAME URL"
         raise PflowError(f"{git.act}: there is no remote '{without_logins(remote)}'", hint=hint, exit=MISSING)
     if not (named or is_free) and remote == its and upstream not in (None, ref):
         upstream = upstream.removeprefix("refs/heads/")
