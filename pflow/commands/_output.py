@@ -24,6 +24,9 @@ def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
         return
     try:
         replace(file, data, mode=mode)
+        if mode & 0o100 and not os.access(file, os.X_OK):  # an older file keeps its mode
+            old = os.stat(file).st_mode
+            os.chmod(file, old | (old & 0o444) >> 2)
     except OSError as error:
         raise not_written(f"cannot write '{file}'", error) from None
 

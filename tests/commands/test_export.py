@@ -32,6 +32,14 @@ def test_an_output_is_made_with_the_folders_above_it_or_it_is_73(tmp_path, monke
         assert caught.value.exit == 73
 
 
+@pytest.mark.parametrize(("target", "mode"), [("sh", 0o750), ("dot", 0o640)])
+def test_a_script_is_executable_over_a_file_that_was_not(tmp_path, target, mode):
+    (tmp_path / "out").touch()
+    (tmp_path / "out").chmod(0o640)
+    assert export(f"--to={target}", "-o", str(tmp_path / "out")) == 0
+    assert (tmp_path / "out").stat().st_mode & 0o777 == mode
+
+
 COUNT = '''"""How many steps there are."""
 
 
