@@ -25,7 +25,8 @@ class LoadCsv(Node):
     one of its values is not such a number, for example 1.234 or 9,50 €, the column stays text and stderr names it.
 
     A file or a pipe packed by gzip, bzip2, xz or Zstandard is unpacked, whatever its name is. Of an Excel workbook
-    (.xlsx) the first sheet with cells is read as its CSV: dates are 2026-11-28, and formulas have their last results.
+    (.xlsx) the first sheet with cells is read, without its empty rows and columns: dates are 2026-11-28, and formulas
+    have their last results. A formula without one is an empty cell; stderr names the first.
 
     Interface:
     - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text

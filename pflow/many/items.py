@@ -69,6 +69,7 @@ class Items:
         """Called with the descriptor of a stream before each part of it is read; raises to end the reading."""
         self._encoding = encoding
         self._allow_empty = allow_empty
+        self._tells = True
         self._sources = [(word, _form_of(word, form, is_only=len(words) == 1)) for word in words]
 
     def count(self) -> int | None:
@@ -76,7 +77,8 @@ class Items:
         return None if self.is_stdin else sum(1 for _ in self._read(len))
 
     def __iter__(self) -> Iterator[Any]:
-        return self._read(decode)
+        tells, self._tells = self._tells, False  # an estimate reads them before the run does
+        return self._read(decode, tells=tells)
 
     def digest(self) -> str:
         """Return what tells these items from others; those of streams all look alike."""
@@ -95,20 +97,20 @@ class Items:
                 raise PflowError(f"cannot read '{word}': no file matches", exit=MISSING)
             yield from ((path, form) for path in paths)
 
-    def _read(self, read: Callable[[bytes], Any]) -> Iterator[Any]:
-        for path, form in self._paths(is_told=read is decode):
+    def _read(self, read: Callable[[bytes], Any], *, tells: bool = False) -> Iterator[Any]:
+        for path, form in self._paths(is_told=tells):
             if form == "files":
                 yield path_value(path)
                 continue
             act = f"cannot read '{_name_of(path)}'"
             is_workbook, parts = unpack(self._parts(path), act, is_table=form in ("", "csv"))
             if is_workbook:
-                yield from _items_in(parts, path, "csv", read)
+                yield from _items_in(parts, path, "csv", read, tells)
             elif self._encoding:
-                items = _items_in(_recoded(parts, path, self._encoding), path, form, read)
+                items = _items_in(_recoded(parts, path, self._encoding), path, form, read, tells)
                 yield from (_fitting(item, path, self._encoding) for item in items)
             else:
-                yield from _items_in(parts, path, form, read)
+                yield from _items_in(parts, path, form, read, tells)
 
     def _parts(self, path: str) -> Iterator[bytes]:
         try:
@@ -174,7 +176,7 @@ def _is_pattern(word: str) -> bool:
     return not {*"*?["}.isdisjoint(word) and not mode_of(word)
 
 
-def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[bytes], Any]) -> Iterator[Any]:
+def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[bytes], Any], tells: bool) -> Iterator[Any]:
     name, head = _name_of(path), b""
     while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
         head = (head + part).removeprefix(b"\xef\xbb\xbf")
@@ -195,8 +197,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
             yield data if isinstance(data, BadItem) else _decoded(data, read, name, f"item {number}")
     elif form == "csv":
         rows = (each for _, line in _pieces(parts, b"\n", name) for each in (line + b"\n").splitlines(keepends=True))
-        teller = "pflow map" if read is decode else ""
-        for row in stream_csv(rows, name, available=head.count(b"\n"), teller=teller):
+        for row in stream_csv(rows, name, available=head.count(b"\n"), teller="pflow map" * tells):
             yield BadItem(row[0].message, row[1]) if isinstance(row, tuple) else row
     elif form == "nul":
         yield from (text_or_bytes(text) for _, text in _pieces(parts, b"\0", name) if text)

@@ -13,6 +13,7 @@ from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, shorten
 from pflow.tables.csv_form import DELIMITERS, LINE_END, SAMPLE, complete_header, find_form, name_columns, split_sep
 from pflow.tables.rows import Row, cell, columns_of, infer, use_points
 from pflow.terminal.messages import say
+from pflow.values.binary import UNIT
 from pflow.values.encoding import ELSE
 from pflow.words.printable import counted
 
@@ -45,10 +46,11 @@ def read_csv(
     PflowError: 65 with line and column, 66 for a text without its header.
     """
     sep, text = split_sep(text.removesuffix("\x1a"))  # the end of a file to DOS
+    delimiter, quotes, decimal = (sep, True, ".") if sep == UNIT else (delimiter or sep, quotes, decimal)
     limit = csv.field_size_limit(sys.maxsize)
     try:
         start = iter(text[:SAMPLE].encode(errors="replace").splitlines(keepends=True))
-        _, sample, form = find_form(start, name, delimiter or sep, quotes=quotes, available=SAMPLE)
+        _, sample, form = find_form(start, name, delimiter, quotes=quotes, available=SAMPLE)
         records = filter(None, _reader(text, form))
         first = next(records, None)
         if header and first is None:

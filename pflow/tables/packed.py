@@ -12,7 +12,7 @@ from pflow.files.installation import no_extra
 from pflow.files.members import HEAD, unpack_members
 from pflow.files.reading import check_size, check_unpacked
 from pflow.terminal.messages import say_once
-from pflow.values.binary import PACKED, WORKBOOK, recognize
+from pflow.values.binary import PACKED, WORKBOOK, ZIP, recognize
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
@@ -42,7 +42,8 @@ def unpack(parts: Iterable[bytes], act: str, *, is_table: bool) -> tuple[bool, I
     if head.startswith(b"PK\3\4"):
         head = join(chain([head], parts), act)  # its end says what it holds
     kind, hint = recognize(head)
-    if kind == WORKBOOK and is_table:
+    is_damaged = kind == ZIP[0] and act.lower().endswith((".xlsx'", ".xlsm'"))
+    if is_table and (kind == WORKBOOK or is_damaged):
         from pflow.tables.workbook import first_sheet
 
         return True, iter([first_sheet(head, act).encode()])

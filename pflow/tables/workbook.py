@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import warnings
 from datetime import datetime
 from typing import Any
@@ -11,38 +12,50 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.files.installation import no_extra
 from pflow.files.reading import check_unpacked
 from pflow.terminal.messages import say_once
+from pflow.values.binary import UNIT
+
+_NO_RESULT = re.compile(
+    rb"""<(?:\w+:)?c\s(?![^>]*\bt="str")[^>]*?\br="(\w+)"[^>]*>\s*<((?:\w+:)?)f\b[^>]*(?:/>|>[^<]*</\2f>)"""
+    rb"""\s*(?:<\2v\s*/>|<\2v></\2v>)?\s*</\2c>"""
+)
+"""A cell with a formula and no result, as programs write it that do not calculate; an empty text is a result."""
 
 
 def first_sheet(data: bytes, act: str) -> str:
-    """Return the cells of the first sheet that has some as CSV, each in quotes.
+    """Return the cells of the first sheet that has some as CSV, without its empty rows and columns.
 
-    `act` begins the messages. Raises PflowError: 65 for a damaged workbook and for a bomb, 78 without openpyxl.
+    The delimiter is UNIT, each cell is in quotes. `act` begins the messages. Raises PflowError: 65 for a damaged
+    workbook and for a bomb, 78 without openpyxl.
     """
     try:
         from openpyxl import load_workbook
     except ImportError as error:
         raise no_extra(f"{act}: it is an Excel workbook", "openpyxl", "xlsx") from error
+    told = act.replace("cannot read", "read")
     try:
         with ZipFile(io.BytesIO(data)) as archive, warnings.catch_warnings(action="ignore"):
             check_unpacked(len(data), sum(each.file_size for each in archive.infolist()), act)
             sheets = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False).worksheets
-            title, rows = next(((each.title, rows) for each in sheets if (rows := _texts(each, data, act))), ("", []))
+            sheet, rows = next(((each, rows) for each in sheets if (rows := _texts(each, data, act))), (None, []))
+            if sheet and (found := _NO_RESULT.search(archive.read(sheet._worksheet_path))):
+                say_once(f"{told}: the formula in {found[1].decode()} has no result, and so the cell is empty")
     except (PflowError, MemoryError):
         raise
     except Exception as error:  # openpyxl raises many
         raise PflowError(f"{act}: it is a damaged Excel workbook: {error}", exit=BAD_DATA) from error
-    if title and (others := ", ".join(f"'{each.title}'" for each in sheets if each.title != title)):
-        say_once(f"{act.replace('cannot read', 'read')}: its sheet '{title}', not {others}")
-    width = max(map(len, rows), default=0)
-    check_unpacked(len(data), width * len(rows) * 3, act)
+    if sheet and (others := ", ".join(f"'{each.title}'" for each in sheets if each is not sheet)):
+        say_once(f"{told}: its sheet '{sheet.title}', not {others}")
+    used = sorted({at for row in rows for at, text in enumerate(row) if text})
+    check_unpacked(len(data), len(used) * len(rows) * 3, act)
     made = io.StringIO()
-    padded = (row + [""] * (width - len(row)) for row in rows)
-    csv.writer(made, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(padded)
+    made.write(f"sep={UNIT}\n" * bool(rows))
+    filled = ([row[at] if at < len(row) else "" for at in used] for row in rows)
+    csv.writer(made, delimiter=UNIT, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(filled)
     return made.getvalue()
 
 
 def _texts(sheet: Any, data: bytes, act: str) -> list[list[str]]:
-    """Return the texts of the rows, without the empty rows around them, and the empty cells at their ends."""
+    """Return the texts of the rows that have some, without the empty cells at their ends."""
     rows: list[list[str]] = []
     size = 0
     sheet.reset_dimensions()  # some programs write wrong ones
@@ -52,9 +65,7 @@ def _texts(sheet: Any, data: bytes, act: str) -> list[list[str]]:
             row.pop()
         size += sum(map(len, row)) + len(row)
         check_unpacked(len(data), size, act)
-        rows += [row] if row or rows else []
-    while rows and not rows[-1]:
-        rows.pop()
+        rows += [row] if row else []
     return rows
 
 

@@ -11,16 +11,18 @@ PACKED = {
 """What the nodes for tables and maps unpack themselves."""
 POINTER = b"version https://git-lfs.github.com/spec/"
 WORKBOOK = "an Excel workbook"
+UNIT = "\x1f"
+"""The unit separator of ASCII, between the cells of a workbook: no flag changes how they are read."""
 LOW = 7
 """The control characters below this stand in no text of one byte a character."""
 
 _TABLE, _ATTACH = "soffice --headless --convert-to csv FILE", "pflow-llm --attachment=FILE"
-_ZIP, _OFFICE = ("a zip archive", "unzip -p FILE"), ("an old Office file", _TABLE)
+ZIP, _OFFICE = ("a zip archive", "unzip -p FILE"), ("an old Office file", _TABLE)
 _KINDS = {
     **{(0, magic): kind for magic, kind in PACKED.items() if magic != b"BZh"},
     **dict.fromkeys(((4, b"1AY&SY"), (4, b"\x17rE8P\x90")), PACKED[b"BZh"]),
     **dict.fromkeys([(0, bytes([each]) + b"*M\x18") for each in range(0x50, 0x60)], PACKED[b"(\xb5/\xfd"]),  # no data
-    **dict.fromkeys(((0, b"PK\3\4"), (0, b"PK\5\6"), (0, b"PK\7\x08")), _ZIP),
+    **dict.fromkeys(((0, b"PK\3\4"), (0, b"PK\5\6"), (0, b"PK\7\x08")), ZIP),
     **dict.fromkeys(((257, b"ustar\0"), (257, b"ustar  ")), ("a tar archive", "tar -xOf FILE NAME")),
     **dict.fromkeys(((0, b"ARROW1\0"), (0, b"FEA1")), ("an Arrow (Feather) file", "pyarrow")),
     (0, b"\x1f\x9d"): ("packed by compress (.Z)", "zcat FILE"),
@@ -56,6 +58,6 @@ def recognize(data: bytes) -> tuple[str, str]:
     for (offset, magic), kind in _KINDS.items():
         # A text may begin with a short mark, as the header PAR1;PAR2 does.
         if head.startswith(magic, offset) and (len(magic) > 4 or not magic.isascii() or min(head) < LOW):
-            is_container = kind in (_ZIP, _OFFICE)
+            is_container = kind in (ZIP, _OFFICE)
             return next((each for mark, each in _INSIDE.items() if is_container and mark in data), kind)
     return "", ""

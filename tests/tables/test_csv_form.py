@@ -84,7 +84,7 @@ def test_a_form_is_found_by_load_csv_and_by_a_map(tmp_path, capfd, name, data, t
         except PflowError as error:
             found = error.message.removeprefix(f"cannot read '{path}': ")
         told = capfd.readouterr().err
-        assert (found, said in told, teller in told) == (table, True, bool(said))
+        assert (found, told.count(said) == 1 or not said, teller in told) == (table, True, bool(said))
 
 
 def load(path):
@@ -92,7 +92,9 @@ def load(path):
 
 
 def items(path):
-    rows = [*Items([path], "csv")]
+    source = Items([path], "csv")
+    rows, again = [*source], [*source]
+    assert len(rows) == len(again)
     for bad in filter(lambda row: isinstance(row, BadItem), rows):
         raise bad
     return rows

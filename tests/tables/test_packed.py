@@ -21,6 +21,7 @@ from pflow.nodes.load_json import LoadJson
 from pflow.nodes.load_jsonl import LoadJsonl
 from pflow.nodes.read_file import ReadFile
 from pflow.tables.packed import _ZSTD, unpack
+from pflow.tables.workbook import _NO_RESULT
 from pflow.values.binary import recognize
 from pflow.values.encoding import not_utf8, remedy
 from tests.nodes.rows import refused, run
@@ -159,7 +160,6 @@ def test_a_workbook_is_read_as_its_csv(tmp_path, capfd):
     texts = [
         ["1", "0.5", "TRUE"],
         ["2026-11-28", "2026-11-28 09:05:00", "09:05:00"],
-        [""] * 3,
         ['x "y"\nz', "#DIV/0!", ""],
     ]
     (path := tmp_path / "a.xlsx").write_bytes(workbook([None], *cells, *others))
@@ -168,13 +168,16 @@ def test_a_workbook_is_read_as_its_csv(tmp_path, capfd):
     assert "its sheet 'cells', not 'Sheet', 'last'" in capfd.readouterr().err
     assert list(Items([str(path)])) == run(LoadCsv, {"text": gzip.compress(path.read_bytes())})["rows"] == rows
     assert run(LoadCsv, {"text": workbook(["a", "b"], [1, True])}, infer=True)["rows"] == [{"a": 1, "b": True}]
+    for form in ({"delimiter": ";"}, {"quotes": False}, {"decimal": ","}):
+        assert run(LoadCsv, {"path": str(path)}, **form)["rows"] == rows
     assert refused(LoadJson, {"path": str(path)}) == (
         65, f"cannot read '{path}': it is an Excel workbook; pflow-load-csv FILE")  # fmt: skip
 
 
 def test_a_workbook_is_no_bomb(tmp_path, monkeypatch):
     sparse, data = openpyxl.Workbook(), workbook(["a"])
-    sparse.active["A1"] = sparse.active["XFD999"] = 1
+    for row in range(1, 999):
+        sparse.active.cell(row, row * 16).value = 1
     sparse.save(far := io.BytesIO())
     with zipfile.ZipFile(bomb := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
         for each in (source := zipfile.ZipFile(io.BytesIO(data))).namelist():
@@ -185,6 +188,32 @@ def test_a_workbook_is_no_bomb(tmp_path, monkeypatch):
         assert "it unpacks to more than 100 times" in refused(LoadCsv, {"path": str(path)})[1]
         assert refused_items(path)[0] == 65
     assert "a damaged Excel workbook" in refused(LoadCsv, {"text": data[:-99]})[1]
+    path.write_bytes(data[:99])
+    assert "a damaged Excel workbook" in refused(LoadCsv, {"path": str(path)})[1]
+
+
+def test_empty_rows_and_columns_of_a_sheet_are_left_out_and_formulas_without_results_told(capfd):
+    book = openpyxl.Workbook()
+    for place, value in {"C5": "a", "D5": "b", "C7": 1, "D7": "=C7*2", "D1048576": 3, "XFD7": 4}.items():
+        book.active[place] = value
+    book.save(made := io.BytesIO())
+    rows = [{"a": "1", "b": "", "column_3": "4"}, {"a": "", "b": "3", "column_3": ""}]
+    assert run(LoadCsv, {"text": made.getvalue()})["rows"] == rows
+    assert "the formula in D7 has no result, and so the cell is empty" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("cell", "has_none"),
+    [
+        ('<c r="B2"><f>A1</f><v></v></c>', True),
+        ('<x:c s="1" r="B2"><x:f t="shared" si="0" /><x:v/></x:c>', True),
+        ('<c r="B2" s="3"><f>A1</f></c>', True),
+        ('<c r="B2" t="str"><f>A1</f><v></v></c>', False),
+        ('<c r="B2"><f>A1</f><v>0</v></c><c r="B3"/>', False),
+    ],
+)
+def test_a_formula_without_a_result_is_found(cell, has_none):
+    assert [each[0] for each in _NO_RESULT.findall(cell.encode())] == [b"B2"] * has_none
 
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch):
