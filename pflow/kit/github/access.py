@@ -104,8 +104,8 @@ def _checked(found: re.Match[str], act: str, exit: int, host: str = "") -> str:
     host = host.lower().rstrip(".").removeprefix("ssh.").removeprefix("www.")
     if host != own and not is_here(own):
         is_domain = "." in host and host.rpartition(".")[2].isalpha()  # an alias of ssh's may be any word
-        own_server = f"{_HINT}; for GitHub Enterprise Server, GITHUB_API_URL=https://{host}/api/v3"
-        hint = own_server if own == "github.com" and is_domain else _HINT
+        server = f"; for GitHub Enterprise Server, GITHUB_API_URL=https://{host}/api/v3"
+        hint = _HINT + (server if own == "github.com" and is_domain else "")
         raise PflowError(f"{act} is at {host}, but the API is {api_url()}", hint=hint, exit=exit)
     return f"{found['owner']}/{found['name']}"
 

@@ -48,10 +48,11 @@ class Client:
         """Yield the answer of each page; `most` is the number of rows wanted (0: all)."""
         following: Query | None = {**query, "per_page": min(most or _PAGE, _PAGE)}
         while following is not None:
-            asked, answer = following, self._ask("GET", path, following)
+            query = following
+            answer = self._ask("GET", path, query)
             yield self._value(answer)
             following = _next(answer.headers.get("link", ""))
-            if following in (asked, {}):
+            if following in (query, {}):
                 raise self._not_github("is its own next page")
 
     def rows(self, path: str, query: Query | None = None) -> Iterator[dict[str, Any]]:
@@ -86,7 +87,7 @@ class Client:
             headers["Authorization"] = f"Bearer {self.key}"
         pairs = [(name, str(value)) for name, value in query.items() if value is not None]
         sent = {"headers": headers, "query": pairs, "body": body, "secrets": [self.key]}
-        answer = request(method, self.url + path, **sent, is_verbatim=True)  # as GitHub says of redirects
+        answer = request(method, self.url + path, **sent, keeps_method=True)  # as GitHub says of redirects
         failure = failure_of(answer, self.act, self.missing, has_key=bool(self.key))
         if failure:
             raise masked(failure, self.key)

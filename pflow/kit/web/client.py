@@ -42,7 +42,7 @@ class _Request:
     max_size: int
     max_silence: float | None
     glance: int | None
-    is_verbatim: bool
+    keeps_method: bool
     cookies: httpx2.Cookies = field(default_factory=httpx2.Cookies)
 
     @property
@@ -60,7 +60,7 @@ def request(
     form: Sequence[tuple[str, str]] = (),
     secrets: Collection[str] = (),
     follow: bool = True,
-    is_verbatim: bool = False,
+    keeps_method: bool = False,
     max_size: int = MAX_SIZE,
     max_silence: float | None = MAX_SILENCE,
     glance: int | None = None,
@@ -69,9 +69,9 @@ def request(
 
     A body of text or bytes is sent unchanged, another one as JSON, and a `form` as a form, with a Content-Type unless
     `headers` has one. A header with one of the `secrets` goes only to the URL's own origin, and neither messages nor
-    the response show them. With `follow`, up to 20 redirects are followed, but none from https to http; 301 and 302
-    make a POST a GET, as in browsers, unless it `is_verbatim`. With a
-    `glance`, the body ends after about so many bytes.
+    the response show them. With `follow`, up to 20 redirects are followed, but none from https to http; after
+    301 and 302 a POST becomes a GET, as in browsers, unless it `keeps_method`. With a `glance`, the body ends after
+    about so many bytes.
 
     Raises PflowError: 65 for an invalid URL or header, 69 without a connection, 73 for more than `max_size` bytes, 75
     for a late or cut answer, 77 for a redirect from https to http.
@@ -81,7 +81,7 @@ def request(
         kind, content = _content(body, form)
         sent = {"Content-Type": kind, **_checked(headers or {})} if kind else _checked(headers or {})
         sent = {name.lower(): value for name, value in sent.items()}
-        limits = (max_size, max_silence, glance, is_verbatim)
+        limits = (max_size, max_silence, glance, keeps_method)
         first = _Request(method, _with_query(parse_url(url), query), sent, content, secrets, *limits)
         return _follow(first, _REDIRECTS if follow else 0)
     except PflowError as error:
@@ -166,7 +166,7 @@ def _next(request: _Request, response: httpx2.Response) -> _Request | None:
     if url.origin != request.url.origin:
         bound = {name for name, value in headers.items() if any(secret in value for secret in request.secrets)}
         headers = {name: value for name, value in headers.items() if name not in _OF_AN_ORIGIN | bound}
-    is_post = request.method == "POST" and not request.is_verbatim
+    is_post = request.method == "POST" and not request.keeps_method
     if response.status_code == 303 or (response.status_code in (301, 302) and is_post):
         headers = {name: value for name, value in headers.items() if not name.startswith(_OF_A_BODY)}
         made = replace(made, method="HEAD" if request.method == "HEAD" else "GET", body=None)
