@@ -26,4 +26,5 @@ def test_a_dashboard_draws_a_bar_for_each_number():
     assert 'x="180.0" y="2" width="130.0"' in page
     assert 'x="310.0" y="24" width="390.0"' in page
     assert "<svg" not in dashboard("T", [{"a": "x"}], None)
+    assert "<svg" not in dashboard("T", [{"a": "1.234"}], None, ["a"])
     assert "The first 30 of 31." in dashboard("T", [{"n": 0}] * 31, None)
