@@ -77,5 +77,5 @@ def check_unpacked(size: int, unpacked: int, act: str) -> None:
     if _most != MOST_INPUT:
         check_size(unpacked, act)
     elif unpacked > max(_PLAIN, size * _DENSEST):
-        hint = "its own program unpacks it, if you trust it"
+        hint = "--max-input=BYTES allows so many, if you trust it"
         raise PflowError(f"{act}: it unpacks to more than {_DENSEST} times its size", hint=hint, exit=BAD_DATA)

@@ -25,7 +25,7 @@ from pflow.stage.intake import empty_pipe
 from pflow.tables.csv_text import stream_csv
 from pflow.tables.packed import suffix_of, unpack
 from pflow.values.digest import digest_of, file_digest
-from pflow.values.encoding import ELSE, not_utf8, remedy, split_encoding, wide_codec
+from pflow.values.encoding import not_utf8, remedy, split_encoding, wide_codec
 from pflow.values.fast_json import decode
 from pflow.values.jsontext import path_value, text_or_bytes
 from pflow.values.types import items_in
@@ -148,7 +148,7 @@ def _fitting(item: Any, path: str, encoding: str) -> Any:
     """Return an item, which is bad if a byte of it was not in the encoding."""
     why = f"it is not {encoding.partition(':')[0]}"
     if isinstance(item, BadItem):
-        item.message = item.message.replace(f"it is not UTF-8 ({ELSE})", why)
+        item.message = re.sub(r"it is not UTF-8 \(.*\)$", why, item.message)
     return BadItem(f"cannot read '{_name_of(path)}': {why}", item) if isinstance(item, bytes) else item
 
 
@@ -227,7 +227,7 @@ def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -
     try:
         item = read(data)
     except ValueError as error:
-        why = f"it is not UTF-8 ({ELSE})" if isinstance(error, UnicodeDecodeError) else str(error)
+        why = f"it is not UTF-8 ({remedy(data)})" if isinstance(error, UnicodeDecodeError) else str(error)
         at = getattr(error, "start", getattr(error, "pos", None))
         column = "" if at is None else f", column {at + 1}"
         return BadItem(f"cannot read '{name}': {place}{column}: {why}", data.strip())

@@ -14,7 +14,7 @@ from pflow.tables.csv_form import DELIMITERS, LINE_END, SAMPLE, complete_header,
 from pflow.tables.rows import Row, cell, columns_of, infer, use_points
 from pflow.terminal.messages import say
 from pflow.values.binary import UNIT
-from pflow.values.encoding import ELSE
+from pflow.values.encoding import remedy
 from pflow.words.printable import counted
 
 _QUOTED = re.compile('"(?:[^"]+|"")*+"')
@@ -153,9 +153,10 @@ def _fault_in(lines: list[bytes], before: int, error: Exception, form: dict[str,
     """Describe what is wrong in the lines of one record; `before` lines precede."""
     if "field limit" in str(error):
         return f"line {before + 1}: a value has more than {_LONGEST:,} characters"
+    data = b"".join(lines)
     if isinstance(error, UnicodeDecodeError):
-        return f"line {before + len(lines)}, byte {error.start + 1}: it is not UTF-8 ({ELSE})"
-    text = b"".join(lines).decode(errors="replace")
+        return f"line {before + len(lines)}, byte {error.start + 1}: it is not UTF-8 ({remedy(data)})"
+    text = data.decode(errors="replace")
     if isinstance(error, csv.Error):
         return _place(text, form, str(error), before)
     return _ragged(text, form, names, range(len(names), len(names) + 1), before)[0]

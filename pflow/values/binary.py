@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 PACKED = {
-    b"\x1f\x8b": ("gzip data", "zcat FILE"),
-    b"BZh": ("bzip2 data", "bzcat FILE"),
-    b"\xfd7zXZ\0": ("xz data", "xzcat FILE"),
-    b"(\xb5/\xfd": ("Zstandard data", "zstdcat FILE"),
+    b"\x1f\x8b": ("gzip data", "zcat unpacks it"),
+    b"BZh": ("bzip2 data", "bzcat unpacks it"),
+    b"\xfd7zXZ\0": ("xz data", "xzcat unpacks it"),
+    b"(\xb5/\xfd": ("Zstandard data", "zstdcat unpacks it"),
 }
 """What the nodes for tables and maps unpack themselves."""
 POINTER = b"version https://git-lfs.github.com/spec/"

@@ -98,8 +98,7 @@ def conversion(data: bytes) -> str:
     """Return what to type to make UTF-8 of data."""
     if hint := _binary(data)[1]:
         return hint
-    name = codec_of(data).replace("latin-1", "latin1")  # iconv knows no other spelling
-    return f"iconv -f {name.upper() or 'ENCODING'} -t UTF-8"
+    return f"iconv -f {codec_of(data).upper() or 'ENCODING'} -t UTF-8"
 
 
 def remedy(data: bytes) -> str:
@@ -115,6 +114,5 @@ def codec_of(data: bytes) -> str:
     high = data.translate(None, _ASCII)
     if (codec := wide_codec(data)) or not high or len(high) * 2 > len(data):
         return codec
-    if min(high) >= 0xA0:
-        return "latin-1"
+    # Latin-1 is part of it, and the next line may have its curly quotes
     return "cp1252" if high.decode("cp1252", "ignore").encode("cp1252") == high else ""

@@ -46,7 +46,7 @@ a ,"b b"'
         run --separate-stderr sh -c "$command" </dev/null
         [[ $output$stderr == *"$said"* ]] || { echo "$command: $output $stderr" && return 1; }
     done <<'END'
-cannot read 'text' from stdin: it is not UTF-8 (byte 0xfc at 2); --encoding=latin-1~pflow-split-text <old.txt
+cannot read 'text' from stdin: it is not UTF-8 (byte 0xfc at 2); --encoding=cp1252~pflow-split-text <old.txt
 its bytes are not UTF-8 (byte 0xfc); --encoding=latin-1~pflow-template '<$stdin>' <old.txt
 <grün~pflow-template '<$stdin>' --encoding=latin-1 -r <old.txt
 gr�n~pflow-template '<$stdin>' --encoding=utf-8:replace -r <old.txt
@@ -64,7 +64,7 @@ no such encoding~pflow run 'template x' -n --encoding=nonsense
 "grün":"b"~iconv -f latin1 -t utf-16le old.txt | pflow run 'load-csv --encoding=utf-16le' -r
 pflow run --encoding~pflow run 'template x --encoding=latin-1' -n
 from item: it is not UTF-8 (byte 0xfc at 2)~pflow map 'template "$item"' old.txt
-cannot read 'old.txt': line 1, byte 3: it is not UTF-8 (--encoding=latin-1~pflow map 'template x' old.txt --from=csv
+cannot read 'old.txt': line 1, byte 3: it is not UTF-8 (--encoding=cp1252~pflow map 'template x' old.txt --from=csv
 <grün>~pflow map 'template "<$item>"' old.txt --encoding=latin-1 -r
 <grün~pflow map 'read-file => template "<$content>"' old.txt --from=files --encoding=latin-1 -r
 <ü>~printf '{"a":"\374"}\n' | iconv -f latin1 -t utf-16 | pflow map 'template "<$a>"' --encoding=utf-16 -r
@@ -79,7 +79,7 @@ cannot read 'text' from stdin: it is UTF-16BE, not UTF-8; --encoding=utf-16be~pr
 <b~printf '\376\377\0b' | pflow-template '<$stdin' --encoding=utf-16be -r
 is UTF-16, not UTF-8 (byte 0xff at 0); iconv -f UTF-16 -t UTF-8~printf '{}' | iconv -t utf-16 >f.json; pflow check f.json
 (byte 0xff at 0); --encoding=utf-16 where~printf '{}' | iconv -t utf-16 | pflow-split-text --from=json
-iconv -f LATIN1 -t UTF-8~pflow-llm -n --prompt@old.txt
+iconv -f CP1252 -t UTF-8~pflow-llm -n --prompt@old.txt
 cannot read 'old.txt': it is not ascii~pflow map 'template x' old.txt --encoding=ascii
 END
 }

@@ -12,7 +12,9 @@ from pflow.errors import PflowError
 from pflow.many import items as module
 from pflow.many.items import FORMS, BadItem, Items
 from pflow.tables.csv_text import read_csv, stream_csv
-from pflow.values.encoding import ELSE
+from pflow.values.encoding import remedy
+
+LIKELY, ODD = remedy(b"a\xff"), remedy(b"\0\xff")
 
 
 def piped(data, form=""):
@@ -52,16 +54,16 @@ def piped(data, form=""):
         ("", b'{"$pflow":{"v":1,"skipped":true,"members":0}\n}\n', []),
         # what cannot be read stands in its place
         ("", b'{}\n{"a":\n{"a":NaN}\n"\xff"\n2', [{}, "line 2, column 6: no JSON value", "line 3: NaN is not JSON",
-         f"line 4, column 2: it is not UTF-8 ({ELSE})", 2]),
+         f"line 4, column 2: it is not UTF-8 ({LIKELY})", 2]),
         ("json", '[1, {"a": 1e999}, {], 1 2, 3,]', [1, "item 2: the number 1e999 does not fit in a float",
          "item 3, column 2: a key in double quotes is missing", "item 4, column 2: something follows the value",
          3, "item 6, column 1: no JSON value"]),
         ("csv", b'a,b\n1\n2,"x"y\n\xff,1\n"p\nq",3\n4,5,6\n7,"', ["line 2, column 2 ('b'): it is missing",
-         "line 3, column 6: something follows a closing quote", f"line 4, byte 1: it is not UTF-8 ({ELSE})",
+         "line 3, column 6: something follows a closing quote", f"line 4, byte 1: it is not UTF-8 ({LIKELY})",
          {"a": "p\nq", "b": "3"}, "line 7, column 3: it has no name, since the header has 2 columns",
          "line 8, column 3: this quote is not closed"]),
-        ("jsonl", b'{}\n\0\xff\1\n[]\n{"a": "\x1b\xff\2"}\n""', [{}, f"line 2, column 2: it is not UTF-8 ({ELSE})", [],
-         f"line 4, column 9: it is not UTF-8 ({ELSE})", ""]),
+        ("jsonl", b'{}\n\0\xff\1\n[]\n{"a": "\x1b\xff\2"}\n""', [{}, f"line 2, column 2: it is not UTF-8 ({ODD})", [],
+         f"line 4, column 9: it is not UTF-8 ({ODD})", ""]),
         ("", '[1, "a', [1, "it ends in the middle of item 2"]),
         ("", '[{"a": "x}, {"a": 2}]', ["it ends in the middle of item 1"]),
         ("", '{"item": {"$bad": [1]}, "error": ""}', [{"$bad": [1]}]),

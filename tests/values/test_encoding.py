@@ -26,7 +26,7 @@ def test_the_mark_of_a_wide_encoding_is_no_text_and_that_of_utf8_stays(codec):
 @pytest.mark.parametrize(
     ("data", "hint"),
     [
-        ("café\n".encode("latin-1"), "--encoding=latin-1 where it is read, or iconv -f LATIN1 -t UTF-8"),
+        ("café\n".encode("latin-1"), "--encoding=cp1252 where it is read, or iconv -f CP1252 -t UTF-8"),
         ("it’s – so".encode("cp1252"), "--encoding=cp1252 where it is read, or iconv -f CP1252 -t UTF-8"),
         ("привет".encode("koi8-r"), ELSE),
         ("日本".encode("shift-jis"), ELSE),
