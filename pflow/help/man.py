@@ -26,6 +26,7 @@ ENVIRONMENT = (
     ("GITHUB_TOKEN, GH_TOKEN", "the key for GitHub; by default the key of gh"),
     ("ANTHROPIC_API_KEY", "the key that Claude Code uses; with it claude-code ignores your login and settings"),
     ("GH_REPO", "the repository on GitHub, as OWNER/NAME, instead of that of the remote origin"),
+    ("GIT_SSH_COMMAND, GIT_SSH", "git's ssh, which is asked for the host that an alias in the remote's URL stands for"),
     ("GITHUB_API_URL", "the address of GitHub's API, instead of https://api.github.com"),
     ("PFLOW_MODEL", "the default model of the planner and of the nodes in a flow"),
     ("LLM_MODEL", "the default model if PFLOW_MODEL is not set, as for llm itself"),
