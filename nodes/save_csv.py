@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.errors import USAGE, PflowError
 from pflow.files.file_paths import checked_target, write_whole
 from pflow.node import Any, Node, Shared
 
@@ -39,10 +40,13 @@ class SaveCsv(Node):
 
     def exec(self, prepared: tuple[Any, Any, Any]) -> None:
         from pflow.tables.csv_text import delimiter_of, write_csv
-        from pflow.tables.packed import suffix_of
+        from pflow.tables.packed import SUFFIXES, suffix_of
         from pflow.tables.rows import table_rows
 
         path, rows, columns = prepared
+        if path.lower().endswith((*SUFFIXES, ".zip", ".xlsx", ".xls", ".ods")):
+            what = f"cannot write CSV to '{path}': its name says that it is no CSV"
+            raise PflowError(what, hint="a name in .csv or .tsv is right", exit=USAGE)
         delimiter = delimiter_of(self.params["delimiter"] or ("tab" if suffix_of(path) in (".tsv", ".tab") else ","))
         columns = columns if rows == [] else None  # an answer without rows has other columns
         form = {"header": self.params["header"], "escapes": self.params["escape_formulas"]}

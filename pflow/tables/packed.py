@@ -14,7 +14,7 @@ from pflow.files.reading import check_size, check_unpacked
 from pflow.terminal.messages import say_once
 from pflow.values.binary import PACKED, WORKBOOK, ZIP, recognize
 
-_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 _UNPACKERS: dict[str, tuple[str, str, dict[str, int]]] = {
     "gzip data": ("zlib", "decompressobj", {"wbits": 31}),
@@ -28,7 +28,7 @@ _UNPACKERS: dict[str, tuple[str, str, dict[str, int]]] = {
 def suffix_of(path: str) -> str:
     """Return the suffix that tells a file's form, in small letters; that of a packed file stands before .gz."""
     stem, suffix = os.path.splitext(path.lower())
-    return os.path.splitext(stem)[1] if suffix in _SUFFIXES else suffix
+    return os.path.splitext(stem)[1] if suffix in SUFFIXES else suffix
 
 
 def unpack(parts: Iterable[bytes], act: str, *, is_table: bool) -> tuple[bool, Iterator[bytes]]:
