@@ -11,10 +11,11 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
 
     Columns are renamed first, then stripped; empty rows are dropped; then columns are converted, and duplicates
     dropped. A value that does not fit its column's type is an error (65), which names its row and column;
-    --misfits=null makes it null, --misfits=drop drops its row. Dropped rows and misfits are counted on stderr and in
-    `dropped`. With --strict the first one is an error.
+    --misfits=null makes it null, --misfits=drop drops its row. Dropped rows and misfits are counted on stderr, which
+    names the first misfit, and in `dropped`. With --strict the first one is an error.
 
-    A column that is str by --types is text to analyze and custom-analysis too, even if it looks like numbers.
+    A column that is str by --types is text to analyze and custom-analysis too, even if it looks like numbers. Where
+    load-csv --decimal=, left a column as text, 1.234 fits neither int nor float: its point may separate thousands.
 
     Interface:
     - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each; a null, as of a failed item, is left out

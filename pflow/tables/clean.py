@@ -5,6 +5,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.tables.rows import BOOL, CONVERT, FITS, FLOAT, INT, TEXT, Row, cell, columns_of, is_missing
+from pflow.terminal.messages import say
 from pflow.values.jsontext import compact
 from pflow.words.naming import read_pairs
 
@@ -50,9 +51,13 @@ class Cleaner:
                     row[name] = stripped[row[name]]
 
     def convert(self, types: dict[str, str], misfits: str) -> None:
-        """Convert columns to types, empty texts to null. `misfits` is error (65), null or drop (the row)."""
+        """Convert columns to types, empty texts to null. `misfits` is error (65), null or drop (the row).
+
+        In a column that stays text, a point may separate thousands, so that 1.234 is no number.
+        """
         self._check_names(types, "types")
         kinds = {**dict.fromkeys(self.texts, TEXT), **types}
+        unclear = {name for name in self.texts if types.get(name) in (INT, FLOAT)}
         self.texts = [name for name in self.names if kinds.get(name) == TEXT]
         fits = [True] * len(self.rows)
         for name, kind in types.items():
@@ -61,11 +66,17 @@ class Cleaner:
                 if row.get(name) is None:
                     continue
                 text = _text(row[name], kind)
-                row[name] = known[text] if text in known else known.setdefault(text, _converted(text, kind))
+                if text not in known:
+                    known[text] = None if name in unclear and "." in text else _converted(text, kind)
+                row[name] = known[text]
                 if row[name] is None and text:
-                    why = f"column '{name}': '{shorten(text)}' is not {kind}"
+                    why = (
+                        f"column '{name}': '{shorten(text)}' is not {kind}{' in a column of text' * (name in unclear)}"
+                    )
                     if misfits == "error":
                         raise _refused(self.numbers[at], why, "--misfits=null or drop allows it")
+                    if not self.dropped[VALUES]:
+                        say("clean-data", f"row {self.numbers[at]}: {why}")
                     self._drop(VALUES, self.numbers[at], why)
                     fits[at] = misfits != "drop"
         self._keep(fits)

@@ -28,7 +28,7 @@ _CERTAIN = re.compile(
     re.DOTALL,
 )
 """The failures that do not depend on the columns."""
-_AS_NUMBERS = "clean-data --types=NAME=float --misfits=null keeps only the numbers of a column"
+_AS_NUMBERS = "replace(NAME, ',', '') removes commas; clean-data --types=NAME=float --misfits=null keeps only numbers"
 _STEPS = 10_000
 """SQLite instructions between two looks at the memory: a millisecond or less."""
 

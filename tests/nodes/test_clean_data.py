@@ -32,7 +32,9 @@ def test_what_clean_data_drops_is_counted(capfd, params, rows, dropped):
     assert found["rows"] == rows
     assert tuple(found["dropped"].values()) == dropped
     assert json.dumps(DIRTY) == before
-    assert capfd.readouterr().err.startswith("clean-data: 4 rows, dropped: ") == any(dropped)
+    said = capfd.readouterr().err
+    assert ("clean-data: 4 rows, dropped: " in said) == any(dropped)
+    assert ("clean-data: row 3: column 'b': 'two' is not int\n" in said) == bool(dropped[2])
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,16 @@ def test_what_clean_data_drops_is_counted(capfd, params, rows, dropped):
 def test_what_clean_data_refuses_is_named_with_row_and_column(rows, params, exit, words):
     code, said = refused(CleanData, {"rows": rows}, **params)
     assert (code, words in said) == (exit, True), said
+
+
+def test_a_point_in_a_column_that_stays_text_may_separate_thousands():
+    store = {"rows": [{"a": text, "b": "1.5"} for text in ("1.234", "2,5", "7")], "text_columns": ["a"]}
+    assert (
+        "row 1: column 'a': '1.234' is not float in a column of text;"
+        in refused(CleanData, store, types=["a=float"])[1]
+    )
+    found = run(CleanData, store, types=["a=float", "b=float"], misfits="null")
+    assert found["rows"] == [{"a": each, "b": 1.5} for each in (None, None, 7.0)]
 
 
 def test_rows_that_only_look_alike_are_two():

@@ -190,7 +190,6 @@ def test_numbers_of_all_sizes_are_compared_exactly_or_refused(values, largest):
         ({"decimal": ","}, None, True),
         ({"decimal": ","}, {"rename": ["units=u"]}, True),
         ({"decimal": ",", "infer": True}, {}, True),
-        ({"decimal": ","}, {"types": ["units=float"]}, False),
         ({}, {"types": ["units=str"]}, True),
         ({}, {}, False),
     ],
