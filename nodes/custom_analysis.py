@@ -9,8 +9,8 @@ class CustomAnalysis(Node):
     """Analyze rows by an SQLite query over the table `rows`.
 
     Numeric texts are numbers there, and empty values are NULL. To compute with a text that is no number, such as 6,718,
-    or compare it with a number, is an error (65) with its row and column. Integers past 63 bits can be compared only. A
-    query can only read.
+    or compare it with a number, is an error (65) with its row and column. Integers past 63 bits are compared
+    exactly; to compute with them is an error too. A query can only read.
 
     Interface:
     - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each; a null, as of a failed item, is left out

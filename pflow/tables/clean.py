@@ -70,14 +70,14 @@ class Cleaner:
                     known[text] = None if name in unclear and "." in text else _converted(text, kind)
                 row[name] = known[text]
                 if row[name] is None and text:
-                    why = (
-                        f"column '{name}': '{shorten(text)}' is not {kind}{' in a column of text' * (name in unclear)}"
+                    why = f"column '{name}': '{shorten(text)}' is not {kind}" + " in a column of text" * (
+                        name in unclear
                     )
                     if misfits == "error":
                         raise _refused(self.numbers[at], why, "--misfits=null or drop allows it")
-                    if not self.dropped[VALUES]:
-                        say("clean-data", f"row {self.numbers[at]}: {why}")
                     self._drop(VALUES, self.numbers[at], why)
+                    if self.dropped[VALUES] == 1:
+                        say("clean-data", f"row {self.numbers[at]}: {why}")
                     fits[at] = misfits != "drop"
         self._keep(fits)
 
