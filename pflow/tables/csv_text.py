@@ -40,10 +40,8 @@ def read_csv(
 ) -> tuple[list[str], list[Row], list[str]]:  # fmt: skip
     """Read the names of the columns, the rows, and the names of those columns that a decimal comma does not fit.
 
-    Each value is a text unless its type is inferred.
-
-    If `ragged`, a short row is filled with nulls; what a long one has more becomes a list in the column `rest`. Raises
-    PflowError: 65 with line and column, 66 for a text without its header.
+    Each value is a text unless its type is inferred. If `ragged`, a short row is filled with nulls; what a long one has
+    more becomes a list in the column `rest`. Raises PflowError: 65 with line and column, 66 for no header.
     """
     sep, text = split_sep(text.removesuffix("\x1a"))  # the end of a file to DOS
     delimiter, quotes, decimal = (sep, True, ".") if sep == UNIT else (delimiter or sep, quotes, decimal)
@@ -74,11 +72,7 @@ def read_csv(
         raise _fault(name, *_ragged(text, form, names, widths, header=header)) from None
     else:
         texts = use_points(rows, names) if decimal == "," else {}
-        for column, at in texts.items():
-            reader = _reader(text, form)
-            value = next(islice(filter(None, reader), at + header, None))[names.index(column)]
-            why = f"'{shorten(value)}' in line {reader.line_num} is not a number with a decimal comma"
-            say("load-csv", f"column '{column}' stays text: {why}")
+        _tell_texts(texts, names, lambda: _reader(text, form), header)
         if infers:
             infer(rows, names, texts)
         return names, rows, [*texts]
@@ -92,8 +86,7 @@ def stream_csv(
     """Yield the rows of CSV as its lines come, as `read_csv` reads them; for a wrong one, the error and its bytes.
 
     The form shows in the number of lines that are `available` without waiting. `teller` tells on stderr of columns that
-    get another name.
-    Raises PflowError: 65 for a wrong header or a value that is too long, 66 for no header.
+    get another name. Raises PflowError: 65 for a wrong header or a value that is too long, 66 for no header.
     """
     own: list[bytes] = []  # the lines of one row
 
@@ -105,14 +98,11 @@ def stream_csv(
     before = 0
     limit = csv.field_size_limit(_LONGEST)
     try:
-        first = next(lines, b"")
-        sep, rest = split_sep(first.decode(errors="replace"))
-        lines = chain([rest.encode() if sep else first], lines)
+        sep, lines = _take_sep(lines)
         taken, sample, form = find_form(lines, name, sep, available=available)
         reader = csv.reader(map(noted, chain(taken, lines)), **form)
         while True:
-            before += len(own)
-            fault = ""
+            before, fault = before + len(own), ""
             own.clear()
             try:
                 record = next(reader, None)
@@ -135,6 +125,22 @@ def stream_csv(
                 yield row
     finally:
         csv.field_size_limit(limit)
+
+
+def _tell_texts(texts: dict[str, int], names: list[str], read: Callable[[], Any], header: bool) -> None:
+    """Say which columns stay text, and why: each has a row whose value is no number. `read` begins the records."""
+    for column, at in texts.items():
+        reader = read()
+        value = next(islice(filter(None, reader), at + header, None))[names.index(column)]
+        why = f"'{shorten(value)}' in line {reader.line_num} is not a number with a decimal comma"
+        say("load-csv", f"column '{column}' stays text: {why}")
+
+
+def _take_sep(lines: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
+    """Return the delimiter in a first line `sep=;`, and the lines with that one blank."""
+    first = next(lines, b"")
+    sep, rest = split_sep(first.decode(errors="replace"))
+    return sep, chain([rest.encode() if sep else first], lines)
 
 
 def _uneven(names: list[str], record: list[str], widths: range, rest: str | None) -> Row:
