@@ -192,8 +192,10 @@ def test_a_conflict_is_never_committed(repo):
 def test_a_locked_index_is_for_another_try(repo):
     write(repo, a="A\n")
     (repo / ".git" / "index.lock").touch()
+    files = [(repo / ".git" / name).stat().st_ino for name in ("index", "index.lock")]
     error = refuse(GitCommit, repo, message="x")
     assert (error.exit, error.is_permanent, "if none runs" in error.hint) == (75, False, True)
+    assert [(repo / ".git" / name).stat().st_ino for name in ("index", "index.lock")] == files
 
 
 def test_a_commit_that_fails_says_why_also_where_nothing_can_be_unstaged(repo):

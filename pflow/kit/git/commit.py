@@ -104,10 +104,13 @@ def _read_index(git: Git) -> tuple[str, bytes, os.stat_result]:
 
 
 def _restore(path: str, index: bytes, status: os.stat_result) -> None:
-    """Write the index as it was; `git read-tree` would drop what `git add -N` has noted."""
-    with suppress(OSError):
-        replace(path, index)
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # git compares files that are newer
+    """Write the index as it was, unless another git has locked it; `git read-tree` would drop what `add -N` noted."""
+    with suppress(OSError), open(f"{path}.lock", "xb") as lock:
+        try:
+            replace(path, index)
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # git compares files that are newer
+        finally:
+            os.unlink(lock.name)
 
 
 def _tell_untracked(git: Git) -> None:
