@@ -24,9 +24,9 @@ class Http(Node):
     is refused if its value is written out. A step of a flow sends POST and PATCH with an Idempotency-Key, the same in
     each try and resume. HTTPS_PROXY, HTTP_PROXY, NO_PROXY and SSL_CERT_FILE are respected.
 
-    Redirects are followed as by browsers: 303, and 301 or 302 after a POST, lead to a GET without the body. A text is
-    decoded as by browsers, by its byte order mark or its charset, where iso-8859-1 is windows-1252. Without
-    them it is UTF-8, and a plain text may be windows-1252.
+    Redirects are followed as by browsers: 303, and 301 or 302 after a POST (as stderr says), lead to a GET without the
+    body. A text is decoded as by browsers, by its byte order mark or its charset, where iso-8859-1 is windows-1252.
+    Without them it is UTF-8, and a plain text may be windows-1252.
 
     A status of 400 or more is a failure: 66 for 404 and 410, 77 for 401 and 403, 75 for 408, 429 and 5xx (--retries
     waits as long as the server asks), and 65 for others. So is an answer that is cut off (75), too large (73) or not

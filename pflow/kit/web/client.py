@@ -16,6 +16,7 @@ from pflow.kit.web.coding import unpack
 from pflow.kit.web.names import see_signals
 from pflow.kit.web.route import route, via
 from pflow.process.signals import time_left
+from pflow.terminal.messages import say
 from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets, masked
 
@@ -170,6 +171,8 @@ def _next(request: _Request, response: httpx2.Response) -> _Request | None:
     if response.status_code == 303 or (response.status_code in (301, 302) and is_post):
         headers = {name: value for name, value in headers.items() if not name.startswith(_OF_A_BODY)}
         made = replace(made, method="HEAD" if request.method == "HEAD" else "GET", body=None)
+        if response.status_code != 303:
+            say("warning", f"a POST was answered with {response.status_code}, and so a GET followed, without the body")
     return replace(made, headers=headers)
 
 

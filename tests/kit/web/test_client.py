@@ -230,11 +230,12 @@ def test_retry_after_is_taken_as_a_date(web):
         (308, "PUT", "PUT", '["b"]'),
     ],
 )
-def test_a_redirect_keeps_the_method_unless_its_status_says_get(web, status, method, then, body):
+def test_a_redirect_keeps_the_method_unless_its_status_says_get(web, capfd, status, method, then, body):
     request(method, f"{web.url}/redirect/{status}?to=/echo", body=["b"] if method in ("POST", "PUT") else None)
     seen = web.requests()[-1]
     assert (seen["method"], seen["body"]) == (then, body)
     assert ("content-type" in seen["headers"]) == bool(body)
+    assert ("so a GET followed, without the body" in capfd.readouterr().err) == (then == "GET" and status != 303)
 
 
 def test_a_redirect_that_is_not_followed_is_an_answer(web):
