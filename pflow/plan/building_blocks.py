@@ -23,7 +23,7 @@ from pflow.values.jsontext import text_of
 from pflow.values.masks import MASK, is_secret_name
 from pflow.words.printable import clean
 
-ROOM = 26_000
+ROOM = 27_000
 """Characters for all nodes and flows; if they need more, only those that matter are described."""
 
 _ROOM_SMALL = 3_000

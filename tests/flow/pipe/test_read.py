@@ -63,8 +63,8 @@ git-commit --message="$commit_message"  # Depends on: shared["commit_message"]
     "003, generated": (
         "load-csv --file data.csv => clean-data => analyze => save-results",
         {
-            "clean-data": {"rows": "load-csv.rows", "columns": "load-csv.columns"},
-            "analyze": {"rows": "clean-data.rows", "columns": "clean-data.columns"},
+            "clean-data": {name: f"load-csv.{name}" for name in ("rows", "columns", "text_columns")},
+            "analyze": {name: f"clean-data.{name}" for name in ("rows", "columns", "text_columns")},
             "save-results": {"results": "report", "columns": "clean-data.columns"},
         },
     ),
