@@ -12,9 +12,9 @@ class Analyze(Node):
     --method=detailed also reports quartiles and the most frequent values; `stats` always has them.
 
     --sql runs an SQLite query over the table `rows`, and reports its result. In it numeric texts are numbers too, and
-    empty values are NULL. To compute with a text that is no number, such as 6,718, or compare it with a number, is an
-    error (65) with its row and column. Integers past 63 bits are compared exactly; to compute
-    with them is an error too. A query can only read.
+    empty values are NULL. To compute with a text that is not a number, such as 6,718, or compare it with a number, is
+    an error (65) with its row and column. Integers past 63 bits are compared exactly; to compute with them is an error
+    too. A query can only read.
 
     Interface:
     - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each; a null, as of a failed item, is left out

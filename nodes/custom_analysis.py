@@ -8,8 +8,8 @@ from pflow.node import Any, Node, Shared
 class CustomAnalysis(Node):
     """Analyze rows by an SQLite query over the table `rows`.
 
-    Numeric texts are numbers there, and empty values are NULL. To compute with a text that is no number, such as 6,718,
-    or compare it with a number, is an error (65) with its row and column. Integers past 63 bits are compared
+    Numeric texts are numbers there, and empty values are NULL. To compute with a text that is not a number, such as
+    6,718, or compare it with a number, is an error (65) with its row and column. Integers past 63 bits are compared
     exactly; to compute with them is an error too. A query can only read.
 
     Interface:

@@ -45,7 +45,7 @@ class SaveCsv(Node):
 
         path, rows, columns = prepared
         if path.lower().endswith((*SUFFIXES, ".zip", ".xlsx", ".xls", ".ods")):
-            what = f"cannot write CSV to '{path}': its name says that it is no CSV"
+            what = f"cannot write CSV to '{path}': its name says that it is not CSV"
             raise PflowError(what, hint="a name in .csv or .tsv is right", exit=USAGE)
         delimiter = delimiter_of(self.params["delimiter"] or ("tab" if suffix_of(path) in (".tsv", ".tab") else ","))
         columns = columns if rows == [] else None  # an answer without rows has other columns

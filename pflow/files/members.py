@@ -13,7 +13,7 @@ def unpack_members(parts: Iterable[bytes], begin: Callable[[bytes, bool], Any]) 
     """Yield the data of all members in parts, each after the number of packed bytes that were read for it so far.
 
     `begin` is called with the first bytes of a member, and True for the first one. It returns what unpacks it: an
-    object like those of zlib and bz2, or None if this is no member and the rest is to be ignored. Zeros may stand
+    object like those of zlib and bz2, or None if this is not a member and the rest is to be ignored. Zeros may stand
     between members. Raises ValueError, and EOFError for a last one that is cut short.
     """
     unpacker, data, is_first, size = None, b"", True, 0

@@ -53,7 +53,7 @@ class Cleaner:
     def convert(self, types: dict[str, str], misfits: str) -> None:
         """Convert columns to types, empty texts to null. `misfits` is error (65), null or drop (the row).
 
-        In a column that stays text, a point may separate thousands, so that 1.234 is no number.
+        In a column that stays text, a point may separate thousands, so that 1.234 is not a number.
         """
         self._check_names(types, "types")
         kinds = {**dict.fromkeys(self.texts, TEXT), **types}

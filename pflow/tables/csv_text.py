@@ -128,7 +128,7 @@ def stream_csv(
 
 
 def _tell_texts(texts: dict[str, int], names: list[str], read: Callable[[], Any], header: bool) -> None:
-    """Say which columns stay text, and why: each has a row whose value is no number. `read` begins the records."""
+    """Say which columns stay text, and why: each has a row whose value is not a number. `read` begins the records."""
     for column, at in texts.items():
         reader = read()
         value = next(islice(filter(None, reader), at + header, None))[names.index(column)]

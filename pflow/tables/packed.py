@@ -34,8 +34,8 @@ def suffix_of(path: str) -> str:
 def unpack(parts: Iterable[bytes], act: str, *, is_table: bool) -> tuple[bool, Iterator[bytes]]:
     """Return the parts of a text, unpacked; for a table, True and the CSV of an Excel workbook's first sheet.
 
-    `act` begins the messages. Raises PflowError: 65 for what is no text, for data that is damaged or cut short, and for
-    a bomb; 78 if a library is missing.
+    `act` begins the messages. Raises PflowError: 65 for what is not text, for data that is damaged or cut short, and
+    for a bomb; 78 if a library is missing.
     """
     parts = _unpacked(iter(parts), act)
     head = next(parts, b"")

@@ -17,7 +17,7 @@ def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets
     remote = _remote(git, ref, remote, is_free=is_free, is_new=is_new)
     pinned = ("--porcelain", "--no-progress", "--no-follow-tags", "--recurse-submodules=no")
     flags = [*["--set-upstream"] * sets_upstream, *["--tags"] * tags]
-    settings = (*_ssh(git), *["-c", f"remote.{remote}.mirror=false"] * ("=" not in remote))  # a URL is no mirror
+    settings = (*_ssh(git), *["-c", f"remote.{remote}.mirror=false"] * ("=" not in remote))  # a URL is never a mirror
     code, printed, said = git.call(*settings, "push", *pinned, *flags, "--", remote, f"{ref}:{target}")
     table = printed.decode("utf-8", "replace")
     from_hook = f"\n{table}".partition("\nTo ")[0].removeprefix("\n")
@@ -46,7 +46,7 @@ def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: boo
     its, upstream = (git.ask("config", f"branch.{branch}.{each}") for each in ("remote", "merge"))
     remotes = (git.ask("remote") or "").split()
     configured = git.ask("for-each-ref", "--format=%(push:remotename)", ref)  # a name or a URL
-    usual = configured if configured != "." else ""  # a branch here is no upstream to push to
+    usual = configured if configured != "." else ""  # a branch here is not a place to push to
     only = "origin" if len(remotes) > 1 else "".join(remotes)
     remote = named or usual or (only if is_new else "")
     if not remote:

@@ -60,7 +60,7 @@ _SEARCHES = {"prs": ("issues", "is:pr"), "issues": ("issues", "is:issue")}
 
 
 def time_of(text: str | None) -> str | None:
-    """Convert what --since names to GitHub's form. Raises PflowError (2) for what is no time."""
+    """Convert what --since names to GitHub's form. Raises PflowError (2) for what is not a time."""
     return None if text is None else f"{parse_since(text):%Y-%m-%dT%H:%M:%SZ}"
 
 

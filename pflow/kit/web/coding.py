@@ -21,7 +21,7 @@ _DEEPEST = 5
 def unpack(packed: Iterator[bytes], codings: str, act: str) -> Iterator[bytes]:
     """Undo the codings that a Content-Encoding header lists, the last one first.
 
-    As in browsers, a name that is no coding, such as utf-8, changes nothing. Raises PflowError, which begins with
+    As in browsers, a name that is not a coding, such as utf-8, changes nothing. Raises PflowError, which begins with
     `act`: 65 for what is not packed so or needs a library that is missing, 75 for what is cut or broken.
     """
     listed = [name for each in codings.lower().split(",") if (name := each.strip()) in (*_GZIP, "deflate", *_LIBRARIES)]
