@@ -27,8 +27,8 @@ _OTHER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """How texts begin that are certainly no CSV."""
-_MOST_LINES = 1_000
-"""The most lines of a header and a row; more are a quote that is not closed."""
+MOST_LINES = 1_000
+"""The lines in which to look for the form, and the most of a header and a row: more are a quote that is not closed."""
 _MOST_NOTES = 5
 
 
@@ -49,7 +49,7 @@ def find_form(
     taken = [*islice(lines, available)]
 
     def texts() -> Iterator[str]:
-        for at in range(_MOST_LINES):
+        for at in range(MOST_LINES):
             if at == len(taken):
                 taken.extend(islice(lines, 1))
             if at == len(taken):  # there are no more lines

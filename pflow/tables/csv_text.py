@@ -10,7 +10,16 @@ from types import SimpleNamespace
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, shorten
-from pflow.tables.csv_form import DELIMITERS, LINE_END, SAMPLE, complete_header, find_form, name_columns, split_sep
+from pflow.tables.csv_form import (
+    DELIMITERS,
+    LINE_END,
+    MOST_LINES,
+    SAMPLE,
+    complete_header,
+    find_form,
+    name_columns,
+    split_sep,
+)
 from pflow.tables.rows import Row, cell, columns_of, infer, use_points
 from pflow.terminal.messages import say
 from pflow.values.binary import UNIT
@@ -48,7 +57,7 @@ def read_csv(
     limit = csv.field_size_limit(sys.maxsize)
     try:
         start = iter(text[:SAMPLE].encode(errors="replace").splitlines(keepends=True))
-        _, sample, form = find_form(start, name, delimiter, quotes=quotes, available=SAMPLE)
+        _, sample, form = find_form(start, name, delimiter, quotes=quotes, available=MOST_LINES)
         records = filter(None, _reader(text, form))
         first = next(records, None)
         if header and first is None:

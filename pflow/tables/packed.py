@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.files.installation import no_extra
 from pflow.files.members import HEAD, unpack_members
 from pflow.files.reading import check_size, check_unpacked
 from pflow.terminal.messages import say_once
@@ -77,6 +76,8 @@ def _members(parts: Iterator[bytes], kind: str, act: str) -> Iterator[bytes]:
     try:
         module = import_module(library)
     except ImportError as missing:
+        from pflow.files.installation import no_extra
+
         raise no_extra(f"{act}: it is {kind}", library, "zstd") from missing
     say_once(f"unpacking {kind}")
     made = 0
