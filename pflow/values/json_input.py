@@ -53,6 +53,8 @@ def _value(text: str, start: int, end: int) -> Any:
 def place_of(text: str, error: ValueError, start: int = 0, first_line: int = 1) -> str:
     """Name the place and reason of an error in JSON: `line 2, column 5: no JSON value`."""
     at: int | None = getattr(error, "pos", None)
+    if at is not None and str(error).startswith(TRAILING):  # from Python 3.13 on it is the place of the comma
+        at = len(text) - len(text[at + 1 :].lstrip(WHITESPACE))
     said = ""
     if at is None:
         at = _refused(text, start)

@@ -73,7 +73,8 @@ tab() {
     for operator in '<' '< ' '2>' '&> ' '>| ' '<<<' '>>' '<(cat '; do
         tab "pflow-llm ${operator}my" TAB x "pflow-llm ${operator}my\\ notes.txt x"
     done
-    tab 'pflow-llm -n hi >$HOME/m' TAB x 'pflow-llm -n hi >$HOME/my\ notes.txt x'
+    touch zone
+    tab 'pflow-llm -n hi >$HOME/zo' TAB x 'pflow-llm -n hi >$HOME/zone x'
     tab 'pflow-llm 2>err <my\ notes.txt --mod' TAB 'notes.txt --model='
 }
 

@@ -64,7 +64,7 @@ def ftyp(brand):
         (POINTER, "", "", A_POINTER),
         ("é".encode("utf-16"), "a.txt", "", "it is UTF-16, not UTF-8 (byte 0xff at 0)"),
         (b"caf\xe9", "a.txt", "", "it is not UTF-8 (byte 0xe9 at 3), and of an unknown type"),
-        (b"PAR1\x15\4\xff", "a", "", "it is a Parquet file"),
+        (b"ARROW1\0\0\xff", "a", "", "it is an Arrow (Feather) file"),
     ],
 )
 def test_content_tells_the_type_and_then_the_server_and_then_the_name(data, name, said, found):
