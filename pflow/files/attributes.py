@@ -1,4 +1,4 @@
-"""What a file keeps when it is replaced or copied: its owner, mode, ACL and `user.` attributes."""
+"""Reading the owner, mode, ACL and `user.` attributes of a file, and giving them to its replacement or copy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ACL = "system.posix_acl_access"
 _GROUP = 4
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""What a file system says that could have done an act; by any other error it says that it cannot."""
+"""Errors of the disk. Any other error means that the file system, or the system, does not do such an act."""
 
 
 def read_attributes(fd: int) -> dict[str, bytes]:

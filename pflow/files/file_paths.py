@@ -30,7 +30,7 @@ HINTS: dict[int | None, str] = {
     errno.EBUSY: "a mount point (docker -v FILE) cannot be replaced: mount its directory, or use write-file --append",
     errno.EPERM: "lsattr shows if it is immutable or append-only; in a directory like /tmp only its owner replaces it",
 }
-"""What to do after an error of replacing or deleting a file."""
+"""Hints for the errors that replacing or deleting a file can raise."""
 
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 

@@ -52,7 +52,7 @@ def find_form(
         for at in range(MOST_LINES):
             if at == len(taken):
                 taken.extend(islice(lines, 1))
-            if at == len(taken):  # there are no more lines
+            if at == len(taken):  # the file ends
                 return
             yield taken[at][:SAMPLE].decode(errors="replace")
 

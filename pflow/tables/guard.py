@@ -13,7 +13,7 @@ _NUMBER_OF, _EXACT, _END = " pflow_number(", " pflow_exact(", "/**/)"
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 
 
-class Guard:
+class NumberGuard:
     """The values of a table as SQLite gets them, and the functions that refuse those with which it cannot compute.
 
     `kept` are columns that stay text even if their values look like numbers.

@@ -10,7 +10,7 @@ from typing import Any
 from pflow.errors import BAD_DATA, DENIED, NO_MEMORY, PflowError
 from pflow.process.signals import stop_catching
 from pflow.process.workers import Parent, run_all
-from pflow.tables.guard import Guard, unwrap
+from pflow.tables.guard import NumberGuard, unwrap
 from pflow.tables.rows import Row, columns_of
 
 TABLE = "rows"
@@ -45,7 +45,7 @@ def query(rows: list[Row], sql: str, texts: Any = None) -> list[Row]:
         stop_catching()
         names = columns_of(rows)
         base = sqlite3.connect(":memory:", isolation_level=None)
-        guard = Guard(rows, texts)
+        guard = NumberGuard(rows, texts)
         _fill(base, guard, names)
         _restrict(base)
         return _run(base, sql, names, guard)
@@ -68,7 +68,7 @@ def check_query(sql: str) -> None:
         base.close()
 
 
-def _fill(base: sqlite3.Connection, guard: Guard, names: list[str]) -> None:
+def _fill(base: sqlite3.Connection, guard: NumberGuard, names: list[str]) -> None:
     """Fill one table; empty values become NULL, and columns of numeric texts become numbers."""
     if not names:
         raise PflowError("cannot query: there are no rows", exit=BAD_DATA)
@@ -117,7 +117,7 @@ def _restrict(base: sqlite3.Connection) -> None:
     base.set_progress_handler(lambda: _peak_memory() > limit, _STEPS)
 
 
-def _guarded(base: sqlite3.Connection, sql: str, guard: Guard) -> str:
+def _guarded(base: sqlite3.Connection, sql: str, guard: NumberGuard) -> str:
     """Return the query with calls of the guard's functions, if the table has texts or large integers."""
     if not guard.is_needed:
         return sql
@@ -136,7 +136,7 @@ def _guarded(base: sqlite3.Connection, sql: str, guard: Guard) -> str:
         raise PflowError(why, hint=_AS_NUMBERS, exit=BAD_DATA) from error
 
 
-def _run(base: sqlite3.Connection, sql: str, names: list[str], guard: Guard) -> list[Row]:
+def _run(base: sqlite3.Connection, sql: str, names: list[str], guard: NumberGuard) -> list[Row]:
     try:
         found = base.execute(_guarded(base, sql, guard))
         columns = [unwrap(column[0]) for column in found.description or ()]

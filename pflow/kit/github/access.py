@@ -123,7 +123,7 @@ def _of_remote() -> str:
 
 
 def _host_in_ssh(user: str, host: str) -> str:
-    """Return the host that ssh connects to for this one, by the aliases in its settings; "" if there is none."""
+    """Return the host that ssh's settings name for an alias; "" for any other host."""
     ssh = _ssh() if host.lower() != web_host() else []
     # It reads the settings in the account's directory, which need not be HOME, where gh and people look.
     for home in ([], ["-F", os.path.expanduser("~/.ssh/config")]) if ssh else ():

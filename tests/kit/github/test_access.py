@@ -135,7 +135,7 @@ def test_a_remote_elsewhere_is_never_asked_for_at_github(url, said):
 
 SSH = """#!/bin/sh
 case "$*" in
-"-G -- me@work" | "-G -- git@github.com-work") printf 'user git\\nhostname GitHub.com\\n' ;;
+"-G -- me@gh" | "-G -- git@github.com-work") printf 'user git\\nhostname GitHub.com\\n' ;;
 "-G -- git@tunnel") echo hostname ssh.github.com ;;
 "-G -- git@odd") echo no such thing >&2; exit 255 ;;
 "-G -F "*"/.ssh/config -- git@home.github.com" | "-F my conf -G -- git@set") echo hostname github.com ;;
@@ -155,12 +155,12 @@ def ssh(tmp_path):
 @pytest.mark.parametrize(
     ("url", "found"),
     [
-        ("me@work:owner/repo.git", "owner/repo"),
+        ("me@gh:owner/repo.git", "owner/repo"),
         ("ssh://git@github.com-work:2222/owner/repo", "owner/repo"),
         ("ssh://git@tunnel/owner/repo", "owner/repo"),
         ("git@home.github.com:owner/repo", "owner/repo"),
         *((f"git@{name}:owner/repo", f"is at {name}, but") for name in ("odd", "-oProxyCommand=x", "other")),
-        ("https://work/owner/repo", "is at work, but"),
+        ("https://gh/owner/repo", "is at gh, but"),
     ],
 )
 @pytest.mark.usefixtures("ssh")
