@@ -78,8 +78,7 @@ class RunInputs:
         self.origins[name] = known.flag
         for id, _ in known.readers if is_blank(value) else ():
             self._allow_empty(id)  # a person wrote it
-        if known.step is not None:
-            self.data.setdefault(known.step, {})[known.readers[0][1]] = value
+        known.give(value, {}, self.data)  # `stored` has those for the store
 
     def set_param(self, step: WiredStep, key: str, value: Any) -> None:
         """Set a param of a step, also in the `config` that its dialect gives it."""

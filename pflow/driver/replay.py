@@ -102,7 +102,7 @@ def _inject(inputs: RunInputs, path: Path, value: Any) -> None:
     """Set a value as its flag did."""
     wired = inputs.wired
     for name, known in wired.inputs.items():
-        if path == (known.path if known.step is None else (known.step, known.readers[0][1])):
+        if path == (known.path if known.step is None else (known.step, known.read)):
             inputs.set_input(name, value)
             return
     step = wired.steps.get(str(path[0])) if len(path) == 2 else None

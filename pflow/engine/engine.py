@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Container, Iterator, Mapping
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
-from pflow.binding.sources import AlternativeSource, Fallback, TemplateSource, assign
+from pflow.binding.sources import AlternativeSource, Fallback, TemplateSource
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.engine.context import Commit, Context, StepFailed, failure_of
 from pflow.engine.results import places_behind, results_of, set_defaults
@@ -231,11 +231,10 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         data: dict[str, dict[str, Any]] = {}
         params: dict[str, dict[str, Any]] = {}
         for name, value in given.items():
-            known = self.flow.inputs.get(name)
-            if known is None or known.step is None:
-                assign(store, known.path if known else (name,), value)
+            if name in self.flow.inputs:
+                self.flow.inputs[name].give(value, store, data)
             else:
-                data.setdefault(known.step, {})[known.readers[0][1]] = value
+                store[name] = value
         for name, value in self.params.items():
             if value is not None:
                 step, _, param = name.partition(".")

@@ -196,7 +196,7 @@ def _store(flow: WiredFlow, origins: Origins) -> list[Account]:
 def _at_start(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
     """Yield the places in the store before the first step: the flow's inputs, and the data from the pipe."""
     for input in flow.inputs.values():
-        if input.step is not None and not is_stored(flow.steps[input.step], input.readers[0][1]):
+        if input.step is not None and not is_stored(flow.steps[input.step], input.read):
             continue
         yield input.path, str(input.type), input.flag if input.required else f"[{input.flag}]"
         if input.pipe:

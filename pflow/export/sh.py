@@ -92,7 +92,7 @@ class _Script:
         for each in self.inputs:
             if each.step is not None:
                 self._refuse_early(each, each.step)
-                self.wired.steps[each.step].sources[each.readers[0][1]] = PathSource(each.path)
+                self.wired.steps[each.step].sources[each.read] = PathSource(each.path)
             word_of(each.path)
             self.state.places[each.path] = each in self.required or each.has_default
         defaults = [each for each in self.inputs if each.has_default]
@@ -104,7 +104,7 @@ class _Script:
 
     def _refuse_early(self, given: FlowInput, id: str) -> None:
         """Raise PflowError (65) if it counts that the flag of one step stands in the store before that step runs."""
-        key, wired = given.readers[0][1], self.wired
+        key, wired = given.read, self.wired
         if not wired.steps[id].interface.reads[key].is_stored:
             raise refused(f"the store does not keep the '{key}' that a flag gives '{id}'")
         places = [write.target for writes in wired.writes.values() for write in writes]

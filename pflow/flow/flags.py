@@ -201,7 +201,7 @@ def name_flags(wired: WiredFlow) -> None:
 
 def _names_of(wanted: FlowInput) -> list[str]:
     """Return the names that an input goes by: its own, its aliases, and that of the one read that it is for."""
-    return [wanted.name, *wanted.flags, *([wanted.readers[0][1]] if wanted.step else [])]
+    return [wanted.name, *wanted.flags, *([wanted.read] if wanted.step else [])]
 
 
 def _kind_of(step: WiredStep, key: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterator
+from pflow.binding.sources import assign
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.common import OF_RUNS
@@ -45,8 +46,8 @@ class Input:
 class FlowInput:
     """An input of a wired flow: declared, or a source that no step writes.
 
-    `step` is set if it is for one step alone (an `[explicit]` read). `readers` are the (step, read) that take it,
-    `flags` every flag that gives it, `flag` the one that a person would type; `pipe` says that stdin may give it.
+    `step` and `read` are set if it is for one step alone (an `[explicit]` read). `readers` are the (step, read) that
+    take it, `flags` every flag that gives it, `flag` the one that a person would type; `pipe` says that stdin may.
     """
 
     def __init__(self, name: str, path: Path, type: Type) -> None:
@@ -61,6 +62,7 @@ class FlowInput:
         self.declared = False
         self.secret = False
         self.step: str | None = None
+        self.read = ""
         self.readers: list[tuple[str, str]] = []
         self.flags: list[str] = []
         self.flag = ""
@@ -69,6 +71,13 @@ class FlowInput:
     def is_unflagged(self) -> bool:
         """True if its only flag is one of `pflow run` itself, which does not give it."""
         return self.flag[2:].replace("-", "_") in OF_RUNS
+
+    def give(self, value: Any, store: Any, data: dict[str, dict[str, Any]]) -> None:
+        """Put a value where it is looked for: in the store, or in the data of the one step that it is for."""
+        if self.step is None:
+            assign(store, self.path, value)
+        else:
+            data.setdefault(self.step, {})[self.read] = value
 
 
 class Batch:

@@ -239,7 +239,7 @@ class _Wiring:
             return
         name = key if key not in self.inputs else f"{wired.id}.{key}"
         needed = FlowInput(name, wired.data_place(key), item.type)
-        needed.doc, needed.required, needed.step = item.doc, item.required, wired.id
+        needed.doc, needed.required, needed.step, needed.read = item.doc, item.required, wired.id, key
         needed.secret = "secret" in item.marks
         needed.readers = [(wired.id, key)]
         needed.flags = list(item.flags)

@@ -118,11 +118,7 @@ class ItemFlow:
         for path, value in self.inputs.stored().items():
             assign(store, path, value)
         for name, value in values.items():
-            known = self.wired.inputs[name]
-            if known.step is None:
-                assign(store, known.path, value)
-            else:
-                data.setdefault(known.step, {})[known.readers[0][1]] = value
+            self.wired.inputs[name].give(value, store, data)
         set_defaults(self.wired, store)
         if self.writes_files:  # then no other thread runs items
             file_paths.claim = lambda file: self._claim(id, file, tell)

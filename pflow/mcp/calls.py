@@ -167,7 +167,7 @@ def _words_of_flow(offered: Offered, given: dict[str, Any], store: dict[str, Any
         if known is not None and known.step is None:
             assign(store, known.path, value)
         else:
-            flag = ".".join(known.readers[0]) if known else name
+            flag = f"{known.step}.{known.read}" if known else name
             words.append(_flag(flag, offered.inputs[name].type, value))
     return words
 
