@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
-    from pflow.kit.web.page import Page
+    from pflow.kit.page import Page
 
 
 class FetchPage(Node):
@@ -40,7 +40,7 @@ class FetchPage(Node):
         """Do the slow imports early; exec reports their failures."""
         import trafilatura  # noqa: F401
 
-        import pflow.kit.web.client  # noqa: F401
+        import pflow.web.client  # noqa: F401
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """Return nothing more, since it sends no keys."""
@@ -50,7 +50,7 @@ class FetchPage(Node):
         return str(shared["url"])
 
     def exec(self, url: str) -> Page:
-        from pflow.kit.web.page import fetch
+        from pflow.kit.page import fetch
 
         return fetch(url, self.params["format"], links=self.params["links"], max_size=self.params["max_size"])
 

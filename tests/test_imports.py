@@ -14,23 +14,10 @@ import pflow
 
 PACKAGE = Path(pflow.__file__).parent
 LAYERS = [
-    *("errors", "words", "values", "files", "terminal", "process", "interface", "tables", "binding", "node", "kit"),
-    *("catalog", "help", "cache", "stage", "flow", "explain", "export", "record", "engine", "driver"),
-    *(
-        "models",
-        "many",
-        "page",
-        "library",
-        "broker",
-        "plan",
-        "mcp",
-        "conformance",
-        "completion",
-        "admin",
-        "plumbing",
-        "commands",
-        "__main__",
-    ),
+    *("errors", "words", "values", "files", "terminal", "process", "interface", "tables", "web", "binding", "node"),
+    *("catalog", "help", "cache", "stage", "flow", "explain", "export", "record", "models", "kit", "library", "mcp"),
+    *("engine", "driver", "many", "page", "plan", "conformance", "completion", "admin", "plumbing", "commands"),
+    "__main__",
 ]
 """What ARCHITECTURE.md draws: each imports from itself and from those before it."""
 
@@ -114,7 +101,7 @@ def test_a_layer_imports_from_those_before_it(layer):
 @pytest.mark.parametrize("node", sorted(modules_in("pflow.nodes")))
 def test_a_node_knows_nothing_of_pipes_nor_of_other_nodes(node):
     known = [each for each in arrows()[node] if each in SOURCES and layer_of(each) >= 0]
-    rooms = (*("errors", "words", "values", "files", "interface", "process", "tables", "kit", "node", "models"),)
+    rooms = ("errors", "words", "values", "files", "interface", "process", "tables", "web", "kit", "node", "models")
     allowed = ("pflow.terminal", *(f"pflow.{room}" for room in rooms))
     assert not [each for each in known if not any(_is_in(each, package) for package in allowed)]
     assert not [each for each in arrows()[node] if _is_in(each, "pflow.nodes") and each != node]
@@ -126,6 +113,11 @@ def test_no_import_goes_round_in_a_circle():
     while ready := {name for name, imported in own.items() if name not in resolved and imported <= resolved}:
         resolved |= ready
     assert {name: imported - resolved for name, imported in own.items() if name not in resolved} == {}
+
+
+def test_only_nodes_import_the_kit():
+    assert importers_of("pflow.kit") <= modules_in("pflow.kit") | modules_in("pflow.nodes")
+    assert importers_of("pflow.kit") & modules_in("pflow.nodes")
 
 
 def test_only_the_commands_import_click():

@@ -4,19 +4,27 @@ import os
 import sys
 from typing import Any
 
-from pflow.broker.add import Comparison, add_server, compare_server, refresh_server, remove_server
-from pflow.broker.clients import find_servers
-from pflow.broker.launchers import resolve
-from pflow.broker.servers import ADD, Server, check_server_name, inherited, kept_variables, list_servers, load_server
 from pflow.commands._output import print_json, print_table, print_text
 from pflow.errors import FAILED, USAGE, PflowError, shorten
-from pflow.kit.mcp.client import is_listening, request
-from pflow.kit.mcp.place import socket_of
-from pflow.kit.web.headers import read_headers
 from pflow.library.command import command_file, is_on_path
+from pflow.mcp.client.add import Comparison, add_server, compare_server, refresh_server, remove_server
+from pflow.mcp.client.call import is_listening, request
+from pflow.mcp.client.launchers import resolve
+from pflow.mcp.client.other_clients import find_servers
+from pflow.mcp.client.servers import (
+    ADD,
+    Server,
+    check_server_name,
+    inherited,
+    kept_variables,
+    list_servers,
+    load_server,
+)
+from pflow.mcp.client.sockets import socket_of
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import AUTO
 from pflow.terminal.messages import say, say_error
+from pflow.web.headers import read_headers
 from pflow.words.naming import kebab
 from pflow.words.printable import clean, counted, one_line
 
@@ -93,7 +101,7 @@ def _what(server: Server) -> str:
 
 
 def _add(server: Server, flags: dict[str, Any]) -> None:
-    from pflow.broker.session import list_tools
+    from pflow.mcp.client.session import list_tools
 
     server.is_kept, server.trusts_hints = flags["keep"], flags["trust_hints"]
     try:
@@ -143,7 +151,7 @@ def test(names: list[str]) -> int:
 
 def _compare(name: str, *, is_anew: bool = False) -> Comparison:
     """Compare a server's nodes with its tools; `is_anew`: what npx or uvx runs is looked up again."""
-    from pflow.broker.session import list_tools
+    from pflow.mcp.client.session import list_tools
 
     def ask(server: Server) -> dict[str, Any]:
         if is_anew and server.command and not _is_filled(server):

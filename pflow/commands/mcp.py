@@ -122,7 +122,7 @@ def command(act: str, server: tuple[str, ...], **flags: Any) -> int:
 
 def _do(act: str, names: list[str], flags: dict[str, Any]) -> int:
     if act == "serve":
-        from pflow.mcp.server import serve
+        from pflow.mcp.server.server import serve
 
         serve(names, flags["root"], is_all=flags["is_all"], read_only=flags["read_only"])
         return 0

@@ -19,7 +19,7 @@ from pflow.errors import PflowError
 from pflow.flow.leads import led_by_data
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.kit.mcp.place import begin_run
+from pflow.mcp.client.sockets import begin_run
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import Intake

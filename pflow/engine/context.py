@@ -13,7 +13,7 @@ from pflow.engine.commits import Commits, Services, gate_of
 from pflow.errors import PflowError
 from pflow.files.state_key import state_key
 from pflow.flow.wired import WiredStep
-from pflow.kit.mcp.place import begin_run
+from pflow.mcp.client.sockets import begin_run
 from pflow.record.journal import Journal
 from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest

@@ -272,7 +272,7 @@ def is_restricted(wired: WiredStep, node: Any) -> bool:
     """Return True if a step of a run within bounds could write elsewhere: it is Python that did not come with pflow."""
     if not os.environ.get(CONFINED) or wired.kind is None or wired.kind.origin in (BUNDLED, FLOW, PROGRAM):
         return False
-    from pflow.kit.mcp.node import McpNode
+    from pflow.mcp.client.node import McpNode
 
     return not isinstance(node, McpNode)
 

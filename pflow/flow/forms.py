@@ -49,7 +49,7 @@ def _check_delimiter(flag: str, text: str) -> None:
 
 
 def _check_url(flag: str, url: str) -> None:
-    from pflow.kit.web.address import parse_url
+    from pflow.web.address import parse_url
 
     parse_url(url)
 

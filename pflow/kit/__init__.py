@@ -1,1 +1,1 @@
-"""Code that only nodes use: the web, git, GitHub, coding agents."""
+"""Code that only nodes use: git, GitHub, coding agents, pages and transcripts."""

@@ -1,1 +1,1 @@
-"""pflow as an MCP server: saved flows and nodes as tools."""
+"""MCP: the tools of servers as nodes (client/), and nodes and saved flows as the tools of a server (server/)."""

@@ -66,8 +66,8 @@ def _at(place: str, model: Model, kind: str | None) -> Attachment:
 
 def _at_address(url: str, model: Model, kind: str | None) -> Attachment:
     """Attach an address, which the provider reads; its content if it cannot, or if that is to be text."""
-    from pflow.kit.web.hosts import is_near
     from pflow.models.remote_file import fetch, look_at
+    from pflow.web.hosts import is_near
 
     act, shown, name = f"cannot attach '{url}'", f"'{url}'", unquote(urlsplit(url).path)
     host, base = (urlsplit(each or "").hostname or "" for each in (url, getattr(model, "api_base", None)))

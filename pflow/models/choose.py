@@ -11,7 +11,6 @@ from llm import NeedsKeyException, get_default_model
 
 from pflow.errors import BAD_CONFIG, UNAVAILABLE, PflowError, not_written
 from pflow.files.atomic import replace
-from pflow.kit.web.route import spare_this_machine
 from pflow.models import settings
 from pflow.models.ending import Ending
 from pflow.models.errors import no_key
@@ -22,6 +21,7 @@ from pflow.models.small import SMALL, SUFFIX, say_unchosen
 from pflow.models.small import is_small as is_small
 from pflow.models.transport import reporting_to
 from pflow.values.digest import digest_of
+from pflow.web.route import spare_this_machine
 from pflow.words.naming import did_you_mean, likely
 from pflow.words.printable import one_line
 

@@ -12,13 +12,13 @@ from itertools import islice
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.kit.web.bounded import limit_body
-from pflow.kit.web.route import route
 from pflow.models.ending import Ending
 from pflow.models.errors import address_of, check_said
 from pflow.models.request_form import fit_form
 from pflow.models.wire import tidy
 from pflow.values.masks import everything
+from pflow.web.bounded import limit_body
+from pflow.web.route import route
 from pflow.words import budget
 
 _kept: dict[Any, Any] = {}

@@ -32,10 +32,10 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     """Return how near each text is to the query, at most 1; texts are cached as vectors. Raises PflowError."""
     import llm
 
-    from pflow.kit.web.route import spare_this_machine
     from pflow.models.choose import check_key
     from pflow.models.errors import explain
     from pflow.models.lean_openai import defer_types
+    from pflow.web.route import spare_this_machine
     from pflow.words.printable import one_line
 
     defer_types()

@@ -21,11 +21,11 @@ from pflow.errors import (
     causes,
     wait_asked,
 )
-from pflow.kit.web.answer import malformed
-from pflow.kit.web.reasons import Reason, exit_of, read_reason
-from pflow.kit.web.route import fault_behind, via
 from pflow.models.media import is_html
 from pflow.values.masks import Secrets
+from pflow.web.answer import malformed
+from pflow.web.reasons import Reason, exit_of, read_reason
+from pflow.web.route import fault_behind, via
 from pflow.words.printable import one_line
 
 # Every HTTP library has its own classes under much the same names. A timeout while connecting has two of them.

@@ -10,13 +10,13 @@ from typing import Any
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, not_written
 from pflow.files.directories import make_private
 from pflow.files.installation import no_extra
-from pflow.kit.web.bounded import limit_body
-from pflow.kit.web.route import fault_behind, spare_this_machine
 from pflow.models.errors import meaning_of
 from pflow.models.local import place_of
 from pflow.models.small import SUFFIX
 from pflow.terminal.ask import confirm
 from pflow.values.digest import file_digest
+from pflow.web.bounded import limit_body
+from pflow.web.route import fault_behind, spare_this_machine
 from pflow.words.naming import guess
 from pflow.words.printable import one_line
 

@@ -3,9 +3,9 @@
 from mimetypes import guess_type
 
 from pflow.errors import MISSING, TRY_AGAIN, PflowError
-from pflow.kit.web.answer import Response, check
-from pflow.kit.web.client import request
 from pflow.models.media import VAGUE
+from pflow.web.answer import Response, check
+from pflow.web.client import request
 
 _GLANCE = 4096
 _PATIENCE = 5.0

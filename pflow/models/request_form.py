@@ -11,7 +11,7 @@ from pflow.values.jsontext import compact
 FORMAT = "response_format"
 
 _KINDS = ("value", "model", "other", "down", "")
-"""The kinds of error (pflow.kit.web.reasons) that may refuse a member."""
+"""The kinds of error (pflow.web.reasons) that may refuse a member."""
 
 _CHANGES = {"stream": "", "stream_options": "", "max_tokens": "max_completion_tokens"}
 """The members without which a request asks the same, each with the member that takes its value, if any does."""

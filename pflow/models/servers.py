@@ -48,7 +48,7 @@ def runs_here(name: str, address: str) -> bool:
     """
     from urllib.parse import urlsplit
 
-    from pflow.kit.web.hosts import is_here
+    from pflow.web.hosts import is_here
 
     host = urlsplit(address if "://" in address else f"//{address}").hostname or "localhost"
     return is_here(host) and not name.endswith("cloud")

@@ -19,12 +19,12 @@ from llm.plugins import load_plugins, pm
 from pflow.errors import BAD_CONFIG, PflowError, reason_of, shorten
 from pflow.files.directories import llm_directory, make_private
 from pflow.files.reading import read_regular
-from pflow.kit.web.route import fault_behind
 from pflow.models.ending import Ending
 from pflow.models.lean_openai import defer_types
 from pflow.models.transport import reporting_to
 from pflow.process.signals import HeldSignals
 from pflow.terminal.messages import say
+from pflow.web.route import fault_behind
 
 faults: dict[str, str] = {}
 """The malformed entries of the settings that are passed over, each with why, by the id and aliases of its model."""

@@ -8,7 +8,7 @@ setup() {
     need jq
     export PATH=$HOME/.local/bin:$PATH XDG_RUNTIME_DIR=$HOME/run SECRET=canary-1 TOKEN=canary-2 CI_DIR=$HOME
     mkdir -p .local/bin run
-    cp "$BATS_TEST_DIRNAME/../broker/server.py" server.py
+    cp "$BATS_TEST_DIRNAME/../mcp/client/server.py" server.py
     real=("$PYTHON" "$HOME/server.py")
 }
 

@@ -16,10 +16,6 @@ import mcp_types
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pflow.broker.broker import Broker
-from pflow.broker.replies import reply_of
-from pflow.broker.servers import Server
-from pflow.broker.tools import tool_nodes
 from pflow.catalog.interfaces import program_interface
 from pflow.catalog.kinds import find_kind
 from pflow.catalog.lines import describe
@@ -44,9 +40,13 @@ from pflow.help.usage import usage_of_node
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
 from pflow.interface.source import read_python
-from pflow.kit.mcp import client
 from pflow.many.ledger import Ledger
 from pflow.many.report import map_report, map_text
+from pflow.mcp.client import call as client
+from pflow.mcp.client.broker import Broker
+from pflow.mcp.client.replies import reply_of
+from pflow.mcp.client.servers import Server
+from pflow.mcp.client.tools import tool_nodes
 from pflow.models.talk import Said
 from pflow.page.page import run_page
 from pflow.plan.conversation import read_flow

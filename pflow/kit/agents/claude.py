@@ -10,7 +10,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
 from pflow.kit.agents.work import Agent, AgentReply, AgentTask
-from pflow.kit.web.reasons import Reason, exit_of
+from pflow.web.reasons import Reason, exit_of
 from pflow.words.printable import one_line
 from pflow.words.usage import amount
 
@@ -18,7 +18,7 @@ LOG_IN = "set ANTHROPIC_API_KEY, or log in: claude, /login; --load-settings wher
 LONGER = "the variable CLAUDE_CODE_MAX_OUTPUT_TOKENS allows a longer one"
 
 _HINTS = {"key": LOG_IN, "access": LOG_IN, "credit": "its account has no credit", "model": "--model names another"}
-"""Hints by the kind of an error (pflow.kit.web.reasons)."""
+"""Hints by the kind of an error (pflow.web.reasons)."""
 
 _OWN_WORDS = {
     "busy": "limit reached|(hit|reached) your .*limit",

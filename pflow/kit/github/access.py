@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.kit.git.program import Git
-from pflow.kit.web.hosts import is_here
+from pflow.web.hosts import is_here
 
 NO_KEY = "put one into GITHUB_TOKEN (https://github.com/settings/tokens), or: gh auth login"
 

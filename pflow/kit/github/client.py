@@ -8,12 +8,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pflow.errors import BAD_DATA, DENIED, MISSING, TRY_AGAIN, PflowError, retry_after
 from pflow.kit.github.access import NO_KEY, api_url, find_key, web_host
-from pflow.kit.web.answer import Response, check
-from pflow.kit.web.client import request
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
 from pflow.values.masks import masked
+from pflow.web.answer import Response, check
+from pflow.web.client import request
 from pflow.words.printable import one_line
 
 JSON = "application/json"

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pflow.broker.servers import TOOL, list_servers, server_of
 from pflow.catalog.interfaces import BUNDLED
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM, Effect, effects_of_flow
@@ -17,7 +16,8 @@ from pflow.files.beneath import OWN, Bounds
 from pflow.files.directories import llm_directory, own_directories
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import ANYTHING as OPEN
-from pflow.kit.mcp.place import socket_of
+from pflow.mcp.client.servers import TOOL, list_servers, server_of
+from pflow.mcp.client.sockets import socket_of
 from pflow.process.confine import has_landlock
 from pflow.values.paths import write_path
 from pflow.values.templates import TEMPLATE, expand

@@ -13,10 +13,10 @@ from shlex import quote
 from typing import Any
 from urllib.parse import quote as percent
 
-from tests.broker.remote_server import Hostile
-from tests.broker.remote_server import Server as HostileServer
 from tests.faults.points import Point, processes, spread
 from tests.faults.programs import Ended, run, run_warm
+from tests.mcp.client.remote_server import Hostile
+from tests.mcp.client.remote_server import Server as HostileServer
 from tests.peers.openai_server import OpenAIServer
 
 NEEDS: tuple[str, ...] = ()

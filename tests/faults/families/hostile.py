@@ -9,10 +9,10 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
-from tests.broker.remote_server import WAYS, Hostile, Server
 from tests.faults.families.mcp import SURFACES, brokers, call, limit_processes
 from tests.faults.points import Point
 from tests.faults.programs import Ended, end_of, run, start, wait_for
+from tests.mcp.client.remote_server import WAYS, Hostile, Server
 
 NEEDS: tuple[str, ...] = ()
 WEIGHT = 18

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.broker import server as hostile
 from tests.faults.points import Point, processes, spread
 from tests.faults.programs import Ended, children, end_of, run, start, wait_for
+from tests.mcp.client import server as hostile
 
 NEEDS: tuple[str, ...] = ()
 WEIGHT = 52
@@ -82,7 +82,7 @@ def works(surface: str) -> None:
 
 def brokers() -> list[int]:
     found = processes(os.environ["FAULT_POINT"])
-    return [pid for pid in found if "pflow.broker" in _line(pid)]
+    return [pid for pid in found if "pflow.mcp.client.broker" in _line(pid)]
 
 
 def _line(pid: int) -> str:

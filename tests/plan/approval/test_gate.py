@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pflow.broker.servers import Server, save_server
-from pflow.broker.tools import tool_nodes
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.files.beneath import OWN
 from pflow.files.directories import llm_directory, own_directories
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
+from pflow.mcp.client.servers import Server, save_server
+from pflow.mcp.client.tools import tool_nodes
 from pflow.plan.approval import gate
 from pflow.plan.approval.gate import Allowed, Gate
 from pflow.plan.approval.proposal import Proposal

@@ -1,1 +1,0 @@
-"""The web: an HTTP client with limits and with keys from the environment, pages and transcripts."""

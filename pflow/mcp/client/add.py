@@ -1,0 +1,200 @@
+"""Adding the tools of an MCP server as nodes, comparing them with what the server offers now, and removing them.
+
+The file that keeps a server decides which nodes there are: it is written after their files and removed after them.
+Files that an interrupted change has left, and that no server names, are removed before the next one.
+"""
+
+import difflib
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from importlib.util import cache_from_source
+from pathlib import Path
+from typing import Any
+
+from pflow.catalog.kinds import find_node, forget_kinds
+from pflow.catalog.registry import data_directory
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, not_written, shorten
+from pflow.files.atomic import failpoint
+from pflow.files.atomic import replace as write_file
+from pflow.files.directories import make_private
+from pflow.library.command import check_command, make_command, remove_commands, tool_script
+from pflow.library.save import locked
+from pflow.mcp.client import servers
+from pflow.mcp.client.servers import Server, list_servers, load_server
+from pflow.mcp.client.tools import MADE, ToolNode, tool_nodes
+from pflow.terminal.messages import error_text
+from pflow.words.printable import clean, one_line
+
+ListTools = Callable[[Server], dict[str, Any]]
+"""Asks a server for its tools: `info`, with its version, and `tools`, as JSON of MCP."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The nodes of a server as it is now; `server` is what will be kept of it, `before` what is kept.
+
+    `left_out` names the tools that cannot be nodes, and why. `diff` shows the lines of their files that differ, and
+    is empty if all are equal.
+    """
+
+    server: Server
+    before: Server
+    nodes: list[ToolNode]
+    left_out: list[str]
+    diff: str
+
+
+def add_server(server: Server, list_tools: ListTools) -> Comparison:
+    """Make a node of each tool of a new server. Raises PflowError (2, 65, 73, 77, 78), then nothing is written."""
+    servers.check_server_name(server.name)
+    _check_new(server.name)
+    change = _compare(server, list_tools)
+    with _locked(f"cannot add '{server.name}'"):
+        _check_new(server.name)
+        _write(change)
+    return change
+
+
+def compare_server(name: str, list_tools: ListTools) -> Comparison:
+    """Compare a server's nodes with its tools as they are now. Raises PflowError (65, 127, or of the asking)."""
+    return _compare(load_server(name), list_tools)
+
+
+def refresh_server(change: Comparison) -> None:
+    """Make a server's nodes what a comparison has found. Raises PflowError (73, 77, 78, 127)."""
+    with _locked(f"cannot refresh '{change.server.name}'"):
+        load_server(change.server.name)
+        _write(change)
+
+
+def remove_server(name: str) -> list[str]:
+    """Remove a server with its nodes and their executables; return their files. Raises PflowError (127, 73, 77)."""
+    with _locked(f"cannot remove '{name}'"):
+        removed = [file for each in load_server(name).tools for file in _remove_node(each)]
+        failpoint("mcp-remove")
+        servers.forget_server(name)  # last: after an interrupt the server is still there to be removed
+        return removed
+
+
+def node_file(name: str) -> str:
+    """Return the file of the class of a tool."""
+    return os.path.join(data_directory("nodes") or "", name.replace("-", "_") + ".py")
+
+
+def _check_new(name: str) -> None:
+    if name in list_servers():
+        hint = f"pflow mcp refresh {name} reads its tools again, pflow mcp remove {name} takes it away"
+        raise PflowError(f"cannot add '{name}': there is an MCP server '{name}'", hint=hint, exit=CANNOT_WRITE)
+
+
+def _compare(before: Server, list_tools: ListTools) -> Comparison:
+    listed = list_tools(before)
+    server = replace(before, version=one_line(str(listed["info"].get("version") or "")))
+    faults, own = listed["left_out"], [*before.tools, *_leftovers()]
+    found = {node: faults.get(node.tool) or _clash(node, own) for node in tool_nodes(server, listed["tools"])}
+    nodes = [node for node, reason in found.items() if not reason]
+    left_out = [f"left out a tool: {faults['']}"] if "" in faults else []
+    left_out += [f"left out the tool '{shorten(one_line(node.tool))}': {why}" for node, why in found.items() if why]
+    if not nodes:
+        why = "; ".join(left_out) or "it has no tools"
+        raise PflowError(f"cannot add '{server.name}': {why}", exit=BAD_DATA)
+    texts = dict.fromkeys(before.tools, "") | {node.name: node.text for node in nodes}
+    diff = [line for name, text in sorted(texts.items()) for line in _differences(name, text)]
+    server = replace(server, tools={node.name: node.tool for node in nodes})
+    return Comparison(server, before, nodes, left_out, "".join(f"{clean(line)}\n" for line in diff))
+
+
+def _differences(name: str, text: str) -> Iterator[str]:
+    old = _read(node_file(name))
+    names = name if old else "/dev/null", name if text else "/dev/null"
+    return difflib.unified_diff(old.splitlines(), text.splitlines(), *names, lineterm="", n=1)
+
+
+def _write(change: Comparison) -> None:
+    """Write the nodes, then what is kept of the server; remove the nodes of its tools that are gone."""
+    _remove_leftovers()
+    for node in change.nodes:
+        if clash := _clash(node, [*change.before.tools]):
+            raise PflowError(f"cannot add '{change.server.name}': {clash}", exit=CANNOT_WRITE)
+    try:
+        for node in change.nodes:
+            file = node_file(node.name)
+            make_private(os.path.dirname(file))
+            write_file(file, node.text, mode=0o600)
+            failpoint("mcp-add")
+            make_command(node.name, tool_script(node.name, file))
+        servers.save_server(change.server)
+    except OSError as error:
+        raise not_written(f"cannot add '{change.server.name}'", error) from None
+    finally:
+        _remove_leftovers()
+
+
+def _clash(node: ToolNode, own: list[str]) -> str:
+    """Say what a new node or its executable would take the place of; empty for nothing. `own` may be replaced.
+
+    Raises PflowError (77, 78) if the executable cannot be made.
+    """
+    file = node_file(node.name)
+    found = find_node(node.name)
+    if (found or os.path.lexists(file)) and node.name not in own:
+        return f"'{node.name}' is '{found.file if found else file}' already; choose another name for the server"
+    try:
+        check_command(node.name, tool_script(node.name, file))
+    except PflowError as error:
+        if error.exit != CANNOT_WRITE:
+            raise
+        return error_text(error)
+    return ""
+
+
+def _remove_leftovers() -> None:
+    for name in _leftovers():
+        with suppress(PflowError):
+            _remove_node(name)
+
+
+def _leftovers() -> list[str]:
+    """Return the nodes that no server has; none if the file of a server cannot be read."""
+    with suppress(PflowError):
+        known = {node for name in list_servers() for node in load_server(name).tools}
+        files = Path(data_directory("nodes") or "").glob("mcp_*.py")
+        made = [file.stem.replace("_", "-") for file in files if _read(str(file)).startswith(MADE)]
+        return [name for name in made if name not in known]
+    return []
+
+
+def _remove_node(name: str) -> list[str]:
+    """Remove the class of a tool and its executables, and return their files. Raises PflowError (73, 77)."""
+    file = node_file(name)
+    removed = remove_commands(name, tool_script(name, file))  # first: the class tells of the tool after an interrupt
+    for each in (cache_from_source(file), file):
+        try:
+            os.unlink(each)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise not_written(f"cannot remove '{each}'", error) from None
+    return [*removed, file]
+
+
+def _read(file: str) -> str:
+    """Return the text of a file; empty for one that cannot be read."""
+    with suppress(OSError):
+        return Path(file).read_text(encoding="utf-8", errors="replace")
+    return ""
+
+
+@contextmanager
+def _locked(act: str) -> Iterator[None]:
+    """Let one process at a time change the servers, and hold signals back until it has finished."""
+    with locked(os.path.dirname(servers.server_file("any")), act):
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+        try:
+            yield
+        finally:
+            forget_kinds()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,266 @@
+"""The broker: one process holds the sessions with MCP servers, and answers stages and steps on a Unix socket.
+
+`python -m pflow.mcp.client.broker SOCKET OWNER` ends with the process OWNER; where that is 0, as for `pflow mcp up`,
+after ten minutes without a call. It prints one answer when it listens, or cannot. Requests and answers are JSON, each
+on a line, one after another:
+
+    {"call": {"server", "tool", "arguments", "timeout"}} → {"progress": TEXT}*, then {"result": REPLY}
+    {"up": [NAME…]} → {"result": {}}, when these servers have started
+    {"status": true} → {"result": {"pid", "servers": [{"name", "pid", "version", "calls"}]}}
+    {"down": true} → {"result": {}}, and it ends
+
+or {"error": {"message", "hint", "exit", "details"}}. Who hangs up while its call runs has cancelled it.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from signal import ITIMER_VIRTUAL, SIGHUP, SIGINT, SIGTERM, alarm, setitimer
+from time import time
+from typing import Any
+
+from pflow.errors import BAD_CONFIG, PflowError, bug_error, not_written
+from pflow.mcp.client.program import MOST
+from pflow.mcp.client.servers import load_server, server_file
+from pflow.mcp.client.session import Session
+from pflow.mcp.client.sockets import PEER, SOCKET, is_peer_ours, is_running, owner_of, was_named
+
+IDLE = 600.0
+"""Seconds without a call after which a broker without an owner ends."""
+
+_TICK = 0.2
+_CPU = 20
+"""The most seconds of CPU between two turns of the loop: then something holds it that nothing else interrupts."""
+_ENDING = 4
+"""Seconds that the sessions have to end."""
+_LONGEST = 2 * MOST
+_BACKLOG = 512
+
+Answer = dict[str, Any]
+
+
+class _Kept:
+    """A session in a task of its own, since the SDK ends one where it began."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.state = name, _state_of(name)
+        self.session = Session(load_server(name))
+        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.done = asyncio.Event()
+        self.users = 0
+        self.task = asyncio.create_task(self._keep())
+
+    async def _keep(self) -> None:
+        try:
+            async with self.session.open():
+                self.begun.set_result(None)
+                await self.done.wait()
+        except PflowError as error:
+            if not self.begun.done():
+                self.begun.set_exception(error)
+
+    def is_usable(self) -> bool:
+        """Return False once the session is over, or what is kept of the server has changed."""
+        return not (self.session.is_over or self.session.peer.has_ended) and self.state == _state_of(self.name)
+
+
+async def _stay_alive() -> None:
+    """Let the kernel end us, by a signal that no Python handles, if the loop has no turn for too long."""
+    while True:
+        setitimer(ITIMER_VIRTUAL, _CPU)
+        await asyncio.sleep(1)
+
+
+def _state_of(name: str) -> tuple[int, int] | None:
+    try:
+        about = os.stat(server_file(name))
+    except OSError:
+        return None
+    return about.st_ino, about.st_mtime_ns
+
+
+class Broker:
+    """The sessions, each by the name of its server, until the owner ends (a process id; 0: nobody)."""
+
+    def __init__(self, owner: int) -> None:
+        self.owner = owner
+        self.path = ""
+        self.kept: dict[str, _Kept] = {}
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.ended = asyncio.Event()
+        self.talking = 0
+        self.last = 0.0
+
+    async def serve(self, path: str) -> None:
+        """Answer on a socket until the end. Raises OSError if the socket cannot be made."""
+        loop = asyncio.get_running_loop()
+        for signum in (SIGTERM, SIGHUP, SIGINT):
+            loop.add_signal_handler(signum, self.ended.set)
+        _sweep(path)
+        self.path = path
+        os.umask(0o077)
+        server = await asyncio.start_unix_server(self._talk, path, limit=_LONGEST, backlog=_BACKLOG)
+        watching = [asyncio.create_task(each) for each in (self._watch(), _stay_alive())]
+        _say({"result": {}})
+        await self.ended.wait()
+        alarm(2 * _ENDING)  # which ends us, whatever does not
+        for task in watching:
+            task.cancel()
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        server.close()
+        for kept in self.kept.values():
+            kept.done.set()
+        await asyncio.wait([*watching, *self.tasks, *(kept.task for kept in self.kept.values())], timeout=_ENDING)
+
+    async def _watch(self) -> None:
+        """Set `ended` when the owner has ended, or after a long silence."""
+        loop = asyncio.get_running_loop()
+        if self.owner:
+            try:
+                loop.add_reader(os.pidfd_open(self.owner), self.ended.set)
+            except ProcessLookupError:
+                self.ended.set()
+            except (AttributeError, OSError):  # not on Linux
+                while is_running(self.owner):
+                    await asyncio.sleep(_TICK)
+                self.ended.set()
+            return
+        self.last = loop.time()
+        while self.talking or loop.time() < self.last + IDLE:
+            await asyncio.sleep(_TICK if IDLE < 60 else 1)
+        self.ended.set()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one connection, request by request."""
+        self.talking += 1
+        try:
+            peer = writer.get_extra_info("socket")
+            if is_peer_ours(peer) and was_named(peer, self.path):
+                await self._answer_all(reader, writer)
+        except (OSError, ValueError):
+            pass  # it has hung up, or sent more than anybody needs
+        finally:
+            self.talking -= 1
+            self.last = asyncio.get_running_loop().time()
+            writer.close()
+
+    async def _answer_all(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        def send(about: Answer) -> None:
+            writer.write(json.dumps(about).encode() + b"\n")
+
+        line = await reader.readline()
+        while line:
+            following = asyncio.create_task(reader.readline())
+            answer = asyncio.create_task(self._answer(line, send))
+            await asyncio.wait([following, answer], return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done() and not await following:
+                answer.cancel()
+                await asyncio.wait([answer])
+                return
+            send(await answer)
+            await writer.drain()
+            line = await following
+
+    async def _answer(self, line: bytes, send: Callable[[Answer], None]) -> Answer:
+        try:
+            request = json.loads(line)
+            act = next(act for act in (self._call, self._up, self._status, self._down) if act.__name__[1:] in request)
+            return {"result": await act(request[act.__name__[1:]], lambda text: send({"progress": text}))}
+        except PflowError as error:
+            return _failed(error)
+        except Exception as error:
+            return _failed(bug_error(error))
+
+    async def _call(self, about: Answer, tell: Callable[[str], None]) -> Answer:
+        async with self._using(about["server"]) as session:
+            return await session.call(about["tool"], about["arguments"], about.get("timeout"), tell)
+
+    async def _up(self, names: list[str], tell: Callable[[str], None]) -> Answer:
+        for name in names:
+            async with self._using(name):
+                pass
+        return {}
+
+    async def _status(self, about: object, tell: Callable[[str], None]) -> Answer:
+        sessions = [kept.session for kept in self.kept.values() if kept.begun.done() and kept.is_usable()]
+        servers = [
+            {"name": each.server.name, "pid": each.peer.pid, "version": each.info["version"], "calls": each.calls}
+            for each in sessions
+        ]
+        return {"pid": os.getpid(), "servers": servers}
+
+    async def _down(self, about: object, tell: Callable[[str], None]) -> Answer:
+        self.ended.set()
+        return {}
+
+    @asynccontextmanager
+    async def _using(self, name: str) -> AsyncIterator[Session]:
+        """Yield the session with a server: the one that there is, or a new one if it is over or the server changed."""
+        kept = self.kept.get(name)
+        if kept is None or not kept.is_usable():
+            if self.owner and load_server(name).is_kept:
+                what = f"cannot use the MCP server '{name}': its state matters, and nobody keeps it"
+                raise PflowError(what, hint=f"pflow mcp up {name}", exit=BAD_CONFIG)
+            if kept is not None:
+                self._retire(kept)
+            kept = self.kept[name] = _Kept(name)
+        kept.users += 1
+        try:
+            await asyncio.shield(kept.begun)
+            yield kept.session
+        finally:
+            kept.users -= 1
+            if self.kept.get(name) is not kept and not kept.users:
+                kept.done.set()
+
+    def _retire(self, kept: _Kept) -> None:
+        """End a session once its last call has."""
+        self.tasks.add(kept.task)
+        kept.task.add_done_callback(self.tasks.discard)
+        if not kept.users:
+            kept.done.set()
+
+
+def _sweep(path: str) -> None:
+    """Remove our socket, which its last broker has left, those of owners that have ended, and those of dead clients.
+
+    Who starts a broker has made sure that nobody listens on ours, and lets nobody else start one.
+    """
+    folder = os.path.dirname(path)
+    for name in os.listdir(folder):
+        other = os.path.join(folder, name)
+        is_left = name.endswith(SOCKET) and (other == path or (owner_of(other) and not is_running(owner_of(other))))
+        with suppress(FileNotFoundError):
+            if is_left or (name.startswith(PEER) and os.stat(other).st_mtime < time() - IDLE):
+                os.unlink(other)
+
+
+def _failed(error: PflowError) -> Answer:
+    return {"error": {"message": error.message, "hint": error.hint, "exit": error.exit, "details": error.details}}
+
+
+def _say(about: Answer) -> None:
+    """Print the one line that tells who started us how it went, and close stdout."""
+    with suppress(OSError):
+        os.write(1, json.dumps(about).encode() + b"\n")
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+
+
+def main(path: str, owner: str) -> None:
+    """Serve on the socket `path` for the process `owner`."""
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # a lock or a pipe of the script that runs `pflow mcp up`
+    os.chdir("/")
+    try:
+        asyncio.run(Broker(int(owner)).serve(path))
+    except OSError as error:
+        _say(_failed(not_written(f"cannot make the socket '{path}'", error)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,356 @@
+"""A session with one MCP server: the official SDK speaks the protocol; what comes is data or one clear error."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from math import inf
+from typing import Any, TypeVar
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp import Client
+from mcp.client._transport import TransportStreams
+from mcp.client.session import ClientRequestContext
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from pflow import __version__
+from pflow.errors import BAD_DATA, FAILED, NOT_FOUND, TIMED_OUT, UNAVAILABLE, PflowError, reason_of, shorten
+from pflow.mcp.client.program import MOST, Program, too_long
+from pflow.mcp.client.remote import RemoteServer
+from pflow.mcp.client.replies import reply_of, texts_of
+from pflow.mcp.client.servers import INHERITED, Server
+from pflow.mcp.client.tools import as_dict, as_list
+from pflow.terminal.foreign import silence
+from pflow.values.masks import Secrets
+from pflow.web.answer import malformed
+from pflow.web.route import via
+
+T = TypeVar("T")
+Tell = Callable[[str], None]
+
+SILENCE = 60.0
+"""Seconds that a server may be silent, unless a call has its own limit."""
+
+_AFTER_FAULT = 3.0
+"""Seconds that it may be silent after a fault."""
+
+_CLOSED = ("Connection closed", "SSE stream ", "Session terminated")
+"""How the SDK's errors of a session that is over begin; a server may use their codes for its own errors."""
+
+_MOST_TOOLS = 10_000
+"""The most tools of a server."""
+_MOST_PAGES = 1_000
+"""The most pages that list them."""
+
+_PATIENCE = 1.0
+"""Seconds to wait for the answer to the first question: servers of older protocols may not answer it."""
+_UNKNOWN = types.JSONRPCError(
+    jsonrpc="2.0", id=1, error=types.ErrorData(code=types.METHOD_NOT_FOUND, message="it does not say")
+)
+
+_FEW = 20
+"""The most names in a message of what a server asks for."""
+
+_LONGEST = 2_000
+"""The most characters of an error that a server words."""
+
+
+class Session:
+    """A session with one server, as long as `open` lasts; several calls may run at once.
+
+    Its errors are PflowErrors: 1 for a tool's own, with its `result` in `details`, 65 for an answer that is too long or
+    not of the protocol, 69 for a server that cannot be reached, ends, is silent or sends garbage, 77 if it asks for a
+    login, 78 if it cannot be started, 124 at a call's own limit, 127 for a tool that is gone. None holds a secret of
+    the server's.
+    """
+
+    def __init__(self, server: Server) -> None:
+        silence("mcp")
+        self.server = server
+        self.is_over = False
+        self.calls = 0
+        self.tools: dict[str, types.Tool] = {}
+        self.left_out: dict[str, str] = {}
+        self.secrets = Secrets()
+        self.secrets.add([value for name, value in server.env.items() if name not in INHERITED])
+        self.peer = RemoteServer(server, self.secrets, self._heed) if server.url else Program(server, self._heed)
+        self._fault: PflowError | None = None
+        self._asked = ""
+        self._scopes: dict[anyio.CancelScope, float | None] = {}
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Begin the session and list the tools; end it, and the server that it started. Raises PflowError."""
+        act = f"cannot use the MCP server '{self.server.name}'"
+        scope = anyio.CancelScope(deadline=anyio.current_time() + SILENCE)
+        self._scopes[scope] = None
+        try:
+            with scope:
+                async with self._client() as self.client:
+                    await self._list()
+                    scope.deadline = inf
+                    del self._scopes[scope]
+                    yield
+            if scope.cancelled_caught:
+                raise self._silent()
+        except Exception as error:
+            failed = self._explain(error)
+            if failed.exit == FAILED:  # it answers, but not as a server of this protocol does
+                failed.exit = UNAVAILABLE
+            raise failed.within(act) from None
+        finally:
+            self.is_over = True
+
+    @property
+    def info(self) -> dict[str, str]:
+        """The server's own name and version, and the version of the protocol."""
+        about = self.client.server_info
+        name, version = (about.name, about.version) if about else ("", "")
+        return {"name": name, "version": version, "protocol": self.client.protocol_version}
+
+    async def _list(self) -> None:
+        """Read all pages of the server's tools."""
+        tools: list[types.Tool] = []
+        cursor: str | None = None
+        size = 0
+        for _ in range(_MOST_PAGES):
+            page = await self.client.list_tools(cursor=cursor, cache_mode="bypass")
+            tools += page.tools
+            size += len(page.model_dump_json())
+            if size > MOST:
+                raise too_long()
+            if len(tools) > _MOST_TOOLS:
+                raise PflowError(f"it has more than {_MOST_TOOLS:,} tools", exit=BAD_DATA)
+            if page.next_cursor in (None, "", cursor):
+                self.tools = {tool.name: tool for tool in tools}
+                return
+            cursor = page.next_cursor
+        raise PflowError("its list of tools has no end", exit=BAD_DATA)
+
+    async def call(self, tool: str, arguments: dict[str, Any], limit: float | None, tell: Tell) -> dict[str, Any]:
+        """Call a tool by its own name, and return its reply as `reply_of` does. `limit`: at most so many seconds.
+
+        `tell` hears of its progress. A cancelled call is cancelled at the server too.
+        """
+        act = f"cannot call '{tool}' of the MCP server '{self.server.name}'"
+        self.calls += 1
+        self._asked = ""
+        try:
+            if tool not in self.tools:
+                await self._answered(self._list(), limit)
+            if tool not in self.tools:
+                hint = f"pflow mcp refresh {self.server.name} takes its present tools"
+                raise PflowError("it has no such tool any more", hint=hint, exit=NOT_FOUND)
+            answer = self.client.call_tool(tool, arguments, progress_callback=self._progress(tell))
+            result = await self._answered(answer, limit)
+        except Exception as error:
+            raise self._explain(error).within(act) from None
+        if result.is_error:
+            value = reply_of(result)["result"]
+            failed = self._own(texts_of(result) or (value and json.dumps(value)) or "it gives no reason").within(act)
+            failed.details = self.secrets.masked({"result": value})
+            raise failed
+        return reply_of(result)
+
+    def _client(self) -> Client:
+        about = types.Implementation(name="pflow", version=__version__)
+        return Client(self._transport(), client_info=about, elicitation_callback=self._decline)
+
+    @asynccontextmanager
+    async def _transport(self) -> AsyncIterator[TransportStreams]:
+        async with self.peer.run() as (messages, answers):
+            yield _Mended(messages, self.left_out), answers
+
+    async def _answered(self, answer: Awaitable[T], limit: float | None) -> T:
+        """Wait for an answer, at most `limit` seconds, or until the server has been silent for too long."""
+        with anyio.CancelScope(deadline=anyio.current_time() + (limit or SILENCE)) as scope:
+            self._scopes[scope] = limit
+            try:
+                found = await answer
+            finally:
+                del self._scopes[scope]
+            self._fault = None
+            return found
+        if limit and self._fault is None:
+            raise PflowError(f"it took longer than {limit:g} s", exit=TIMED_OUT)
+        raise self._silent()
+
+    def _heed(self, fault: PflowError) -> None:
+        """Remember a fault. The server may still answer, but we do not wait for long."""
+        fault.message = self.secrets.mask(fault.message)
+        self._fault = fault
+        soon = anyio.current_time() + _AFTER_FAULT
+        for scope in self._scopes:
+            scope.deadline = min(scope.deadline, soon)
+
+    def _progress(self, tell: Tell) -> ProgressFnT:
+        """Return what hears of progress: whoever reports it is alive, and calls without a limit wait on."""
+
+        async def heed(progress: float, total: float | None, message: str | None) -> None:
+            for scope, limit in self._scopes.items():
+                if limit is None:
+                    scope.deadline = anyio.current_time() + SILENCE
+            steps = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
+            tell(shorten(self.secrets.mask(f"{steps} {message or ''}".rstrip()), _LONGEST))
+
+        return heed
+
+    async def _decline(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        """Decline to ask a person: there may be none."""
+        if isinstance(params, types.ElicitRequestURLParams):
+            self._asked = "a visit to a page"
+        else:
+            names = [*params.requested_schema.get("properties", {})][:_FEW]
+            self._asked = ", ".join(f"'{shorten(name)}'" for name in names)
+        return types.ElicitResult(action="decline")
+
+    def _silent(self) -> PflowError:
+        self.is_over = True  # what comes next gets a new session
+        return self._fault or PflowError(f"it has been silent for {SILENCE:g} s", exit=UNAVAILABLE)
+
+    def _own(self, said: str) -> PflowError:
+        """Return the error that a server words."""
+        asked = f"; it asked for {self._asked}, which pflow declines" if self._asked else ""
+        return PflowError(shorten(self.secrets.mask(said), _LONGEST) + asked, exit=FAILED)
+
+    def _explain(self, error: BaseException) -> PflowError:
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        if isinstance(error, PflowError):
+            return error
+        if isinstance(error, MCPError) and not error.message.startswith(_CLOSED):
+            if error.code == types.PARSE_ERROR:
+                return self._fault or PflowError(self._shown(error.message), exit=UNAVAILABLE)
+            if self._fault is None or not (self.server.url or error.code == types.INTERNAL_ERROR):
+                return self._own(error.message)
+        elif isinstance(error, ValidationError | RuntimeError):
+            why = str(error)
+            if isinstance(error, ValidationError):
+                first = error.errors()[0]
+                why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            return PflowError(f"its answer is not as the protocol says: {self._shown(why)}", exit=BAD_DATA)
+        self.is_over = True
+        if self._fault is not None:
+            return self._fault
+        if isinstance(error, httpx2.HTTPError | OSError):
+            what = malformed(error) or f"cannot reach it{via(self.server.url)}: {self._shown(reason_of(error))}"
+            return PflowError(what, exit=UNAVAILABLE)
+        said = f"; it said: {self._shown(self.peer.said)}" if self.peer.said else ""
+        return PflowError(f"it has ended{said}", exit=UNAVAILABLE)
+
+    def _shown(self, text: str) -> str:
+        return shorten(self.secrets.mask(text).partition("\n")[0], 200)
+
+
+class _Mended:
+    """A stream of a server's messages in the form that the SDK takes.
+
+    Tools that the SDK would refuse, the others with them, are mended, or `left_out` gets the reason. A list of too many
+    tools is cut. The schemas of results are removed: the SDK would check each result against them, and a server's
+    `pattern` or `$ref` could take for ever, as nothing interrupts `re`. If the SDK's first question, `server/discover`,
+    has no answer soon, or one without its id, as from older servers, the SDK gets an error instead: it would wait for
+    ten seconds.
+    """
+
+    def __init__(self, messages: Any, left_out: dict[str, str]) -> None:
+        self.messages = messages
+        self.left_out = left_out
+        self.patience = _PATIENCE
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.messages, name)
+
+    async def __aenter__(self) -> "_Mended":
+        await self.messages.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self.messages.__aexit__(*error)
+
+    def __aiter__(self) -> "_Mended":
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        item: SessionMessage | Exception = SessionMessage(_UNKNOWN)
+        with anyio.move_on_after(self.patience):
+            item = await self.messages.__anext__()
+        message = getattr(item, "message", None)
+        if self.patience < inf and isinstance(message, types.JSONRPCError) and message.id is None:
+            item = SessionMessage(_UNKNOWN)
+        self.patience = inf
+        if isinstance(message, types.JSONRPCResponse):
+            self._mend(message.result)
+        return item
+
+    def _mend(self, result: dict[str, Any]) -> None:
+        """Give a result the form that the SDK takes: it refuses a list for one tool in it, a reply for one member."""
+        if isinstance(tools := result.get("tools"), list):
+            del tools[_MOST_TOOLS + 1 :]
+            tools[:] = filter(None, [self._tool(each) for each in tools])
+        if isinstance(content := result.get("content"), str | dict | list):
+            result["content"] = [_block(each) for each in (content if isinstance(content, list) else [content])]
+        if result.get("isError", "") is None:
+            del result["isError"]
+        if (value := result.get("structuredContent")) is not None:
+            result["content"] = result.get("content") or []
+            result["structuredContent"] = value if isinstance(value, dict) else {"result": value}
+
+    def _tool(self, tool: Any) -> dict[str, Any] | None:
+        """Return what we use of a tool, as the protocol has it; None without a name, by which it could be called."""
+        name = tool.get("name") if isinstance(tool, dict) else None
+        if not isinstance(name, str) or not name.strip():
+            self.left_out[""] = "it has no name"
+            return None
+        schema = tool.get("inputSchema")
+        kind = as_dict(schema).get("type", "object")
+        if not isinstance(schema, dict | None) or "object" not in (as_list(kind) or [kind]):
+            self.left_out[name] = "its inputSchema is not that of an object"
+        schema = {key: each for key, each in as_dict(schema).items() if key != "$schema"} | {"type": "object"}
+        schema["properties"] = {key: as_dict(each) for key, each in as_dict(schema.get("properties")).items()}
+        schema["required"] = [each for each in as_list(schema.get("required")) if isinstance(each, str)]
+        hints = {key: each for key, each in as_dict(tool.get("annotations")).items() if isinstance(each, bool)}
+        texts = {key: tool[key] for key in ("name", "description", "title") if isinstance(tool.get(key), str)}
+        return {**texts, "annotations": {**hints, "title": None}, "inputSchema": schema}
+
+
+def _block(said: Any) -> dict[str, Any]:
+    """Return a block of a reply as the protocol has it; as a text if it has no such form."""
+    block = {name: each for name, each in as_dict(said).items() if each is not None}
+    if block.get("type") in ("image", "audio"):
+        block.setdefault("mimeType", "application/octet-stream")
+    for each in (block, {**block, "annotations": None}):
+        with suppress(ValidationError):
+            types.CallToolResult.model_validate({"content": [each]})
+            return each
+    text = as_dict(said).get("text", said)
+    text = "" if text is None else text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+    return {"type": "text", "text": text}
+
+
+def list_tools(server: Server) -> dict[str, Any]:
+    """Start or reach a server, and return its `info` and its `tools`, as the protocol's JSON. Raises PflowError.
+
+    `left_out` says by their names why some of the tools cannot be used.
+    """
+
+    async def ask() -> dict[str, Any]:
+        session = Session(server)
+        async with session.open():
+            tools = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in session.tools.values()]
+            about = {"info": session.secrets.masked(session.info), "tools": _masked(tools, session.secrets)}
+            return {**about, "left_out": session.left_out}
+
+    return anyio.run(ask)
+
+
+def _masked(about: Any, secrets: Secrets, member: str = "") -> Any:
+    """Mask the secrets in the texts by which tools describe themselves, not in names and choices: calls need those."""
+    if isinstance(about, dict):
+        return {name: _masked(each, secrets, name) for name, each in about.items()}
+    if isinstance(about, list):
+        return [_masked(each, secrets, member) for each in about]
+    return secrets.masked(about) if member in ("description", "title", "default") else about

@@ -1,0 +1,254 @@
+"""A tool of an MCP server as a node: its name, its interface, and the class that is written for it.
+
+A server's words are data: each is put on one line, cut, and escaped in a string of Python.
+"""
+
+import json
+import re
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import chain
+from keyword import iskeyword
+from textwrap import indent
+from typing import Any
+from unicodedata import normalize
+
+from pflow.interface.common import RESERVED
+from pflow.mcp.client.servers import Server
+from pflow.words.naming import kebab
+from pflow.words.printable import one_line
+
+MADE = "# Made by pflow mcp add: pflow mcp remove "
+"""The beginning of the file of each tool's class."""
+
+_WRITES = """\
+- Writes: shared["result"]: any [pipe]  # its answer: structured data, else its text
+- Writes: shared["files"]: list[dict{type: str, data: bytes}]  # the images, sounds and files of its answer
+- Writes: shared["links"]: list[dict]  # the links of its answer"""
+_NO_PROPERTIES = RESERVED | {"result", "files", "links", "stdin"}
+"""Names that no property gets: flags of every stage, the writes of every tool, and the pipe's content."""
+
+_LONGEST_NAME, _DIGITS = 100, 8
+_LONGEST = 300
+"""The letters of a tool's or a property's name that are spelt."""
+_DEEPEST = 4
+"""The levels of a schema that become a type, and the references that lead from one to the next."""
+
+_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
+_KINDS = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
+_HINTS = {"readOnlyHint": "changes nothing", "destructiveHint": "may destroy", "idempotentHint": "may be repeated"}
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ToolNode:
+    """The node of a tool: its name, the server's name of the tool, and the text of its class's file."""
+
+    name: str
+    tool: str
+    text: str
+
+
+def tool_nodes(server: Server, tools: list[Schema]) -> list[ToolNode]:
+    """Return the nodes of a server's tools, which are JSON of MCP.
+
+    Their names do not depend on the tools' order, and those that the server has stay: flows use them.
+    """
+    named = {tool["name"]: tool for tool in tools}
+    had = {tool: name for name, tool in server.tools.items()}
+    names = _apart({each: _node_name(server, each) for each in named}, "-", had)
+    return [tool_node(server, tool, names[each]) for each, tool in named.items()]
+
+
+def _node_name(server: Server, tool: str) -> str:
+    """Return the name of a tool's node. It has the server's name once: git_log of git is mcp-git-log.
+
+    The end of a long one is a digest.
+    """
+    name = "-".join(["mcp", server.name, *_words(tool)])
+    if name.startswith(f"mcp-{server.name}-{server.name}-"):
+        name = name.replace(f"-{server.name}", "", 1)
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digest = sha256(tool.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
+    return f"{name[: _LONGEST_NAME - _DIGITS - 1].rstrip('-')}-{digest}"
+
+
+def _words(name: str) -> list[str]:
+    """Return a name as words of a to z and digits; other letters become their numbers, and 查 is u67e5."""
+    start = normalize("NFC", name[:_LONGEST])
+    words = "".join(map(_spelling, kebab(start))).split()
+    return words or ["".join([f"u{ord(each):x}" for each in start])]
+
+
+def _spelling(letter: str) -> str:
+    plain = [each for each in normalize("NFKD", letter).casefold() if each.isascii() and each.isalnum()]
+    return "".join(plain) or (f"u{ord(letter):x}" if letter.isalnum() else " ")
+
+
+def _apart(spelt: dict[str, str], hyphen: str, had: Mapping[str, str]) -> dict[str, str]:
+    """Return the spellings of names, with numbers where several are equal, be it but for a `-`.
+
+    A name keeps the spelling that it `had`. Of the others, one that already is its spelling comes first, and then the
+    order of the names decides.
+    """
+    apart: dict[str, str] = {}
+    taken: set[str] = set()
+    ranks = {each: (each not in had, each.replace("_", hyphen) not in spelt[each], each) for each in spelt}
+    for name in sorted(spelt, key=ranks.__getitem__):
+        number, found = 2, had.get(name, spelt[name])
+        while found.replace("-", "") in taken:
+            number, found = number + 1, f"{spelt[name]}{hyphen}{number}"
+        taken.add(found.replace("-", ""))
+        apart[name] = found
+    return apart
+
+
+def tool_node(server: Server, tool: Schema, name: str = "") -> ToolNode:
+    """Return the node of a tool, with this name; without one it is spelt as the tool's."""
+    name = name or _node_name(server, tool["name"])
+    schema = _root(as_dict(tool.get("inputSchema")))
+    properties = _properties(schema)
+    lines = [*_about(server, tool), "", "Interface:", *_reads(schema, properties), _WRITES, *_effects(server, tool)]
+    docstring = indent("\n".join(lines).replace("\\", "\\\\").replace('"""', r"\"\"\""), "    ")
+    text = f"""\
+{MADE}{server.name} takes it away.
+from pflow.mcp.client.node import McpNode
+
+
+class {"".join(map(str.capitalize, name.split("-")))}(McpNode):
+    \"""{docstring.strip()}
+    \"""
+
+    version = "{re.sub("[^A-Za-z0-9.+-]", "", server.version)[:40] or "1.0.0"}"
+    server = {server.name!r}
+    tool = {tool["name"]!r}
+    properties = {properties!r}
+"""
+    return ToolNode(name, tool["name"], text)
+
+
+def _about(server: Server, tool: Schema) -> list[str]:
+    """Return the summary, the first paragraph of the server's words, then the tool's own name and the server's hints.
+
+    The other paragraphs follow as a quotation: agents read what a server writes there as orders.
+    """
+    words = str(tool.get("description") or tool.get("title") or "").strip()
+    said, *more = map(_said, re.split(r"\n\s*\n", words, maxsplit=1))
+    hints = [words for hint, words in _HINTS.items() if as_dict(tool.get("annotations")).get(hint) is True]
+    about = f"The tool {_json(tool['name'])} of the MCP server {server.name}."
+    about += f" The server says that it {' and '.join(hints)}." if hints else ""
+    about += f" It also says: {json.dumps(more[0], ensure_ascii=False)}" if more else ""
+    return [about] if said in ("", "Interface:") else [said, "", about]
+
+
+def _root(schema: Schema) -> Schema:
+    """Return a tool's schema with the properties of the schema that it refers to, or of its alternatives."""
+    found = {**schema, **_resolved(schema, schema)}
+    parts = {key: [_resolved(schema, each) for each in as_list(found.get(key))] for key in ("allOf", "anyOf", "oneOf")}
+    every = [found, *parts["allOf"]]
+    members = [as_dict(each.get("properties")) for each in (*every, *parts["anyOf"], *parts["oneOf"])]
+    found["properties"] = {name: ChainMap(*members)[name] for name in chain(*members)}
+    return {**found, "required": [name for each in every for name in _required(each)]}
+
+
+def _effects(server: Server, tool: Schema) -> list[str]:
+    """Return the lines of the tool's effects and repeats; the server's hints count only if its user trusts them."""
+    hints = as_dict(tool.get("annotations")) if server.trusts_hints else {}
+    if hints.get("readOnlyHint") is not True:
+        return ["- Effects: anything", f"- Repeats: {'yes' if hints.get('idempotentHint') is True else 'no'}"]
+    more = "" if hints.get("openWorldHint") is False else ", network"
+    return [f"- Effects: reads files{more}", "- Repeats: yes"]
+
+
+def _properties(schema: Schema) -> dict[str, str]:
+    """Return the names of a schema's properties by those of their flags, `arg_NAME` for a name that no flag gets."""
+    names = dict.fromkeys([*as_dict(schema.get("properties")), *_required(schema)])
+    flags = _apart({name: _flag_of(name) for name in names}, "_", had={})
+    return {flags[name]: name for name in names}
+
+
+def _flag_of(name: str) -> str:
+    flag = "_".join(_words(name))[:_LONGEST_NAME].strip("_")
+    is_free = flag[:1].isalpha() and flag not in _NO_PROPERTIES and not iskeyword(flag)
+    is_free &= not flag.startswith("no_")  # which turns another flag off
+    return flag if is_free else f"arg_{flag}".strip("_")
+
+
+def _required(schema: Schema) -> list[str]:
+    return [each for each in as_list(schema.get("required")) if isinstance(each, str)]
+
+
+def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
+    """Yield a line for each property. A pipe fills the only text that is required."""
+    required = _required(schema)
+    schemas = {
+        flag: _resolved(schema, as_dict(schema.get("properties")).get(name)) for flag, name in properties.items()
+    }
+    types = {flag: _type(schema, each) for flag, each in schemas.items()}
+    texts = [flag for flag, name in properties.items() if name in required and types[flag] == "str"]
+    for flag, each in schemas.items():
+        marks = " [pipe]" if texts == [flag] else "" if properties[flag] in required else " = null [explicit]"
+        choices = _choices(each) if "|" not in types[flag] else []
+        about = [
+            "" if flag == kebab(properties[flag]).replace("-", "_") else f"the property {_json(properties[flag])}",
+            _said(str(each.get("description") or each.get("title") or "")),
+            one_line(f"one of {', '.join(map(_json, choices))}") if choices else "",
+            f"default: {_json(each['default'])}" if each.get("default") is not None else "",
+        ]
+        line = f'- Reads: shared["{flag}"]: {types[flag]}{marks}  # {"; ".join(filter(None, about))}'
+        yield line.removesuffix("  # ")
+
+
+def _type(root: Schema, schema: Any, depth: int = 0) -> str:
+    """Return a schema's type in the words of an interface; `any` for what these cannot say."""
+    schema = _resolved(root, schema)
+    choices = [each for each in _choices(schema) if each is not None]
+    declared = schema.get("type") or [*{_KINDS[type(each)] for each in choices}]
+    kinds = [each for each in as_list(declared) or [declared] if each != "null"]
+    if all(isinstance(each, str) and re.fullmatch(r"[A-Za-z0-9_.-]+", each) for each in choices) and len(choices) > 1:
+        return "|".join(dict.fromkeys(choices)) if len(set(choices)) > 1 else "str"
+    if kinds == ["array"] and "items" in schema and depth < _DEEPEST:
+        return f"list[{_type(root, schema['items'], depth + 1)}]"
+    return _TYPES.get(kinds[0], "any") if len(kinds) == 1 and isinstance(kinds[0], str) else "any"
+
+
+def _choices(schema: Schema) -> list[Any]:
+    return as_list(schema.get("enum")) or ([schema["const"]] if "const" in schema else [])
+
+
+def _resolved(root: Schema, schema: Any) -> Schema:
+    """Follow references within the root, and take the only alternative besides null; else return the schema."""
+    about = found = as_dict(schema)
+    for _ in range(_DEEPEST):
+        several = [each for key in ("anyOf", "oneOf", "allOf") for each in as_list(found.get(key))]
+        others = [as_dict(each) for each in several if as_dict(each).get("type") != "null"]
+        if str(found.get("$ref")).startswith("#/"):
+            reference, found = found["$ref"], root
+            for part in reference.split("/")[1:]:
+                found = as_dict(found.get(part))
+        elif len(others) == 1:
+            found = others[0]
+    return {**found, **{key: value for key, value in about.items() if key in ("description", "default")}}
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """Return an object of somebody else's JSON; an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a list of somebody else's JSON; an empty one in place of anything else."""
+    return value if isinstance(value, list) else []
+
+
+def _said(text: str) -> str:
+    """Put a server's words on one line, without the colours that it gives them."""
+    return one_line(re.sub("\x1b\\[[^@-~]*[@-~]", "", text))
+
+
+def _json(value: Any) -> str:
+    return one_line(json.dumps(value, ensure_ascii=False))

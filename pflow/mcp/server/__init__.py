@@ -1,0 +1,1 @@
+"""pflow as an MCP server: saved flows and nodes as tools."""

@@ -1,0 +1,287 @@
+"""Calls of tools: a client's arguments become the words and the store document of a child, its answer a result.
+
+Arguments are data. Reads go into the store, which is never scanned for templates. A param, or an input that only one
+step of a flow takes, becomes a flag: one word, with the value after its `=`, verbatim.
+"""
+
+import json
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import mcp_types as types
+
+from pflow.binding.sources import assign
+from pflow.catalog.kinds import BUNDLED
+from pflow.errors import BAD_DATA, BUG, DENIED, FAILED, USAGE, PflowError, bug_error
+from pflow.explain.effects import FROM_ENVIRONMENT
+from pflow.interface.interface import spell_flag
+from pflow.mcp.server import own_tools
+from pflow.mcp.server.catalogue import Catalogue
+from pflow.mcp.server.offered import Offered, check_arguments, ends_of, fault_in, input_schema, output_schema
+from pflow.mcp.server.process import Children, OnEvent
+from pflow.record.events import parse_event
+from pflow.values.jsontext import decode, encode
+from pflow.values.paths import write_path
+from pflow.values.plain import is_deeper
+from pflow.values.types import Type
+from pflow.words.printable import clean
+
+Tell = Callable[[float, float | None, str], Awaitable[None]]
+"""Hears the progress of a call: steps done, of how many, and in words."""
+
+MOST = 1 << 20
+"""The most bytes of a flow's text or of a sentence."""
+
+_REMEMBERED = 40
+"""Lines of a child's stderr that are remembered."""
+
+_LONGEST_WORD = 120_000
+"""The most bytes of a word: Linux takes 128 KiB."""
+
+
+class Calls:
+    """The calls of one client. `say` gets each line that a child prints on stderr."""
+
+    def __init__(self, catalogue: Catalogue, own: dict[str, types.Tool], say: Callable[[str], None]) -> None:
+        self.catalogue, self.own, self.say = catalogue, own, say
+        self.children = Children()
+
+    async def call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
+        """Call a known tool, and return the result; a failure is a result too."""
+        try:
+            return await self._call(name, arguments, tell)
+        except PflowError as error:
+            return failed(error)
+        except Exception as error:
+            return failed(bug_error(error))
+
+    async def _call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
+        if name not in self.own:
+            return await self._run(name, arguments, tell)
+        check_arguments(name, self.own[name].input_schema, arguments)
+        if name == own_tools.RUN:
+            return await self._run(arguments["name"], arguments.get("inputs", {}), tell)
+        if name == own_tools.CHECK:
+            about = await self._ask("check", arguments["flow"])
+            return done({name: value for name, value in about.items() if value is not None})
+        if name == own_tools.PLAN:
+            return done(own_tools.planned(await self._ask("plan", arguments["sentence"])))
+        return done(own_tools.answer(name, self.catalogue, arguments))
+
+    async def _run(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
+        offered = self.catalogue.find(name)
+        words, stdin = call_of(offered, arguments)
+        progress = _Progress(len(offered.flow.steps) if offered.flow else 1, tell).take if tell else None
+        code, stdout, said = await self._start(words, stdin, progress)
+        return result_of(offered, code, stdout, said)
+
+    async def _ask(self, command: str, text: Any) -> dict[str, Any]:
+        """Run a command on a client's text, and return its JSON. Raises PflowError: its own, or 2 for a long text."""
+        stdin = (text if isinstance(text, str) else json.dumps(text)).encode("utf-8", "surrogatepass")
+        if len(stdin) > MOST:
+            raise PflowError(f"cannot {command}: it is longer than {MOST:,} bytes", exit=USAGE)
+        code, stdout, said = await self._start([command, "--json", "-"], stdin)
+        try:
+            about: dict[str, Any] = json.loads(stdout)
+        except ValueError:
+            raise PflowError(f"cannot {command}: {said[-1] if said else f'it ended with {code}'}", exit=BUG) from None
+        if error := about.get("error"):
+            raise PflowError(error["message"], hint=error["hint"], exit=error["exit"])
+        return about
+
+    async def _start(
+        self, words: list[str], stdin: bytes, on_event: OnEvent | None = None
+    ) -> tuple[int, bytes, deque[str]]:
+        """Run a child, and return its exit code, stdout and last lines of stderr, which we print too."""
+        said: deque[str] = deque(maxlen=_REMEMBERED)
+
+        def relay(line: bytes) -> None:
+            said.append(clean(str(line, "utf-8", "backslashreplace")))
+            self.say(said[-1])
+
+        return *(await self.children.run(words, stdin, relay, on_event)), said
+
+
+class _Progress:
+    """The progress of a run from its events: half a step when one starts, the other half when it ends.
+
+    Steps of subflows count with the step that they are in. A loop has no total, since its length is not known.
+    """
+
+    def __init__(self, steps: int, tell: Tell) -> None:
+        self.steps, self.tell, self.done = steps, tell, 0.0
+
+    async def take(self, line: bytes) -> None:
+        event = parse_event(line) or {"event": ""}
+        step, node = str(event.get("step", event.get("id", ""))), str(event.get("node", ""))
+        if event["event"] not in ("start", "end") or "/" in step:
+            return
+        self.done += 0.5
+        how = "…" if event["event"] == "start" else f"failed ({event['exit']})" if event.get("exit") else "done"
+        name = node if step in (node, "") else f"{step} ({node})"
+        await self.tell(self.done, float(self.steps) if self.done <= self.steps else None, clean(f"{name} {how}"))
+
+
+def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], bytes]:
+    """Return the words and the stdin of a child. Raises PflowError (2, 65, 77) for arguments that it cannot take."""
+    kind, optional = offered.kind, {name for name, item in offered.inputs.items() if not item.required}
+    given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
+    check_arguments(offered.tool.name, input_schema(offered.inputs), given)
+    _refuse_variables(given)
+    store: dict[str, Any] = {}
+    if offered.flow:
+        words = ["run", kind.file, "-j", *_words_of_flow(offered, given, store)]
+    else:
+        name = kind.name if kind.origin == BUNDLED else kind.file
+        words = [name, "-j", "--verbatim", *_words_of_node(offered, given, store)]
+    return words, encode({"$pflow": {"v": 1}, **store}, escape=False) + b"\n"
+
+
+def _refuse_variables(arguments: dict[str, Any]) -> None:
+    """Raise PflowError (77) for a value that names a variable of the environment: a client could send it anywhere."""
+    for name, value in arguments.items():
+        if name.rpartition(".")[2] in FROM_ENVIRONMENT and "env:" in str(value):
+            hint = "a person can save a flow with it"
+            what = f"cannot take '{name}' from a client: it names a variable of the environment"
+            raise PflowError(what, hint=hint, exit=DENIED)
+
+
+def _words_of_node(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
+    words = []
+    for name, value in given.items():
+        if offered.inputs[name].kind == "read":
+            store[name] = value
+            words.append(f"--map-in={name}={write_path((name,))}")  # also where a read is [explicit]
+        else:
+            words.append(_flag(name, offered.inputs[name].type, value))
+    return words
+
+
+def _words_of_flow(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
+    words = []
+    inputs = offered.flow.inputs if offered.flow else {}
+    for name, value in given.items():
+        known = inputs.get(name)
+        if known is not None and known.step is None:
+            assign(store, known.path, value)
+        else:
+            flag = f"{known.step}.{known.read}" if known else name
+            words.append(_flag(flag, offered.inputs[name].type, value))
+    return words
+
+
+def _flag(name: str, type: Type, value: Any) -> str:
+    """Return a flag and its value in one word, in the form that its type reads."""
+    try:
+        text = value if isinstance(value, str) else _text_of(type, value)
+    except ValueError as error:
+        raise PflowError(f"cannot take '{name}': {error}", exit=BAD_DATA) from None
+    if "\0" in text or len(os.fsencode(text)) > _LONGEST_WORD:
+        what = f"it holds a NUL, or is longer than {_LONGEST_WORD:,} bytes"
+        raise PflowError(f"cannot take '{name}': {what}", exit=BAD_DATA)
+    return f"{spell_flag(name)}={text}"
+
+
+def _text_of(type: Type, value: Any) -> str:
+    data = encode(value, escape=False)
+    if type.name == "bytes":
+        return os.fsdecode(decode(data))
+    return str(int(value)) if type.name == "int" else str(data, "utf-8")  # 7.0 is an integer in JSON
+
+
+LIMIT = 1 << 20
+"""The most bytes of JSON in a result."""
+
+_DEEPEST = 150
+"""The most levels of lists and objects in a result: clients' parsers take some 200."""
+
+_CAPS = (100_000, 10_000, 1_000, 100)
+"""Lengths of texts, lists and objects; the first that brings the whole below the limit is used."""
+
+_LONGEST = 4_000
+"""The most characters of an error's message."""
+
+
+def done(about: dict[str, Any], **meta: Any) -> types.CallToolResult:
+    """Return an object as a result; if it is longer than the limit, values are cut, and a text says so."""
+    kept = trim(about)
+    texts = [json.dumps(kept, ensure_ascii=False)]
+    if kept is not about:
+        texts.append(f"(long values were cut: the whole result is over {LIMIT:,} bytes)")
+        meta["pflow/cut"] = True
+    return _result(texts, meta, structured_content=kept)
+
+
+def failed(error: PflowError, *, line: str = "", step: str = "", node: str = "") -> types.CallToolResult:
+    """Return a failure as a result: the line on stderr, the exit code and the step."""
+    said = line or (f"{error.message}; {error.hint}" if error.hint else error.message)
+    where = f", step '{step}' ({node})" if step and step != node else ""
+    message = ends_of(error.message, _LONGEST)
+    about = {"exit": error.exit, "message": message, "hint": error.hint, "step": step, "node": node}
+    meta = {"pflow/error": {name: value for name, value in about.items() if value != ""}}
+    return _result([f"{ends_of(said, _LONGEST)}\nexit {error.exit}{where}"], meta, is_error=True)
+
+
+def _result(texts: list[str], meta: dict[str, Any], **more: Any) -> types.CallToolResult:
+    content = [types.TextContent(text=text) for text in texts]
+    return types.CallToolResult(content=[*content], _meta=meta or None, **more)
+
+
+def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -> types.CallToolResult:
+    """Return the result of a call. `said` are the last lines of stderr; pflow's last one is the error's."""
+    store = _document(stdout)
+    header = store.pop("$pflow", {})
+    error = header.get("error", {})
+    code = 128 - code if code < 0 else code or error.get("exit", 0)  # as a shell has it
+    if code or not header:
+        message = f"cannot run '{offered.label}': it ended with {code} and left no store"
+        if failures := header.get("failed"):
+            message = f"'{offered.label}' finished with failures: {failures} items failed"
+        message = str(error.get("message", message))
+        line = next((each for each in reversed(said) if each.startswith("pflow")), "")
+        step, node = str(error.get("step", "")), str(error.get("node", ""))
+        return failed(PflowError(message, exit=code or FAILED), line=line, step=step, node=node)
+    outputs = {key: store[key] for key in offered.writes if key in store}
+    if is_deeper(outputs, _DEEPEST):
+        what = f"it ran, but what '{offered.label}' wrote is nested more than {_DEEPEST} levels deep"
+        return failed(PflowError(what, exit=BAD_DATA))
+    if fault := fault_in(output_schema(offered.writes.values()), outputs):
+        what = f"it ran, but what '{offered.label}' wrote is not what it declares: {fault}"
+        return failed(PflowError(what, exit=BAD_DATA))
+    entry = header.get("steps", [{}])[-1]
+    if warning := entry.get("warning"):
+        outputs.setdefault("warning", warning)
+    return done(outputs, **({"pflow/run": entry["run"]} if entry.get("run") else {}))
+
+
+def _document(stdout: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(stdout)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def trim(value: dict[str, Any]) -> dict[str, Any]:
+    """Cut long values, keeping all types, until the whole has at most LIMIT bytes of JSON."""
+    if size_of(value) <= LIMIT:
+        return value
+    cuts = (_cut(value, cap) for cap in _CAPS)
+    return next((cut for cut in cuts if size_of(cut) <= LIMIT), {})
+
+
+def size_of(value: Any) -> int:
+    """Count the bytes of the JSON text."""
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+def _cut(value: Any, cap: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= cap else f"{value[:cap]}… ({len(value) - cap:,} more characters)"
+    if isinstance(value, list):
+        return [_cut(item, cap) for item in value[:cap]]
+    if isinstance(value, dict):
+        return {name: _cut(item, cap) for name, item in list(value.items())[:cap]}
+    return value
