@@ -47,7 +47,7 @@ class YtTranscript(Node):
 
     def exec(self, video: str) -> Segments:
         from pflow.kit.youtube import fetch_segments, wait_turn
-        from pflow.values.masks import masked
+        from pflow.values.secrets import masked
         from pflow.web.headers import read_proxy
 
         params = self.params

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any, Collection, Mapping
+from pflow import TYPE_CHECKING, Any, Collection, Iterator, Mapping
 from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead, is_blank
 from pflow.binding.store import FOUND, INPUT_KEY, OWN, NodeStore, named_place
@@ -59,8 +59,8 @@ def from_environment(item: Item) -> Any:
         return from_text(item.type, _SWITCH.get(text, text) if item.type.name == "bool" else text)
     except ValueError as error:
         fault = PflowError(f"cannot take {item.env}='{text}': {error}", exit=BAD_CONFIG)
-        if "secret" in item.marks:
-            from pflow.values.masks import masked
+        if item.is_secret:
+            from pflow.values.secrets import masked
 
             masked(fault, text)
         raise fault from None
@@ -257,6 +257,17 @@ class Binding:
             if key in found and not (found[key] is None and key in reads and reads[key].default is None)
         }
 
+    def secrets(self, store: Any) -> Iterator[Any]:
+        """Yield the secrets that the node will find; of a template also each value in it."""
+        for item in self.interface.secrets:
+            named = self.param_sources.get(item.name)
+            found = self.sources.get(item.name) or PathSource((item.name,)) if item.kind == "read" else None
+            for source in filter(None, (named, found)):
+                yield from _secrets_in(source, store)
+            value = self.params.get(item.name)
+            if item.required or value != item.default:  # a default is public: the interface shows it
+                yield value
+
     def origins(self, view: NodeStore, store: Any) -> Origins:
         """Return the places that each read the node took, and each templated param (`params.NAME`), came from."""
         found = {f"params.{finder.key}": finder.origins(store) for finder in self.param_finders}
@@ -302,6 +313,14 @@ class Binding:
             found[finder.key] = finder.find(store)
         self._hold_paths(self.interface.params, found)
         return found
+
+
+def _secrets_in(source: Source, store: Any) -> Iterator[Any]:
+    for each in [source, *(source.sources.values() if isinstance(source, TemplateSource) else ())]:
+        try:
+            yield each.find(store)
+        except PflowError:
+            pass  # missing: the node will not start, and its error names the place
 
 
 def is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:

@@ -12,7 +12,7 @@ from pflow.cache.place import digest_of_file
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, reason_of
 from pflow.interface.interface import Interface, Item
 from pflow.values.digest import bytes_digest, digest_of, frame, keyed_digest
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from pflow.values.types import Type
 
 _FORM = b"pflow key 2"
@@ -105,7 +105,7 @@ class _Parts:
                 raise cannot_cache(self.node, f"'{name}' is not JSON") if error.exit == BAD_DATA else error from None
 
     def _is_secret(self, item: Item | None, value: Any) -> bool:
-        if item is not None and "secret" in item.marks:
+        if item is not None and item.is_secret:
             return value is not None
         return self.secrets.are_in(value)
 
@@ -134,7 +134,7 @@ def _fixed_parts(name: str, version: str, code: Code) -> list[KeyPart]:
 
 def check(name: str, interface: Interface, code: Code, node: Any) -> None:
     """Raise PflowError (78) if no key can be made for a node, whatever it is given, or its answers may not be kept."""
-    secret = next((item.name for item in interface.writes.values() if "secret" in item.marks), "")
+    secret = next((item.name for item in interface.writes.values() if item.is_secret), "")
     items = [*interface.reads.values(), *interface.params.values()]
     unseen = [each for each in interface.effects if each != "reads files" or not any(i.type.is_path for i in items)]
     if interface.open:

@@ -10,7 +10,7 @@ from pflow.cache.key import Key, cannot_cache, check, make_key
 from pflow.catalog.interfaces import Kind
 from pflow.errors import MISSING, PflowError
 from pflow.interface.interface import ANYTHING, Interface
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 
 HIT, MISS, OFF = "hit", "miss", "off"
 

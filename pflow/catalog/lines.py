@@ -201,7 +201,7 @@ def _described(item: Item) -> dict[str, Any]:
     about: dict[str, Any] = {"type": str(item.type), "doc": item.doc}
     if item.kind != "write":
         about["required"] = item.required
-        if "secret" not in item.marks:
+        if not item.is_secret:
             about["flag"] = item.flag
     if not item.required:
         about["default"] = item.default

@@ -39,7 +39,7 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     A stage passes on an error document, and so does `pflow trace` of a store if its words are wrong. Nothing goes into
     a file: a > that was meant for a flow may have opened it.
     """
-    from pflow.values.masks import mask_flags
+    from pflow.values.secrets import mask_flags
 
     mask_flags(error, words, secret_flags(" ".join(words)))
     say_error("pflow", error, debug=debug)

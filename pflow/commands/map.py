@@ -29,7 +29,7 @@ from pflow.process.signals import end_in_order
 from pflow.process.streams import write_pieces
 from pflow.stage.document import Document
 from pflow.terminal.messages import say_error
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 
 _RUN_FLAGS = (
     *("timeout", "encoding", "cache", "refresh", "max_cost", "max_calls", "max_tokens_total", "max_visits"),

@@ -49,7 +49,7 @@ from pflow.record.journal import first_record
 from pflow.record.runs import Run, find_run
 from pflow.stage.intake import Intake
 from pflow.terminal.messages import say_error
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 
 
 @click.command(help=__doc__, context_settings={"ignore_unknown_options": True})

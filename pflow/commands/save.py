@@ -42,10 +42,10 @@ from pflow.flow.wired import WiredFlow
 from pflow.library.command import check_command, flow_script, is_on_path, make_command
 from pflow.library.save import AlreadySaved, SaveResult, save_flow
 from pflow.library.saved import check_name, file_for, name_of, read_saved
-from pflow.plan.secrets import hider
 from pflow.process.streams import write_pieces
 from pflow.terminal.ask import ask, confirm
 from pflow.terminal.messages import say
+from pflow.values.secrets import hider
 from pflow.values.templates import TEMPLATE
 from pflow.words.printable import clean
 

@@ -66,7 +66,7 @@ def help_is_printed(trial: Trial) -> None:
     run.expect_exit(0)
     said = run.stdout.decode("utf-8", "replace")
     items = [*interface.reads.values(), *interface.params.values()]
-    flags = [spell_flag(item.name) for item in items if "secret" not in item.marks]
+    flags = [spell_flag(item.name) for item in items if not item.is_secret]
     missing = [flag for flag in flags if flag not in said]
     if missing or not said.strip():
         run.fail(f"help on stdout without {', '.join(missing) or 'a word'}", "help with every flag")

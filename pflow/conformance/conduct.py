@@ -14,7 +14,7 @@ from pflow.conformance.sandbox import Failed, NodeRun
 from pflow.conformance.trial import CHECKS, Check, TestedNode, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError, reason_of
 from pflow.terminal.columns import Colour
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from pflow.words.printable import clean
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
@@ -72,7 +72,7 @@ def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout
 def _secrets_of(node: TestedNode) -> Secrets:
     secrets = Secrets()
     for item in node.interface.params.values():
-        secrets.add(os.environ.get(item.env) if "secret" in item.marks else None)
+        secrets.add(os.environ.get(item.env) if item.is_secret else None)
     return secrets
 
 

@@ -181,7 +181,7 @@ def flags_are_taken(trial: Trial) -> None:
 @check("params", "each param has a flag, and a default without it")
 def params_are_taken(trial: Trial) -> None:
     items = [item for item in trial.interface.params.values() if item.name not in trial.samples.words]
-    items = [item for item in items if not item.required and item.default is not None and "secret" not in item.marks]
+    items = [item for item in items if not item.required and item.default is not None and not item.is_secret]
     words = [word for item in items for word in flag_words(item, item.default)]
     run = trial.run_good(*_some(words, "no param has a default that can be given"))
     trial.expect_agreement(run, "take a flag for each param that you declare", "the same as without the flags")
@@ -198,7 +198,7 @@ def words_are_taken(trial: Trial) -> None:
 @check("bad-value", "a flag's value that does not fit is refused (2)", of_good_run=False)
 def bad_value_is_2(trial: Trial) -> None:
     items = [*trial.samples.interface.reads.values(), *trial.interface.params.values()]
-    strict = [item for item in items if item.type.name in _BAD_TEXTS and "secret" not in item.marks]
+    strict = [item for item in items if item.type.name in _BAD_TEXTS and not item.is_secret]
     for item in _some(strict, "its flags take any text"):
         bad = f"{spell_flag(item.name)}={_BAD_TEXTS[item.type.name]}"
         trial.run_without(item, bad).expect_refusal(USAGE, f"{item.name} is {item.type}")

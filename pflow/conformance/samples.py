@@ -80,7 +80,7 @@ class Samples:
             if name not in self.words:
                 self._add_read(name, item)
         for name, item in interface.params.items():
-            if item.required and name not in self.words and "secret" not in item.marks:
+            if item.required and name not in self.words and not item.is_secret:
                 self.words[name] = flag_words(item, value_of(item.type))
 
     def _add_read(self, name: str, item: Item) -> None:
@@ -129,7 +129,7 @@ class Samples:
         words = self.words_without()
         for name, value in self.members.items():
             item = self.interface.reads[name]
-            if name != without and ("secret" in item.marks or value is None):
+            if name != without and (item.is_secret or value is None):
                 raise Skipped("a read is secret, and has no flag")
             words += flag_words(item, value, apart=apart) if name != without else []
         return words

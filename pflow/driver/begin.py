@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
-from pflow.binding.secrets import has_secrets, secret_values
 from pflow.binding.sources import assign, find, has
 from pflow.binding.store import NodeStore
 from pflow.cache.code import code_of
@@ -26,7 +25,7 @@ from pflow.stage.document import Document
 from pflow.stage.intake import Intake
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from pflow.values.urls import check_keyless
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def is_same(one: Record, other: Record) -> bool:
 def _variables(flow: WiredFlow, *, are_secret: bool = False) -> list[str]:
     """Return the variables that a flow takes params from: the secret ones, or all others."""
     items = (item for step in flow.all_steps() for item in step.interface.params.values())
-    return sorted({item.env for item in items if item.env and ("secret" in item.marks) is are_secret})
+    return sorted({item.env for item in items if item.env and (item.is_secret) is are_secret})
 
 
 def used_keys(wired: WiredFlow) -> set[str] | None:
@@ -158,8 +157,8 @@ def known_secrets(inputs: RunInputs, store: Any) -> Iterator[Any]:
 def _secrets_of(step: WiredStep, store: Any, params: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[Any]:
     batch = step.step.batch
     try:
-        if has_secrets(step.interface):
-            yield from secret_values(bind(step, params, data), store)
+        if step.interface.secrets:
+            yield from bind(step, params, data).secrets(store)
         if batch is not None and step.over is not None and step.has_secret_items(batch.item):
             yield step.over.find(store)
     except PflowError:

@@ -25,7 +25,7 @@ from pflow.stage.intake import NOTHING, Intake, take_in_for
 from pflow.stage.output import Output
 from pflow.stage.words import take_words
 from pflow.terminal.messages import say, say_error
-from pflow.values.masks import Secrets, mask_flags
+from pflow.values.secrets import Secrets, mask_flags
 from pflow.words.usage import usage_of
 
 MOST_WARNINGS = 5
@@ -246,7 +246,7 @@ def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None =
         for item in of_steps:
             if error.message.startswith(f"cannot take -{item.letter}:"):
                 error.hint = f"-{item.letter} stands in the quotes of the flow; {item.flag}=… may stand behind them"
-        raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
+        raise mask_flags(error, words, [name for name, item in items.items() if item.is_secret]) from None
     flags = RunFlags(texts)
     if flags.encoding:
         texts |= {name: [flags.encoding] for name in flow_flags.encodings() if name not in texts}

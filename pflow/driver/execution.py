@@ -27,8 +27,8 @@ from pflow.stage.output import NOTHING, Output, touched
 from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
-from pflow.values.masks import Secrets
 from pflow.values.paths import Path, parse_path, write_path
+from pflow.values.secrets import Secrets
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:

@@ -103,7 +103,7 @@ def _flow_flags(wired: WiredFlow) -> list[Flag]:
     """Return the flags of its inputs, then of its steps, by each name that means one alone."""
     flags = [_input_flag(wired, each) for each in wired.inputs.values()]
     for item, names in FlowFlags(wired).of_steps():
-        if "secret" not in item.marks:
+        if not item.is_secret:
             item = copy(item)
             item.default = None if item.required else item.default  # the step has a value
             flag = flag_of(item, kinds.PARAMS)

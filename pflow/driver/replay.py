@@ -65,7 +65,7 @@ class Replay:
 
     def _set_param(self, inputs: RunInputs, step: WiredStep, name: str, value: Any) -> None:
         item = dict(own_params(step)).get(name)
-        if item is None or "secret" not in item.marks:
+        if item is None or not item.is_secret:
             is_path = item is not None and item.type.is_path and isinstance(value, bytes)
             inputs.set_param(step, name, os.fsdecode(value) if is_path else value)
         elif not os.environ.get(item.env):

@@ -10,7 +10,7 @@ from pflow.process.signals import Paused
 from pflow.record.file_states import FileStates
 from pflow.record.journal import Journal
 from pflow.record.records import batch_of, is_within
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 
 if TYPE_CHECKING:
     from pflow.process.parent import Parent

@@ -17,9 +17,9 @@ from pflow.mcp.client.sockets import begin_run
 from pflow.record.journal import Journal
 from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest
-from pflow.values.masks import Secrets
 from pflow.values.paths import Path, meet
 from pflow.values.plain import plain
+from pflow.values.secrets import Secrets
 from pflow.words import budget
 
 if TYPE_CHECKING:

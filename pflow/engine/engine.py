@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Container, Iterator, Mapping
 from pflow.binding.resolve import Binding
-from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import AlternativeSource, Fallback, TemplateSource
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.engine.context import Commit, Context, StepFailed, failure_of
@@ -71,7 +70,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     def _is_plain(self, wired: WiredStep, binding: Binding) -> bool:
         is_watched = self.context.recorder is not None or self.context.isolate or self.has_forks or is_confined()
         is_simple = binding.is_plain and not wired.targets and wired.step.batch is None
-        is_simple = is_simple and not has_secrets(wired.interface)
+        is_simple = is_simple and not wired.interface.has_secrets
         assert wired.kind
         return is_simple and not is_watched and wired.kind.origin not in (FLOW, PROGRAM)
 

@@ -6,7 +6,6 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
 from pflow.binding.resolve import Binding
-from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import Constant, check_place, has
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
@@ -84,7 +83,6 @@ class StepNode(PlainStep, Visitor):
         self.places = {key: wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]}
         self.words = {key: (write_path(path),) for key, path in self.places.items()}
         self.deep = [path for path in self.places.values() if len(path) > 1]
-        self.has_secrets = has_secrets(wired.interface)
         origin = wired.kind.origin if wired.kind else ""
         self.is_flow = origin == FLOW  # its steps report their own usage and have their own keys
         acts = bool(wired.interface.effects) or wired.interface.open or origin == PROGRAM

@@ -73,7 +73,7 @@ class Origins:
         return self._of_source(self.flow.outputs.get(name), END, OUTPUT, name)
 
     def _of_source(self, source: Source | None, step: str, role: str, key: str, item: Item | None = None) -> Origin:
-        if item is not None and "secret" in item.marks and isinstance(source, Constant | TemplateSource):
+        if item is not None and item.is_secret and isinstance(source, Constant | TemplateSource):
             return {"from": "secret"}
         if isinstance(source, Constant):
             return {"from": "constant", "value": source.value}

@@ -137,7 +137,7 @@ class WiredStep:
     def is_secret(self, key: str) -> bool:
         """Return True if it takes a secret under this name; then all that it is made of is secret too."""
         items = (self.interface.reads.get(key), self.interface.params.get(key))
-        return any(item is not None and "secret" in item.marks for item in items)
+        return any(item is not None and item.is_secret for item in items)
 
     def has_secret_items(self, name: str) -> bool:
         """Return True if a secret is made of its batch's item of this name."""
@@ -148,7 +148,7 @@ class WiredStep:
     def secret_paths(self) -> Iterator[Path]:
         """Yield the places that it takes secrets from."""
         for key, item in self.interface.reads.items():
-            if "secret" in item.marks:
+            if item.is_secret:
                 source = self.sources.get(key)
                 yield from source.paths if source else ((key,),)
         for key, source in self.params.items():

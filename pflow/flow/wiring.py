@@ -209,7 +209,7 @@ class _Wiring:
         needed = self.inputs[name]
         if item is not None:
             needed.doc = needed.doc or item.doc
-            needed.secret = needed.secret or "secret" in item.marks
+            needed.secret = needed.secret or item.is_secret
             if not needed.declared and needed.type.name == "any":
                 needed.type = item.type
         return needed
@@ -240,7 +240,7 @@ class _Wiring:
         name = key if key not in self.inputs else f"{wired.id}.{key}"
         needed = FlowInput(name, wired.data_place(key), item.type)
         needed.doc, needed.required, needed.step, needed.read = item.doc, item.required, wired.id, key
-        needed.secret = "secret" in item.marks
+        needed.secret = item.is_secret
         needed.readers = [(wired.id, key)]
         needed.flags = list(item.flags)
         self.inputs[name] = needed

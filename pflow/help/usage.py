@@ -183,7 +183,7 @@ def flag_of(item: Item, group: str, *, of_stage: bool = False) -> Flag:
     """Return a read or a param as a flag; for a stage with its letter."""
     names = (f"-{item.letter}",) * (of_stage and bool(item.letter))
     names += tuple(map(spell_flag, [item.name, *item.flags]))
-    if "secret" in item.marks:
+    if item.is_secret:
         names = (item.name,)
     return Flag(
         names,

@@ -157,9 +157,9 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
         rest = rest.lstrip()
     if rest and not rest.startswith("#"):
         _fail(f"'{rest}' is not a default, a mark or a comment")
-    if kind == "param" and "secret" in item.marks and not item.env:
+    if kind == "param" and item.is_secret and not item.env:
         _fail("a [secret] param needs [env NAME]: no flag and no flow may give it")
-    if "secret" in item.marks and (item.letter or "word" in item.marks):
+    if item.is_secret and (item.letter or "word" in item.marks):
         _fail("a [secret] cannot have a letter or be a bare word")
     if "pairs" in item.marks and str(item.type) not in ("list", "list[str]", "list[any]"):
         _fail("[pairs] needs a list[str]")

@@ -56,9 +56,14 @@ class Item:
         return self.default is UNDECLARED
 
     @property
+    def is_secret(self) -> bool:
+        """True if no message, log or page shows its value."""
+        return "secret" in self.marks
+
+    @property
     def is_stored(self) -> bool:
         """True if the value of its flag goes into the store."""
-        return not self.marks & {"own", "secret"}
+        return not (self.is_secret or "own" in self.marks)
 
     @property
     def is_textual(self) -> bool:
@@ -74,7 +79,7 @@ class Item:
     def is_telling(self) -> bool:
         """True if its value decides what a node touches."""
         is_named = self.name in ("url", *COMMANDS, *LIMITS) or "GET" in self.type.choices
-        return (self.type.is_path or self.type.is_url or is_named) and "secret" not in self.marks
+        return (self.type.is_path or self.type.is_url or is_named) and not self.is_secret
 
     @property
     def flag(self) -> str:
@@ -136,6 +141,25 @@ class Interface:
     def touches(self) -> tuple[str, ...]:
         """The effects; `anything` for an open interface, which declares none."""
         return (ANYTHING,) if self.open else self.effects
+
+    @property
+    def secrets(self) -> list[Item]:
+        """The reads and params that are secret."""
+        return [item for item in (*self.reads.values(), *self.params.values()) if item.is_secret]
+
+    @property
+    def secret_flags(self) -> set[str]:
+        """Every name, flags included, of the secrets that the node takes."""
+        return {name for item in self.secrets for name in (item.name, *item.flags)}
+
+    @property
+    def secret_writes(self) -> set[str]:
+        """The keys of the secrets that the node writes."""
+        return {item.name for item in self.writes.values() if item.is_secret}
+
+    @property
+    def has_secrets(self) -> bool:
+        return bool(self.secrets or self.secret_writes)
 
     @property
     def telling(self) -> dict[str, Item]:

@@ -9,25 +9,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, not_written
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
-from pflow.flow.flow import FlowSpec, Step
+from pflow.flow.flow import FlowSpec
 from pflow.flow.lock import lock_of
+from pflow.flow.secrets import is_literal, secrets_of
 from pflow.flow.subflow import FlowKind
 from pflow.flow.unload import flow_to_ir
-from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.source import plain
 from pflow.library.saved import check_name, file_for, find_saved, library_folder, name_of, saved_name
 from pflow.values.fast_json import write_json
-from pflow.values.templates import TEMPLATE, references
-
-Place = tuple[str, ...]
 
 MOST = 10
 """Older versions of a name that are kept."""
@@ -173,35 +169,3 @@ def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]
     outside = [step for _, step in saved.all_steps() if os.path.isabs(step.type)]
     advice = "if that may move, save it too, and name it flow:NAME"
     return saved, [f"'{step.id}' runs the flow in '{step.type}': {advice}" for step in outside]
-
-
-def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, Any, str]]:
-    """Yield each value that stands where a flow or a node takes a secret: its place, the value, and the remedy.
-
-    A place is `inputs`, a name and `default`; or `nodes` or `mappings`, a step's id, its part and a key.
-    """
-    for name, declared in wired.flow.inputs.items():
-        used = wired.inputs.get(name)
-        if declared.default is not None and used is not None and used.secret:
-            yield ("inputs", name, "default"), declared.default, "take it out: the store gives it when the flow runs"
-    for step in wired.steps.values():
-        items = {**step.interface.params, **step.interface.reads}
-        for key, item in items.items():
-            remedy = f"take it out: the environment's {item.env} gives it" if item.env else "take it out"
-            for place, value in _written(step.step, key) if "secret" in item.marks else ():
-                yield place, value, remedy
-
-
-def _written(step: Step, key: str) -> Iterator[tuple[Place, Any]]:
-    """Yield the values in a step for a key: a value of its own, or a template as its mapping."""
-    source = step.input_mappings.get(key)
-    is_template = isinstance(source, str) and source.startswith(TEMPLATE)
-    parts = (("nodes", "params", step.params.get(key)), ("nodes", "inputs", step.inputs.get(key)))
-    for member, part, value in (*parts, ("mappings", "input_mappings", source if is_template else None)):
-        if value is not None:
-            yield (member, step.id, part, key), value
-
-
-def is_literal(value: Any) -> bool:
-    """Return True for a value without references to steps or inputs."""
-    return not any(references(value.removeprefix(TEMPLATE) if isinstance(value, str) else value))

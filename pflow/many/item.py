@@ -21,8 +21,8 @@ from pflow.many.executor import DONE, FAILED, TODO, Result
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.record.events import parse_event
 from pflow.values.digest import bytes_digest
-from pflow.values.masks import Secrets
 from pflow.values.plain import plain
+from pflow.values.secrets import Secrets
 from pflow.words.printable import encodable
 from pflow.words.usage import Usage, calls_in, usage_of
 

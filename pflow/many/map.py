@@ -50,7 +50,7 @@ from pflow.stage.intake import NOTHING, Intake
 from pflow.terminal.ask import confirm, open_terminal
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from pflow.words import budget
 
 PROGRAM = "pflow map"

@@ -28,7 +28,7 @@ from pflow.stage.intake import NOTHING, Intake
 from pflow.terminal.foreign import tame_stderr
 from pflow.values.fast_json import decode, encode
 from pflow.values.jsontext import compact
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from pflow.words import budget
 
 LOST = "lost"

@@ -16,7 +16,7 @@ from pflow.models.ending import Ending
 from pflow.models.errors import address_of, check_said
 from pflow.models.request_form import fit_form
 from pflow.models.wire import tidy
-from pflow.values.masks import everything
+from pflow.values.secrets import everything
 from pflow.web.bounded import limit_body
 from pflow.web.route import route
 from pflow.words import budget

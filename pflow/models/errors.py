@@ -22,7 +22,7 @@ from pflow.errors import (
     wait_asked,
 )
 from pflow.models.media import is_html
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from pflow.web.answer import malformed
 from pflow.web.reasons import Reason, exit_of, read_reason
 from pflow.web.route import fault_behind, via

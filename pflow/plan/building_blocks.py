@@ -17,10 +17,9 @@ from pflow.library.nearest import About, nearest
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.choose import Model, is_small
 from pflow.plan.limits import PERSONS
-from pflow.plan.secrets import hider
 from pflow.terminal.messages import say
 from pflow.values.jsontext import text_of
-from pflow.values.masks import MASK, is_secret_name
+from pflow.values.secrets import MASK, hider, is_secret_name
 from pflow.words.printable import clean
 
 ROOM = 27_000
@@ -170,7 +169,7 @@ def _item(item: Item, hide: Callable[[str], str]) -> str:
 def _default(item: Item) -> str:
     if item.default is None:
         return "null"
-    return MASK if "secret" in item.marks or is_secret_name(item.name) else text_of(item.default)
+    return MASK if item.is_secret or is_secret_name(item.name) else text_of(item.default)
 
 
 def _line(text: str, hide: Callable[[str], str]) -> str:

@@ -18,12 +18,12 @@ from pflow.files.atomic import replace
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import is_lasting
+from pflow.flow.secrets import masked_ir
 from pflow.flow.subflow import find_file, is_stdin, load_named
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.library.save import save_flow
-from pflow.plan.secrets import masked
 from pflow.process.streams import write_pieces
 from pflow.terminal import messages
 from pflow.terminal.ask import open_terminal
@@ -189,7 +189,7 @@ def _agree(place: FlowFile) -> None:
 
 def diff_lines(old: WiredFlow, new: WiredFlow, name: str = "flow") -> list[str]:
     """Return the unified diff of two flows' JSON, with secrets masked and control characters escaped."""
-    before, after = (write_json(masked(each)).splitlines() for each in (old, new))
+    before, after = (write_json(masked_ir(each)).splitlines() for each in (old, new))
     lines = difflib.unified_diff(before, after, clean(name), f"{clean(name)} (changed)", lineterm="")
     return [clean(line) for line in lines]
 

@@ -13,7 +13,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.load import parse_json
 from pflow.models.choose import Model, is_small
 from pflow.models.talk import Said, Talk
-from pflow.plan.secrets import refuse_secrets
+from pflow.plan.limits import refuse_secrets
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
 from pflow.values.jsontext import plain_words

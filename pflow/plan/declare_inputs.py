@@ -12,8 +12,7 @@ from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.interface import Item
-from pflow.plan.secrets import is_secret_value
-from pflow.values.masks import is_secret_name
+from pflow.values.secrets import is_secret_name, is_secret_value
 
 _EXTENSION = re.compile(r"[\w*?+-]\.[A-Za-z][A-Za-z0-9]{0,9}$")
 

@@ -6,9 +6,9 @@ from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
 from pflow.flow.rules import check
+from pflow.flow.secrets import is_literal, secrets_of
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
-from pflow.library.save import is_literal, secrets_of
 from pflow.models.choose import choose_capable
 from pflow.models.talk import Said
 from pflow.plan.building_blocks import (

@@ -7,17 +7,16 @@ from typing import Any
 
 from pflow.catalog.kinds import find_kind
 from pflow.catalog.registry import is_flow_type
-from pflow.errors import shorten
+from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.rules.answers import dropped_answers, finding_of
 from pflow.flow.rules.paths import check_unfilled
+from pflow.flow.secrets import secrets_of
 from pflow.flow.wired import WiredFlow
-from pflow.library.save import secrets_of
 from pflow.plan.declare_inputs import says
-from pflow.plan.secrets import is_secret_value, secret_variables
-from pflow.values.masks import is_secret_name
 from pflow.values.paths import Path
+from pflow.values.secrets import is_secret_name, is_secret_value, secret_variables
 from pflow.words.printable import clean
 
 LIMITS = {
@@ -213,3 +212,10 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _shown(text: str) -> str:
     return shorten(clean(text), 60)
+
+
+def refuse_secrets(act: str, text: str, what: str) -> None:
+    """Raise PflowError (2) for a text with a secret in it, before it is sent to a model."""
+    if is_secret_value(text):
+        message = f"cannot {act}: {what} holds something like a secret, which would be sent to a model"
+        raise PflowError(message, hint=_OWN_SECRETS, exit=USAGE)

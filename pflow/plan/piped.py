@@ -20,8 +20,8 @@ from pflow.plan.declare_inputs import free_name
 from pflow.plan.limits import NAME
 from pflow.stage.document import Document
 from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake
-from pflow.values.masks import is_secret_name
 from pflow.values.paths import UNITS, Path, parse_path
+from pflow.values.secrets import is_secret_name
 from pflow.values.templates import TEMPLATE
 from pflow.words.printable import clean
 

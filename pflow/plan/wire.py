@@ -8,6 +8,7 @@ from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.rules import check
 from pflow.flow.rules.answers import dropped_answers, source_of
 from pflow.flow.rules.params import unset_params
+from pflow.flow.secrets import masked_ir
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.writes import Write
@@ -18,7 +19,6 @@ from pflow.models.talk import Said
 from pflow.plan.building_blocks import interfaces_text, listed
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
 from pflow.plan.conversation import PlanRequest, converse, find_objects
-from pflow.plan.secrets import masked
 from pflow.values.fast_json import write_json
 from pflow.values.paths import Path, write_path
 from pflow.values.types import Type
@@ -141,7 +141,7 @@ class Wiring:
         for id in [] if "explicit" in item.marks else reversed(self.flow.graph.order):
             writer = self.flow.steps[id]
             for key, write in writer.interface.writes.items() if is_certain(self.flow, {id}, wired.id) else ():
-                if "secret" not in write.marks:
+                if not write.is_secret:
                     yield (id, key), self._type(writer, write)
 
     def _type(self, writer: WiredStep, item: Item) -> Type:
@@ -157,9 +157,7 @@ class Wiring:
         if "pipe" not in gap.item.marks or gap.step not in self.surely_fed or STDIN in carriers:
             return None
         items = [(self.flow.steps[id], self.flow.steps[id].interface.pipe_write) for id in carriers]
-        if not all(
-            i and "secret" not in i.marks and fits(self._type(each, i), gap.item.type) == YES for each, i in items
-        ):
+        if not all(i and not i.is_secret and fits(self._type(each, i), gap.item.type) == YES for each, i in items):
             return None
         found = [f"{step.id}.{item.name}" for step, item in items if item]
         gap.source, gap.why = found[0] if len(found) == 1 else found, "it is what the pipe carries there"
@@ -193,7 +191,7 @@ class Wiring:
 
     def _request(self) -> PlanRequest:
         reads = "\n".join(map(_line, self.left))
-        flow = f"The flow:\n{write_json(masked(self.flow))}\nIts nodes:\n{interfaces_text(self.flow)}\n"
+        flow = f"The flow:\n{write_json(masked_ir(self.flow))}\nIts nodes:\n{interfaces_text(self.flow)}\n"
         asked = {str(gap): {"type": "string", "enum": gap.texts} for gap in self.left if gap.texts}
         needed = [str(gap) for gap in self.left if gap.is_needed and gap.texts]
         schema = {"type": "object", "properties": asked, "required": needed, "additionalProperties": False}

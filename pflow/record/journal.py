@@ -15,7 +15,7 @@ from pflow.values.digest import keyed_digest
 from pflow.values.fast_json import decode, encode
 from pflow.values.jsontext import quote
 from pflow.values.long_text import holds_long, json_parts
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 
 if TYPE_CHECKING:
     from pflow.record.records import Record

@@ -19,7 +19,7 @@ from pflow.values.paths import describe
 
 if TYPE_CHECKING:
     from pflow.record.journal import Journal
-    from pflow.values.masks import Secrets
+    from pflow.values.secrets import Secrets
 
 FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
 """The files in a run's directory."""

@@ -11,7 +11,7 @@ from pflow import __version__
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, UNAVAILABLE, PflowError
 from pflow.files.installation import no_extra
 from pflow.record.trace_formats import GEN_AI, RESOURCE, Span
-from pflow.values.masks import masked
+from pflow.values.secrets import masked
 from pflow.web.address import show
 from pflow.web.answer import HINTS, Response, check
 from pflow.web.route import check_bundle, spare_this_machine

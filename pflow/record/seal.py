@@ -10,7 +10,7 @@ from pflow.files.state_key import state_key
 from pflow.record.journal import raw
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import decode
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 
 UNSEALED = "the list of files that it may touch has changed, or belongs to another run"
 ANEW = "pflow run, or pflow map, begins another one"

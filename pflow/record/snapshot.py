@@ -18,9 +18,9 @@ from pflow.record.records import UNSOUND
 from pflow.stage.intake import NOTHING, RAW, STORE, Intake
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import encode, path_value, text_or_bytes
-from pflow.values.masks import MASK, Secrets
 from pflow.values.paths import Path, parse_path, write_path
 from pflow.values.plain import change_texts
+from pflow.values.secrets import MASK, Secrets
 
 if TYPE_CHECKING:
     from pflow.record.runs import Run
@@ -89,7 +89,7 @@ class Snapshot:
             self.inject(path, value)
         for id, key, item in environment_params(wired, params):
             if os.environ.get(item.env):
-                self.override(id, key, MASK if "secret" in item.marks else from_environment(item))
+                self.override(id, key, MASK if item.is_secret else from_environment(item))
 
     def _note_flags_of_steps(self, wired: WiredFlow, data: Values) -> None:
         """Note the flags inside pipe syntax that no other replaces; those with a template are wiring."""

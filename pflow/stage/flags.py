@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.flag_value import FlagValue, Json, flag_value
-from pflow.binding.secrets import secret_names
 from pflow.binding.store import INPUTS, key_mappings, named_place
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, CommonFlag, is_shared
@@ -75,9 +74,9 @@ def flags_of(words: list[str], interface: Interface) -> Flags:
         with parsing_limit(words):
             return convert_texts(take_words(words, items_of(interface), is_open=interface.open), interface)
     except PflowError as error:
-        from pflow.values.masks import mask_flags
+        from pflow.values.secrets import mask_flags
 
-        raise mask_flags(error, words, secret_names(interface)) from None
+        raise mask_flags(error, words, interface.secret_flags) from None
 
 
 def add_keys(flags: Flags, texts: Texts) -> Interface:

@@ -13,7 +13,7 @@ from pflow.process.start import NODE, start_program
 from pflow.stage.document import Document, new_run_id, read_document
 from pflow.terminal.messages import write_stderr
 from pflow.values.jsontext import text_of
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 
 _TAIL = 400
 _PATIENCE = 1 << 20
@@ -79,7 +79,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         for name, value in self.params.items():
             item = self.interface.params.get(name)
             is_default = item is not None and not item.required and is_same(item.default, value)
-            if value is not None and not is_default and not (item and "secret" in item.marks):
+            if value is not None and not is_default and not (item and item.is_secret):
                 flag = spell_flag(name)
                 flags.append(f"{flag}={self._without_nul(flag, value)}")
         return flags
@@ -89,7 +89,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         secrets = {
             item.env: self._without_nul(item.env, self.params[name])
             for name, item in self.interface.params.items()
-            if "secret" in item.marks and self.params.get(name) is not None
+            if item.is_secret and self.params.get(name) is not None
         }
         return {**os.environ, NODE: self.name, **secrets}
 
@@ -97,7 +97,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         """Return the secrets that the program gets, to be masked in its output."""
         secrets = Secrets()
         for name, item in {**self.interface.reads, **self.interface.params}.items():
-            if "secret" in item.marks:
+            if item.is_secret:
                 value = document[name] if name in document else self.params.get(name)
                 secrets.add(None if is_same(value, item.default) else value)
         return secrets

@@ -8,7 +8,6 @@ import sys
 from pflow import TYPE_CHECKING, Any, __version__
 from pflow.binding.flag_value import unfilled
 from pflow.binding.resolve import Binding, failure_in
-from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import PathSource, TemplateSource, has
 from pflow.binding.store import NodeStore
 from pflow.errors import PflowError, node_error
@@ -91,7 +90,6 @@ class Stage(Visitor):
     def _bind(self, node_class: Any, flags: Flags, document: Document) -> None:
         """Find the values for the node; then run it, or report what it would do."""
         self.flags, self.interface = flags, flags.interface
-        self.has_secrets = has_secrets(flags.interface)
         self.binding = binding = bind(flags.interface, flags, document)
         given = {} if flags.verbatim else {**flags.data, **flags.params}
         for item, value in ((flags.items[key], each.value) for key, each in given.items() if key in flags.items):
@@ -233,7 +231,7 @@ class Stage(Visitor):
             write_line(self.program, event_line(event, {"pid": os.getpid(), **context, **self.entry, **about}))
 
     def learn(self, secrets: list[Any]) -> None:
-        from pflow.values.masks import everything
+        from pflow.values.secrets import everything
 
         self.secrets += secrets
         everything.add(secrets)
@@ -241,7 +239,7 @@ class Stage(Visitor):
     def _fail(self, error: PflowError) -> int:
         """Report the error on stderr, pass on an error document, and return the exit code."""
         if self.secrets:
-            from pflow.values.masks import masked
+            from pflow.values.secrets import masked
 
             masked(error, *self.secrets)
         say_error(self.program, error, debug=self.debug)

@@ -6,7 +6,6 @@ import time
 
 from pflow import TYPE_CHECKING, Any, Callable, Coroutine, Mapping
 from pflow.binding.resolve import Binding
-from pflow.binding.secrets import secret_values, secret_writes
 from pflow.binding.store import NodeStore, check_changes
 from pflow.errors import PflowError, exit_code, is_permanent
 from pflow.interface.interface import Interface
@@ -63,7 +62,6 @@ class Visitor:
         interface: Interface
         binding: Binding
         cached: CachedNode | None
-        has_secrets: bool
         learn: Callable[[list[Any]], None]
         """Takes values for secrets from now on."""
         warn: Callable[[str], None]
@@ -84,8 +82,8 @@ class Visitor:
 
     def open(self, store: Any) -> NodeStore:
         """Return the node's view of a store. Raises PflowError: 66 if a value is missing, 65."""
-        if self.has_secrets:
-            self.learn([*secret_values(self.binding, store)])
+        if self.interface.has_secrets:
+            self.learn([*self.binding.secrets(store)])
         return self.binding.open(store)
 
     def visit(self, node: Any, view: NodeStore, store: Any, visit: Visit) -> tuple[dict[str, Any], Lookup | None]:
@@ -109,8 +107,8 @@ class Visitor:
                 self.spend(node, answer_members(changes["usage"]), visit)
         finally:
             visit.reads = self.places_read(view, store)
-            if self.has_secrets:
-                self.learn([*secret_writes(self.interface, view)])
+            if written := self.interface.secret_writes.intersection(view.changed):
+                self.learn([dict.get(view, key) for key in written])
         check_changes(self.interface, changes)
         return changes, lookup
 

@@ -129,7 +129,7 @@ def _take_long(texts: Texts, items: Items, word: str, values: list[str], *, hint
         return flag
     if item is None and hint:
         raise _unknown(flag, items, hint)
-    if item is not None and "secret" in item.marks:
+    if item is not None and item.is_secret:
         hint = f"set {item.env}" if item.env else "it comes from the store"
         raise PflowError(f"cannot take {flag}: a secret is never a flag", hint=hint, exit=USAGE)
     type = item.type.name if item else ""
@@ -226,7 +226,7 @@ def _one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> Pflow
     if word_reads(items):
         hint = _NO_BLANKS if ["="] in texts.values() else "leave one of them out"
         return PflowError(f"{what}: {word_reads(items)[-1].flag} is given", hint=hint, exit=USAGE)
-    reads = [item for item in items.values() if item.kind == "read" and "secret" not in item.marks]
+    reads = [item for item in items.values() if item.kind == "read" and not item.is_secret]
     reads = [item for item in reads if item.name not in texts and not item.type.holds_rows]
     needed = [item for item in reads if item.required and "pipe" not in item.marks]
     wanted = next(iter(needed + reads), None)

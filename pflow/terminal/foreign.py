@@ -15,7 +15,6 @@ from pflow.words.printable import harmless
 
 _BETWEEN = ("During handling of the above", "The above exception was the direct cause")
 _LONGEST = 8192
-_KEYS = r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}"
 
 
 def tame_stderr() -> None:
@@ -85,12 +84,10 @@ class ForeignText(_thread._local):
     def _write(self, text: str) -> None:
         if not text:
             return
-        import re
-
-        from pflow.values.masks import everything, is_secret_name
+        from pflow.values.secrets import everything, mask_logins, of_environment
 
         if (environment := dict(os.environ)) != self._environment:
             self._environment = environment
-            everything.add([value for name, value in environment.items() if len(value) > 5 and is_secret_name(name)])
-        masked = re.sub(_KEYS, r"\1 ***", everything.mask(text))
+            everything.add(of_environment())
+        masked = mask_logins(everything.mask(text))
         self._stream.write(harmless(masked) if os.isatty(2) else masked)

@@ -1,1 +1,1 @@
-"""Values: JSON text, paths, templates, types, digests and masks."""
+"""Values: JSON text, paths, templates, types, digests and secrets."""

@@ -8,7 +8,7 @@ import httpx2
 
 from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, causes, wait_asked
 from pflow.values.jsontext import decode
-from pflow.values.masks import masked
+from pflow.values.secrets import masked
 from pflow.web.address import show
 from pflow.web.charsets import decode_body
 from pflow.web.reasons import Reason

@@ -13,7 +13,7 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say
 from pflow.values.jsontext import encode
-from pflow.values.masks import Secrets, masked
+from pflow.values.secrets import Secrets, masked
 from pflow.web.address import parse_url, show
 from pflow.web.answer import Response, explain
 from pflow.web.coding import unpack

@@ -4,10 +4,9 @@ import os
 import re
 
 from pflow.errors import BAD_CONFIG, DENIED, USAGE, PflowError
-from pflow.values.masks import everything, is_secret_name
+from pflow.values.secrets import everything, is_secret_header
 
 _FROM_ENVIRONMENT = re.compile(r"(?<![\w:])env:([A-Za-z_]\w*)")
-_SECRET = {"authorization", "cookie", "proxy-authorization"}
 
 
 def read_headers(texts: list[str], *, are_private: bool = False) -> tuple[dict[str, str], list[str]]:
@@ -22,8 +21,7 @@ def read_headers(texts: list[str], *, are_private: bool = False) -> tuple[dict[s
         name, colon, value = (part.strip() for part in text.partition(":"))
         if not colon:
             raise PflowError(f"cannot read the header '{name}'", hint="it is written 'NAME: VALUE'", exit=USAGE)
-        is_secret = name.lower() in _SECRET or is_secret_name(name)
-        if is_secret and not are_private and value and not _FROM_ENVIRONMENT.search(value):
+        if is_secret_header(name) and not are_private and value and not _FROM_ENVIRONMENT.search(value):
             scheme = "Bearer " * (name.lower() == "authorization")
             hint = f"--header='{name}: {scheme}env:NAME' takes it from a variable"
             what = f"cannot send '{name}' with its value written out: other users can see it"

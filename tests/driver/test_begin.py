@@ -28,7 +28,7 @@ from pflow.record.snapshot import directory_of
 from pflow.stage.document import Document, new_run_id, read_document
 from pflow.stage.intake import NOTHING, RAW, STORE, Intake
 from pflow.values.jsontext import text_of
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from tests.engine.flows import plan_of, write_flow
 
 FLOW = {

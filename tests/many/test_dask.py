@@ -22,7 +22,7 @@ from pflow.many.remote import Remote, order_of
 from pflow.process.workers import Lost
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from tests.many.server import Server
 from tests.many.test_money import Shop
 

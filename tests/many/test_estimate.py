@@ -9,7 +9,7 @@ from pflow.many.estimate import estimate
 from pflow.many.item import ItemFlow
 from pflow.many.ledger import LedgerEntry
 from pflow.many.loop import ItemPolicy
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 
 
 class Answers:

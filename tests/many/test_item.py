@@ -9,7 +9,7 @@ from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.many.item import ItemFlow
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 
 
 def flow_of(text, *flags):

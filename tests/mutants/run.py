@@ -31,7 +31,7 @@ TARGETS = {
     "pflow/binding": "tests/binding/test_s[ot]*.py tests/stage/test_f*.py tests/engine/test_e*.py"
     " tests/binding/test_r*.py",
     "pflow/flow/rules": "tests/flow/rules/test_*.py tests/flow/test_findings.py",
-    "pflow/plan/secrets.py": "tests/plan/test_secrets.py",
+    "pflow/values/secrets.py": "tests/values/test_secrets.py",
     "pflow/models/errors.py": "tests/models/*.py tests/nodes/test_llm.py",
     "pflow/record/snapshot.py:secret": "tests/record/test_snapshot.py",
     "pflow/flow/wiring.py:secret": "tests/flow/test_wiring.py",

@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pflow.catalog.kinds import forget_kinds
+from pflow.errors import USAGE, PflowError
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.models.talk import Said
 from pflow.plan.conversation import read_flow
-from pflow.plan.limits import LIMITS, MOST_STEPS
+from pflow.plan.limits import LIMITS, MOST_STEPS, refuse_secrets
 from pflow.plan.planner import judge
 from pflow.values.paths import write_path
 
@@ -269,3 +270,10 @@ def test_whom_a_saved_flow_asks_is_not_the_models_to_say_either(saved):
     flow, _ = judge({"nodes": [step]}, "summarize a.x or x.txt")
     assert flow is not None
     assert flow.steps[0].params == {"ask.max_tokens": 9}
+
+
+def test_a_text_with_a_secret_is_refused_before_a_model_sees_it():
+    with pytest.raises(PflowError, match="the sentence holds something like a secret") as refused:
+        refuse_secrets("plan", "say ghp_" + "a" * 30, "the sentence")
+    assert refused.value.exit == USAGE
+    refuse_secrets("plan", "say a word", "the sentence")

@@ -17,7 +17,7 @@ from pflow.record.journal import Journal, pieces_of, read_lines
 from pflow.record.records import JOURNAL, Records
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from tests.engine.flows import plan_of, read_journal, write_flow
 from tests.engine.test_engine import flow, step
 

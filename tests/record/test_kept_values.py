@@ -5,7 +5,7 @@ import pytest
 from pflow.record.journal import Journal
 from pflow.record.kept_values import kept_values, visit_paths
 from pflow.record.runs import Run
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 
 ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 

@@ -16,7 +16,7 @@ from pflow.record.snapshot import MOST_PIPED, Snapshot, place_of
 from pflow.stage.document import Document, read_document, read_json
 from pflow.stage.intake import RAW, STORE, Intake
 from pflow.values.jsontext import decode, encode
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from tests.engine.flows import plan_of, write_flow
 
 LOCKED = '''from pflow import Node

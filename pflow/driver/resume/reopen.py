@@ -31,7 +31,7 @@ from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
 from pflow.values.digest import keyed_digest
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from pflow.words.budget import BUDGET
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from pflow.flow.pipe.scan import (
     secret_flags,
 )
 from pflow.flow.pipe.steps import Draft, draft_step
-from pflow.values.masks import mask_flags
 from pflow.values.paths import is_step_name
+from pflow.values.secrets import mask_flags
 from pflow.values.templates import parse_template
 
 if TYPE_CHECKING:

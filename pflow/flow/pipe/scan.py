@@ -125,7 +125,7 @@ def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:
 
 def cannot_read(text: str, at: int) -> str:
     """Return the beginning of an error, with the text around a place; values of secret flags are masked."""
-    from pflow.values.masks import MASK, find_secrets
+    from pflow.values.secrets import MASK, find_secrets
 
     line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text else ""
     for begin, behind in reversed(find_secrets(text, secret_flags(text))):
@@ -141,19 +141,16 @@ def secret_flags(text: str) -> set[str]:
     """Return the names of the secrets of all nodes that a text names as steps."""
     import re
 
-    from pflow.binding.secrets import secret_names
     from pflow.catalog.kinds import find_kind
-    from pflow.interface.interface import Interface
 
     names: set[str] = set()
     steps = re.findall(r"(?:^|=>|>>|[|;\n(]|::)\s*(?:pflow[ -])?([\w-]+)", text)
     for name in list(dict.fromkeys(steps))[:_MOST_STEPS]:
         try:
             kind = find_kind(name)
-            interface = kind.interface if kind else Interface()
+            names |= kind.interface.secret_flags if kind else set()
         except PflowError:
             continue
-        names |= secret_names(interface)
     return names
 
 

@@ -269,7 +269,7 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
     type, flag = item.type.name if item else "any", spell_flag(key)
     if key.replace("-", "_") in COMMON and item is None:
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
-    if item is not None and "secret" in item.marks:
+    if item is not None and item.is_secret:
         raise PflowError(f"no flag gives '{id}' its '{key}': a secret is never a flag")
     if item is None and set(key) & set("-=@:"):
         raise PflowError(f"no flag gives '{id}' its '{key}': no flag has that name")

@@ -92,7 +92,7 @@ def _nearest(
     more; taking an older write still is.
     """
     answer = writer.interface.pipe_write
-    if answer is None or "secret" in answer.marks:
+    if answer is None or answer.is_secret:
         return
     type = flow.write_type(next(write for write in flow.writes[writer.id] if write.key == answer.name))
     todo = [stops[id] for id in flow.graph.after(writer.id, past_errors=False)]

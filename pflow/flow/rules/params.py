@@ -112,7 +112,7 @@ def _check_value(flow: WiredFlow, wired: WiredStep, part: Part, reference: Refer
     if item is None or part.fault:
         return
     why = ""
-    if "secret" in item.marks and not part.paths and part.written is not None:
+    if item.is_secret and not part.paths and part.written is not None:
         remedy = f"the environment's {item.env} gives it" if item.env else "leave it out"
         yield Finding("PF13", part.place, f"'{part.key}' is secret, but its value is in the flow", remedy)
     elif not part.paths:

@@ -13,7 +13,7 @@ from pflow.process.children import environment, run
 from pflow.process.signals import Deadline
 from pflow.terminal.messages import write_stderr
 from pflow.values.jsontext import text_or_bytes
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from pflow.words import budget
 from pflow.words.usage import answer_members
 

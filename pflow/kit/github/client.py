@@ -11,7 +11,7 @@ from pflow.kit.github.access import NO_KEY, api_url, find_key, web_host
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
-from pflow.values.masks import masked
+from pflow.values.secrets import masked
 from pflow.web.answer import Response, check
 from pflow.web.client import request
 from pflow.words.printable import one_line

@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 from pflow.errors import DENIED, UNAVAILABLE, PflowError
 from pflow.mcp.client.program import GRACE, MESSAGE, MOST, too_long
 from pflow.mcp.client.servers import Server
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from pflow.web.bounded import limit_body
 from pflow.web.headers import read_headers
 from pflow.web.route import route

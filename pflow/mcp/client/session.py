@@ -25,7 +25,7 @@ from pflow.mcp.client.replies import reply_of, texts_of
 from pflow.mcp.client.servers import INHERITED, Server
 from pflow.mcp.client.tools import as_dict, as_list
 from pflow.terminal.foreign import silence
-from pflow.values.masks import Secrets
+from pflow.values.secrets import Secrets
 from pflow.web.answer import malformed
 from pflow.web.route import via
 

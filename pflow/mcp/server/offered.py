@@ -53,7 +53,7 @@ class Offered:
     def _is_withheld(self, item: Item) -> bool:
         """Return True for items that a client may not give: secrets, and the commands of a saved flow."""
         names_command = item.kind == "param" and item.name.rpartition(".")[2] in COMMANDS
-        return "secret" in item.marks or (names_command and self.flow is not None)
+        return item.is_secret or (names_command and self.flow is not None)
 
     @property
     def is_read_only(self) -> bool:
@@ -79,7 +79,7 @@ def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
         if interface.open:
             yield "it has steps without an interface, and does not declare its inputs and outputs"
     for item in interface.reads.values():
-        if "secret" in item.marks and item.required:
+        if item.is_secret and item.required:
             yield f"'{item.name}' is a secret, which clients must not give"
 
 
@@ -99,7 +99,7 @@ def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
 def _secrets_of(kind: Kind) -> set[str]:
     """Return the names of secret writes; of a flow, those of its outputs, or without outputs of its store's keys."""
     if not isinstance(kind, FlowKind):
-        return {name for name, item in kind.interface.writes.items() if "secret" in item.marks}
+        return kind.interface.secret_writes
     places = list(_secret_places(kind.flow))
     if not kind.flow.outputs:
         return {str(place[0]) for place in places}

@@ -13,12 +13,12 @@ from pflow.explain.text import account_text, joined, origins_text, pipe_lines, s
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
 from pflow.flow.rules import check
+from pflow.flow.secrets import masked_ir
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import spell_flag
-from pflow.plan.secrets import masked
 from pflow.terminal.columns import Colour, colour_of, for_locale, terminal_width, value_text, wrap
 from pflow.terminal.messages import write_stderr
 from pflow.values.fast_json import write_json
@@ -155,7 +155,7 @@ def _pipe(proposal: Proposal, width: int, colour: Colour) -> list[str]:
     try:
         lines = pipe_lines(pipe_of(proposal.wired, proposal.values).rstrip("\n"))
     except PflowError as error:
-        ir = write_json(masked(proposal.wired)).rstrip("\n").split("\n")
+        ir = write_json(masked_ir(proposal.wired)).rstrip("\n").split("\n")
         why = wrap(f"Not as a pipe: {clean(error.message)}", width)
         return [*why, "", colour.heading("As JSON"), *_indented(ir)]
     return [colour.heading("As a pipe"), *_indented(lines)]

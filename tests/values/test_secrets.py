@@ -1,4 +1,4 @@
-"""Masks: whatever quotes or encodes a secret, no text shows it, and the words around it stay."""
+"""Secrets: what looks like one is known; however one is quoted or encoded, no text shows it, and other words stay."""
 
 import json
 import shlex
@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError, shorten
-from pflow.values.masks import Secrets, mask_flags
+from pflow.values.secrets import Secrets, hider, is_secret_name, is_secret_value, mask_flags, secret_variables
 from tests.tools import limited
 
 
@@ -100,3 +100,66 @@ def test_words_of_100_kb_are_searched_for_secret_flags_at_once():
 def test_what_is_no_secret_stays():
     assert masked("nothing is known", "", None, True, [], " \n") == "nothing is known"
     assert masked("\\ " * 2000, "\\\\" * 20 + "x" * 8) == "\\ " * 2000
+
+
+@pytest.mark.parametrize(
+    "name", ["OPENAI_API_KEY", "token", "db_password", "AWS_SECRET_ACCESS_KEY", "apiKey", "ssh-key"]
+)
+def test_a_secrets_name_is_known(name):
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["key", "path", "tokens_used", "keyboard", "monkey", "author", "HOME", "max_tokens"])
+def test_a_plain_name_is_no_secrets(name):
+    assert not is_secret_name(name)
+
+
+def test_a_secrets_value_is_known():
+    assert is_secret_value("Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefghijkl")
+    assert is_secret_value("-----BEGIN RSA PRIVATE KEY-----")
+    assert not is_secret_value("sk-ipping stones are a task-force")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_secret"),
+    [
+        ("POST_TOKEN", "swordfish9", True),
+        ("POST", "swordfish9", False),
+        ("POST_TOKEN", "swordfi9", True),
+        ("POST_TOKEN", "swordf9", False),
+        ("POST_TOKEN", "password", False),
+        ("POST_TOKEN_FILE", "/dev/null", False),
+        ("POST_TOKEN", "/not/a/file", True),
+    ],
+)
+def test_a_secret_of_the_environment_is_known(monkeypatch, name, value, is_secret):
+    monkeypatch.setenv(name, value)
+    assert is_secret_value(f"log in with {value} please") == is_secret
+    assert (value not in hider()(f"log in with {value}, please")) == is_secret
+
+
+def test_of_two_secrets_the_one_that_holds_the_other_is_hidden_whole(monkeypatch):
+    monkeypatch.setenv("A_TOKEN", "swordfish9")
+    monkeypatch.setenv("B_TOKEN", "swordfish9-and-more")
+    assert hider()("swordfish9-and-more swordfish9") == "*** ***"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'curl -H "$API_TOKEN"',
+        "echo ${API_TOKEN:-none}",
+        "echo ${!API_TOKEN}",
+        "printenv API_TOKEN",
+        "os.environ.get('API_TOKEN')",
+        'os.getenv("API_TOKEN")',
+        "process.env.API_TOKEN",
+        "awk 'BEGIN { print ENVIRON[\"API_TOKEN\"] }'",
+    ],
+)
+def test_who_asks_the_environment_for_a_secret_is_known(text):
+    assert secret_variables(text) == ["API_TOKEN"]
+
+
+def test_a_word_is_no_question_for_a_secret():
+    assert secret_variables("grep -n API_TOKEN a.py; echo $HOME $token") == []

@@ -1,8 +1,13 @@
-"""Secrets, and masking them in texts however they are written there."""
+"""Secrets: the values, names and words that are secret, and masking them in texts however they are written there.
+
+What a node marks `[secret]` its interface says; all else is judged here.
+"""
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Collection, Iterator, Sequence
+import os
+
+from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterator, Sequence
 from pflow.errors import PflowError, shorten
 from pflow.values.jsontext import text_of
 from pflow.values.paths import look_inside
@@ -140,6 +145,11 @@ def is_secret_name(name: str) -> bool:
     return bool(_WORDS & set(words.split("_"))) or re.search(_KEYS, words) is not None
 
 
+def is_secret_header(name: str) -> bool:
+    """Return True if an HTTP header of this name most likely holds a secret."""
+    return name.lower() in ("authorization", "cookie", "proxy-authorization") or is_secret_name(name)
+
+
 _WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "credential", "credentials", "apikey"}
 _KEYS = r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)"
 _LIKELY = ("token", "password", "secret", "api_key")
@@ -174,3 +184,58 @@ def mask_flags(error: Failure, words: Sequence[str], names: Collection[str] = ()
     parts = [word.partition("=") if word.startswith("--") else (word, "", "") for word in words]
     text = " ".join([name + equals + (quote(value) if value else "") for name, equals, value in parts])
     return masked(error, *(text[start:end].strip("'\"") for start, end in find_secrets(text, names)))
+
+
+_VALUES = (
+    r"\bsk-[\w-]{16,}|\bgh[pousr]_\w{20,}|\bgithub_pat_\w{20,}|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[\w-]{10,}"
+    r"|\bAIza[\w-]{30,}|\bglpat-[\w-]{16,}|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY.*"
+)
+_VARIABLE = r"\$\{?[!#]?([A-Za-z_]\w*)|\b(?:printenv|getenv|environ|ENVIRON|ENV|process\.env)(?:\.get)?\W{1,4}(\w+)"
+_LOGIN = r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}"
+
+
+def of_environment(least: int = 6) -> list[str]:
+    """Return the values, of at least so many characters, of the variables whose names promise secrets."""
+    return [value for name, value in os.environ.items() if len(value) >= least and is_secret_name(name)]
+
+
+def _unlike_words() -> list[str]:
+    """Return the values of such variables that do not stand in a text by chance: no word, no short one and no path."""
+    values = of_environment(8)
+    return [each for each in values if not each.isalpha() and not (os.path.isabs(each) and os.path.exists(each))]
+
+
+def is_secret_value(text: str) -> bool:
+    """Return True if a text holds something like a key, or a secret of the environment."""
+    import re
+
+    return re.search(_VALUES, text) is not None or any(value in text for value in _unlike_words())
+
+
+def hider() -> Callable[[str], str]:
+    """Return a function that masks keys and the environment's secrets in texts: it reads the environment once, now."""
+    import re
+
+    values = sorted(_unlike_words(), key=len, reverse=True)
+
+    def hide(text: str) -> str:
+        for value in values:
+            text = text.replace(value, MASK)
+        return re.sub(_VALUES, MASK, text)
+
+    return hide
+
+
+def mask_logins(text: str) -> str:
+    """Mask what follows the scheme of an Authorization header."""
+    import re
+
+    return re.sub(_LOGIN, rf"\1 {MASK}", text)
+
+
+def secret_variables(text: str) -> list[str]:
+    """Return the variables in a text, `$NAME` or `printenv NAME`, whose names promise secrets."""
+    import re
+
+    names = [match[1] or match[2] for match in re.finditer(_VARIABLE, text)]
+    return [name for name in names if name.isupper() and is_secret_name(name)]

@@ -1,0 +1,59 @@
+"""Where a flow takes secrets: the values that stand there, and the flow without them."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING, Any, Iterator
+from pflow.flow.flow import Step
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wired import WiredFlow
+from pflow.interface.interface import fresh
+from pflow.values.secrets import MASK
+from pflow.values.templates import TEMPLATE, references
+
+if TYPE_CHECKING:
+    Place = tuple[str, ...]
+
+
+def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, Any, str]]:
+    """Yield each value that stands where a flow or a node takes a secret: its place, the value, and the remedy.
+
+    A place is `inputs`, a name and `default`; or `nodes` or `mappings`, a step's id, its part and a key.
+    """
+    for name, declared in wired.flow.inputs.items():
+        used = wired.inputs.get(name)
+        if declared.default is not None and used is not None and used.secret:
+            yield ("inputs", name, "default"), declared.default, "take it out: the store gives it when the flow runs"
+    for step in wired.steps.values():
+        items = {**step.interface.params, **step.interface.reads}
+        for key, item in items.items():
+            remedy = f"take it out: the environment's {item.env} gives it" if item.env else "take it out"
+            for place, value in _written(step.step, key) if item.is_secret else ():
+                yield place, value, remedy
+
+
+def _written(step: Step, key: str) -> Iterator[tuple[Place, Any]]:
+    """Yield the values in a step for a key: a value of its own, or a template as its mapping."""
+    source = step.input_mappings.get(key)
+    is_template = isinstance(source, str) and source.startswith(TEMPLATE)
+    parts = (("nodes", "params", step.params.get(key)), ("nodes", "inputs", step.inputs.get(key)))
+    for member, part, value in (*parts, ("mappings", "input_mappings", source if is_template else None)):
+        if value is not None:
+            yield (member, step.id, part, key), value
+
+
+def is_literal(value: Any) -> bool:
+    """Return True for a value without references to steps or inputs."""
+    return not any(references(value.removeprefix(TEMPLATE) if isinstance(value, str) else value))
+
+
+def masked_ir(wired: WiredFlow) -> dict[str, Any]:
+    """Return the IR of a flow with every secret masked."""
+    ir: dict[str, Any] = fresh(flow_to_ir(wired.flow))
+    at = {**ir, "nodes": {node["id"]: node for node in ir["nodes"]}}
+    for (*place, key), value, _ in secrets_of(wired):
+        holder: Any = at
+        for name in place:
+            holder = holder.get(name, {})
+        if key in holder:
+            holder[key] = TEMPLATE + MASK if str(value).startswith(TEMPLATE) else MASK
+    return ir
