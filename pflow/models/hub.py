@@ -16,6 +16,7 @@ from pflow.models.small import SUFFIX
 from pflow.terminal.ask import confirm
 from pflow.values.digest import file_digest
 from pflow.web.bounded import limit_body
+from pflow.web.reasons import meaning_of_status
 from pflow.web.route import fault_behind, spare_this_machine
 from pflow.words.naming import guess
 from pflow.words.printable import one_line
@@ -148,4 +149,4 @@ def _failure(act: str, error: Exception) -> PflowError:
     words = refused.get(status, f"the hub answers with {status}") if status else one_line(reason.words).rstrip(".")
     hint = "HF_ENDPOINT is its address" if exit == BAD_CONFIG else "try the same command again: it keeps what has come"
     hint = "HF_TOKEN is the key to what is not public" if status in refused else hint
-    return PflowError(f"{act}: {words}", hint=hint, exit=MISSING if status == 404 else exit)
+    return PflowError(f"{act}: {words}", hint=hint, exit=meaning_of_status(status).exit if status in refused else exit)

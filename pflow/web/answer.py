@@ -6,25 +6,18 @@ from dataclasses import dataclass
 
 import httpx2
 
-from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, causes, wait_asked
+from pflow.errors import BAD_DATA, TRY_AGAIN, UNAVAILABLE, PflowError, causes, wait_asked
 from pflow.values.jsontext import decode
 from pflow.values.secrets import masked
 from pflow.web.address import show
 from pflow.web.charsets import decode_body
-from pflow.web.reasons import Reason
+from pflow.web.reasons import Reason, meaning_of_status
 from pflow.words.printable import clause, one_line
 
 HINTS = {
     UNAVAILABLE: "is the server up, its address right, and a proxy that the environment names?",
     TRY_AGAIN: "try again, or let --retries do it",
 }
-
-_BY_STATUS = {
-    **dict.fromkeys((401, 403, 407, 451), DENIED),
-    **dict.fromkeys((404, 410), MISSING),
-    **dict.fromkeys((408, 423, 425, 429), TRY_AGAIN),
-}
-_BY_CLASS = {4: BAD_DATA, 5: TRY_AGAIN}
 
 
 @dataclass(frozen=True)
@@ -49,7 +42,7 @@ def check(answer: Response, secrets: Collection[str] = ()) -> Response:
     status = answer.status
     if status < 400:
         return answer
-    exit = _BY_STATUS.get(status, _BY_CLASS.get(status // 100, FAILED))
+    exit = meaning_of_status(status).exit
     said = ": ".join(filter(None, (f"{status} {answer.reason}".strip(), _words_of(answer))))
     what = f"cannot {answer.method} '{show(answer.url)}': {said}"
     error = PflowError(what, hint=HINTS.get(exit, ""), exit=exit, is_permanent=exit != TRY_AGAIN)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, causes
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, causes
 
 _MOST = 20_000
 """The most characters of an answer that are read."""
@@ -113,16 +113,36 @@ KINDS = {
 }
 """The kinds of failure; the first whose pattern is found counts."""
 
-_BY_STATUS = {
-    **dict.fromkeys((400, 411, 415, 422, 431), "value"),
-    **dict.fromkeys((413, 414), "length"),
-    **dict.fromkeys((401, 407), "key"),
-    **dict.fromkeys((404, 405, 410, 501), "model"),
-    **dict.fromkeys((408, 409, 424, 425), "down"),
-    429: "busy",
-    402: "credit",
-    403: "access",
+
+class StatusMeaning(NamedTuple):
+    """What an HTTP status means: the exit code if any server sends it, and the kind if a provider does, in KINDS."""
+
+    exit: int
+    kind: str
+
+
+_STATUSES = {
+    **dict.fromkeys((400, 411, 415, 422, 431), StatusMeaning(BAD_DATA, "value")),
+    **dict.fromkeys((401, 407), StatusMeaning(DENIED, "key")),
+    402: StatusMeaning(BAD_DATA, "credit"),
+    403: StatusMeaning(DENIED, "access"),
+    **dict.fromkeys((404, 410), StatusMeaning(MISSING, "model")),
+    405: StatusMeaning(BAD_DATA, "model"),
+    **dict.fromkeys((408, 425), StatusMeaning(TRY_AGAIN, "down")),
+    **dict.fromkeys((409, 424), StatusMeaning(BAD_DATA, "down")),
+    **dict.fromkeys((413, 414), StatusMeaning(BAD_DATA, "length")),
+    423: StatusMeaning(TRY_AGAIN, "other"),
+    429: StatusMeaning(TRY_AGAIN, "busy"),
+    451: StatusMeaning(DENIED, "other"),
+    501: StatusMeaning(TRY_AGAIN, "model"),
 }
+_CLASSES = {4: StatusMeaning(BAD_DATA, "other"), 5: StatusMeaning(TRY_AGAIN, "down")}
+
+
+def meaning_of_status(status: int) -> StatusMeaning:
+    """Return what a status means; of one without a meaning of its own, what its class means."""
+    return _STATUSES.get(status, _CLASSES.get(status // 100, StatusMeaning(FAILED, "other")))
+
 
 _LASTING = {"busy": (405, 413, 422), "down": (401, 402, 403, 404, 405, 413, 422)}
 """The statuses that count before a code of these kinds."""
@@ -160,7 +180,7 @@ class Reason:
         if by_code and self.status not in _LASTING[by_code]:
             return by_code
         if self.status is not None:
-            return _BY_STATUS.get(self.status, "down" if self.status >= 500 else "other")
+            return meaning_of_status(self.status).kind
         return (by_words == "busy" and by_words) or _first(_VAGUE_CODES, *codes) or by_words
 
     def note(self, said: Any) -> None:

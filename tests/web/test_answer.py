@@ -2,8 +2,9 @@
 
 import pytest
 
-from pflow.errors import PflowError
+from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, PflowError
 from pflow.web.answer import Response, check
+from pflow.web.reasons import meaning_of_status
 
 
 @pytest.mark.parametrize(
@@ -26,3 +27,15 @@ def test_a_failure_has_the_servers_words(kind, body, said):
     with pytest.raises(PflowError) as caught:
         check(Response(400, "Bad Request", {"content-type": kind}, body, "GET", "http://a.example/b"))
     assert caught.value.message == f"cannot GET 'http://a.example/b': 400 Bad Request{said}"
+
+
+@pytest.mark.parametrize(
+    ("status", "exit", "kind"),
+    [(401, DENIED, "key"), (404, MISSING, "model"), (418, BAD_DATA, "other"), (429, TRY_AGAIN, "busy"),
+     (451, DENIED, "other"), (503, TRY_AGAIN, "down"), (600, FAILED, "other")],
+)  # fmt: skip
+def test_a_status_means_one_thing_to_all_who_ask(status, exit, kind):
+    assert meaning_of_status(status) == (exit, kind)
+    with pytest.raises(PflowError) as caught:
+        check(Response(status, "", {}, b"", "GET", "http://a.example/b"))
+    assert caught.value.exit == exit

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from pflow.errors import BAD_DATA, DENIED, MISSING, TRY_AGAIN, PflowError, retry_after
+from pflow.errors import BAD_DATA, DENIED, TRY_AGAIN, PflowError, retry_after
 from pflow.kit.github.access import NO_KEY, api_url, find_key, web_host
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
@@ -14,6 +14,7 @@ from pflow.values.jsontext import decode
 from pflow.values.secrets import masked
 from pflow.web.answer import Response, check
 from pflow.web.client import request
+from pflow.web.reasons import meaning_of_status
 from pflow.words.printable import one_line
 
 JSON = "application/json"
@@ -189,16 +190,16 @@ def failure_of(answer: Response, act: str, missing: str, *, has_key: bool) -> Pf
         hint = f"{sso['url']} authorizes the key for the organization's SSO"
         return PflowError(f"{act}: {said}", hint=hint, exit=DENIED, is_permanent=True)
     known = {
-        401: (f"GitHub does not take the key: {said}" if has_key else said, NO_KEY, DENIED),
-        403: (said, f"the key needs {needed}" if needed else "", DENIED),
-        404: (*_not_found(missing, has_key=has_key), MISSING),
-        406: (said, "", BAD_DATA),
-        410: (f"it is gone: {said}", "", MISSING),
-        422: (said, "", BAD_DATA),
+        401: (f"GitHub does not take the key: {said}" if has_key else said, NO_KEY),
+        403: (said, f"the key needs {needed}" if needed else ""),
+        404: _not_found(missing, has_key=has_key),
+        406: (said, ""),
+        410: (f"it is gone: {said}", ""),
+        422: (said, ""),
     }.get(status)
     if known:
-        why, hint, exit = known
-        return PflowError(f"{act}: {why}", hint=hint, exit=exit, is_permanent=True)
+        why, hint = known
+        return PflowError(f"{act}: {why}", hint=hint, exit=meaning_of_status(status).exit, is_permanent=True)
     try:
         check(answer)
     except PflowError as error:

@@ -9,12 +9,13 @@ import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
-from pflow.errors import DENIED, UNAVAILABLE, PflowError
+from pflow.errors import UNAVAILABLE, PflowError
 from pflow.mcp.client.program import GRACE, MESSAGE, MOST, too_long
 from pflow.mcp.client.servers import Server
 from pflow.values.secrets import Secrets
 from pflow.web.bounded import limit_body
 from pflow.web.headers import read_headers
+from pflow.web.reasons import meaning_of_status
 from pflow.web.route import route
 
 _LOGIN = "--header='Authorization: Bearer env:TOKEN', or -- npx mcp-remote URL, which logs in"
@@ -58,16 +59,14 @@ class RemoteServer:
             await anyio.sleep(at - now)
 
     async def _look_at(self, response: httpx2.Response) -> None:
-        if response.status_code == 401:
-            self.on_fault(
-                PflowError(
-                    "it asks for a login (HTTP 401)", hint=f"pflow mcp add {self.server.name} {_LOGIN}", exit=DENIED
-                )
-            )
-        elif response.status_code == 403:
-            self.on_fault(PflowError("it refuses access (HTTP 403)", exit=DENIED))
-        elif response.status_code >= 500:
-            self.on_fault(PflowError(f"it answers with HTTP {response.status_code}", exit=UNAVAILABLE))
+        status = response.status_code
+        refusals = {401: "it asks for a login", 403: "it refuses access"}
+        if status in refusals:
+            hint = f"pflow mcp add {self.server.name} {_LOGIN}" if status == 401 else ""
+            why = f"{refusals[status]} (HTTP {status})"
+            self.on_fault(PflowError(why, hint=hint, exit=meaning_of_status(status).exit))
+        elif status >= 500:
+            self.on_fault(PflowError(f"it answers with HTTP {status}", exit=UNAVAILABLE))
         is_stream = "event-stream" in response.headers.get("content-type", "")
         limit_body(response, MOST, self._too_long, line=MESSAGE * is_stream)
 
