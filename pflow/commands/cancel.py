@@ -22,7 +22,8 @@ from pflow.commands._click import seconds
 from pflow.errors import DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, PflowError
 from pflow.process.children import descriptors, holder
 from pflow.record.log import LOCK, mark_of
-from pflow.record.runs import DONE, FINISHED, RUNNING, Run, find_run, is_locked, read_kept, run_directories
+from pflow.record.run import DONE, FINISHED, RUNNING, Run, is_locked
+from pflow.record.runs import find_run, run_directories
 from pflow.terminal.messages import say
 
 
@@ -49,7 +50,7 @@ def command(running: str, timeout: float) -> None:
 def _end(run: Run, timeout: float) -> None:
     """Signal the run's own process, and wait for its end. Raises PflowError: 75, 77, 69 if the system lacks pidfds."""
     act, lock = f"cannot cancel the run {run.id}", os.path.join(run.directory, LOCK)
-    mark = read_kept(run.directory, LOCK)
+    mark = run.read(LOCK)
     number = mark[:20].strip()
     pid = int(number) if number.isdigit() else 0
     if not hasattr(os, "pidfd_open"):

@@ -45,8 +45,8 @@ from pflow.errors import USAGE, PflowError
 from pflow.files.reading import limit_input
 from pflow.flow.rules import check
 from pflow.process.signals import end_in_order
-from pflow.record.journal import first_record
-from pflow.record.runs import Run, find_run
+from pflow.record.run import Run
+from pflow.record.runs import find_run
 from pflow.stage.intake import Intake
 from pflow.terminal.messages import say_error
 from pflow.values.secrets import Secrets
@@ -94,8 +94,7 @@ def command(
     }
     limit_input(RunFlags({**texts}).max_input)
     run = find_run(unfinished)
-    begin = first_record(run.directory)
-    if run.is_map if begin is None else "map" in begin:
+    if run.is_map:
         return _resume_map(run, choices, texts)
     if "" in redo:
         raise PflowError("cannot take --redo without a step", hint="--redo=STEP, but for a map", exit=USAGE)

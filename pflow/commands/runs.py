@@ -27,7 +27,8 @@ import click
 from pflow.commands._click import OptionalValue, color_option, output_option
 from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import USAGE, PflowError
-from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Run, list_runs
+from pflow.record.run import DONE, FAILED, FINISHED, KILLED, RUNNING, Run
+from pflow.record.runs import list_runs
 from pflow.terminal.columns import Colour, colour_of, duration
 from pflow.terminal.messages import say
 from pflow.words.printable import clean

@@ -10,7 +10,7 @@ from pflow.driver.begin import Beginning
 from pflow.engine.context import StepFailed
 from pflow.errors import BUG, CLOSED_PIPE, FAILED, OK, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.record.log import KEYS, SNAPSHOT, TRACE, RunLog
+from pflow.record.log import KEYS, TRACE, RunLog
 from pflow.record.snapshot import Snapshot, own_params
 from pflow.stage.trace import enter_span, write_line
 from pflow.terminal.messages import say
@@ -60,12 +60,10 @@ class Listeners:
 
     def _resume_log(self, reopened: Reopened) -> RunLog:
         """Reopen the log of a run, and count its events so far."""
-        try:
-            before = Snapshot.read(reopened.run.read_json(SNAPSHOT))  # which knows flags that the flow has by now
+        before = Snapshot.of(reopened.run)  # which knows flags that the flow has by now
+        if before is not None:  # else what the journal knows is enough
             before.flow_hash, before.place = self.snapshot.flow_hash, self.snapshot.place  # with its bounds
             self.snapshot = before
-        except (KeyError, TypeError, ValueError, AttributeError):
-            pass  # it is damaged: what the journal knows is enough
         for chosen in reopened.models:
             self.snapshot.override(*chosen)
         for event in reopened.events:

@@ -13,9 +13,10 @@ from pflow.files.reading import open_regular, read_regular
 from pflow.flow.flow import FlowSpec
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
-from pflow.record.log import FLOW, LOCK, SNAPSHOT, open_lock
-from pflow.record.runs import Run, is_locked, run_directories
-from pflow.record.snapshot import here
+from pflow.record.log import FLOW, LOCK, open_lock
+from pflow.record.run import Run, is_locked
+from pflow.record.runs import run_directories
+from pflow.record.snapshot import Snapshot, here
 from pflow.values.digest import digest_of
 
 SKIP, WAIT = "skip", "wait"
@@ -97,17 +98,18 @@ class Turn:
         """Lock the turn; return the run that is going, with the turn or without one."""
         if not self._lock(fcntl.LOCK_NB):
             return self._noted()
-        return next((_going(place) for place in run_directories() if is_locked(place) and self._is_of(place)), None)
+        going = (Run(directory) for directory in run_directories() if is_locked(directory))
+        same = (
+            Other(run.id, run.about.get("pid", 0), os.path.join(run.directory, LOCK))
+            for run in going
+            if self._is_of(run)
+        )
+        return next(same, None)
 
-    def _is_of(self, directory: str) -> bool:
+    def _is_of(self, run: Run) -> bool:
         """Return True if the run is one of this flow."""
-        run = Run(directory)
-        kept = run.read_json(SNAPSHOT)
-        try:
-            file = os.fsdecode(kept["file"])
-            return _name(file, kept["directory"], run.read_json(FLOW)) == self.name
-        except (KeyError, TypeError):
-            return False  # it has only just begun, or is damaged
+        kept = Snapshot.of(run)  # None if it has only just begun, or is damaged
+        return kept is not None and _name(kept.place["file"], kept.place["directory"], run.read_json(FLOW)) == self.name
 
     def _lock(self, how: int = 0) -> bool:
         try:
@@ -139,8 +141,3 @@ class Turn:
 
     def _cannot_lock(self, error: OSError) -> PflowError:
         return PflowError(f"cannot lock '{self.path}': {reason_of(error)}", exit=CANNOT_WRITE)
-
-
-def _going(directory: str) -> Other:
-    first = next(iter(Run(directory).events()[0]), {})
-    return Other(os.path.basename(directory), first.get("pid", 0), os.path.join(directory, LOCK))

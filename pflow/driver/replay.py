@@ -12,9 +12,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.unload import flow_hash
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.record.log import SNAPSHOT
-from pflow.record.records import UNSOUND
-from pflow.record.runs import Run
+from pflow.record.run import Run
 from pflow.record.seal import ANEW, UNSEALED, bounds_seal
 from pflow.record.snapshot import Snapshot, environment_params, own_params
 from pflow.stage import VERSION
@@ -29,13 +27,12 @@ class Replay:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        try:
-            members = run.read_json(SNAPSHOT)
-            self.kept = Snapshot.read(members)
-        except UNSOUND:
+        kept = Snapshot.of(run)
+        if kept is None:
             what = f"cannot replay the run '{run.id}': its snapshot is missing or damaged"
-            raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA) from None
-        if members.get("seal") != bounds_seal(run.id, self.kept.place):
+            raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA)
+        self.kept = kept
+        if kept.seal != bounds_seal(run.id, kept.place):
             raise PflowError(f"cannot replay the run '{run.id}': {UNSEALED}", hint=ANEW, exit=BAD_CONFIG)
 
     def flow(self) -> FlowSpec:

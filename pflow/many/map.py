@@ -43,7 +43,8 @@ from pflow.process.signals import Interrupted
 from pflow.process.streams import divert_prints, is_readable, write_pieces
 from pflow.process.workers import Parent, Pool
 from pflow.record.log import FLOW, RunLog
-from pflow.record.runs import FINISHED, RUNNING, Run, read_kept, run_directories
+from pflow.record.run import FINISHED, RUNNING, Run, read_kept
+from pflow.record.runs import run_directories
 from pflow.record.snapshot import kept
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import NOTHING, Intake

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pflow.driver.progress import PERIOD, BatchProgress, LastLine
 from pflow.many.executor import DONE
 from pflow.many.ledger import LedgerEntry
-from pflow.record.status import write_status
+from pflow.record.log import write_status
 from pflow.terminal import messages
 from pflow.terminal.columns import rough_time
 from pflow.terminal.messages import say, write_stderr

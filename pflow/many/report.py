@@ -9,7 +9,7 @@ from typing import Any
 from pflow.errors import shorten
 from pflow.many.executor import BEGUN, DONE, STATUSES, TODO, WHY_BEGUN
 from pflow.many.ledger import Ledger
-from pflow.record.runs import RUNNING, Run
+from pflow.record.run import RUNNING, Run
 from pflow.terminal.columns import duration
 from pflow.values.jsontext import decode
 from pflow.words.printable import clean

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pflow.record.runs import RUNNING
+from pflow.record.run import RUNNING
 from pflow.record.trace import Trace
 
 WHOLE = 100.0

@@ -17,10 +17,9 @@ from pflow.page.axis import Axis
 from pflow.page.embedded import embed
 from pflow.page.graph import draw, shape_of
 from pflow.page.timeline import Row, rows_of, shown
-from pflow.record.kept_values import kept_values, visit_paths
 from pflow.record.log import FLOW
-from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Run
-from pflow.record.trace import CUT, Trace
+from pflow.record.run import DONE, FAILED, KILLED, RUNNING, Run
+from pflow.record.trace import CUT, Trace, visit_paths
 from pflow.record.trace_text import status_text
 from pflow.terminal.columns import duration
 from pflow.terminal.messages import say
@@ -74,7 +73,7 @@ def members_of(run: Run, trace: Trace) -> Trace:
     each visit, by its number and place; None if no journal has kept them.
     """
     try:
-        kept = kept_values(run)
+        kept = run.written()
     except PflowError as error:
         say("pflow trace", f"warning: {error.message}")
         kept = None

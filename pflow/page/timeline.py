@@ -6,7 +6,7 @@ from typing import Any
 
 from pflow.page.axis import Axis
 from pflow.record.events import Event
-from pflow.record.runs import DONE, RUNNING
+from pflow.record.run import DONE, RUNNING
 from pflow.record.trace import Trace, Visit
 from pflow.record.trace_text import facts_of
 from pflow.values.jsontext import encode

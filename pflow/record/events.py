@@ -5,12 +5,9 @@ TAB lists runs by it, so this module stays lean.
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Iterable, Iterator
-from pflow.errors import OVER_BUDGET
+from pflow import TYPE_CHECKING, Any
 from pflow.values.jsontext import decode
 from pflow.values.paths import UNITS
-from pflow.words.budget import BUDGET
-from pflow.words.usage import Usage
 
 if TYPE_CHECKING:
     Event = dict[str, Any]
@@ -74,61 +71,3 @@ def is_shape(shape: Any) -> bool:
     if not isinstance(shape, dict) or not isinstance(shape.get("type"), str):
         return False
     return "size" not in shape or (shape["type"] in UNITS and isinstance(shape["size"], int))
-
-
-def lines_back(log: bytes) -> Iterator[bytes]:
-    """Yield the whole lines of a log, the last one first."""
-    end = log.rfind(b"\n")
-    while end >= 0:
-        start = log.rfind(b"\n", 0, end)
-        yield log[start + 1 : end]
-        end = start
-
-
-_END = b'{"v":1,"event":"end",'
-
-
-def steps_done(log: bytes) -> Iterator[bytes]:
-    """Yield the flow's own steps that succeeded. Only ends that may have failed are decoded: a log may be long."""
-    for line in log.split(_END)[1:]:
-        at, end = line.find(b'"step":"') + 8, line.find(b"\n")
-        step = line[at : line.find(b'"', at)]
-        has_failed = line.find(b'"exit":', 0, end) >= 0 and "exit" in first_event([_END + line[:end]])
-        if end >= 0 and b"/" not in step and not has_failed:
-            yield step
-
-
-def missed_step(log: bytes) -> str:
-    """Return the first step that was looked for in the cache, and ran; else ""."""
-    at = log.find(b'"cache":{"verdict":"miss"')
-    line = log[log.rfind(b"\n", 0, at) + 1 : log.find(b"\n", at)] if at >= 0 else b""
-    return str(first_event([line]).get("step", ""))
-
-
-_BUDGET = b'{"v":1,"event":"budget",'
-
-
-def limits_reached(log: bytes, end: Event) -> list[str]:
-    """Return the flags of the limits that ended a run, each to be given a higher one."""
-    hint = str(end.get("error", {}).get("hint", ""))
-    if end.get("exit") != OVER_BUDGET:
-        return ["--max-visits=N"] if "--max-visits=" in hint else []
-    at = log.rfind(_BUDGET)
-    last = first_event([log[at : log.find(b"\n", at)]]) if at >= 0 else {}
-    used, limits = last.get("used", {}), last.get("limits", {})
-    flags = {name: f"--{flag.replace('_', '-')}" for name, flag in BUDGET.items()}
-    reached = [name for name in flags if name in limits and used.get(name, 0) >= limits[name]]
-    told = [name for name, flag in flags.items() if f"{flag} allows" in hint or f"{flag}=" in hint]
-    return [f"{flag}=N" for name, flag in flags.items() if name in {*reached, *told}]
-
-
-def usage_so_far(log: bytes) -> dict[str, Any]:
-    """Return what models took in a run that has no end."""
-    usage = Usage()
-    for event in read_events(log)[0]:
-        usage.add_event(event)
-    return usage.total()
-
-
-def first_event(lines: Iterable[bytes]) -> Event:
-    return next((event for line in lines if (event := parse_event(line)) is not None), {})

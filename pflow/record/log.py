@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pflow.values.secrets import Secrets
 
 FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
-"""The files in a run's directory."""
+STATUS = "status.json"
+"""The files in a run's directory; the last is that of a map, which others read while it goes."""
 
 AHEAD = ".ahead"
 """A file beside the runs. Each line has the id of a run that began while the clock was ahead, and of the next run."""
@@ -190,6 +191,18 @@ class RunLog:
             except OSError:
                 pass  # a full disk ended the log before, or a node closed what is not its own
         self._files[TRACE] = -1
+
+
+def write_status(directory: str, counts: dict[str, Any]) -> None:
+    """Replace the status: total, left (None if unknown), done, failed, begun, usage (as Usage.total), time (seconds).
+
+    `begun` counts the failed items that have begun a step which does not repeat. A map calls it at most once a second,
+    and goes on if it cannot be written.
+    """
+    try:
+        replace(os.path.join(directory, STATUS), encode(counts) + b"\n", mode=0o600, lasts=False)
+    except OSError:
+        pass  # a later one may fit
 
 
 def _note_order(place: str, run_id: str) -> None:

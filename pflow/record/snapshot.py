@@ -23,7 +23,7 @@ from pflow.values.plain import change_texts
 from pflow.values.secrets import MASK, Secrets
 
 if TYPE_CHECKING:
-    from pflow.record.runs import Run
+    from pflow.record.run import Run
 
     Values = Mapping[str, Mapping[str, Any]]
 
@@ -39,6 +39,8 @@ class Snapshot:
 
     def __init__(self, secrets: Secrets | None = None) -> None:
         self.flow_hash = ""
+        self.seal: Any = None
+        """The seal of the bounds in `place` (pflow.record.seal), as it was kept."""
         self.config_overrides: dict[str, dict[str, Any]] = {}
         self.cli_injections: dict[str, Any] = {}
         self.place: dict[str, Any] = {}
@@ -50,9 +52,17 @@ class Snapshot:
         self._secrets = secrets
 
     @classmethod
-    def read(cls, members: Any) -> Snapshot:
-        """Return the snapshot in a file's JSON. Raises KeyError, TypeError, ValueError or AttributeError if damaged."""
+    def of(cls, run: Run) -> Snapshot | None:
+        """Return the snapshot that a run has kept; None if it is missing or damaged."""
+        try:
+            return cls._read(run.read_json(SNAPSHOT))
+        except UNSOUND:
+            return None
+
+    @classmethod
+    def _read(cls, members: Any) -> Snapshot:
         snapshot = cls()
+        snapshot.seal = members.get("seal")
         snapshot.flow_hash = str(members["flow_hash"])
         snapshot.config_overrides = {id: {**params} for id, params in members["config_overrides"].items()}
         snapshot.cli_injections = {**members["cli_injections"]}
@@ -176,17 +186,6 @@ class Snapshot:
             **({"piped": self.piped} if self.piped["paths"] else {}),
             **{name: each for name, each in self.place.items() if each or name in PLACE},
         }
-
-
-def kept_snapshot(run: Run) -> dict[str, Any]:
-    """Return the members of a run's snapshot; none if it is missing or damaged."""
-    members: dict[str, Any] = run.read_json(SNAPSHOT)
-    try:
-        overrides = members.get("config_overrides", {})
-        parts = [overrides, members.get("cli_injections", {}), *overrides.values()]
-    except UNSOUND:
-        return {}
-    return members if all(isinstance(part, dict) for part in parts) else {}
 
 
 def place_of(flow: FlowSpec) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pflow.record.events import Event, is_sound
-from pflow.record.runs import DONE, FAILED, FINISHED, RUNNING, Run, time_of
-from pflow.record.snapshot import kept_snapshot
+from pflow.record.run import DONE, FAILED, FINISHED, RUNNING, Run, time_of
 from pflow.stage.document import Document
 from pflow.values.paths import describe
 from pflow.words.usage import MEMBERS, Usage
@@ -38,26 +38,23 @@ MORE = (
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:
     """Return the trace of a run, as far as its events say."""
-    about: Event = next((event for event in events if event["event"] == "run"), {})
-    end: Event = next((event for event in reversed(events) if event["event"] in ("finish", "resume")), {})
-    end = end if end.get("event") == "finish" else {}
     return with_visits(
         {
             "run": run.id,
-            "flow": {"name": run.name, "hash": about.get("flow_hash", "")},
+            "flow": {"name": run.name, "hash": run.flow_hash},
             "status": run.status,
             "exit": run.exit,
             "began": run.begun,
             "last": max([run.begun, *(event["time"] for event in events)]),
             "ms": run.ms,
             "resumed": sum(event["event"] == "resume" for event in events),
-            "traceparent": about.get("traceparent", ""),
-            "parent": about.get("parent", ""),
-            "error": end.get("error", {}),
+            "traceparent": run.about.get("traceparent", ""),
+            "parent": run.about.get("parent", ""),
+            "error": run.end.get("error", {}),
             "usage": run.usage,
-            "snapshot": kept_snapshot(run) or None,
+            "snapshot": run.snapshot or None,
             "next": run.next_commands(),
-            "store": end.get("store", {}) if end else None,
+            "store": run.end.get("store", {}) if run.end else None,
             "events": events,
         }
     )
@@ -115,6 +112,15 @@ def _is_sound(step: Any) -> bool:
 
 def _event_of(step: dict[str, Any], time: float) -> Event:
     return {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": time}
+
+
+def visit_paths(visits: Iterable[Visit]) -> dict[int, str]:
+    """Return the path of each visit, by its number, as Run.written has it; inside an item of a batch it finds none."""
+    paths: dict[int, str] = {}
+    for visit in visits:
+        scope = f"{paths[visit['outer']]}/" if "outer" in visit else ""
+        paths[visit["number"]] = f"{scope}{visit['step'].rpartition('/')[2]}@{visit['visit']}"
+    return paths
 
 
 def _visits(events: list[Event], *, unfinished: str) -> tuple[list[Visit], dict[int, list[Event]]]:

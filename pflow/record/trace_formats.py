@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pflow import __version__
 from pflow.record.events import Event
-from pflow.record.runs import RUNNING, number_of
+from pflow.record.run import RUNNING, number_of
 from pflow.record.trace import CUT, Trace, Visit
 from pflow.stage.trace import span_parts
 from pflow.values.jsontext import encode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pflow.errors import shorten
-from pflow.record.runs import DONE, FAILED, KILLED, RUNNING
+from pflow.record.run import DONE, FAILED, KILLED, RUNNING
 from pflow.record.trace import CUT, Trace, Visit
 from pflow.terminal.columns import PLAIN, Colour, duration
 from pflow.values.jsontext import encode

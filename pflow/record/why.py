@@ -12,8 +12,8 @@ from pflow.errors import PflowError
 from pflow.record.events import Event, is_shape, read_events
 from pflow.record.log import FLOW, KEYS
 from pflow.record.records import UNSOUND
-from pflow.record.runs import Run, read_kept, run_directories
-from pflow.record.snapshot import kept_snapshot
+from pflow.record.run import Run
+from pflow.record.runs import run_directories
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 
@@ -54,7 +54,7 @@ def _digests(event: Event) -> set[tuple[str, str, str]]:
 
 
 def _key_events(run: Run) -> list[Event]:
-    events, warnings = read_events(read_kept(run.directory, KEYS))
+    events, warnings = read_events(run.read(KEYS))
     for warning in warnings:
         say("pflow why", f"warning: run {run.id}: {warning}")
     return [event for event in events if event["event"] == "key" and _is_sound(event)]
@@ -75,8 +75,7 @@ def _is_part(part: Any) -> bool:
 
 def _kept_values(run: Run) -> Iterator[Any]:
     """Yield the values in a run's snapshot and its flow, for whatever step."""
-    snapshot = kept_snapshot(run)
-    for values in [snapshot.get("cli_injections", {}), *snapshot.get("config_overrides", {}).values()]:
+    for values in [run.snapshot.get("cli_injections", {}), *run.snapshot.get("config_overrides", {}).values()]:
         yield from values.values()
     with suppress(*UNSOUND):  # the flow is missing or damaged
         for node in run.read_json(FLOW).get("nodes", ()):

@@ -184,13 +184,13 @@ def _encoded(value: Any) -> Piece:
 
 
 _MARK = b"\xef\xbb\xbf"
-_BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def new_run_id() -> str:
     """Make a ULID: 48 bits of milliseconds, 80 random bits, in Crockford's base 32."""
     number = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10), "big")
-    return "".join([_BASE32[number >> shift & 31] for shift in range(125, -1, -5)])
+    return "".join([BASE32[number >> shift & 31] for shift in range(125, -1, -5)])
 
 
 def read_document(data: bytes) -> Document | None:

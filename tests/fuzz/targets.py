@@ -52,8 +52,9 @@ from pflow.page.page import run_page
 from pflow.plan.conversation import read_flow
 from pflow.plan.planner import judge
 from pflow.record.journal import pieces_of, read_lines
+from pflow.record.log import TRACE
 from pflow.record.records import Records, compacted
-from pflow.record.runs import TRACE, Run
+from pflow.record.run import Run
 from pflow.record.trace import Trace, trace_of_document, trace_of_run
 from pflow.record.trace_formats import FORMATS
 from pflow.record.trace_text import trace_text

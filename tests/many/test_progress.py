@@ -10,7 +10,7 @@ import pytest
 from pflow.many import progress
 from pflow.many.ledger import LedgerEntry
 from pflow.many.progress import MapProgress
-from pflow.record.status import read_status
+from pflow.record.run import read_status
 from pflow.terminal import messages
 from tests.many.server import Server
 

@@ -10,8 +10,7 @@ from pflow.commands.trace import command as trace
 from pflow.commands.why import command as why
 from pflow.errors import MISSING, USAGE, PflowError
 from pflow.many.ledger import Ledger, item_digest
-from pflow.record.log import RunLog
-from pflow.record.status import write_status
+from pflow.record.log import RunLog, write_status
 from pflow.values.jsontext import decode
 
 ID = "01BX5ZZKBKACTAV9WEVGEMMVRZ"

@@ -13,10 +13,10 @@ import pytest
 from pflow.errors import MISSING, PflowError
 from pflow.record.events import parse_event, read_events
 from pflow.record.journal import pieces_of
-from pflow.record.log import AHEAD, KEYS, PRUNED, RunLog, describe
+from pflow.record.log import AHEAD, KEYS, PRUNED, RunLog, describe, write_status
 from pflow.record.records import JOURNAL
-from pflow.record.runs import Run, find_run, list_runs, prune, time_of
-from pflow.record.status import write_status
+from pflow.record.run import Run, time_of
+from pflow.record.runs import find_run, list_runs, prune
 from pflow.record.trace import trace_of_run
 from pflow.record.trace_formats import as_chrome, as_json, as_otlp
 from pflow.record.trace_text import trace_text

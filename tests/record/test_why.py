@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.record.runs import Run
+from pflow.record.run import Run
 from pflow.record.why import Visits
 from pflow.stage.trace import event_line
 

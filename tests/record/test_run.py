@@ -1,10 +1,11 @@
-"""The values that visits wrote: what the journal has of each, and what is left out."""
+"""One run, read: the status of a map, and what its journal kept of the values that visits wrote."""
 
 import pytest
 
 from pflow.record.journal import Journal
-from pflow.record.kept_values import kept_values, visit_paths
-from pflow.record.runs import Run
+from pflow.record.log import STATUS, write_status
+from pflow.record.run import Run, read_status
+from pflow.record.trace import visit_paths
 from pflow.values.secrets import Secrets
 
 ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -17,7 +18,7 @@ def kept(directory, *records):
     for record in ({"begin": ID}, *records):
         journal.write(record)
     journal.finish(is_kept=True)
-    return kept_values(Run(str(directory)))
+    return Run(str(directory)).written()
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def directory(tmp_path):
 
 
 def test_each_visit_and_item_has_what_it_wrote_last_by_place(directory):
-    assert kept_values(Run(str(directory))) is None
+    assert Run(str(directory)).written() is None
     assert kept(
         directory,
         {"end": "a@1", "changes": [[["a", "text"], "first"], [["none"], None], [["gone"]]]},
@@ -51,3 +52,17 @@ def test_a_visit_of_a_trace_has_its_path():
         {"number": 3, "step": "o/in/most", "visit": 3, "outer": 2},
     ]
     assert visit_paths(visits) == {1: "o@2", 2: "o@2/in@1", 3: "o@2/in@1/most@3"}
+
+
+def test_what_was_written_is_read_and_only_its_owner_reads_it(tmp_path):
+    write_status(str(tmp_path), {"total": None, "done": 1})
+    write_status(str(tmp_path), {"total": 3, "done": 2, "usage": {"cost": 0.5}})
+    assert read_status(str(tmp_path)) == {"total": 3, "done": 2, "usage": {"cost": 0.5}}
+    assert (tmp_path / STATUS).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("text", [None, "", "[1]", '{"total": 3, "do'])
+def test_a_run_without_a_status_or_with_a_damaged_one_has_no_counts(tmp_path, text):
+    if text is not None:
+        (tmp_path / STATUS).write_text(text)
+    assert read_status(str(tmp_path)) == {}
