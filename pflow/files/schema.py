@@ -114,6 +114,13 @@ def misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
         raise PflowError(f"cannot use the schema: nothing is at its $ref '{error.ref}'", exit=BAD_DATA) from error
 
 
+def worst_misfit(schema: dict[str, Any], value: Any) -> Any:
+    """Return the error of a value that says most; None if it fits. Raises as `misfits` does."""
+    from jsonschema.exceptions import best_match
+
+    return best_match(misfits(schema, value))
+
+
 def _validator_class(schema: dict[str, Any]) -> Any:
     from jsonschema import Draft202012Validator
     from jsonschema.validators import validator_for

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.files.schema import endless, misfits, words_of
+from pflow.files.schema import endless, words_of, worst_misfit
 from pflow.values.json_input import fences, place_of
 from pflow.values.jsontext import BLANK, TooLarge, compact, encode, scan_without_duplicates
 from pflow.words.printable import one_line
@@ -41,15 +41,13 @@ def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
     does not count. Two different values are refused. Raises Unfit (65), and PflowError (65) for a schema that cannot
     be used.
     """
-    from jsonschema.exceptions import best_match
-
     bare = text.strip(BLANK)
     found = _find(bare, _KINDS.get(str(schema.get("type")), (dict, list)))
     if len(found) != 1:
         raise _without_value(model_id, bare, [*found])
     value = next(iter(found.values()))
     try:
-        wrong = best_match(misfits(schema, value))
+        wrong = worst_misfit(schema, value)
     except RecursionError as error:
         raise endless("the schema") from error
     if wrong is not None:

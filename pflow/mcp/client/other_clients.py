@@ -14,7 +14,7 @@ from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, reason_of, shorten
 from pflow.mcp.client.servers import Server, check_server_name, inherited, kept_variables
-from pflow.mcp.client.tools import as_dict, as_list
+from pflow.mcp.schema import as_dict, as_list
 from pflow.words.naming import kebab, listed
 from pflow.words.printable import one_line
 

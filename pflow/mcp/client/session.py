@@ -23,7 +23,7 @@ from pflow.mcp.client.program import MOST, Program, too_long
 from pflow.mcp.client.remote import RemoteServer
 from pflow.mcp.client.replies import reply_of, texts_of
 from pflow.mcp.client.servers import INHERITED, Server
-from pflow.mcp.client.tools import as_dict, as_list
+from pflow.mcp.schema import as_dict, as_list
 from pflow.terminal.foreign import silence
 from pflow.values.secrets import Secrets
 from pflow.web.answer import malformed

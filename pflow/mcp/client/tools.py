@@ -12,11 +12,11 @@ from hashlib import sha256
 from itertools import chain
 from keyword import iskeyword
 from textwrap import indent
-from typing import Any
 from unicodedata import normalize
 
 from pflow.interface.common import RESERVED
 from pflow.mcp.client.servers import Server
+from pflow.mcp.schema import Schema, as_dict, as_list, choices_of, resolve, type_of
 from pflow.words.naming import kebab
 from pflow.words.printable import one_line
 
@@ -33,14 +33,7 @@ _NO_PROPERTIES = RESERVED | {"result", "files", "links", "stdin"}
 _LONGEST_NAME, _DIGITS = 100, 8
 _LONGEST = 300
 """The letters of a tool's or a property's name that are spelt."""
-_DEEPEST = 4
-"""The levels of a schema that become a type, and the references that lead from one to the next."""
-
-_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
-_KINDS = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 _HINTS = {"readOnlyHint": "changes nothing", "destructiveHint": "may destroy", "idempotentHint": "may be repeated"}
-
-Schema = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -147,8 +140,8 @@ def _about(server: Server, tool: Schema) -> list[str]:
 
 def _root(schema: Schema) -> Schema:
     """Return a tool's schema with the properties of the schema that it refers to, or of its alternatives."""
-    found = {**schema, **_resolved(schema, schema)}
-    parts = {key: [_resolved(schema, each) for each in as_list(found.get(key))] for key in ("allOf", "anyOf", "oneOf")}
+    found = {**schema, **resolve(schema, schema)}
+    parts = {key: [resolve(each, schema) for each in as_list(found.get(key))] for key in ("allOf", "anyOf", "oneOf")}
     every = [found, *parts["allOf"]]
     members = [as_dict(each.get("properties")) for each in (*every, *parts["anyOf"], *parts["oneOf"])]
     found["properties"] = {name: ChainMap(*members)[name] for name in chain(*members)}
@@ -185,14 +178,13 @@ def _required(schema: Schema) -> list[str]:
 def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
     """Yield a line for each property. A pipe fills the only text that is required."""
     required = _required(schema)
-    schemas = {
-        flag: _resolved(schema, as_dict(schema.get("properties")).get(name)) for flag, name in properties.items()
-    }
-    types = {flag: _type(schema, each) for flag, each in schemas.items()}
-    texts = [flag for flag, name in properties.items() if name in required and types[flag] == "str"]
+    members = as_dict(schema.get("properties"))
+    schemas = {flag: resolve(members.get(name), schema) for flag, name in properties.items()}
+    types = {flag: type_of(each, schema) for flag, each in schemas.items()}
+    texts = [flag for flag, name in properties.items() if name in required and types[flag].name == "str"]
     for flag, each in schemas.items():
         marks = " [pipe]" if texts == [flag] else "" if properties[flag] in required else " = null [explicit]"
-        choices = _choices(each) if "|" not in types[flag] else []
+        choices = [] if types[flag].choices else choices_of(each)
         about = [
             "" if flag == kebab(properties[flag]).replace("-", "_") else f"the property {_json(properties[flag])}",
             _said(str(each.get("description") or each.get("title") or "")),
@@ -203,52 +195,10 @@ def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
         yield line.removesuffix("  # ")
 
 
-def _type(root: Schema, schema: Any, depth: int = 0) -> str:
-    """Return a schema's type in the words of an interface; `any` for what these cannot say."""
-    schema = _resolved(root, schema)
-    choices = [each for each in _choices(schema) if each is not None]
-    declared = schema.get("type") or [*{_KINDS[type(each)] for each in choices}]
-    kinds = [each for each in as_list(declared) or [declared] if each != "null"]
-    if all(isinstance(each, str) and re.fullmatch(r"[A-Za-z0-9_.-]+", each) for each in choices) and len(choices) > 1:
-        return "|".join(dict.fromkeys(choices)) if len(set(choices)) > 1 else "str"
-    if kinds == ["array"] and "items" in schema and depth < _DEEPEST:
-        return f"list[{_type(root, schema['items'], depth + 1)}]"
-    return _TYPES.get(kinds[0], "any") if len(kinds) == 1 and isinstance(kinds[0], str) else "any"
-
-
-def _choices(schema: Schema) -> list[Any]:
-    return as_list(schema.get("enum")) or ([schema["const"]] if "const" in schema else [])
-
-
-def _resolved(root: Schema, schema: Any) -> Schema:
-    """Follow references within the root, and take the only alternative besides null; else return the schema."""
-    about = found = as_dict(schema)
-    for _ in range(_DEEPEST):
-        several = [each for key in ("anyOf", "oneOf", "allOf") for each in as_list(found.get(key))]
-        others = [as_dict(each) for each in several if as_dict(each).get("type") != "null"]
-        if str(found.get("$ref")).startswith("#/"):
-            reference, found = found["$ref"], root
-            for part in reference.split("/")[1:]:
-                found = as_dict(found.get(part))
-        elif len(others) == 1:
-            found = others[0]
-    return {**found, **{key: value for key, value in about.items() if key in ("description", "default")}}
-
-
-def as_dict(value: Any) -> dict[str, Any]:
-    """Return an object of somebody else's JSON; an empty one in place of anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def as_list(value: Any) -> list[Any]:
-    """Return a list of somebody else's JSON; an empty one in place of anything else."""
-    return value if isinstance(value, list) else []
-
-
 def _said(text: str) -> str:
     """Put a server's words on one line, without the colours that it gives them."""
     return one_line(re.sub("\x1b\\[[^@-~]*[@-~]", "", text))
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return one_line(json.dumps(value, ensure_ascii=False))

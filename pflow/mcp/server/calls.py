@@ -17,9 +17,10 @@ from pflow.catalog.kinds import BUNDLED
 from pflow.errors import BAD_DATA, BUG, DENIED, FAILED, USAGE, PflowError, bug_error
 from pflow.explain.effects import FROM_ENVIRONMENT
 from pflow.interface.interface import spell_flag
+from pflow.mcp.schema import ends_of, fault_in, input_schema, output_schema
 from pflow.mcp.server import own_tools
 from pflow.mcp.server.catalogue import Catalogue
-from pflow.mcp.server.offered import Offered, check_arguments, ends_of, fault_in, input_schema, output_schema
+from pflow.mcp.server.offered import Offered
 from pflow.mcp.server.process import Children, OnEvent
 from pflow.record.events import parse_event
 from pflow.values.jsontext import decode, encode
@@ -60,7 +61,7 @@ class Calls:
     async def _call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
         if name not in self.own:
             return await self._run(name, arguments, tell)
-        check_arguments(name, self.own[name].input_schema, arguments)
+        _check_arguments(name, self.own[name].input_schema, arguments)
         if name == own_tools.RUN:
             return await self._run(arguments["name"], arguments.get("inputs", {}), tell)
         if name == own_tools.CHECK:
@@ -128,7 +129,7 @@ def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], byt
     """Return the words and the stdin of a child. Raises PflowError (2, 65, 77) for arguments that it cannot take."""
     kind, optional = offered.kind, {name for name, item in offered.inputs.items() if not item.required}
     given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
-    check_arguments(offered.tool.name, input_schema(offered.inputs), given)
+    _check_arguments(offered.tool.name, input_schema(offered.inputs), given)
     _refuse_variables(given)
     store: dict[str, Any] = {}
     if offered.flow:
@@ -137,6 +138,12 @@ def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], byt
         name = kind.name if kind.origin == BUNDLED else kind.file
         words = [name, "-j", "--verbatim", *_words_of_node(offered, given, store)]
     return words, encode({"$pflow": {"v": 1}, **store}, escape=False) + b"\n"
+
+
+def _check_arguments(tool: str, schema: dict[str, Any], arguments: dict[str, Any]) -> None:
+    """Raise PflowError (2) for arguments that do not fit."""
+    if fault := fault_in(schema, arguments):
+        raise PflowError(f"cannot call '{tool}': {fault}", hint="see its input schema", exit=USAGE)
 
 
 def _refuse_variables(arguments: dict[str, Any]) -> None:

@@ -1,19 +1,16 @@
 """A node or a saved flow as a tool: its name, JSON schemas and effects as a client sees them, without its secrets."""
 
 import re
-from collections.abc import Container, Iterable, Iterator
-from typing import Any
+from collections.abc import Container, Iterator
 
 import mcp_types as types
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from pflow.catalog.kinds import Kind
-from pflow.errors import USAGE, PflowError
+from pflow.errors import PflowError
 from pflow.flow.subflow import CARRIED, FlowKind, has_open_steps
 from pflow.flow.wired import WiredFlow
-from pflow.interface.interface import COMMANDS, UNDECLARED, Item
-from pflow.values.types import Type
+from pflow.interface.interface import COMMANDS, Item
+from pflow.mcp.schema import ANYTHING, NO_LIST, input_schema, output_schema
 
 _GOOD_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
@@ -45,8 +42,8 @@ class Offered:
             name=_tool_name(self.label, taken),
             title=title,
             description=self.description,
-            input_schema=_typed(input_schema(self.inputs), _NO_LIST),
-            output_schema=_typed(output_schema(self.writes.values()), _ANYTHING),
+            input_schema=input_schema(self.inputs, NO_LIST),
+            output_schema=output_schema(self.writes.values(), ANYTHING),
             annotations=types.ToolAnnotations(title=title, **self.hints),
         )
 
@@ -115,98 +112,3 @@ def _secret_places(flow: WiredFlow) -> Iterator[tuple[str | int, ...]]:
         if step.kind is not None:
             yield from (step.place_of(key) for key in _secrets_of(step.kind))
     yield from (declared.path for declared in flow.inputs.values() if declared.secret)
-
-
-Schema = dict[str, Any]
-
-_BYTES: Schema = {
-    "type": "object",
-    "properties": {"$bytes": {"type": "string", "contentEncoding": "base64"}},
-    "required": ["$bytes"],
-    "additionalProperties": False,
-}
-_TEXT_OR_BYTES: Schema = {"anyOf": [{"type": "string"}, _BYTES]}
-_LIST: Schema = {"type": "array", "items": {}}  # VS Code, OpenAI and Gemini refuse an array without `items`
-_NO_LISTS: list[Schema] = [{"type": each} for each in ("string", "number", "boolean", "object", "null")]
-_NO_LIST: Schema = {"anyOf": _NO_LISTS}  # of arguments, of which pflow itself takes more
-_ANYTHING: Schema = {"minItems": 0}  # of results, which clients check; strict ones want a keyword there
-_SIMPLE: dict[str, Schema] = {
-    "str": {"type": "string"},
-    "url": {"type": "string"},
-    "int": {"type": "integer"},
-    "float": {"type": "number"},
-    "bool": {"type": "boolean"},
-    "path": {"type": "string", "minLength": 1},
-    "bytes": _TEXT_OR_BYTES,
-    "list": _LIST,
-    "dict": {"type": "object"},
-    # Not {}: some clients accept no schema without a type, nor several types in one.
-    "any": {"anyOf": [_LIST, *_NO_LISTS]},
-}
-_LONGEST = 300
-
-
-def schema_of(type: Type, *, is_written: bool = False) -> Schema:
-    """Return a type as a schema. The members of a shape are described, but not required."""
-    if type.choices:
-        return {"type": "string", "enum": list(type.choices)}
-    # The name of a file that was found need not be UTF-8.
-    schema = dict(_TEXT_OR_BYTES if is_written and type.name == "path" else _SIMPLE[type.name])
-    if type.items is not None:
-        schema["items"] = schema_of(type.items, is_written=is_written)
-    if type.fields:
-        schema["properties"] = {name: schema_of(each, is_written=is_written) for name, each in type.fields.items()}
-    return schema
-
-
-def input_schema(items: dict[str, Item]) -> Schema:
-    """Return the schema of an object with only these members; those without a default are required."""
-    properties = {name: _described(item) for name, item in items.items()}
-    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    required = [name for name, item in items.items() if item.required]
-    return {**schema, "required": required} if required else schema
-
-
-def _typed(schema: Any, items: Schema) -> Any:
-    """Put `items` in the place of those that may be anything: Gemini and strict clients refuse items without a type."""
-    if isinstance(schema, list):
-        return [_typed(each, items) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {key: items if (key, each) == ("items", {}) else _typed(each, items) for key, each in schema.items()}
-
-
-def output_schema(items: Iterable[Item]) -> Schema:
-    """Return the schema of an object that may have these members: a node need not write all that it declares."""
-    return {"type": "object", "properties": {item.name: _described(item) for item in items}}
-
-
-def _described(item: Item) -> Schema:
-    schema = schema_of(item.type, is_written=item.kind == "write")
-    if item.doc:
-        schema["description"] = item.doc
-    if item.default is not UNDECLARED and item.default is not None:
-        schema["default"] = item.default
-    return schema
-
-
-def check_arguments(tool: str, schema: Schema, arguments: dict[str, Any]) -> None:
-    """Raise PflowError (2) for arguments that do not fit."""
-    if fault := fault_in(schema, arguments):
-        raise PflowError(f"cannot call '{tool}': {fault}", hint="see its input schema", exit=USAGE)
-
-
-def fault_in(schema: Schema, value: Any) -> str:
-    """Describe the worst fault of a value; empty if it fits the schema."""
-    error = best_match(Draft202012Validator(schema).iter_errors(value))
-    if error is None:
-        return ""
-    message = ends_of(error.message, _LONGEST)
-    place = ".".join(map(str, error.absolute_path))
-    return f"'{place}': {message}" if place else message
-
-
-def ends_of(text: str, longest: int) -> str:
-    """Shorten a message in its middle: it may begin with the value, and end with the reason."""
-    half = longest // 2
-    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"

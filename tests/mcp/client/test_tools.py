@@ -75,31 +75,6 @@ def test_a_servers_words_never_become_code_or_an_interface(file, name, about, ve
     assert (len(interface.summary) <= 301, interface.examples) == (True, ())
 
 
-@pytest.mark.parametrize(
-    ("schema", "type"),
-    [
-        ({"type": "number"}, "float"),
-        ({"type": ["null", "boolean"]}, "bool"),
-        ({"type": ["string", "integer"]}, "any"),
-        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "int"),
-        ({"oneOf": [{"type": "integer"}, {"type": "string"}]}, "any"),
-        ({"enum": ["a", "b-c", None]}, "a|b-c"),
-        ({"enum": ["a b", "c"], "type": "string"}, "str"),
-        ({"enum": [1, 2, None]}, "int"),
-        ({"const": True}, "bool"),
-        ({"enum": [1, "a"]}, "any"),
-        ({"type": "array", "items": {"$ref": "#/$defs/Mode"}}, "list[x|y]"),
-        ({"type": "object", "properties": {"a": {"type": "string"}}}, "dict"),
-        ({"$ref": "#/$defs/Loop"}, "any"),
-        ({"$ref": "https://example.com/schema"}, "any"),
-        (True, "any"),
-    ],
-)
-def test_a_schema_becomes_a_type(file, schema, type):
-    shared = {"Mode": {"enum": ["x", "y"]}, "Loop": {"$ref": "#/$defs/Loop"}}
-    assert str(node_of(file, {"properties": {"x": schema}, "$defs": shared}).reads["x"].type) == type
-
-
 def test_a_pipe_fills_the_only_text_that_is_required(file):
     properties = {"a": {"type": "string"}, "b": {"type": "string"}, "n": {"type": "integer"}}
     for required, piped in [(["a"], "a"), (["b", "n"], "b"), (["a", "b"], None), ([], None), (["n"], None)]:

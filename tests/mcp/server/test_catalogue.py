@@ -5,15 +5,12 @@ import json
 import anyio
 import mcp_types as types
 import pytest
-from jsonschema import Draft202012Validator
 from mcp import ClientSession
 from mcp.client.stdio import stdio_client
 from mcp.shared.tool_name_validation import validate_tool_name
 
 from pflow.catalog.registry import load_bundled, names_in
-from pflow.mcp.server.offered import schema_of
 from pflow.node import declared_interface
-from pflow.values.types import parse_type
 from tests.mcp.server.talking import COUNT, NAP, PATIENCE, call, call_all, furnished, listed, one_step, until, words
 from tests.peers.openai_server import OpenAIServer
 
@@ -121,26 +118,6 @@ def test_no_strict_client_refuses_a_schema(home):
 
 
 TYPES = ("list", "any", "dict{a: list, b: any}", "list[list]", "list[dict{a: list[any]}]")
-
-FITTING = [
-    ("list", [[[1]], {"a": []}], {"a": []}),
-    ("int", 7, 7.5),
-    ("bool", False, 0),
-    ("path", "a", ""),
-    ("bytes", {"$bytes": "//4="}, {"$bytes": 1}),
-    ("low|high", "low", "middle"),
-    ("list[int]", [1, 2], [1, "2"]),
-    ("dict{a: int, b: list[str]}", {"a": 1, "more": 2}, {"b": [1]}),
-    ("list[any]", [None, 1.5, "x", True, [1], {"a": [None]}], {}),
-]
-
-
-@pytest.mark.parametrize(("type", "good", "bad"), FITTING)
-def test_a_schema_takes_what_its_type_does(type, good, bad):
-    schema = Draft202012Validator(schema_of(parse_type(type)[0]))
-    assert schema.is_valid(good)
-    assert not schema.is_valid(bad)
-
 
 HINTS = {
     "read-file": [True, False, True, False],

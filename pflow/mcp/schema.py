@@ -1,0 +1,149 @@
+"""The one translation between a type of the interface grammar and a JSON schema, both ways."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from pflow.files.schema import worst_misfit
+from pflow.interface.interface import UNDECLARED, Item
+from pflow.values.types import Type
+
+Schema = dict[str, Any]
+
+_BYTES: Schema = {
+    "type": "object",
+    "properties": {"$bytes": {"type": "string", "contentEncoding": "base64"}},
+    "required": ["$bytes"],
+    "additionalProperties": False,
+}
+_TEXT_OR_BYTES: Schema = {"anyOf": [{"type": "string"}, _BYTES]}
+_SIMPLE: dict[str, Schema] = {
+    "str": {"type": "string"},
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "bool": {"type": "boolean"},
+    "list": {"type": "array"},
+    "dict": {"type": "object"},
+    "bytes": _TEXT_OR_BYTES,
+    "url": {"type": "string"},
+    "path": {"type": "string", "minLength": 1},
+}
+_NAMES = {schema["type"]: name for name, schema in reversed(_SIMPLE.items()) if "type" in schema}
+"""The types by their words in a schema: a text is a str, since a schema tells neither paths nor URLs."""
+
+_NO_LISTS: list[Schema] = [{"type": each} for each in ("string", "number", "boolean", "object", "null")]
+UNTYPED: Schema = {}
+"""The items of a list that may hold anything. VS Code, OpenAI and Gemini refuse an array without `items`, and Gemini
+and strict clients refuse items without a type: they get the next two.
+"""
+NO_LIST: Schema = {"anyOf": _NO_LISTS}
+"""Such items of arguments, of which pflow itself takes more."""
+ANYTHING: Schema = {"minItems": 0}
+"""Such items of results, which clients check; strict ones want a keyword there."""
+
+_DEEPEST = 4
+"""The levels of a schema that become a type, and the references that lead from one to the next."""
+
+_LONGEST = 300
+"""The most characters of a misfit."""
+
+
+def schema_of(type: Type, items: Schema = UNTYPED, *, is_written: bool = False) -> Schema:
+    """Return the schema of a type. The members of a shape are described, but not required."""
+    if type.choices:
+        return {"type": "string", "enum": list(type.choices)}
+    if type.name == "any":  # not {}: some clients accept no schema without a type, nor several types in one
+        return {"anyOf": [{"type": "array", "items": items}, *_NO_LISTS]}
+    # The name of a file that was found need not be UTF-8.
+    schema = dict(_TEXT_OR_BYTES if is_written and type.name == "path" else _SIMPLE[type.name])
+    if type.name == "list":
+        schema["items"] = schema_of(type.items, items, is_written=is_written) if type.items else items
+    if type.fields:
+        fields = type.fields.items()
+        schema["properties"] = {name: schema_of(each, items, is_written=is_written) for name, each in fields}
+    return schema
+
+
+def type_of(schema: Any, root: Schema, depth: int = 0) -> Type:
+    """Return the type of a schema within `root`, as `schema_of` has it; `any` for what the grammar cannot say."""
+    schema = resolve(schema, root)
+    choices = [each for each in choices_of(schema) if each is not None]
+    if all(isinstance(each, str) and re.fullmatch(r"[A-Za-z0-9_.-]+", each) for each in choices) and len(choices) > 1:
+        return Type("choice", choices=tuple(dict.fromkeys(choices))) if len(set(choices)) > 1 else Type("str")
+    names = [type(each).__name__ for each in choices]
+    if declared := schema.get("type"):
+        names = [_NAMES.get(str(each), "any") for each in as_list(declared) or [declared] if each != "null"]
+    name = names[0] if len({*names}) == 1 else "any"
+    is_list = name == "list" and "items" in schema and depth < _DEEPEST
+    return Type(name, items=type_of(schema["items"], root, depth + 1) if is_list else None)
+
+
+def choices_of(schema: Schema) -> list[Any]:
+    """Return the values that a schema allows; empty if it does not list them."""
+    return as_list(schema.get("enum")) or ([schema["const"]] if "const" in schema else [])
+
+
+def resolve(schema: Any, root: Schema) -> Schema:
+    """Follow references within the root, and take the only alternative besides null; else return the schema."""
+    about = found = as_dict(schema)
+    for _ in range(_DEEPEST):
+        several = [each for key in ("anyOf", "oneOf", "allOf") for each in as_list(found.get(key))]
+        others = [as_dict(each) for each in several if as_dict(each).get("type") != "null"]
+        if str(found.get("$ref")).startswith("#/"):
+            reference, found = found["$ref"], root
+            for part in reference.split("/")[1:]:
+                found = as_dict(found.get(part))
+        elif len(others) == 1:
+            found = others[0]
+    return {**found, **{key: value for key, value in about.items() if key in ("description", "default")}}
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """Return an object of somebody else's JSON; an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a list of somebody else's JSON; an empty one in place of anything else."""
+    return value if isinstance(value, list) else []
+
+
+def input_schema(inputs: dict[str, Item], items: Schema = UNTYPED) -> Schema:
+    """Return the schema of an object with only these members; those without a default are required."""
+    required = [name for name, item in inputs.items() if item.required]
+    schema = {**_object(inputs.items(), items), "additionalProperties": False}
+    return {**schema, "required": required} if required else schema
+
+
+def output_schema(writes: Iterable[Item], items: Schema = UNTYPED) -> Schema:
+    """Return the schema of an object that may have these members: a node need not write all that it declares."""
+    return _object(((item.name, item) for item in writes), items)
+
+
+def _object(members: Iterable[tuple[str, Item]], items: Schema) -> Schema:
+    return {"type": "object", "properties": {name: _described(item, items) for name, item in members}}
+
+
+def _described(item: Item, items: Schema) -> Schema:
+    schema = schema_of(item.type, items, is_written=item.kind == "write")
+    if item.doc:
+        schema["description"] = item.doc
+    if item.default is not UNDECLARED and item.default is not None:
+        schema["default"] = item.default
+    return schema
+
+
+def fault_in(schema: Schema, value: Any) -> str:
+    """Describe the worst fault of a value; empty if it fits the schema."""
+    error = worst_misfit(schema, value)
+    if error is None:
+        return ""
+    message = ends_of(error.message, _LONGEST)
+    place = ".".join(map(str, error.absolute_path))
+    return f"'{place}': {message}" if place else message
+
+
+def ends_of(text: str, longest: int) -> str:
+    """Shorten a message in its middle: it may begin with the value, and end with the reason."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
