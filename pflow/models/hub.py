@@ -7,6 +7,8 @@ from functools import partial
 from io import FileIO
 from typing import Any
 
+from pydantic import BaseModel, Field, NonNegativeInt
+
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, not_written
 from pflow.files.directories import make_private
 from pflow.files.installation import no_extra
@@ -15,6 +17,7 @@ from pflow.models.local import place_of
 from pflow.models.small import SUFFIX
 from pflow.terminal.ask import confirm
 from pflow.values.digest import file_digest
+from pflow.values.documents import read_as
 from pflow.web.bounded import limit_body
 from pflow.web.reasons import meaning_of_status
 from pflow.web.route import fault_behind, spare_this_machine
@@ -34,6 +37,23 @@ _MOST_SAID = 10_000_000
 
 _HUB = r"(?:https?://[^/]+/|[\w-]+\.[\w.-]+/(?=[^/]+/[^/]+$)(?!.*\.gguf$))?"
 """The address of the hub in front of OWNER/REPO, as a browser shows it."""
+
+
+class _Content(BaseModel, from_attributes=True):
+    size: NonNegativeInt
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
+class _File(BaseModel, from_attributes=True):
+    rfilename: str
+    lfs: _Content | None
+
+
+class _Repository(BaseModel, from_attributes=True):
+    """What a hub says of a repository, as its library has it."""
+
+    sha: str | None
+    siblings: list[_File]
 
 
 def get_model(name: str, *, is_agreed: bool) -> tuple[str, bool]:
@@ -62,7 +82,7 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
     logging.set_verbosity_error()
     spare_this_machine()
     told = _describe(act, repo)
-    files = {each.rfilename: each.lfs for each in told.siblings or [] if each.lfs and each.rfilename.isprintable()}
+    files = {each.rfilename: each.lfs for each in told.siblings if each.lfs and each.rfilename.isprintable()}
     file = choose_file(act, [*files], quant, file)
     size, digest, path = files[file].size, files[file].sha256, place_of(os.path.basename(file))
     if os.path.exists(path):
@@ -94,7 +114,7 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
     return path, True
 
 
-def _describe(act: str, repo: str) -> Any:
+def _describe(act: str, repo: str) -> _Repository:
     """Return what the hub says of a repository and its files."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils import get_session
@@ -103,9 +123,10 @@ def _describe(act: str, repo: str) -> Any:
     hooks, limit = get_session().event_hooks["response"], partial(limit_body, most=_MOST_SAID, failure=failure)
     hooks.append(limit)
     try:
-        return HfApi().model_info(repo, files_metadata=True, timeout=30)
+        told = HfApi().model_info(repo, files_metadata=True, timeout=30)
     finally:
         hooks.remove(limit)
+    return read_as(_Repository, told, f"{act}: what the hub says does not fit", exit=BAD_DATA)
 
 
 class _Part(FileIO):

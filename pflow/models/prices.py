@@ -9,14 +9,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from llm import Attachment, Model, Prompt
+from pydantic import BaseModel, ConfigDict, NonNegativeFloat
 
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.files.directories import pflow_directory
 from pflow.files.reading import read_regular
 from pflow.models.servers import runs_here
+from pflow.values.documents import read_as
 from pflow.values.jsontext import text_of
 from pflow.words import budget
-from pflow.words.usage import amount
 
 T = TypeVar("T")
 
@@ -31,6 +32,14 @@ _PICTURE = 50_000
 
 _MILLION = 1_000_000
 """The tokens that a price is for."""
+
+
+class Price(BaseModel):
+    """What a model costs, in dollars for a million tokens."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+    input: NonNegativeFloat
+    output: NonNegativeFloat
 
 
 def no_price(model: Model) -> PflowError:
@@ -105,7 +114,7 @@ def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> f
     if input is None or output is None:
         return None
     if price is not None:
-        return float(round((price["input"] * input + price["output"] * output) / _MILLION, 12))
+        return float(round((price.input * input + price.output * output) / _MILLION, 12))
     return _listed(model, input, output, details)
 
 
@@ -125,8 +134,8 @@ def _example(model: str) -> str:
     return f'"{model}" = {{ input = 1.5, output = 6.0 }}'
 
 
-def own_prices() -> dict[str, dict[str, float]]:
-    """Read the user's prices by model: input and output, in dollars for a million tokens.
+def own_prices() -> dict[str, Price]:
+    """Read the user's prices by model.
 
     Raises PflowError (78) for a malformed file.
     """
@@ -137,12 +146,7 @@ def own_prices() -> dict[str, dict[str, float]]:
         return {}
     except (OSError, ValueError) as error:
         raise PflowError(f"cannot read '{file}': {error}", hint=_example("MODEL"), exit=BAD_CONFIG) from error
-    for name, price in prices.items():
-        numbers: list[Any] = [price.get(side) for side in ("input", "output")] if isinstance(price, dict) else [None]
-        if None in map(amount, numbers):
-            what = f"'{name}' needs two prices, input and output, each a number that is not below 0"
-            raise PflowError(f"cannot read '{file}': {what}", hint=_example(name), exit=BAD_CONFIG)
-    return prices
+    return read_as(dict[str, Price], prices, f"cannot read '{file}'", hint=_example("MODEL"), exit=BAD_CONFIG)
 
 
 def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> float | None:

@@ -5,8 +5,11 @@ The answer is one JSON object, which may stand among prose, fences and other JSO
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
 
 from pflow.errors import PflowError, shorten
 from pflow.flow.findings import Finding
@@ -39,6 +42,13 @@ TIMEOUT = 300.0
 
 _LONGEST = 1e8
 """The most seconds that a timer can be set to."""
+
+
+class _Refusal(BaseModel, str_strip_whitespace=True):
+    """An answer in place of a flow, which says why there is none."""
+
+    cannot: str = Field(min_length=1)
+    nodes: list[Any] | None = Field(None, max_length=0)
 
 
 @dataclass
@@ -145,8 +155,10 @@ def read_flow(said: Said) -> tuple[dict[str, Any] | None, list[Finding]]:
 
 def refusal(said: Said) -> str:
     """Return the model's reason why the task cannot be done; empty if it gives no reason."""
-    reasons = [value.get("cannot") for value in find_objects(said)[0].values() if not value.get("nodes")]
-    return next((_shown(each, 300) for each in reasons if isinstance(each, str) and each.strip()), "")
+    for value in find_objects(said)[0].values():
+        with suppress(ValidationError):
+            return _shown(_Refusal.model_validate(value).cannot, 300)
+    return ""
 
 
 def _spoken(said: Said) -> str:

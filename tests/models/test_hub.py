@@ -86,6 +86,8 @@ def test_a_part_that_is_longer_than_the_file_begins_anew_and_so_does_what_the_hu
         ("gated/tree", 77, "you have no access; HF_TOKEN"),
         ("gone/tree", 66, "there is no such repository"),
         ("odd/tree", 75, "its answer is garbled"),
+        ("vague/tree", 65, "what the hub says does not fit: 'siblings[0].lfs.size' should be a valid integer"),
+        ("climber/tree", 65, "what the hub says does not fit: 'siblings[0].lfs.sha256' should match pattern"),
         ("wrong/tree", 65, "another digest"),
         ("talker/tree", 65, "what the hub says has no end"),
         ("endless/tree", 65, "more came than the 0 MB that the hub says"),

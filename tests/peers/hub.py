@@ -9,6 +9,7 @@ from tests.peers.serving import Serving
 
 FILE = "Tree-Q4_K_M.gguf"
 CONTENT = b"GGUF" + bytes(range(256)) * 64
+SIZES = {"large": 10**9 + 1, "vague": "some"}
 STATUS = {"gated": 403, "cut": 503}
 
 
@@ -35,7 +36,8 @@ def hub(path, downloads):
     if path.startswith("/api/") and owner == "talker":
         return 200, gzip.compress(bytes(50 * 10**6)), {"Content-Encoding": "gzip"}
     if path.startswith("/api/"):
-        lfs = {"sha256": sha256(CONTENT).hexdigest(), "size": 10**9 + 1 if owner == "large" else len(CONTENT)}
+        lfs = {"sha256": sha256(CONTENT).hexdigest(), "size": SIZES.get(owner, len(CONTENT))}
+        lfs["sha256"] = "../../../x" if owner == "climber" else lfs["sha256"]
         files = [{"rfilename": name, "lfs": {**lfs, "pointerSize": 1}} for name in ("mmproj-Q4_K_M.gguf", FILE)]
         about = json.dumps({"id": f"{owner}/tree", "sha": "a" * 40, "siblings": files}).encode()
         return 404 if owner == "gone" else 200, b"not json" if owner == "odd" else about, {}

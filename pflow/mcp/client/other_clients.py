@@ -9,12 +9,15 @@ import re
 import sys
 import tomllib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import AliasChoices, BaseModel, Field
+
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, reason_of, shorten
 from pflow.mcp.client.servers import Server, check_server_name, inherited, kept_variables
-from pflow.mcp.schema import as_dict, as_list
+from pflow.values.documents import read_as
 from pflow.words.naming import kebab, listed
 from pflow.words.printable import one_line
 
@@ -28,8 +31,30 @@ _PLACES = {
 CLIENTS = tuple(_PLACES)
 """The clients whose files are known: those of the project come before those of the user."""
 
-_KEYS = ("mcpServers", "servers", "mcp_servers")
 _VARIABLE = re.compile(r"\$\{(?:(env|input):)?([A-Za-z_][\w.-]*)(?::-([^}]*))?\}")
+
+
+class _Settings(BaseModel):
+    servers: dict[str, Any] = Field({}, validation_alias=AliasChoices("mcpServers", "servers", "mcp_servers"))
+    projects: dict[str, Any] = {}
+
+
+class _Entry(BaseModel, coerce_numbers_to_str=True):
+    """What is said of a server; each client knows some of these members."""
+
+    command: str = ""
+    args: list[str] = []
+    url: str = ""
+    type: str = ""
+    cwd: str = "."
+    env: dict[str, str] = {}
+    env_vars: list[Any] = []
+    headers: dict[str, str] = {}
+    http_headers: dict[str, str] = {}
+    env_http_headers: dict[str, str] = {}
+    bearer_token_env_var: str = ""
+    disabled: bool = False
+    enabled: bool = True
 
 
 @dataclass(frozen=True)
@@ -56,23 +81,24 @@ def find_servers(client: str) -> list[Found]:
         raise PflowError(what, hint=hint, exit=MISSING)
     found: dict[str, Found] = {}
     for file in there:
-        for label, about in _entries(_read(file)).items():
-            found.setdefault(label, _found(label, file, as_dict(about)))
+        for label, about in _entries(file, _read(file)).items():
+            found.setdefault(label, _found(label, file, about))
     return list(found.values())
 
 
-def _read(file: str) -> dict[str, Any]:
+def _read(file: str) -> Any:
     """Read a file of JSON, with comments and commas at ends as VS Code takes them, or of TOML."""
     try:
         text = Path(file).read_text(encoding="utf-8-sig")
-        document = tomllib.loads(text) if file.endswith(".toml") else json.loads(_without_comments(text))
+        if file.endswith(".toml"):
+            return tomllib.loads(text)
+        return json.loads(_without_comments(text), object_pairs_hook=_without_nulls)
     except OSError as error:
         raise PflowError(f"cannot read '{file}': {reason_of(error)}", exit=MISSING) from None
-    except ValueError as error:  # its message may quote the file
+    except (ValueError, RecursionError) as error:  # its message may quote the file
         where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         kind = "TOML" if file.endswith(".toml") else "JSON"
         raise PflowError(f"cannot read '{file}': it is not {kind}{where}", exit=BAD_DATA) from None
-    return as_dict(document)
 
 
 def _without_comments(text: str) -> str:
@@ -82,42 +108,45 @@ def _without_comments(text: str) -> str:
     return re.sub(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', lambda found: found[1] or " ", text)
 
 
-def _entries(document: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in members if value is not None}
+
+
+def _entries(file: str, document: Any) -> dict[str, Any]:
     """Return the servers of a document by their names; Claude also has some for single directories."""
-    project = as_dict(as_dict(document.get("projects")).get(os.getcwd()))
-    places = (project.get("mcpServers"), *(document.get(key) for key in _KEYS))
-    return {label: about for each in reversed(places) for label, about in as_dict(each).items()}
+    read = partial(read_as, _Settings, act=f"cannot read '{file}'", exit=BAD_DATA)
+    settings = read(document)
+    return settings.servers | read(settings.projects.get(os.getcwd(), {})).servers
 
 
-def _found(label: str, file: str, about: dict[str, Any]) -> Found:
+def _found(label: str, file: str, about: Any) -> Found:
     try:
         return Found(label, file, _server(label, about))
     except PflowError as error:
         return Found(label, file, error.within(f"cannot take the server '{shorten(one_line(label))}'"))
 
 
-def _server(label: str, about: dict[str, Any]) -> Server:
+def _server(label: str, about: Any) -> Server:
     """Return the server that an entry describes. Raises PflowError (2, 78)."""
+    entry = read_as(_Entry, about, "its entry does not fit", exit=BAD_CONFIG)
     server = Server(re.sub("[^a-z0-9]+", "-", kebab(label).lower()).strip("-"))
     check_server_name(server.name)
-    if about.get("disabled") is True or about.get("enabled") is False:
+    if entry.disabled or not entry.enabled:
         raise PflowError("it is turned off there", exit=BAD_CONFIG)
-    command, url = about.get("command"), about.get("url")
-    if about.get("type") == "sse" or not isinstance(command or url, str):
+    if entry.type == "sse" or not (entry.command or entry.url):
         what = "it has neither a command nor the URL of streamable HTTP"
         raise PflowError(what, hint=f"pflow mcp add {server.name} --url=URL", exit=BAD_CONFIG)
-    words = [command, *as_list(about.get("args"))] if command else []
-    server.command = [str(each) for each in words]  # it is shown: what is filled in may be secret
-    server.run = [_filled(each) for each in server.command]
-    server.url = "" if command else _filled(str(url))
-    server.directory = os.path.abspath(os.path.expanduser(_filled(str(about.get("cwd") or "."))))
-    server.env = inherited() | {name: _filled(str(text)) for name, text in as_dict(about.get("env")).items()}
-    server.env |= kept_variables([each for each in as_list(about.get("env_vars")) if isinstance(each, str)])
-    headers = as_dict(about.get("headers")) | as_dict(about.get("http_headers"))
-    server.headers = {name: _header(str(text)) for name, text in headers.items()}
-    server.headers |= {name: f"env:{variable}" for name, variable in as_dict(about.get("env_http_headers")).items()}
-    if token := about.get("bearer_token_env_var"):
-        server.headers["Authorization"] = f"Bearer env:{token}"
+    words = [entry.command, *entry.args] if entry.command else []
+    server.command = words  # it is shown: what is filled in may be secret
+    server.run = [_filled(each) for each in words]
+    server.url = "" if entry.command else _filled(entry.url)
+    server.directory = os.path.abspath(os.path.expanduser(_filled(entry.cwd)))
+    server.env = inherited() | {name: _filled(text) for name, text in entry.env.items()}
+    server.env |= kept_variables([each for each in entry.env_vars if isinstance(each, str)])
+    server.headers = {name: _header(text) for name, text in (entry.headers | entry.http_headers).items()}
+    server.headers |= {name: f"env:{variable}" for name, variable in entry.env_http_headers.items()}
+    if entry.bearer_token_env_var:
+        server.headers["Authorization"] = f"Bearer env:{entry.bearer_token_env_var}"
     return server
 
 
