@@ -68,7 +68,7 @@ class ClaudeCode(Node):
         from pflow.kit.agents.claude import CLAUDE
         from pflow.kit.agents.work import work
 
-        return work(CLAUDE, task)
+        return work(CLAUDE, task, self.calls)
 
     def post(self, shared: Shared, task: AgentTask, done: AgentReply) -> None:
         shared["report"], shared["session"] = done.report, done.session

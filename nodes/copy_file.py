@@ -49,7 +49,7 @@ class CopyFile(Node):
             is_link = stat.S_ISLNK(mode_of(place, follow=False))
             if is_link and place != destination:  # a link that was not named may lead anywhere
                 raise PflowError(f"{act}: it is a link", hint="give its name as the destination", exit=CANNOT_WRITE)
-            claim_file(place)
+            claim_file(self.claim_file, place)
             copy(source, place, overwrite=self.params["overwrite"])
         except OSError as error:
             raise write_failure(act, error) from error

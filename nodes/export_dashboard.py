@@ -33,4 +33,4 @@ class ExportDashboard(Node):
         from pflow.tables.dashboard import dashboard
 
         path, *parts = prepared
-        write_whole(path, dashboard(self.params["title"], *parts))
+        write_whole(path, dashboard(self.params["title"], *parts), claim=self.claim_file)

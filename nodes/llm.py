@@ -118,6 +118,7 @@ class Llm(Node):
             options=options,
             schema=self._schema,
             is_multi=self.params["schema_multi"] is not None,
+            calls=self.calls,
             allows_no_answer=self.params["allow_no_answer"],
             is_logged=is_kept(self.params["log"], goes_on=bool(self.params["continue"] or self.params["conversation"])),
         )

@@ -47,7 +47,7 @@ class MoveFile(Node):
             act = f"{act} to '{place}'"
             if _is_same(path, place):
                 raise PflowError(f"{act}: they are the same file", exit=CANNOT_WRITE)
-            claim_file(place, follow=False)
+            claim_file(self.claim_file, place, follow=False)
             move(path, place, overwrite=self.params["overwrite"])
         except OSError as error:
             raise write_failure(act, error) from error

@@ -50,4 +50,5 @@ class SaveCsv(Node):
         delimiter = delimiter_of(self.params["delimiter"] or ("tab" if suffix_of(path) in (".tsv", ".tab") else ","))
         columns = columns if rows == [] else None  # an answer without rows has other columns
         form = {"header": self.params["header"], "escapes": self.params["escape_formulas"]}
-        write_whole(path, write_csv(table_rows(rows), delimiter, columns=columns, **form))
+        text = write_csv(table_rows(rows), delimiter, columns=columns, **form)
+        write_whole(path, text, claim=self.claim_file)

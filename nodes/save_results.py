@@ -42,4 +42,5 @@ class SaveResults(Node):
         from pflow.tables.forms import file_text, format_of
 
         form, path = format_of(prepared[0], self.params["format"])
-        write_whole(path, file_text(form, *prepared[1], escapes=self.params["escape_formulas"]))
+        text = file_text(form, *prepared[1], escapes=self.params["escape_formulas"])
+        write_whole(path, text, claim=self.claim_file)

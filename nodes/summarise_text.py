@@ -69,7 +69,7 @@ class SummariseText(Node):
 
         options = parse_options(params, "temperature")
         names = ("model", "style", "max_tokens", "chunk", "allow_no_answer")
-        return SummaryTask(text, options=options, **{name: params[name] for name in names})
+        return SummaryTask(text, options=options, calls=self.calls, **{name: params[name] for name in names})
 
     def exec(self, task: SummaryTask) -> Answer:
         return task.run(self.emit)

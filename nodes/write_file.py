@@ -66,4 +66,5 @@ class WriteFile(Node):
         data = content if isinstance(content, str) else raw_form(content)
         if adds and not self.params["exact"] and isinstance(data, str) and not data.endswith("\n"):
             data += "\n" * bool(data)
-        write_whole(path, data, adds=adds, overwrite=self.params["overwrite"], instead=hint)
+        overwrite, claim = self.params["overwrite"], self.claim_file
+        write_whole(path, data, claim=claim, adds=adds, overwrite=overwrite, instead=hint)

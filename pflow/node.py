@@ -159,7 +159,12 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     """
 
     tells_budget = False
-    """True if the node itself reports each answer to pflow.words.budget before it asks for the next."""
+    """True if the node itself asks its `calls` before each call of a model, and reports the answer to them."""
+
+    claim_file: Callable[[str], None] | None = None
+    """Takes the path of a file before it is written, in an item of a batch or a map; raises PflowError if another item
+    has written it.
+    """
 
     def __init__(self, max_retries: int = 1, wait: float = 0) -> None:
         super().__init__(max_retries, wait)
@@ -175,6 +180,13 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         once. Empty outside a run.
         """
         return os.environ.get(STEP_KEY, "")
+
+    @Default
+    def calls(self) -> Any:
+        """The calls of models of this visit (pflow.words.budget.Calls): a run hands in those that its budget limits."""
+        from pflow.words.budget import Calls
+
+        return Calls()
 
     def set_params(self, params: Mapping[str, Any]) -> None:
         self._given = params.keys()

@@ -43,7 +43,7 @@ from pflow.stage.words import take_words
 from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
-from pflow.words import budget
+from pflow.words.budget import Calls
 from pflow.words.printable import clean
 
 T = TypeVar("T")
@@ -103,10 +103,9 @@ def command(
         if ends_early(intake, flags):
             return end_early(Output(words), intake, flags, "flow")
         planning = Budget(flags.limits, whose="the plan")
-        if flags.limits:
-            budget.gate, budget.is_priced = planning.answer, planning.is_priced
+        calls = Calls(planning.answer, is_priced=planning.is_priced) if flags.limits else Calls()
         with Diverted():  # stdout is for the result, not for what a model's library prints
-            planned = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
+            planned = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake), calls=calls)
             proposal = Proposal(planned.flow, words)
             refuse_errors(proposal.findings)
             decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
@@ -157,10 +156,15 @@ def with_signals(work: Callable[[], T]) -> T:
         raise interrupted.as_error() from None
 
 
-def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool, piped: Piped | None) -> Planned:
+def plan(
+    sentence: str, model: str | None, timeout: float | None, *, fresh: bool, piped: Piped | None,
+    calls: Calls | None = None,
+) -> Planned:  # fmt: skip
     """Plan a flow. If no try passes, show the best one and its findings on stderr before the error is raised."""
     try:
-        return plan_sentence(sentence, model=model, fresh=fresh, timeout=timeout, report=_report, piped=piped)
+        return plan_sentence(
+            sentence, model=model, fresh=fresh, timeout=timeout, report=_report, piped=piped, calls=calls
+        )
     except Unplannable as error:
         show(draft_text(error.ir, error.findings))
         raise

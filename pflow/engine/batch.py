@@ -11,7 +11,6 @@ from pflow.engine.context import Context, StepFailed, drop, in_words, name_items
 from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
 from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, PflowError
-from pflow.files import file_paths
 from pflow.flow.wired import WiredStep
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.process.workers import Died, Parent, run_all
@@ -229,11 +228,11 @@ class BatchStep(StepNode):
         """Run the node on a store in which the item stands under its name."""
         visit = Visit()
         index, item = self.items[number]
-        before, own = file_paths.claim, self.paths[number]
+        before, own = self.context.claim, self.paths[number]
         self.context.item = own.removeprefix(self.visit_path())
         if self.context.recorder is not None:
             self.context.recorder.index = str(number)
-        file_paths.claim = lambda file: self._claim(own, before, file)
+        self.context.claim = lambda file: self._claim(own, before, file)
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), visit)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
@@ -257,7 +256,7 @@ class BatchStep(StepNode):
             self.context.item = ""
             if self.context.recorder is not None:
                 self.context.recorder.index = ""
-            file_paths.claim = before
+            self.context.claim = before
 
     def _told(self, visit: Visit) -> dict[str, Any]:
         """Return what the event of an item says beside its failure."""

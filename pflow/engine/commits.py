@@ -21,7 +21,7 @@ _MOMENT = 0.05
 
 
 def gate_of(ask: Callable[[str, Any], Any]) -> Callable[[str, dict[str, Any]], Any]:
-    """Return what a process sets as `budget.gate`; `ask` asks the driver. Its time limits stand still meanwhile."""
+    """Return the gate of Calls; `ask` asks the driver or the map. Time limits stand still while a call waits."""
 
     def gate(name: str, question: dict[str, Any]) -> Any:
         from pflow.process.parent import line_of_descent

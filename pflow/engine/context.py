@@ -20,7 +20,7 @@ from pflow.values.digest import keyed_digest
 from pflow.values.paths import Path, meet
 from pflow.values.plain import plain
 from pflow.values.secrets import Secrets
-from pflow.words import budget
+from pflow.words.budget import Calls
 
 if TYPE_CHECKING:
     from pflow.record.records import Record
@@ -110,8 +110,10 @@ class Context:
     what is done, `account` is its budget. `emit` takes the parts that the step of the id `emitter` streams.
     `max_visits` replaces the limits of the flow.
 
-    `carried` is the place that the pipe carries so far, `prefix` the path of the visit that a subflow's steps are in,
-    `item` the name of a batch's item (`name_items`). Each of `watchers` gets the last change of each place, in order.
+    `calls` are those of models, if the run's budget or its map limits them; `claim` takes the path of each file that an
+    item of a batch or a map writes. `carried` is the place that the pipe carries so far, `prefix` the path of the visit
+    that a subflow's steps are in, `item` the name of a batch's item (`name_items`). Each of `watchers` gets the last
+    change of each place, in order.
     """
 
     def __init__(
@@ -133,11 +135,13 @@ class Context:
         self.secrets = Secrets() if secrets is None else secrets
         self.services = Services(journal, self.secrets)
         self.commits: Commits | None = None
+        self.calls: Calls | None = None
+        self.claim: Callable[[str], None] | None = None
         if journal is not None:
             self.commits = Commits(self.services.keep, journal.records.done if journal.records else {})
         if account is not None:
             self.services.outside = account.answer
-            budget.gate, budget.is_priced = gate_of(self.services.ask), account.is_priced
+            self.calls = Calls(gate_of(self.services.ask), is_priced=account.is_priced)
         self._begin_store(emit, emitter)
 
     def _begin_store(self, emit: Callable[[Any], None] | None = None, emitter: str = "") -> None:

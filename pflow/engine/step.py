@@ -16,12 +16,11 @@ from pflow.files.beneath import CONFINED
 from pflow.flow.graph import ERROR
 from pflow.flow.wired import WiredStep
 from pflow.interface.interface import fresh
-from pflow.node import STEP_KEY, pocketflow, version_of
+from pflow.node import STEP_KEY, Node, pocketflow, version_of
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.visit import Visit, Visitor
 from pflow.values.digest import digest_of
 from pflow.values.paths import Path, look_up, meet, write_path
-from pflow.words import budget
 from pflow.words.printable import encodable
 from pflow.words.usage import usage_of
 
@@ -53,7 +52,7 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     def _run(self, shared: Any) -> Any:
         """Make one visit. Raises StepFailed."""
         try:
-            action = copied(self.node)._run(shared)
+            action = self.made()._run(shared)
         except (StepFailed, Interrupted, ClosedPipe):
             raise
         except BaseException as error:
@@ -61,6 +60,20 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         if self.carried is not None:
             self.context.carried = self.carried
         return action
+
+    def made(self) -> Any:
+        """Return the node of one visit, which has what it asks before it writes a file or calls a model.
+
+        So has each node inside a pocketflow Flow that is one step.
+        """
+        node, context = copied(self.node), self.context
+        if context.calls is not None or context.claim is not None:
+            for each in [node, *nodes_inside(node)] if isinstance(node, pocketflow.Flow) else [node]:
+                if context.calls is not None and getattr(each, "tells_budget", False):
+                    each.calls = context.calls
+                if isinstance(each, Node):
+                    each.claim_file = context.claim
+        return node
 
     def place_carried(self, writes: Iterable[str]) -> Path | None:
         """Return the place of the write that a pipe would carry."""
@@ -147,7 +160,7 @@ class StepNode(PlainStep, Visitor):
 
     def run_once(self, store: Any, visit: Visit) -> tuple[dict[str, Any], dict[str, Any]]:
         """Find the values in a store and run the node on them; return its changes, checked, and the values."""
-        binding, node = self.binding, copied(self.node)
+        binding, node = self.binding, self.made()
         view = self.open(store)
         if binding.param_finders:
             node.set_params(binding.find_params(store))
@@ -229,8 +242,8 @@ class StepNode(PlainStep, Visitor):
         """Add the model usage of a try or an answer, also to the budget. The steps of a flow add their own."""
         if usage and not self.is_flow:
             visit.spent.append(usage)
-            if not getattr(node, "tells_budget", False):
-                budget.spend(usage)
+            if self.context.calls is not None and not getattr(node, "tells_budget", False):
+                self.context.calls.spend(usage)
 
     def put_data(self, shared: Any, found: dict[str, Any]) -> None:
         """Put each data flag into the store if nothing is at its place."""
@@ -273,6 +286,16 @@ def is_restricted(wired: WiredStep, node: Any) -> bool:
     from pflow.mcp.client.node import McpNode
 
     return not isinstance(node, McpNode)
+
+
+def nodes_inside(flow: Any) -> Iterator[Any]:
+    """Yield the nodes that a pocketflow Flow walks, and those of the Flows among them."""
+    from pflow.flow.from_pocketflow import nodes_from
+
+    for node in nodes_from(flow.start_node):
+        yield node
+        if isinstance(node, pocketflow.Flow):
+            yield from nodes_inside(node)
 
 
 def copied(node: Any) -> Any:

@@ -22,9 +22,6 @@ from pflow.errors import (
 from pflow.files.beneath import is_confined, mode_of, open_file, status
 from pflow.files.reading import read_to_end
 
-claim: Callable[[str], None] | None = None
-"""Takes the real path of a file before it is written, in an item of a batch; raises PflowError if that may not be."""
-
 HINTS: dict[int | None, str] = {
     errno.EACCES: "its directory must be writable, and to be replaced the file too",
     errno.EBUSY: "a mount point (docker -v FILE) cannot be replaced: mount its directory, or use write-file --append",
@@ -67,8 +64,11 @@ def place_in(destination: str, path: str) -> str:
     return checked_target(destination)
 
 
-def claim_file(path: str, *, follow: bool = True) -> None:
-    """Make sure that no other item of a batch has written this file, or with `follow` the one that it links to."""
+def claim_file(claim: Callable[[str], None] | None, path: str, *, follow: bool = True) -> None:
+    """Claim the real path of a file before it is written, or with `follow` of the one that it links to.
+
+    `claim` is that of a node: None outside of a batch and a map. Raises PflowError (73) if another item has written it.
+    """
     if claim is not None:
         folder, name = os.path.split(path)
         claim(os.path.realpath(path) if follow else os.path.join(os.path.realpath(folder), name))
@@ -96,8 +96,11 @@ def read_whole(path: str, decode: Callable[[bytes], Any]) -> Any:
         raise no_memory(act, error, os.path.getsize(path)) from error
 
 
-def write_whole(path: str, data: str | bytes, *, adds: bool = False, overwrite: bool = True, instead: str = "") -> None:
-    """Replace a file's content, or append to it; write to a stream directly.
+def write_whole(
+    path: str, data: str | bytes, *, claim: Callable[[str], None] | None = None, adds: bool = False,
+    overwrite: bool = True, instead: str = "",
+) -> None:  # fmt: skip
+    """Replace a file's content once it is claimed, or append to it; write to a stream directly.
 
     Raises PflowError: 73, 77 if that is not allowed, 65 for a lone surrogate.
     """
@@ -110,7 +113,7 @@ def write_whole(path: str, data: str | bytes, *, adds: bool = False, overwrite: 
         elif adds:
             append(path, _encoded(data))
         else:
-            claim_file(path)
+            claim_file(claim, path)
             replace(path, data, overwrite=overwrite, is_own=False)
     except UnicodeEncodeError:
         raise lone_surrogate(act) from None

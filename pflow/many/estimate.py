@@ -17,7 +17,6 @@ from pflow.many.loop import ItemPolicy
 from pflow.terminal.columns import rough_time
 from pflow.values.jsontext import text_of
 from pflow.values.templates import TEMPLATE
-from pflow.words import budget
 from pflow.words.budget import BYTES
 from pflow.words.usage import dollars
 
@@ -170,8 +169,8 @@ def most_of_item(flow: ItemFlow, questions: list[Question], item: Any) -> Amount
     most: Amounts = {"calls": len(questions), "tokens": 0, "cost": 0}
     size = _size(flow, item)
     for each in questions:
-        more = most_of(each.model, size + each.size, each.options) if each.model else {}
-        if budget.is_priced and "cost" not in more:
+        more = most_of(each.model, size + each.size, each.options, is_priced=flow.is_priced) if each.model else {}
+        if flow.is_priced and "cost" not in more:
             what = f"cannot hold '{each.step}' to --max-cost: what it may cost is not known before it asks"
             raise PflowError(what, hint="without --executor=dask, a map reserves each call", exit=BAD_CONFIG)
         most |= {name: most[name] + amount for name, amount in more.items()}

@@ -9,12 +9,11 @@ from typing import Any
 from pflow.binding.sources import DIR, NAME, STEM, NameSource, assign, find
 from pflow.cache.wishes import Wishes
 from pflow.driver.inputs import RunInputs, missing_inputs
-from pflow.engine.commits import Commits
+from pflow.engine.commits import Commits, gate_of
 from pflow.engine.context import Context, Recorder, StepFailed
 from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of, set_defaults
 from pflow.errors import CANNOT_WRITE, MISSING, OK, PflowError, bug_error
-from pflow.files import file_paths
 from pflow.flow.subflow import interface_of_flow, repeats
 from pflow.flow.wired import WiredFlow, item_reader
 from pflow.many.executor import DONE, FAILED, TODO, Result
@@ -23,6 +22,7 @@ from pflow.record.events import parse_event
 from pflow.values.digest import bytes_digest
 from pflow.values.plain import plain
 from pflow.values.secrets import Secrets
+from pflow.words.budget import Calls
 from pflow.words.printable import encodable
 from pflow.words.usage import Usage, calls_in, usage_of
 
@@ -32,21 +32,26 @@ ITEM = "item"
 PARTS = {f"{ITEM}_{part}": part for part in (NAME, STEM, DIR)}
 
 Tell = Callable[[str, Any], Any]
-"""Asks the process that runs the map, by the name of a request: `start` and `claim_file` (ItemFlow.run)."""
+"""Asks the process that runs the map, by the name of a request: `start`, `claim_file` (ItemFlow.run) or a gate's."""
 
 
 class ItemFlow:
     """The flow of a map, ready to run for one item after another, in any process and in several threads."""
 
     def __init__(
-        self, inputs: RunInputs, secrets: Secrets, flags: Mapping[str, Any] | None = None, *, run_id: str = ""
-    ) -> None:
-        """`flags` are those of `pflow run` by name; timeout, cache, refresh and max_visits count."""
+        self, inputs: RunInputs, secrets: Secrets, flags: Mapping[str, Any] | None = None, *, run_id: str = "",
+        is_priced: bool = False, is_gated: bool = False,
+    ) -> None:  # fmt: skip
+        """`flags` are those of `pflow run` by name; timeout, cache, refresh and max_visits count.
+
+        `is_priced` if money is limited, `is_gated` if each call of a model asks the map before it begins.
+        """
         flags = flags or {}
         self.wired: WiredFlow = inputs.wired
         self.inputs = inputs
         self.secrets = secrets
         self.run_id = run_id
+        self.is_priced, self.is_gated = is_priced, is_gated
         self.timeout: float | None = flags.get("timeout")
         self.cache = Wishes(flags.get("cache") or False, flags.get("refresh"))
         self.max_visits: int | None = flags.get("max_visits")
@@ -120,13 +125,10 @@ class ItemFlow:
         for name, value in values.items():
             self.wired.inputs[name].give(value, store, data)
         set_defaults(self.wired, store)
-        if self.writes_files:  # then no other thread runs items
-            file_paths.claim = lambda file: self._claim(id, file, tell)
-        try:
-            Engine(self.wired, context, self.inputs.params, data).run(store)
-        finally:
-            if self.writes_files:
-                file_paths.claim = None
+        if self.writes_files:
+            context.claim = lambda file: self._claim(id, file, tell)
+        context.calls = Calls(gate_of(tell) if self.is_gated else None, is_priced=self.is_priced, in_map=True)
+        Engine(self.wired, context, self.inputs.params, data).run(store)
         return {**self._outputs(store, context), "error": encodable("; ".join(tally.warnings))}
 
     def _context(self, id: str, tally: Tally, secrets: Secrets) -> Context:

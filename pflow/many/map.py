@@ -19,7 +19,6 @@ from pflow.driver.inputs import RunInputs
 from pflow.driver.listeners import end_of, open_log
 from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened, alone
-from pflow.engine.commits import gate_of
 from pflow.errors import BAD_CONFIG, BAD_STDIN, FAILED, OK, USAGE, PflowError
 from pflow.files.directories import state_directory
 from pflow.flow.flow import MOST_JOBS
@@ -38,7 +37,6 @@ from pflow.many.options import Options, parse_halt
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows, check_errors
 from pflow.mcp.client.sockets import begin_run
-from pflow.process.parent import ask_parent
 from pflow.process.signals import Interrupted
 from pflow.process.streams import divert_prints, is_readable, write_pieces
 from pflow.process.workers import Parent, Pool
@@ -52,7 +50,7 @@ from pflow.terminal.ask import confirm, open_terminal
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 from pflow.values.secrets import Secrets
-from pflow.words import budget
+from pflow.words.budget import BUDGET
 
 PROGRAM = "pflow map"
 
@@ -78,7 +76,10 @@ class Map:
         self.beginning = Beginning(inputs, Intake(Document(), NOTHING), secrets)
         self.run_id = new_run_id()
         self.accepts_changes = self.asks_nothing = self.is_resumed = self.resumes = False
-        self.flow = ItemFlow(inputs, secrets, vars(flags), run_id=self.run_id)
+        self.flow = ItemFlow(
+            inputs, secrets, vars(flags), run_id=self.run_id, is_priced="cost" in flags.limits,
+            is_gated=options.executor == "local",
+        )  # fmt: skip
         if (flags.jobs or 0) > MOST_JOBS and not self.wired.waits:
             what = f"cannot take --jobs={flags.jobs}: each item of this flow has a process of its own"
             raise PflowError(what, hint=f"at most {MOST_JOBS}, but for flows that only wait", exit=USAGE)
@@ -196,7 +197,7 @@ class Map:
         if reopened is not None:
             reopened.commit()
             return reopened.log
-        limits = {name: getattr(self.flags, name) for name in budget.BUDGET.values()}
+        limits = {name: getattr(self.flags, name) for name in BUDGET.values()}
         about = {"map": {"ledger": self.ledger_path, "digest": self.digest}}
         more = {"map": asdict(self.options), "limits": limits}
         log = open_log(self.beginning, self.run_id, self.flags, about, more)
@@ -344,10 +345,8 @@ class Map:
                 limiter.answer(name, question, reply)
 
         def work(id: str, item: Any, parent: Parent) -> Result:
-            budget.gate, budget.in_map = gate_of(ask_parent), True
             return self.flow.run(id, item, parent.ask)
 
-        budget.is_priced = "cost" in self.flags.limits
         if self.options.executor == "dask":
             from pflow.many.dask import DaskExecutor
 

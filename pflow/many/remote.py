@@ -29,7 +29,6 @@ from pflow.terminal.foreign import tame_stderr
 from pflow.values.fast_json import decode, encode
 from pflow.values.jsontext import compact
 from pflow.values.secrets import Secrets
-from pflow.words import budget
 
 LOST = "lost"
 """The status of an item whose process died."""
@@ -51,7 +50,7 @@ def order_of(flow: ItemFlow, record: Mapping[str, Any]) -> Order:
     """
     order = {name: record[name] for name in ("inputs", "environment", "flags", "place")}
     secrets = [name for name in record["secrets"] if os.environ.get(name)]
-    order |= {"ir": flow_to_ir(flow.wired.flow), "run": flow.run_id, "is_priced": budget.is_priced}
+    order |= {"ir": flow_to_ir(flow.wired.flow), "run": flow.run_id, "is_priced": flow.is_priced}
     order["facts"] = _facts(record, secrets)
     taken = [f"the input '{name}'" for name in flow.names if flow.wired.inputs[name].secret]
     taken += ["one of its values"] if flow.secrets.are_in(order) else []
@@ -72,7 +71,6 @@ def flow_of(order: Order) -> ItemFlow:
     """Return the flow. Raises PflowError (78) if it, or a node, is another one here, or a secret is missing."""
     enter(order["place"]["directory"], "run the map")
     restore_environment(order)
-    budget.is_priced, budget.in_map = order["is_priced"], True
     flow = restore_flow("", order["place"], compact(order["ir"]))
     flow.items = (ITEM,)
     secrets, intake = Secrets(), Intake(Document(), NOTHING)
@@ -85,7 +83,7 @@ def flow_of(order: Order) -> ItemFlow:
         if here.get(name) != fact:
             shown = f"{here.get(name)}, not {fact}" if isinstance(fact, str) and len(fact) < 16 else "another one here"
             raise PflowError(f"cannot run the map: {name} is {shown}", exit=BAD_CONFIG)
-    return ItemFlow(inputs, secrets, order["flags"], run_id=order["run"])
+    return ItemFlow(inputs, secrets, order["flags"], run_id=order["run"], is_priced=order["is_priced"])
 
 
 def main(parent: int) -> None:

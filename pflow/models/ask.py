@@ -33,7 +33,7 @@ from pflow.models.thoughts import after_thoughts, without_thoughts
 from pflow.models.transport import reporting_to
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say, say_once
-from pflow.words import budget
+from pflow.words.budget import Calls
 from pflow.words.usage import Usage, amount, answer_members, usage_of
 
 
@@ -42,7 +42,7 @@ class Request:
     """A prompt and its attachments: the `piped` bytes, and files or addresses in `places`. Empty parts are not sent.
 
     `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too. `attached` is
-    the prompt with what was attached at the first try.
+    the prompt with what was attached at the first try, and `calls` let each call begin.
     """
 
     prompt: str
@@ -53,6 +53,7 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     schema: Any = None
     is_multi: bool = False
+    calls: Calls = field(default_factory=Calls)
     is_logged: bool = False
     allows_no_answer: bool = False
     wrong: str = ""
@@ -87,7 +88,7 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
         conversation.responses, conversation.loaded_messages = [*before[0]], before[1]  # without a refused answer
         response = _prepare(conversation, model, request, schema)
         try:
-            with call_of(model, response.prompt) as call:  # a map makes a refused call again
+            with call_of(request.calls, model, response.prompt) as call:  # a map makes a refused call again
                 answer = _answer(response, model, ending, request, schema, emit)
                 call.usage = answer_members(answer.usage)
                 used.add(call.usage)
@@ -138,7 +139,7 @@ def _answer(
             raise none
         value = text if schema is None else read_answer(text, schema, model.model_id)
         usage = usage_in(response, ending, model)
-        if budget.is_priced and "cost" not in usage:
+        if request.calls.is_priced and "cost" not in usage:
             raise no_tokens(model)
     except PflowError as error:
         spent, is_begun = usage_in(response, ending, model), bool(response._chunks)
@@ -146,7 +147,7 @@ def _answer(
             error.usage = answer_members(spent)
         error.refusal = "" if is_begun else error.refusal  # what was read cannot be asked again unseen
         raise
-    warning = none.message.partition("': ")[2] if none else _warn(ending, usage, model)
+    warning = none.message.partition("': ")[2] if none else _warn(ending, usage, model, request.calls)
     conversation: Any = response.conversation
     if request.is_logged and not none and log.write(response, text):
         usage["conversation"] = conversation.id
@@ -163,11 +164,11 @@ def _read(response: Response, model: Model, ending: Ending, emit: Callable[[str]
     return after_thoughts("".join(parts))
 
 
-def _warn(ending: Ending, usage: Mapping[str, Any], model: Model) -> str:
+def _warn(ending: Ending, usage: Mapping[str, Any], model: Model, calls: Calls) -> str:
     """Warn of an answer that is a part, or may be one; return the warning for its reader, "" for a whole answer."""
     if ending.kind == LIMIT:
         stops = "stops at its token limit" + (f", after {usage['output']} tokens" if "output" in usage else "")
-        if not budget.in_map:  # there the row of the item has it
+        if not calls.in_map:  # there the row of the item has it
             say("warning", f"the answer of '{model.model_id}' {stops}: --max-tokens sets it")
         return f"the answer {stops}"
     if ending.kind == UNSAID:
@@ -182,7 +183,7 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     try:
         check_key(model)
     except PflowError as error:
-        error.ends_run = budget.in_map
+        error.ends_run = request.calls.in_map
         raise
     sent = (request.prompt, request.piped, request.places, request.types)
     request.attached = request.attached or attach(model, *sent)  # a pipe can be read only once

@@ -19,7 +19,6 @@ from pflow.models.wire import tidy
 from pflow.values.secrets import everything
 from pflow.web.bounded import limit_body
 from pflow.web.route import route
-from pflow.words import budget
 
 _kept: dict[Any, Any] = {}
 _making = threading.Lock()
@@ -77,22 +76,21 @@ def _is_setting(name: str) -> bool:
 def _made(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return a client that sends each request once, since a person's --retries decides.
 
-    In a map it opens as many connections as there are threads, and keeps them. llm would make one with the certificates
-    and all proxies of the environment, even if none is used.
+    It opens as many connections as there are threads, of which a map has many, and keeps them. llm would make one with
+    the certificates and all proxies of the environment, even if none is used.
     """
     import httpx2
     import openai
     from llm.default_plugins.openai_models import _Shared
 
     warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # of what a server says
-    limits: dict[str, Any] = {"limits": httpx2.Limits()} if budget.in_map else {}
     is_other = type(model).get_client is not _Shared.get_client or model.api_type or model.api_version
     if is_other or model.api_engine or "LLM_OPENAI_SHOW_RESPONSES" in os.environ:
         client = model.get_client(*args, **kwargs)
         client.max_retries = 0
         return client
     key = model.get_key(*args) if model.needs_key else "DUMMY_KEY"  # as llm does: the client wants one
-    http = openai.DefaultHttpxClient(**route(address_of(model)), **limits)
+    http = openai.DefaultHttpxClient(**route(address_of(model)), limits=httpx2.Limits())
     about: dict[str, Any] = {"base_url": model.api_base, "default_headers": model.headers, "http_client": http}
     return openai.OpenAI(api_key=key, max_retries=0, **about)
 

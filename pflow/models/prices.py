@@ -17,7 +17,7 @@ from pflow.files.reading import read_regular
 from pflow.models.servers import runs_here
 from pflow.values.documents import read_as
 from pflow.values.jsontext import text_of
-from pflow.words import budget
+from pflow.words.budget import BYTES, Call, Calls
 
 T = TypeVar("T")
 
@@ -42,12 +42,12 @@ class Price(BaseModel):
     output: NonNegativeFloat
 
 
-def no_price(model: Model) -> PflowError:
+def no_price(model: Model, calls: Calls) -> PflowError:
     """Return the error for a model that --max-cost cannot limit."""
     what = f"cannot ask '{model.model_id}' under --max-cost: its price is not known"
     hint = f"{_file() or 'prices.toml'} can give it, in dollars for a million tokens: {_example(model.model_id)}"
     error = PflowError(what, hint=hint, exit=BAD_CONFIG)
-    error.ends_run = budget.in_map  # no other item can do better
+    error.ends_run = calls.in_map  # no other item can do better
     return error
 
 
@@ -69,19 +69,19 @@ def longest_answer(model: Model, options: Mapping[str, Any]) -> int:
     return limit_of(options) or getattr(model, "default_max_tokens", None) or LONGEST
 
 
-def call_of(model: Model, prompt: Prompt) -> budget.Call:
+def call_of(calls: Calls, model: Model, prompt: Prompt) -> Call:
     """Return the call that sends a prompt. Raises PflowError (78) for a model that --max-cost cannot limit."""
     size = size_of(prompt)
-    most = most_of(model, size, vars(prompt.options))
-    if budget.is_priced and "cost" not in most:
-        raise no_price(model)
-    return budget.Call(model.model_id, size, most)
+    most = most_of(model, size, vars(prompt.options), is_priced=calls.is_priced)
+    if calls.is_priced and "cost" not in most:
+        raise no_price(model, calls)
+    return Call(calls, model.model_id, size, most)
 
 
-def most_of(model: Model, size: float, options: Mapping[str, Any]) -> dict[str, float]:
+def most_of(model: Model, size: float, options: Mapping[str, Any], *, is_priced: bool) -> dict[str, float]:
     """Return the most that a call with a question of so many bytes may take; the dollars if money is limited."""
-    question, answer = -(-size // budget.BYTES), longest_answer(model, options)
-    cost = cost_of(model, round(question), answer, {}) if budget.is_priced else None
+    question, answer = -(-size // BYTES), longest_answer(model, options)
+    cost = cost_of(model, round(question), answer, {}) if is_priced else None
     return {"tokens": question + answer} | ({} if cost is None else {"cost": cost})
 
 
@@ -94,7 +94,7 @@ def size_of(prompt: Prompt) -> int:
 
 
 def _size_of(attachment: Attachment) -> int:
-    most = _PICTURE * budget.BYTES
+    most = _PICTURE * BYTES
     if attachment.url:  # nobody has fetched it
         return most
     path = attachment.path or ""

@@ -12,6 +12,7 @@ from pflow.models.choose import choose
 from pflow.models.prices import find_listed
 from pflow.terminal.messages import say
 from pflow.values.chunks import chunks
+from pflow.words.budget import Calls
 from pflow.words.usage import Usage, answer_members, usage_of
 
 WHOLE = "Summarize this text."
@@ -33,6 +34,7 @@ class SummaryTask:
     allow_no_answer: bool = False
     done: dict[str, Answer] = field(default_factory=dict)
     used: Usage = field(default_factory=Usage)
+    calls: Calls = field(default_factory=Calls)
 
     def run(self, emit: Callable[[str], None]) -> Answer:
         """Summarise; `emit` gets the final summary as it comes. Raises PflowError: 1 if parts do not get shorter."""
@@ -72,7 +74,8 @@ class SummaryTask:
             options["max_tokens"] = self.max_tokens
         style = f"Its style: {self.style}." if self.style and what != PART else ""
         prompt = " ".join(filter(None, (what, style, ALONE)))
-        request = Request(text.rstrip("\n") + f"\n\n{prompt}", options=options, allows_no_answer=self.allow_no_answer)
+        about: dict[str, Any] = {"options": options, "allows_no_answer": self.allow_no_answer, "calls": self.calls}
+        request = Request(text.rstrip("\n") + f"\n\n{prompt}", **about)
         answer = ask(model.conversation(), request, emit)
         self.used.add(answer_members(answer.usage))
         return answer

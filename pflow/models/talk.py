@@ -16,6 +16,7 @@ from pflow.models.prices import call_of
 from pflow.models.request_form import change_form, takes_schema
 from pflow.models.thoughts import after_thoughts
 from pflow.process.signals import Deadline, TimedOut
+from pflow.words.budget import Calls
 from pflow.words.usage import answer_members
 
 LONGEST = 1 << 20
@@ -40,11 +41,13 @@ class Said:
 class Talk:
     """A conversation with one model. Every turn sends all earlier messages with their roles.
 
-    After the `deadline` TimedOut is raised, in any thread, as soon as the connection is silent.
+    `calls` let each turn begin. After the `deadline` TimedOut is raised, in any thread, as soon as the connection is
+    silent.
     """
 
-    def __init__(self, model: Model, system: str, deadline: Deadline) -> None:
+    def __init__(self, model: Model, system: str, deadline: Deadline, calls: Calls) -> None:
         self._model = model
+        self._calls = calls
         self._deadline = deadline
         self._system = system if getattr(model, "allows_system_prompt", True) else ""
         self._ahead = "" if self._system else system + "\n\n"
@@ -76,7 +79,7 @@ class Talk:
         more |= {"system": self._system or None, "messages": list(self._said)}
         response = begin(self._conversation, model, text, **more)
         try:
-            with call_of(model, response.prompt) as call:
+            with call_of(self._calls, model, response.prompt) as call:
                 said = self._take(response, model, ending)
                 call.usage = answer_members(usage_in(response, ending, model))
         except PflowError:

@@ -20,6 +20,7 @@ from pflow.plan.limits import refuse_secrets
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
 from pflow.values.jsontext import plain_words
+from pflow.words.budget import Calls
 from pflow.words.printable import clean, counted
 
 Report = Callable[[str], None]
@@ -53,12 +54,16 @@ class _Refusal(BaseModel, str_strip_whitespace=True):
 
 @dataclass
 class PlanRequest:
-    """A task for a model: the `system` text, the `task`, the text for findings, and the `schema` of an answer."""
+    """A task for a model: the `system` text, the `task`, the text for findings, and the `schema` of an answer.
+
+    `calls` let each call of the model begin.
+    """
 
     system: str
     task: str
     correction_text: Callable[[Sequence[Finding]], str]
     schema: dict[str, Any]
+    calls: Calls = field(default_factory=Calls)
 
 
 @dataclass
@@ -87,7 +92,7 @@ def converse(
     best, text = ConversationResult(), request.task
     deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
     with Diverted(), deadline:  # stdout is for the result, not for libraries
-        talk = Talk(model, request.system, deadline)
+        talk = Talk(model, request.system, deadline, request.calls)
         schema = None if is_small(model) else request.schema
         while best.tries < tries and not best.is_right:
             best.tries += 1

@@ -29,6 +29,7 @@ from pflow.plan.piped import Piped, check_piped, declare_piped
 from pflow.values.digest import bytes_digest
 from pflow.values.fast_json import write_json
 from pflow.values.jsontext import decode, encode
+from pflow.words.budget import Calls
 
 LONGEST = 20_000
 """The most characters of a sentence."""
@@ -102,8 +103,11 @@ class Unplannable(PflowError):
 def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
     report: Report = lambda line: None, tries: int = TRIES, piped: Piped | None = None,
+    calls: Calls | None = None,
 ) -> Planned:  # fmt: skip
-    """Plan a flow. `report` gets short lines on the progress. `timeout` (seconds) is for all tries.
+    """Plan a flow. `report` gets short lines on the progress, `calls` let each call of the model begin.
+
+    `timeout` (seconds) is for all tries.
 
     Raises PflowError: 65 (an Unplannable) if no try passes the rules, 78 if no model can plan, 124 when the time runs
     out, and what asking a model raises. A refusal, a cut or a failure of the provider is raised at once; any other
@@ -120,8 +124,9 @@ def plan_sentence(
         report("planned before: no model is asked")
         return Planned(flow, findings, chosen.model_id, is_remembered=True)
     task = task_text(sentence, piped)
+    schema = plan_schema(blocks.types)
     request = PlanRequest(
-        blocks.system, task, lambda findings: correction_text(task, findings), plan_schema(blocks.types)
+        blocks.system, task, lambda findings: correction_text(task, findings), schema, calls or Calls()
     )
     outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
     ir, flow, findings = outcome.result or (None, None, outcome.findings)

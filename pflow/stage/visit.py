@@ -116,14 +116,11 @@ class Visitor:
         """Run the node, and note its calls of models if it made several, or one failed."""
         if not getattr(node, "tells_budget", False):
             return self.act(node, view, visit)
-        from pflow.words.budget import noted
-
-        calls: list[Any] = []
-        before, noted.calls = getattr(noted, "calls", None), calls
+        node.calls = node.calls.of_visit()
         try:
             return self.act(node, view, visit)
         finally:
-            noted.calls = before
+            calls = node.calls.made
             if len(calls) > 1 or any(call[3] for call in calls):
                 visit.more["asked"] = [
                     {"at": round((begun - visit.begun) * 1000, 3), "ms": round((ended - begun) * 1000, 3), **usage}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from _thread import _local  # threading.local, without its module
 
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import BAD_DATA, TIMED_OUT, TRY_AGAIN, PflowError
@@ -21,7 +20,14 @@ if TYPE_CHECKING:
         is_priced: bool
 
         def answer(self, name: str, question: dict[str, Any]) -> Any:
-            """Answer a `gate`; None to a call that has to wait. Raises PflowError (79) if the budget is reached."""
+            """Answer a gate; None to a call that has to wait. Raises PflowError (79) if the budget is reached."""
+
+    Gate = Callable[[str, dict[str, Any]], Any]
+    """Asks the account of a run (pflow.driver.budget) or the limiter of a map.
+
+    `begin` returns the ticket of a call once it may begin, `reserved` what it reserves, `end` True if the call was
+    refused and is to be sent again.
+    """
 
 
 BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"}
@@ -35,27 +41,33 @@ _MAY_BILL = (TIMED_OUT, TRY_AGAIN, BAD_DATA)
 
 _TOLD = ("message", "hint", "exit", "retry_after", "refusal", "ends_run")
 
-is_priced = False
-"""True if money is limited: then no model without a known price is asked."""
 
-in_map = False
-"""True in a map: it ends at a failure that each other item would have too."""
+class Calls:
+    """The calls of models that a run, a map or one visit makes; without a `gate` nothing limits them.
 
-gate: Callable[[str, dict[str, Any]], Any] | None = None
-"""Asks the account of a run (pflow.driver.budget) or the limiter of a map; None if nothing is limited.
+    If money is limited (`is_priced`), no model without a known price is asked. A map (`in_map`) ends at a failure that
+    each other item would have too.
+    """
 
-`begin` returns the ticket of a call once it may begin, `reserved` what it reserves, `end` True if the call was refused
-and is to be sent again.
-"""
+    def __init__(self, gate: Gate | None = None, *, is_priced: bool = False, in_map: bool = False) -> None:
+        self.gate = gate
+        self.is_priced = is_priced
+        self.in_map = in_map
+        self.made: list[tuple[float, float, dict[str, Any], BaseException | None]] = []
+        """The calls so far: their begin and end (time.monotonic), usage, and exception or None."""
 
-noted: Any = _local()
-"""Its `calls`, if there is a list, takes the calls of this thread's visit: their begin and end (time.monotonic), usage,
-and exception or None.
-"""
+    def of_visit(self) -> Calls:
+        """Return the calls of one visit, under the same limits."""
+        return Calls(self.gate, is_priced=self.is_priced, in_map=self.in_map)
+
+    def spend(self, usage: dict[str, Any]) -> None:
+        """Count what models took that were asked without a Call, failed tries too (pflow.words.usage)."""
+        if self.gate is not None and usage:
+            self.gate("spent", {"spent": usage})
 
 
 class Call:
-    """A call of a model: `with Call(model) as call`, which sets `call.usage` once that is known.
+    """A call of a model: `with Call(calls, model) as call`, which sets `call.usage` once that is known.
 
     `size` is the bytes of the question, `most` the tokens and dollars that it reserves until it has ended. A call that
     `is_capped` keeps to what is `reserved` for it: as much as is left, `most` at most. Raises PflowError (79) if the
@@ -64,19 +76,23 @@ class Call:
     what it has cost, and the exception's `usage` says so.
     """
 
-    def __init__(self, model: str, size: int = 0, most: Amounts | None = None, *, is_capped: bool = False) -> None:
+    def __init__(
+        self, calls: Calls, model: str, size: int = 0, most: Amounts | None = None, *, is_capped: bool = False
+    ) -> None:
+        self.calls = calls
         self.about = {"model": model, "size": size, "most": most or {}, "is_capped": is_capped}
         self.usage: dict[str, Any] = {}
         self._ticket: Any = None
 
     def __enter__(self) -> Call:
-        if gate is not None:
-            self._ticket = gate("begin", {**self.about})
+        if self.calls.gate is not None:
+            self._ticket = self.calls.gate("begin", {**self.about})
         self._begun = time.monotonic()
         return self
 
     def reserved(self) -> Amounts:
         """Return what is reserved for the call, of each amount that has a limit."""
+        gate = self.calls.gate
         return {} if gate is None else dict(gate("reserved", {"ticket": self._ticket}))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
@@ -88,17 +104,10 @@ class Call:
             vars(error)["usage"] = {"model": self.about["model"]}
         elif not about["spent"] and getattr(error, "status", None):  # refused: it counts, and costs nothing
             vars(error)["usage"] = {"model": self.about["model"], "cost": 0}
-        if (calls := getattr(noted, "calls", None)) is not None:
-            used = about["spent"] or usage_of(error) or {"model": self.about["model"]}
-            calls.append((self._begun, time.monotonic(), used, error))
-        if gate is None:
+        used = about["spent"] or usage_of(error) or {"model": self.about["model"]}
+        self.calls.made.append((self._begun, time.monotonic(), used, error))
+        if (gate := self.calls.gate) is None:
             return False
         if isinstance(error, PflowError):
             about |= {name: getattr(error, name) for name in _TOLD}
         return gate("end", about) is True
-
-
-def spend(usage: dict[str, Any]) -> None:
-    """Count what models took, failed tries too (pflow.words.usage)."""
-    if gate is not None and usage:
-        gate("spent", {"spent": usage})

@@ -1,16 +1,22 @@
 """The budget of a run: calls, tokens and dollars, counted in the driver, however many processes ask models."""
 
 import json
+from contextlib import suppress
 from types import SimpleNamespace
 
+import pocketflow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.driver.budget import Budget, budget_of, read_budget
+from pflow.engine.context import Context
+from pflow.engine.engine import Engine
 from pflow.errors import PflowError
-from pflow.words import budget
-from tests.engine.flows import run, write_flow
+from pflow.flow.from_pocketflow import flow_from
+from pflow.flow.wiring import wire
+from pflow.nodes.llm import Llm
+from tests.engine.flows import plan_of, run, write_flow
 from tests.peers.openai_server import REPLY
 
 PRICES = (
@@ -26,8 +32,6 @@ def limited(server, tmp_path, monkeypatch):
     from pflow.models import choose
 
     choose.warm()  # or each process would do it
-    monkeypatch.setattr(budget, "gate", None)
-    monkeypatch.setattr(budget, "is_priced", False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     (tmp_path / "config" / "pflow").mkdir(parents=True)
     (tmp_path / "config" / "pflow" / "prices.toml").write_text(PRICES)
@@ -162,6 +166,32 @@ def test_a_step_that_asks_many_times_is_held_to_the_budget_between_two_of_them(l
     whole = limited(flow(step), {"tokens": 100_000})
     assert whole.used["calls"] == len(server.requests("reply")) - calls
     assert whole.used["tokens"] == sum(whole.store["usage"][side] for side in ("input", "output"))
+
+
+def test_a_run_without_a_log_and_a_flow_that_is_one_step_are_held_to_the_budget(limited, server):
+    class Asks(pocketflow.Flow):
+        """More than a walk.
+
+        Interface:
+        - Reads: shared["prompt"]: str  # the question
+        - Writes: shared["response"]: any  # the answer
+        - Writes: shared["usage"]: dict  # its tokens
+        """
+
+        def post(self, shared, prepared, result):
+            shared["response"] = shared["response"].upper()
+
+    step = Asks(start=Llm())
+    step.set_params({"model": "reply"})
+    root = pocketflow.Flow(start=step)
+    for flow_ in (plan_of(flow(llm("a"), llm("b"))), wire(flow_from(root, is_run_here=True))):
+        account = Budget({"calls": 1})
+        engine = Engine(flow_, Context(account=account))
+        with suppress(PflowError):
+            engine.run({"prompt": "Name a tree"})
+        with pytest.raises(PflowError, match="the run has used 1 of 1 calls"):
+            engine.run({"prompt": "Name a tree"})
+        assert account.used["calls"] == 1
 
 
 TOLD = [("model", "cost"), ("model",), ()]

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from pflow.engine.context import Context
+from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
+from pflow.errors import PflowError
 from pflow.process.signals import Deadline
 from pflow.words.usage import Usage
 from tests.engine.flows import Ran, plan_of, run, write_flow
@@ -608,3 +611,15 @@ def test_branches_and_flows_in_flows_are_counted_once(tmp_path):
     for event in ran.events:
         usage.add_event(event)
     assert (ran.error, usage.total()) == (None, {"model": "m", "cost": 0.02, "calls": 2, "unpriced": 0})
+
+
+@pytest.mark.parametrize("write", [None, lambda line: None])
+def test_no_item_writes_over_the_file_of_another_in_a_flow_in_a_flow_and_without_a_log(tmp_path, write):
+    save = {"inputs": {"path": {"type": "path"}}}
+    type = write_flow(
+        tmp_path, "inner", flow(step("save", "write-file", inputs={"content": "x", "path": "$path"}), **save)
+    )
+    plan = plan_of(flow(step("b", type, batch={"over": "paths", "as": "path"})), str(tmp_path))
+    with pytest.raises(PflowError, match=r"item 1 .* of this batch writes it too") as caught:
+        Engine(plan, Context(write=write)).run({"paths": [str(tmp_path / "one"), f"{tmp_path}/./one"]})
+    assert caught.value.exit == 73

@@ -4,7 +4,6 @@ import pytest
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.driver.driver import parse
-from pflow.files import file_paths
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
@@ -73,7 +72,6 @@ def test_a_file_that_another_item_has_written_is_refused_before_it_is_opened(tmp
     assert (first["status"], second["exit"]) == ("done", 73)
     assert "the item A writes it too" in second["error"]
     assert (tmp_path / "out").read_text() == "one"
-    assert file_paths.claim is None
 
 
 def test_a_secret_that_a_result_repeats_is_masked_for_its_item_alone(tmp_path, monkeypatch):

@@ -144,7 +144,6 @@ def test_a_malformed_file_costs_no_answer(prices, server, capfd):
     [({}, {}, 4096), ({"max_tokens": None}, {"default_max_tokens": 256}, 256), ({"num_predict": 9}, {}, 9),
      ({"num_predict": -1}, {}, 4096), ({"max_output_tokens": 7}, {"default_max_tokens": 256}, 7)],
 )  # fmt: skip
-def test_a_call_reserves_its_bytes_and_the_longest_answer(monkeypatch, options, own, answer):
-    assert most_of(model("m", **own), 41, options) == {"tokens": 11 + answer}
-    monkeypatch.setattr("pflow.words.budget.is_priced", True)
-    assert most_of(model("SmolLM2", cost=0, **own), 41, options) == {"tokens": 11 + answer, "cost": 0}
+def test_a_call_reserves_its_bytes_and_the_longest_answer(options, own, answer):
+    assert most_of(model("m", **own), 41, options, is_priced=False) == {"tokens": 11 + answer}
+    assert most_of(model("SmolLM2", cost=0, **own), 41, options, is_priced=True) == {"tokens": 11 + answer, "cost": 0}

@@ -13,7 +13,7 @@ from pflow.errors import PflowError
 from pflow.models.ask import Request, ask
 from pflow.models.choose import choose
 from pflow.models.request_form import refused_member
-from pflow.words import budget
+from pflow.words.budget import Calls
 from pflow.words.usage import Usage
 from tests.peers.replies import Replies, chunk, whole
 
@@ -105,13 +105,12 @@ NO_SCHEMA = (400, {"error": {"message": "response_format is not supported"}})
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_a_budget_without_room_for_the_other_form_tells_the_reasons(most, monkeypatch):
+def test_a_budget_without_room_for_the_other_form_tells_the_reasons(most):
     account = Budget({"calls": most})
-    monkeypatch.setattr(budget, "gate", account.answer)
     words = (r"refused 'stream': 400: .*by this model \(-o stream=false", "refused 'response_format': 400", "'Oak'")
     with Replies(NOT_STREAMED, NO_SCHEMA, whole("Oak")) as server:
         with pytest.raises(PflowError) as caught:
-            _asked(server, "m", schema="name")
+            _asked(server, "m", schema="name", calls=Calls(account.answer))
         assert len(server.asked) == account.used["calls"] == Usage(caught.value.usage).calls == most
     assert caught.value.exit == 79
     assert re.search(".*".join(words[:most]), caught.value.message)

@@ -18,7 +18,7 @@ import pytest
 from pflow.driver.budget import Budget
 from pflow.errors import PflowError
 from pflow.nodes.claude_code import ClaudeCode
-from pflow.words import budget
+from pflow.words.budget import Calls
 
 PEER = Path(__file__).parent.parent / "peers" / "claude"
 LIMIT = 20
@@ -39,8 +39,9 @@ def directory(tmp_path, monkeypatch):
     return tmp_path / "here"
 
 
-def work(prompt: str = "Plant a tree", **params: object) -> dict[str, object]:
+def work(prompt: str = "Plant a tree", calls: Calls | None = None, **params: object) -> dict[str, object]:
     node = ClaudeCode()
+    node.calls = calls or Calls()
     node.set_params(params)
     shared: dict[str, object] = {"prompt": prompt}
     assert node.run(shared) is None
@@ -385,14 +386,14 @@ def test_what_is_expected_of_it_must_hold(directory, monkeypatch, expect, answer
 def test_the_budget_of_a_run_bounds_its_own(directory, monkeypatch, own, passed, ends_run):
     asked = []
     run = Budget({"cost": 0.25, "calls": 3})
-    monkeypatch.setattr(budget, "gate", lambda name, about: asked.append(about) or run.answer(name, about))
+    calls = Calls(lambda name, about: asked.append(about) or run.answer(name, about))
     monkeypatch.setenv("CLAUDE_PEER", "budget")
-    error = refuse(max_budget=own, model="opus")
+    error = refuse(calls=calls, max_budget=own, model="opus")
     assert f"--max-budget-usd={passed}" in seen()["words"]
     assert (error.exit, error.ends_run, asked[0]["model"], asked[0]["is_capped"]) == (79, ends_run, "opus", True)
     assert error.hint == f"--max-{'cost' if ends_run else 'budget'} allows more"
     monkeypatch.setenv("CLAUDE_PEER", "turns")
-    assert not refuse(max_budget=own).ends_run
+    assert not refuse(calls=calls, max_budget=own).ends_run
 
 
 def test_a_cost_that_it_does_not_tell_is_unknown_and_never_0(directory, monkeypatch):

@@ -14,7 +14,7 @@ from pflow.process.signals import Deadline
 from pflow.terminal.messages import write_stderr
 from pflow.values.jsontext import text_or_bytes
 from pflow.values.secrets import Secrets
-from pflow.words import budget
+from pflow.words.budget import Call, Calls
 from pflow.words.usage import answer_members
 
 _TAIL = 2000
@@ -65,12 +65,12 @@ class Agent:
     """Parses the reply, None if it is not whole. A `failure` that `ends_run` means that its budget is used up."""
 
 
-def work(agent: Agent, task: AgentTask) -> AgentReply:
-    """Have an agent do a task. Raises PflowError if it fails; its changes stay."""
+def work(agent: Agent, task: AgentTask, calls: Calls) -> AgentReply:
+    """Have an agent do a task once its `calls` let it begin. Raises PflowError if it fails; its changes stay."""
     _check(agent, task)
     while True:
         most = {"cost": task.max_budget} if task.max_budget else {}
-        with budget.Call(task.model or agent.program, most=most, is_capped=True) as call:
+        with Call(calls, task.model or agent.program, most=most, is_capped=True) as call:
             answer = _work(agent, task, call.reserved().get("cost"))
             call.usage = answer_members(answer.usage)
             return answer

@@ -17,7 +17,7 @@ WEIGHT = 30
 
 NODE = '''
 from pflow import Node
-from pflow.words import budget
+from pflow.words.budget import Call
 
 
 class AskOne(Node):
@@ -30,6 +30,8 @@ class AskOne(Node):
     - Repeats: yes
     """
 
+    tells_budget = True
+
     def prep(self, shared):
         return shared["text"]
 
@@ -37,7 +39,7 @@ class AskOne(Node):
         import os
         import time
 
-        with budget.Call("m"):
+        with Call(self.calls, "m"):
             with open("log", "a") as log:
                 log.write("asked\\n")
             time.sleep(float(os.environ.get("NAP", 0)))
