@@ -11,6 +11,7 @@ from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.flow.leads import begins_url
+from pflow.flow.pipe.batches import with_item
 from pflow.flow.reaching import are_there_first, find_writes, resolve, stored_writes, uses, writes_of
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.writes import END, ReachingWrites
@@ -26,17 +27,30 @@ def wire(flow: FlowSpec) -> WiredFlow:
 
     Of the writes of a flow inside a step, only what it carries and what other steps use goes out.
     """
-    wired = _Wiring(flow, None).wired
-    if any(step.flow is not None and not step.flow.outputs for step in flow.steps):
-        used = {(write.step, write.key) for _, _, _, writes in uses(wired) for write in writes}
-        wired = _Wiring(flow, used).wired
-    return wired
+    return _Wiring(flow, _used(flow)).wired
 
 
-class _Wiring:
-    """One wiring. Of a flow inside a step it shows the writes in `used`, by step and key, or all of them."""
+def lay_out(flow: FlowSpec) -> WiredFlow:
+    """Resolve the names in pipe syntax as it is written, without the sources, which its mappings will settle."""
+    return _Layout(flow, _used(flow, is_draft=True), is_draft=True).resolved()
 
-    def __init__(self, flow: FlowSpec, used: set[tuple[str, str]] | None) -> None:
+
+def _used(flow: FlowSpec, *, is_draft: bool = False) -> set[tuple[str, str]] | None:
+    """Return the writes that are used, by step and key; None for a flow without such a flow inside."""
+    if not any(step.flow is not None and not step.flow.outputs for step in flow.steps):
+        return None
+    layout = _Layout(flow, None, is_draft=is_draft).resolved()
+    return {(write.step, write.key) for _, _, _, writes in uses(layout) for write in writes}
+
+
+class _Layout:
+    """The steps of a flow with their kinds, where each write goes, and what each name means.
+
+    Of a flow inside a step it shows the writes in `used`, by step and key, or all of them. In a draft, the items of
+    batches are mapped to the reads that they fill.
+    """
+
+    def __init__(self, flow: FlowSpec, used: set[tuple[str, str]] | None, *, is_draft: bool = False) -> None:
         self.flow = flow
         self.used = used
         ids: dict[str, int] = {}
@@ -48,6 +62,7 @@ class _Wiring:
         for number, (id, step) in enumerate(zip(ids, flow.steps, strict=True), 1):
             wired = self.steps[id] = self._wired_step(step, number)
             wired.id = id
+            wired.step = step = with_item(wired) if is_draft else step
             self.wired.parts[id] = list(parts_of_step(step, wired.interface))
             if step.batch is not None and wired.subflow is not None:  # its items, where the flow inside names them
                 named = [key for key in step.batch.parts if key in wired.interface.reads and not step.fills(key)]
@@ -59,12 +74,6 @@ class _Wiring:
         self.open_steps = [id for id, each in self.steps.items() if each.interface.open and not each.targets]
         for name in flow.inputs:
             self.inputs[name] = _declared(flow, name)
-        for wired in self.steps.values():
-            self._set_sources(wired)
-        self._find_pipe_reader()
-        for part in self.wired.parts[END]:
-            self.wired.outputs[part.key] = self._source(part, None)
-        name_flags(self.wired)
 
     def _wired_step(self, step: Step, number: int) -> WiredStep:
         catalog, items = self.flow.catalog, (*(self.flow.items or ()), step.batch.item if step.batch else "")
@@ -99,44 +108,18 @@ class _Wiring:
                 writer.targets[key] = (writer.id, key)
                 writer.moved.add(key)
 
-    def _set_sources(self, wired: WiredStep) -> None:
-        """Find the source of every part of a step, then of the reads that the flow does not mention."""
-        for part in self.wired.parts[wired.id]:
-            source = self._source(part, wired)
-            if part.role == OVER:
-                self._set_batch(wired, part, source)
-            elif part.role == PARAM:
-                wired.params[part.key] = source
-            elif part.role == INPUT or part.key not in wired.step.inputs:  # its own inputs win
-                wired.sources[part.key] = source
-        for key, item in wired.interface.reads.items():
-            mapped = wired.sources.pop(key, None) if key in (wired.step.soft or ()) else None
-            if key not in wired.sources:
-                self._set_by_name(wired, key, item, is_required=item.required and mapped is None)
-            if mapped is not None:
-                first = [wired.sources[key]] if key in wired.sources else []
-                wired.sources[key] = Fallback(*first, PathSource((key,)), mapped)
-        if wired.subflow is not None:
-            self._hold_hosts(wired, wired.subflow)
-        if wired.step.batch is not None and wired.over is not None and wired.has_secret_items(wired.step.batch.item):
-            for path in wired.over.paths:
-                if (needed := self.inputs.get(str(path[0]))) is not None:
-                    needed.secret = True
+    def resolved(self) -> WiredFlow:
+        """Return the flow with all its references, but without the sources of its values."""
+        for id, parts in self.wired.parts.items():
+            for part in parts:
+                self._refer(part, self.steps.get(id))
+        return self.wired
 
-    def _set_batch(self, wired: WiredStep, part: Part, source: Source) -> None:
-        """Set what a batch runs over. If that is an input without a type, it is a list."""
-        wired.over = source
-        wired.over_type = self.wired.type_of(self.wired.references[-1]) if part.paths else Type("any")
-        wired.item_type = wired.over_type.items or Type("any")
-        needed = self.inputs.get(str(part.paths[0][0])) if part.paths and len(part.paths[0]) == 1 else None
-        if needed is not None and not needed.declared and needed.type.name == "any":
-            needed.type = Type("list")
-
-    def _source(self, part: Part, wired: WiredStep | None) -> Source:
-        places: dict[Path, Source] = {}
-        from_steps = []
-        for path in part.paths:
-            reference = Reference(wired.id if wired else END, part, path)
+    def _refer(self, part: Part, wired: WiredStep | None) -> list[Reference]:
+        """Note what each path of a part means: a path that no step writes becomes an input of the flow."""
+        found = [Reference(wired.id if wired else END, part, path) for path in part.paths]
+        for reference in found:
+            path = reference.path
             if not part.fault:
                 resolve(self.wired, reference, wired)
             self.wired.references.append(reference)
@@ -144,41 +127,17 @@ class _Wiring:
             if path[1:2] == ("errors",) and path[0] in self.steps:
                 self.steps[str(path[0])].uses_errors = True
             self._note_reader(reference, wired, part)
-            source = _place_source(reference.places)
-            places[path] = NameSource(reference.places[0], reference.item_part) if reference.item_part else source
-            places[path].is_directories |= self.flow.item_parts.get(reference.input or "") == "dir"
-            if self._is_written(reference, wired):
-                from_steps.append(path)
-        if part.is_template and places and not part.fault:
-            template = TemplateSource(part.written, places)
-            template.from_steps = from_steps
-            return template
-        if part.is_template or part.fault or part.role in (INPUT, PARAM):
-            is_text = part.is_template and not part.fault
-            value = expand(part.written, lambda path: None) if is_text else part.written
-            return Constant(value, write_path(part.place))
-        if len(places) == 1:
-            return next(iter(places.values()))
-        chosen = [place for path in part.paths for place in places[path].paths]
-        return _place_source(tuple(dict.fromkeys(chosen)))
+        if wired is not None and part.role == OVER:
+            self._set_item_type(wired, found)
+        return found
 
-    def _is_written(self, reference: Reference, wired: WiredStep | None) -> bool:
-        """Return True if a step wrote what a reference leads to, or the list that its item comes from."""
-        writes = list(reference.writes)
-        if reference.is_item and wired is not None and wired.over is not None:
-            writes += [write for path in wired.over.paths for _, write in self.wired.writes_at(wired.id, path)]
-        return any(not write.is_data for write in writes)
-
-    def _hold_hosts(self, wired: WiredStep, flow: WiredFlow) -> None:
-        """Let a flow inside take the beginning of a URL from no step either: its templates cannot tell."""
-        for key in [each for each in wired.interface.reads if begins_url(flow, each)]:
-            source = wired.sources.get(key, PathSource((key,)))
-            given = [each for each in self.wired.references_of.get(wired.id, ()) if each.key == key]
-            writes = [write for path in source.paths for _, write in self.wired.writes_at(wired.id, path)]
-            is_written = any(self._is_written(each, wired) for each in given) or not all(w.is_data for w in writes)
-            if is_written and not isinstance(source, TemplateSource):
-                wired.sources[key] = template = TemplateSource(f"${{{key}}}", {(key,): source})
-                template.from_steps, template.is_optional = template.sources, source.is_optional
+    def _set_item_type(self, wired: WiredStep, over: list[Reference]) -> None:
+        """Set the type of what a batch runs over. If that is an input without a type, it is a list."""
+        wired.over_type = self.wired.type_of(over[-1]) if over else Type("any")
+        wired.item_type = wired.over_type.items or Type("any")
+        needed = self.inputs.get(str(over[0].path[0])) if over and len(over[0].path) == 1 else None
+        if needed is not None and not needed.declared and needed.type.name == "any":
+            needed.type = Type("list")
 
     def _note_reader(self, reference: Reference, wired: WiredStep | None, part: Part) -> None:
         """Make a path that no step writes an input of the flow; note who reads it."""
@@ -213,6 +172,83 @@ class _Wiring:
             if not needed.declared and needed.type.name == "any":
                 needed.type = item.type
         return needed
+
+
+class _Wiring(_Layout):
+    """One wiring: a layout, and the source of every value."""
+
+    def __init__(self, flow: FlowSpec, used: set[tuple[str, str]] | None) -> None:
+        super().__init__(flow, used)
+        for wired in self.steps.values():
+            self._set_sources(wired)
+        self._find_pipe_reader()
+        for part in self.wired.parts[END]:
+            self.wired.outputs[part.key] = self._source(part, None)
+        name_flags(self.wired)
+
+    def _set_sources(self, wired: WiredStep) -> None:
+        """Find the source of every part of a step, then of the reads that the flow does not mention."""
+        for part in self.wired.parts[wired.id]:
+            source = self._source(part, wired)
+            if part.role == OVER:
+                wired.over = source
+            elif part.role == PARAM:
+                wired.params[part.key] = source
+            elif part.role == INPUT or part.key not in wired.step.inputs:  # its own inputs win
+                wired.sources[part.key] = source
+        for key, item in wired.interface.reads.items():
+            mapped = wired.sources.pop(key, None) if key in (wired.step.soft or ()) else None
+            if key not in wired.sources:
+                self._set_by_name(wired, key, item, is_required=item.required and mapped is None)
+            if mapped is not None:
+                first = [wired.sources[key]] if key in wired.sources else []
+                wired.sources[key] = Fallback(*first, PathSource((key,)), mapped)
+        if wired.subflow is not None:
+            self._hold_hosts(wired, wired.subflow)
+        if wired.step.batch is not None and wired.over is not None and wired.has_secret_items(wired.step.batch.item):
+            for path in wired.over.paths:
+                if (needed := self.inputs.get(str(path[0]))) is not None:
+                    needed.secret = True
+
+    def _source(self, part: Part, wired: WiredStep | None) -> Source:
+        places: dict[Path, Source] = {}
+        from_steps = []
+        for reference in self._refer(part, wired):
+            path, source = reference.path, _place_source(reference.places)
+            places[path] = NameSource(reference.places[0], reference.item_part) if reference.item_part else source
+            places[path].is_directories |= self.flow.item_parts.get(reference.input or "") == "dir"
+            if self._is_written(reference, wired):
+                from_steps.append(path)
+        if part.is_template and places and not part.fault:
+            template = TemplateSource(part.written, places)
+            template.from_steps = from_steps
+            return template
+        if part.is_template or part.fault or part.role in (INPUT, PARAM):
+            is_text = part.is_template and not part.fault
+            value = expand(part.written, lambda path: None) if is_text else part.written
+            return Constant(value, write_path(part.place))
+        if len(places) == 1:
+            return next(iter(places.values()))
+        chosen = [place for path in part.paths for place in places[path].paths]
+        return _place_source(tuple(dict.fromkeys(chosen)))
+
+    def _is_written(self, reference: Reference, wired: WiredStep | None) -> bool:
+        """Return True if a step wrote what a reference leads to, or the list that its item comes from."""
+        writes = list(reference.writes)
+        if reference.is_item and wired is not None and wired.over is not None:
+            writes += [write for path in wired.over.paths for _, write in self.wired.writes_at(wired.id, path)]
+        return any(not write.is_data for write in writes)
+
+    def _hold_hosts(self, wired: WiredStep, flow: WiredFlow) -> None:
+        """Let a flow inside take the beginning of a URL from no step either: its templates cannot tell."""
+        for key in [each for each in wired.interface.reads if begins_url(flow, each)]:
+            source = wired.sources.get(key, PathSource((key,)))
+            given = [each for each in self.wired.references_of.get(wired.id, ()) if each.key == key]
+            writes = [write for path in source.paths for _, write in self.wired.writes_at(wired.id, path)]
+            is_written = any(self._is_written(each, wired) for each in given) or not all(w.is_data for w in writes)
+            if is_written and not isinstance(source, TemplateSource):
+                wired.sources[key] = template = TemplateSource(f"${{{key}}}", {(key,): source})
+                template.from_steps, template.is_optional = template.sources, source.is_optional
 
     def _set_by_name(self, wired: WiredStep, key: str, item: Item, *, is_required: bool) -> None:
         """Take a read from the store by its name: from where its latest write went, else from an input."""

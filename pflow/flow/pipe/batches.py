@@ -10,7 +10,6 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import MOST_JOBS, Batch, Step
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import WiredFlow, WiredStep, item_reader
-from pflow.flow.wiring import wire
 from pflow.flow.written import OVER, parts_of_step, path_text
 from pflow.interface.common import BATCH
 from pflow.interface.interface import Interface
@@ -78,18 +77,10 @@ def filled_by_item(step: Step, interface: Interface, inside: WiredFlow | None = 
     return read.name if read.required or not _names_item(step, batch, interface, inside) else None
 
 
-def with_items(wired: WiredFlow) -> WiredFlow:
-    """Return the flow with the item of each batch mapped to the read that it fills."""
-    steps = [_with_item(step, wired.steps[step.id]) for step in wired.flow.steps]
-    if steps == wired.flow.steps:
-        return wired
-    flow = copy(wired.flow)
-    flow.steps = steps
-    return wire(flow)
-
-
-def _with_item(step: Step, wired: WiredStep) -> Step:
-    batch, key = step.batch, filled_by_item(step, wired.interface, wired.subflow if step.flow is not None else None)
+def with_item(wired: WiredStep) -> Step:
+    """Return the step with the item of its batch mapped to the read that it fills."""
+    step, batch = wired.step, wired.step.batch
+    key = filled_by_item(step, wired.interface, wired.subflow if step.flow is not None else None)
     if batch is None or key is None:
         return step
     step = copy(step)

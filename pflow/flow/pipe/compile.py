@@ -7,10 +7,9 @@ from copy import copy
 from pflow import Any, Iterable
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import REST, FlowSpec, Step
-from pflow.flow.pipe.batches import with_items
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, find_moved, is_certain, is_whole
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
-from pflow.flow.wiring import wire
+from pflow.flow.wiring import lay_out
 from pflow.flow.writes import Write, latest
 from pflow.flow.written import INPUT, OVER, PARAM, is_liftable, path_text, rewritten
 from pflow.interface.interface import Item, spell_flag
@@ -21,7 +20,7 @@ from pflow.words.naming import names_meant
 
 def compile_flow(flow: FlowSpec, apart: set[str]) -> FlowSpec:
     """Return a flow with the mappings that pipe syntax implies. Keys of steps in `apart` (--id) move under the id."""
-    compiler = _Compiler(with_items(wire(flow)), apart)
+    compiler = _Compiler(lay_out(flow), apart)
     compiler.refuse_slips()
     compiler.guess()
     compiled = copy(flow)
@@ -176,7 +175,7 @@ class _Compiler:
         is_write = any(name in each.interface.writes for each in self.flow.steps.values())
         is_read_elsewhere = any(reader != id for reader, _ in self.flow.inputs[name].readers)
         read = self.flow.steps[id].interface.reads.get(unknown[0].key)
-        is_other = is_write or is_read_elsewhere or _reads_by_name(self.flow.steps[id], name)
+        is_other = is_write or is_read_elsewhere or any(_reads_by_name(step, name) for step in self.flow.steps.values())
         is_other = is_other or (read is not None and read.is_template)
         return None if is_other else unknown[0]
 

@@ -12,7 +12,7 @@ from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.read import read_flow
 from pflow.flow.pipe.scan import END, LINK, Token, fault, scan
 from pflow.flow.wired import WiredFlow
-from pflow.flow.wiring import wire
+from pflow.flow.wiring import lay_out
 from pflow.flow.written import INPUT, PARAM
 
 NO_FLAGS = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flags" >&2; exit 2; }"""
@@ -63,7 +63,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     heads = [at for at, step in enumerate(flow.steps) if at and all(edge.target != step.id for edge in flow.edges)]
     flow = compile_flow(flow, apart | {step.id for step in flow.steps[: heads[-1] if heads else 0]})
     flow.edges += [Edge(flow.steps[at - 1].id, flow.steps[at].id) for at in heads]
-    _check_values(text, wire(flow), [stage for pipe in pipes for stage in pipe], heads)
+    _check_values(text, lay_out(flow), [stage for pipe in pipes for stage in pipe], heads)
     return flow
 
 

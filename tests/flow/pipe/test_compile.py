@@ -6,6 +6,7 @@ import shlex
 import pytest
 
 from pflow.errors import PflowError
+from pflow.flow import wiring
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import is_pipe, taken_for_redirection
 from pflow.flow.rules import check
@@ -425,6 +426,15 @@ def stdout_to():
     yield send
     os.dup2(saved, 1)
     os.close(saved)
+
+
+@pytest.mark.parametrize("text", ["judge --text=a => prose", "list-files '*' => read-file --each => judge"])
+def test_compiling_lays_a_flow_out_and_only_what_runs_it_wires_it(monkeypatch, text):
+    wired = []
+    monkeypatch.setattr(wiring, "name_flags", wired.append)
+    flow = parse_pipe([text], FlowCatalog())
+    assert wired == []
+    assert [wire(flow)] == wired
 
 
 def test_a_separator_that_the_shell_took_is_told(stdout_to):
