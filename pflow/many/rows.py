@@ -11,9 +11,9 @@ from typing import IO, Any
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError, not_written
 from pflow.many.executor import DONE
 from pflow.many.ledger import LedgerEntry
+from pflow.process.parent import say_once
 from pflow.tables.csv_text import write_csv
 from pflow.tables.rows import Row, columns_of, flatten, is_missing
-from pflow.terminal.messages import say_once
 from pflow.values.fast_json import decode, encode
 from pflow.values.jsontext import text_of
 

@@ -1,7 +1,6 @@
 """llm's own log: conversations to continue, and answers kept where `llm logs` and `llm -c` look for them."""
 
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import llm
-from llm import Conversation, Response
+from llm import DEFAULT_MODEL, Conversation, Response
+from llm.logs import LogStore
 from llm.migrations import migrate
-from llm.parts import ReasoningPart, ToolCallPart, ToolResultPart
+from llm.parts import Message, ReasoningPart, ToolCallPart, ToolResultPart
 from sqlite_utils import Database
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError, reason_of
@@ -26,14 +26,22 @@ PATIENCE = 30
 
 _SHORT = 0.2
 
-_loading = threading.Lock()
-
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 _EXITS = {
     **dict.fromkeys(_BUSY, TRY_AGAIN),
     **dict.fromkeys((sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT), BAD_DATA),
 }
+
+_ABOUT = """
+select id, model from (
+    select id, model, 1 as is_old, '' as turn from conversations
+    union all select thread_id, model, 0, id from turns
+)
+where id = coalesce(:id, (select max(id) from (select id from threads union select id from conversations)))
+order by is_old desc, turn desc limit 1
+"""
+"""Finds a conversation and its model; what older versions of llm kept has tables of its own."""
 
 
 def open_conversation(model: str | None, *, goes_on: bool = False, id: str | None = None) -> Conversation:
@@ -88,53 +96,56 @@ def _path() -> Path:
 
 
 def _resume(id: str | None, model: str | None) -> Conversation | None:
-    """Load a conversation with llm; None if the log is empty."""
-    path = _path()
+    """Load a conversation; None if the log is empty."""
+    path, found = _path(), None
     hold_in_bounds(str(path))
     try:
         if path.exists():
-            with _database(path):
-                pass  # the log can be written, and is now in its newest form
-            if conversation := _load(id, path, model):
-                return conversation
+            with _database(path) as database:
+                found = _find(database, id)
     except sqlite3.Error as error:
         exit = _EXITS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, CANNOT_WRITE)
         raise PflowError(f"cannot go on with a conversation: '{path}': {error}", exit=exit) from error
-    if id is not None:
+    if found is None and id is not None:
         raise PflowError(f"cannot find the conversation '{id}'", hint="`llm logs` shows them", exit=MISSING)
-    return None
+    if found is None:
+        return None
+    conversation = choose(model or found[1]).conversation()
+    conversation.id, conversation.loaded_messages = found[0], _without_gaps(found[2])
+    return conversation
 
 
-def _load(id: str | None, path: Path, model: str | None) -> Conversation | None:
-    from llm import cli
+def _find(database: Database, id: str | None) -> tuple[str, str, list[Message]] | None:
+    """Return the id of a conversation, the last one without an `id`, its model, and what was said in it.
 
-    # llm's own get_model knows no GGUF files. It is called for the model of each turn, even if another one is named.
-    _loading.acquire()
-    usual = llm.get_model
+    llm's own load_conversation has no argument for a model, and its get_model knows neither addresses nor GGUF files.
+    """
+    found = next(database.query(_ABOUT, {"id": id}), None)
+    if found is None:
+        return None
     try:
-        vars(llm)["get_model"] = lambda name: choose(model or name)
-        return _without_gaps(cli.load_conversation(id, database=str(path)))
-    except cli.click.ClickException:  # type: ignore[attr-defined]
-        return None
-    finally:
-        vars(llm)["get_model"] = usual
-        _loading.release()
+        said = LogStore(database).thread_messages(found["id"])  # type: ignore[no-untyped-call]
+    except KeyError:
+        rows = database["responses"].rows_where("conversation_id = ?", [found["id"]], order_by="id")
+        said = [message for row in rows for message in _messages_of(database, row)]
+    return found["id"], found["model"], said
 
 
-def _without_gaps(conversation: Any) -> Conversation | None:
+def _messages_of(database: Database, row: dict[str, Any]) -> list[Message]:
+    """Return the question and the answer in a row of older versions of llm; no message depends on the model."""
+    known = {**row, "model": DEFAULT_MODEL, "options_json": "{}"}
+    old = Response.from_row(database, known)  # type: ignore[no-untyped-call]
+    return [*old.prompt.messages, *old.messages()]
+
+
+def _without_gaps(said: list[Message]) -> list[Message]:
     """Leave out turns without an answer and calls of tools without a result, which providers refuse for ever."""
-    if conversation is None:
-        return None
-    asked = conversation.responses[-1:]
-    said = conversation.loaded_messages or [each for one in asked for each in (*one.prompt.messages, *one.messages())]
     results = {part.tool_call_id for each in said for part in each.parts if isinstance(part, ToolResultPart)}
     kept = [replace(each, parts=[part for part in each.parts if not _is_gap(part, results)]) for each in said]
     kept = [each for each in kept if each.role != "assistant" or any(map(_is_answer, each.parts))]
     roles = [*(each.role for each in kept[1:]), ""]
     pairs = zip(kept, roles, strict=True)  # a question goes with its answer
-    conversation.loaded_messages = [each for each, then in pairs if each.role != "user" or then == "assistant"]
-    conversation.responses = [each for each in conversation.responses if each.text().strip()]
-    return conversation  # type: ignore[no-any-return]
+    return [each for each, then in pairs if each.role != "user" or then == "assistant"]
 
 
 def _is_gap(part: Any, results: set[str | None]) -> bool:

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any, TextIO
 
 import llm
@@ -106,8 +106,10 @@ def load_models() -> dict[str, Model]:
         if file.exists() and not file.is_file():  # llm would wait for the other end of a pipe
             raise PflowError(f"cannot read '{file}': not a regular file", exit=BAD_CONFIG)
     _load_plugins()
-    # llm's plugin would fail at the first malformed entry, and leave no model
-    vars(openai_models)["yaml"] = SimpleNamespace(safe_load=_usable_entries)
+    # Its own plugin would fail at the first malformed entry, and leave no model: the copy here reads the file as we do.
+    names = {**vars(openai_models), "yaml": SimpleNamespace(safe_load=_usable_entries)}
+    register_openai = FunctionType(openai_models.register_models.__code__, names)
+    others = pm.subset_hook_caller("register_models", [openai_models])
     chosen = _aliases(directory() / "aliases.json")
     found: list[ModelWithAliases] = []
 
@@ -116,7 +118,8 @@ def load_models() -> dict[str, Model]:
         found.append(ModelWithAliases(model, async_model, {*(aliases or ()), *own}))
 
     with reporting_to(Ending(most=PATIENCE)):  # llm-ollama asks its server, and would wait for ever
-        pm.hook.register_models(register=register, model_aliases=found)
+        register_openai(register)
+        others(register=register, model_aliases=found)
     return {name: each.model for each in found if each.model for name in (*each.aliases, each.model.model_id)}
 
 

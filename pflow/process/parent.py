@@ -103,6 +103,9 @@ class Parent:
     def take(self, line: Any) -> None:
         self._send(framed(LINE, 0, line))
 
+    def say_once(self, text: str, is_for_logs: bool) -> None:
+        self._send(framed(SAID, 0, (text, is_for_logs)))
+
     def ask(self, name: str, question: Any) -> Any:
         """Return the answer to a request. Raises it if it is a PflowError."""
         box: Box = _queue.SimpleQueue()
@@ -187,6 +190,21 @@ class Parent:
 _parents: list[Parent] = []
 """The Parent of this process, behind those of the processes that it descends from."""
 
+_said: set[str] = set()
+
+
+def say_once(text: str, is_for_logs: bool = False) -> None:
+    """Say what is good to know, once a process; a process that was forked for work passes it on.
+
+    What `is_for_logs` is said under -q too where no terminal is: in cron nobody sees anything else.
+    """
+    is_silent = messages.is_quiet and not (is_for_logs and not any(map(os.isatty, (0, 1, 2))))
+    if _parents:
+        _parents[-1].say_once(text, is_for_logs)
+    elif not is_silent and text not in _said:
+        _said.add(text)
+        messages.say("pflow", text)
+
 
 def own_parent() -> Parent | None:
     """Return what a process that was forked for work asks; None in any other."""
@@ -218,7 +236,6 @@ def serve_parent(serve: Serve, fd: int, unused: list[int], held: HeldSignals, pa
         held.release()
         above = Parent(fd)
         _parents.append(above)
-        vars(messages)["say_once"] = lambda text, is_for_logs=False: above._send(framed(SAID, 0, (text, is_for_logs)))
         above.serve_in_threads(serve, threads) if threads else above.serve(serve)
     except Interrupted as interrupted:
         return interrupted.exit

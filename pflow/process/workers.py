@@ -9,10 +9,9 @@ import time
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import FAILED, NO_MEMORY, TRY_AGAIN, PflowError, bug_error, reason_of
 from pflow.process.children import GRACE, collect_children
-from pflow.process.parent import ANSWER, ASKED, GONE, LINE, RESULT, SAID, WORK, framed, own_parent
+from pflow.process.parent import ANSWER, ASKED, GONE, LINE, RESULT, SAID, WORK, framed, own_parent, say_once
 from pflow.process.parent import Parent as Parent
 from pflow.process.worker import Worker
-from pflow.terminal import messages
 
 if TYPE_CHECKING:
     import signal as _signal
@@ -190,7 +189,7 @@ class Pool:
             elif kind == LINE:
                 self.take(value)
             elif kind == SAID:
-                messages.say_once(*value)
+                say_once(*value)
             elif kind == ASKED:
                 self._pass_on(worker, number, *value)
             elif kind == RESULT:

@@ -10,7 +10,6 @@ from typing import Any
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.members import HEAD, unpack_members
 from pflow.files.reading import check_size, check_unpacked
-from pflow.terminal.messages import say_once
 from pflow.values.binary import PACKED, WORKBOOK, ZIP, recognize
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
@@ -79,6 +78,8 @@ def _members(parts: Iterator[bytes], kind: str, act: str) -> Iterator[bytes]:
         from pflow.files.installation import no_extra
 
         raise no_extra(f"{act}: it is {kind}", library, "zstd") from missing
+    from pflow.process.parent import say_once  # with pickle and more, for a packed file alone
+
     say_once(f"unpacking {kind}")
     made = 0
 

@@ -12,23 +12,10 @@ is_quiet = False
 unfinished = 0
 """The descriptor on which the parts of an answer end within a line; 0 if there is none."""
 
-_said: set[str] = set()
-
 
 def say(program: str, text: str) -> None:
     """Print `program: text` as one line."""
     _say("heading", program, text)
-
-
-def say_once(text: str, is_for_logs: bool = False) -> None:
-    """Say what is good to know, once a process. A worker's passes it on, so that a run says it once.
-
-    What `is_for_logs` is said under -q too where no terminal is: in cron nobody sees anything else.
-    """
-    is_silent = is_quiet and not (is_for_logs and not any(map(os.isatty, (0, 1, 2))))
-    if not is_silent and text not in _said:
-        _said.add(text)
-        say("pflow", text)
 
 
 def say_error(program: str, error: PflowError, *, debug: bool = False) -> None:

@@ -90,6 +90,21 @@ class TestGoingOn:
         error = failure("see", "and now?", **GOES_ON)
         assert (error.exit, f"no such file or directory: '{tmp_path}/a.png'" in error.message) == (66, True)
 
+    @pytest.mark.parametrize("model", [None, "echo"])
+    def test_what_an_older_llm_logged_goes_on(self, server, database, model):
+        database.parent.mkdir(exist_ok=True)
+        with log._database(database) as empty:
+            empty["conversations"].insert({"id": "old", "name": "one", "model": "reply"})
+            answers = {"1": ("be brief", "one", "a"), "2": (None, "two", "b"), "3": (None, "three", "")}
+            for id, (system, prompt, response) in answers.items():
+                row = {"id": id, "conversation_id": "old", "model": "gone", "options_json": '{"depth": 3}'}
+                empty["responses"].insert({**row, "system": system, "prompt": prompt, "response": response})
+        run(model, "four", **GOES_ON)
+
+        said = [("system", "be brief"), ("user", "one"), ("assistant", "a"), ("user", "two"), ("assistant", "b")]
+        assert messages(server) == [*said, ("user", "four")]
+        assert server.requests()[-1]["body"]["model"] == (model or "reply")
+
     def test_a_model_that_is_gone_is_named_and_another_goes_on(self, server, database):
         run("reply", "one", log=True)
         with sqlite3.connect(database) as connection:
