@@ -23,6 +23,7 @@ from pflow.mcp.server.catalogue import Catalogue
 from pflow.mcp.server.offered import Offered
 from pflow.mcp.server.process import Children, OnEvent
 from pflow.record.events import parse_event
+from pflow.terminal.messages import error_text
 from pflow.values.jsontext import decode, encode
 from pflow.values.paths import write_path
 from pflow.values.plain import is_deeper
@@ -133,10 +134,10 @@ def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], byt
     _refuse_variables(given)
     store: dict[str, Any] = {}
     if offered.flow:
-        words = ["run", kind.file, "-j", *_words_of_flow(offered, given, store)]
+        words = ["run", kind.file, "-j"]
     else:
-        name = kind.name if kind.origin == BUNDLED else kind.file
-        words = [name, "-j", "--verbatim", *_words_of_node(offered, given, store)]
+        words = [kind.name if kind.origin == BUNDLED else kind.file, "-j", "--verbatim"]
+    words += _words_of(offered, given, store)
     return words, encode({"$pflow": {"v": 1}, **store}, escape=False) + b"\n"
 
 
@@ -155,24 +156,17 @@ def _refuse_variables(arguments: dict[str, Any]) -> None:
             raise PflowError(what, hint=hint, exit=DENIED)
 
 
-def _words_of_node(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
-    words = []
-    for name, value in given.items():
-        if offered.inputs[name].kind == "read":
-            store[name] = value
-            words.append(f"--map-in={name}={write_path((name,))}")  # also where a read is [explicit]
-        else:
-            words.append(_flag(name, offered.inputs[name].type, value))
-    return words
-
-
-def _words_of_flow(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
+def _words_of(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
+    """Put the values that steps read into the store; return the words that name their places, and flags for others."""
     words = []
     inputs = offered.flow.inputs if offered.flow else {}
     for name, value in given.items():
         known = inputs.get(name)
         if known is not None and known.step is None:
             assign(store, known.path, value)
+        elif offered.flow is None and offered.inputs[name].kind == "read":
+            store[name] = value
+            words.append(f"--map-in={name}={write_path((name,))}")  # also where a read is [explicit]
         else:
             flag = f"{known.step}.{known.read}" if known else name
             words.append(_flag(flag, offered.inputs[name].type, value))
@@ -223,7 +217,7 @@ def done(about: dict[str, Any], **meta: Any) -> types.CallToolResult:
 
 def failed(error: PflowError, *, line: str = "", step: str = "", node: str = "") -> types.CallToolResult:
     """Return a failure as a result: the line on stderr, the exit code and the step."""
-    said = line or (f"{error.message}; {error.hint}" if error.hint else error.message)
+    said = line or error_text(error)
     where = f", step '{step}' ({node})" if step and step != node else ""
     message = ends_of(error.message, _LONGEST)
     about = {"exit": error.exit, "message": message, "hint": error.hint, "step": step, "node": node}
@@ -237,7 +231,10 @@ def _result(texts: list[str], meta: dict[str, Any], **more: Any) -> types.CallTo
 
 
 def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -> types.CallToolResult:
-    """Return the result of a call. `said` are the last lines of stderr; pflow's last one is the error's."""
+    """Return the result of a call. `said` are the last lines of stderr; pflow's last one is the error's.
+
+    Raises PflowError (65) for a store that a client cannot take.
+    """
     store = _document(stdout)
     header = store.pop("$pflow", {})
     error = header.get("error", {})
@@ -253,10 +250,9 @@ def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -
     outputs = {key: store[key] for key in offered.writes if key in store}
     if is_deeper(outputs, _DEEPEST):
         what = f"it ran, but what '{offered.label}' wrote is nested more than {_DEEPEST} levels deep"
-        return failed(PflowError(what, exit=BAD_DATA))
+        raise PflowError(what, exit=BAD_DATA)
     if fault := fault_in(output_schema(offered.writes.values()), outputs):
-        what = f"it ran, but what '{offered.label}' wrote is not what it declares: {fault}"
-        return failed(PflowError(what, exit=BAD_DATA))
+        raise PflowError(f"it ran, but what '{offered.label}' wrote is not what it declares: {fault}", exit=BAD_DATA)
     entry = header.get("steps", [{}])[-1]
     if warning := entry.get("warning"):
         outputs.setdefault("warning", warning)

@@ -11,6 +11,7 @@ from pflow.flow.subflow import CARRIED, FlowKind, has_open_steps
 from pflow.flow.wired import WiredFlow
 from pflow.interface.interface import COMMANDS, Item
 from pflow.mcp.schema import ANYTHING, NO_LIST, input_schema, output_schema
+from pflow.values.paths import Path, meet
 
 _GOOD_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
@@ -103,11 +104,11 @@ def _secrets_of(kind: Kind) -> set[str]:
     return {
         name
         for name, source in kind.flow.outputs.items()
-        if any(path[: len(place)] == place[: len(path)] for path in source.paths for place in places)
+        if any(meet(path, place) for path in source.paths for place in places)
     }
 
 
-def _secret_places(flow: WiredFlow) -> Iterator[tuple[str | int, ...]]:
+def _secret_places(flow: WiredFlow) -> Iterator[Path]:
     for step in flow.steps.values():
         if step.kind is not None:
             yield from (step.place_of(key) for key in _secrets_of(step.kind))
