@@ -156,6 +156,14 @@ def data_directory(name: str) -> str | None:
     return os.path.join(data, name) if data else None
 
 
+def needed_directory(name: str, what: str, hint: str = "set HOME") -> str:
+    """Return pflow's directory of this name, the place of `what`. Raises PflowError (78) if there is none."""
+    if folder := data_directory(name):
+        return folder
+    why = f"cannot find the place of {what}: neither XDG_DATA_HOME nor HOME names one"
+    raise PflowError(why, hint=hint, exit=BAD_CONFIG)
+
+
 def names_in(folder: str) -> list[str]:
     """Return the names of the `nodes`, `commands` or `plumbing` (tools) that come with pflow, one for each file."""
     files = sorted(os.listdir(os.path.join(PACKAGE, folder)))

@@ -9,7 +9,6 @@ from pflow.errors import FAILED, USAGE, PflowError, shorten
 from pflow.library.command import command_file, is_on_path
 from pflow.mcp.client.add import Comparison, add_server, compare_server, refresh_server, remove_server
 from pflow.mcp.client.call import is_listening, request
-from pflow.mcp.client.launchers import resolve
 from pflow.mcp.client.other_clients import find_servers
 from pflow.mcp.client.servers import (
     ADD,
@@ -101,14 +100,8 @@ def _what(server: Server) -> str:
 
 
 def _add(server: Server, flags: dict[str, Any]) -> None:
-    from pflow.mcp.client.session import list_tools
-
     server.is_kept, server.trusts_hints = flags["keep"], flags["trust_hints"]
-    try:
-        server.run = resolve(server.run or server.command, server.env) if server.command else []
-    except PflowError as error:
-        raise error.within(f"cannot add '{server.name}'") from None
-    change = add_server(server, list_tools)
+    change = add_server(server)
     _say_names(change)
     print_text("".join(f"pflow-{node.name}\n" for node in change.nodes))
     say("pflow mcp", f"added {counted(len(change.nodes), 'tool')} of '{server.name}'; pflow help NODE describes each")
@@ -127,38 +120,32 @@ def _say_names(change: Comparison) -> None:
 
 def refresh(names: list[str]) -> int:
     """Take the present tools of servers, and show what differs."""
-    for name in names or list_servers():
-        change = _compare(name, is_anew=True)
-        _say_names(change)
-        refresh_server(change)
-        print_text(change.diff)
-        say("pflow mcp", f"'{name}' has {'other' if change.diff else 'the same'} tools: {len(change.nodes)}")
+    _compare(names, takes=True)
     return 0
 
 
 def test(names: list[str]) -> int:
     """Start servers, and show how their tools differ from the nodes; 1 if they do."""
+    return FAILED if _compare(names, takes=False) else 0
+
+
+def _compare(names: list[str], *, takes: bool) -> int:
+    """Show how servers' tools differ from their nodes, and make them the nodes if it `takes` them; count those that
+    differ.
+    """
     differing = 0
     for name in names or list_servers():
-        change = _compare(name)
+        change = compare_server(name, is_anew=takes)
         _say_names(change)
+        if takes:
+            refresh_server(change)
         print_text(change.diff)
         differing += bool(change.diff)
+        tools = f"{'other' if change.diff else 'the same'} tools"
         hint = f"; pflow mcp refresh {name} takes them" if change.diff else ""
-        say("pflow mcp", f"'{name}' answers, with {'other' if change.diff else 'the same'} tools{hint}")
-    return FAILED if differing else 0
-
-
-def _compare(name: str, *, is_anew: bool = False) -> Comparison:
-    """Compare a server's nodes with its tools; `is_anew`: what npx or uvx runs is looked up again."""
-    from pflow.mcp.client.session import list_tools
-
-    def ask(server: Server) -> dict[str, Any]:
-        if is_anew and server.command and not _is_filled(server):
-            server.run = resolve(server.command, server.env)
-        return list_tools(server)
-
-    return compare_server(name, ask)
+        said = f"has {tools}: {len(change.nodes)}" if takes else f"answers, with {tools}{hint}"
+        say("pflow mcp", f"'{name}' {said}")
+    return differing
 
 
 def remove(names: list[str]) -> int:
@@ -189,7 +176,7 @@ def _document(server: Server) -> dict[str, Any]:
         "name": server.name,
         "version": server.version,
         "command": server.command,
-        "run": server.command if _is_filled(server) else server.run,
+        "run": server.command if server.is_filled else server.run,
         "url": _what(server) if server.url else "",
         "directory": server.directory,
         "env": [*server.env],
@@ -198,11 +185,6 @@ def _document(server: Server) -> dict[str, Any]:
         "keep": server.is_kept,
         "trust_hints": server.trusts_hints,
     }
-
-
-def _is_filled(server: Server) -> bool:
-    """Return True if another client's variables or inputs were filled in where the command has ${…}."""
-    return any("${" in word for word in server.command)
 
 
 def show_status(names: list[str], *, as_json: bool) -> int:

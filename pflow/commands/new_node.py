@@ -18,8 +18,8 @@ import os
 import click
 
 from pflow.catalog.kinds import BUNDLED, TOOL, find_node
-from pflow.catalog.registry import PACKAGE, data_directory, names_in
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, USAGE, PflowError, not_written, shorten
+from pflow.catalog.registry import PACKAGE, names_in, needed_directory
+from pflow.errors import CANNOT_WRITE, USAGE, PflowError, not_written, shorten
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private
 from pflow.process.streams import write_pieces
@@ -45,10 +45,7 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> No
     if is_printed:
         write_pieces(1, [text.encode()])
         return
-    folder = directory or data_directory("nodes")
-    if folder is None:
-        what = "cannot find the place of your nodes: neither XDG_DATA_HOME nor HOME names one"
-        raise PflowError(what, hint="--dir=DIR", exit=BAD_CONFIG)
+    folder = directory or needed_directory("nodes", "your nodes", hint="--dir=DIR")
     module, program = os.path.join(folder, name.replace("-", "_") + ".py"), os.path.join(folder, "pflow-" + name)
     found = None if directory else find_node(name)
     there = next(filter(os.path.lexists, (module, program)), found.file if found else None)

@@ -7,8 +7,8 @@ from glob import glob
 from typing import Any
 
 from pflow.catalog.kinds import is_node_name
-from pflow.catalog.registry import SUFFIX, data_directory, flow_name, names_in, saved_flow
-from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, reason_of, shorten
+from pflow.catalog.registry import SUFFIX, data_directory, flow_name, names_in, needed_directory, saved_flow
+from pflow.errors import BAD_DATA, PflowError, exit_code, reason_of, shorten
 from pflow.flow.load import load_file
 from pflow.flow.subflow import no_saved_flow
 from pflow.flow.unload import flow_to_ir
@@ -109,11 +109,7 @@ def check_name(name: str) -> None:
 
 def library_folder() -> str:
     """Return the directory of saved flows. Raises PflowError (78) if the environment names no directory."""
-    folder = data_directory("flows")
-    if folder is None:
-        what = "cannot find the place of saved flows: neither XDG_DATA_HOME nor HOME names one"
-        raise PflowError(what, hint="set HOME", exit=BAD_CONFIG)
-    return folder
+    return needed_directory("flows", "saved flows")
 
 
 def file_for(name: str) -> str:

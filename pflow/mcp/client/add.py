@@ -7,12 +7,11 @@ Files that an interrupted change has left, and that no server names, are removed
 import difflib
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import Any
 
 from pflow.catalog.kinds import find_node, forget_kinds
 from pflow.catalog.registry import data_directory
@@ -23,13 +22,11 @@ from pflow.files.directories import make_private
 from pflow.library.command import check_command, make_command, remove_commands, tool_script
 from pflow.library.save import locked
 from pflow.mcp.client import servers
+from pflow.mcp.client.launchers import resolve
 from pflow.mcp.client.servers import Server, list_servers, load_server
 from pflow.mcp.client.tools import MADE, ToolNode, tool_nodes
 from pflow.terminal.messages import error_text
 from pflow.words.printable import clean, one_line
-
-ListTools = Callable[[Server], dict[str, Any]]
-"""Asks a server for its tools: `info`, with its version, and `tools`, as JSON of MCP."""
 
 
 @dataclass(frozen=True)
@@ -47,20 +44,30 @@ class Comparison:
     diff: str
 
 
-def add_server(server: Server, list_tools: ListTools) -> Comparison:
+def add_server(server: Server) -> Comparison:
     """Make a node of each tool of a new server. Raises PflowError (2, 65, 73, 77, 78), then nothing is written."""
     servers.check_server_name(server.name)
     _check_new(server.name)
-    change = _compare(server, list_tools)
+    try:
+        _look_up(server)
+    except PflowError as error:
+        raise error.within(f"cannot add '{server.name}'") from None
+    change = _compare(server)
     with _locked(f"cannot add '{server.name}'"):
         _check_new(server.name)
         _write(change)
     return change
 
 
-def compare_server(name: str, list_tools: ListTools) -> Comparison:
-    """Compare a server's nodes with its tools as they are now. Raises PflowError (65, 127, or of the asking)."""
-    return _compare(load_server(name), list_tools)
+def compare_server(name: str, *, is_anew: bool = False) -> Comparison:
+    """Compare a server's nodes with its tools as they are now; `is_anew`: what npx or uvx runs is looked up again.
+
+    Raises PflowError (65, 127, or of the asking).
+    """
+    server = load_server(name)
+    if is_anew:
+        _look_up(server)
+    return _compare(server)
 
 
 def refresh_server(change: Comparison) -> None:
@@ -90,7 +97,15 @@ def _check_new(name: str) -> None:
         raise PflowError(f"cannot add '{name}': there is an MCP server '{name}'", hint=hint, exit=CANNOT_WRITE)
 
 
-def _compare(before: Server, list_tools: ListTools) -> Comparison:
+def _look_up(server: Server) -> None:
+    """Note what a server's command runs; where values were filled in, only what is kept has them."""
+    if server.command:
+        server.run = resolve((server.is_filled and server.run) or server.command, server.env)
+
+
+def _compare(before: Server) -> Comparison:
+    from pflow.mcp.client.session import list_tools  # the SDK, which most acts do without
+
     listed = list_tools(before)
     server = replace(before, version=one_line(str(listed["info"].get("version") or "")))
     faults, own = listed["left_out"], [*before.tools, *_leftovers()]
@@ -172,12 +187,7 @@ def _remove_node(name: str) -> list[str]:
     file = node_file(name)
     removed = remove_commands(name, tool_script(name, file))  # first: the class tells of the tool after an interrupt
     for each in (cache_from_source(file), file):
-        try:
-            os.unlink(each)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise not_written(f"cannot remove '{each}'", error) from None
+        servers.remove_file(each, f"cannot remove '{each}'")
     return [*removed, file]
 
 

@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 
-from pflow.catalog.registry import data_directory
+from pflow.catalog.registry import needed_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, NOT_FOUND, USAGE, PflowError, not_written, reason_of, shorten
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private
@@ -45,6 +45,11 @@ class Server:
     is_kept: bool = False
     trusts_hints: bool = False
     tools: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_filled(self) -> bool:
+        """True if another client's variables or inputs were filled in where the command has ${…}."""
+        return any("${" in word for word in self.command)
 
 
 def check_server_name(name: str) -> None:
@@ -121,18 +126,18 @@ def server_of(node: str) -> str:
 
 def forget_server(name: str) -> None:
     """Remove what is kept of a server. Raises PflowError (73, 77, 78)."""
+    remove_file(server_file(name), f"cannot remove the MCP server '{name}'")
+
+
+def remove_file(file: str, act: str) -> None:
+    """Remove a file that may be there. Raises PflowError (73, 77), which begins with `act`."""
     try:
-        os.unlink(server_file(name))
-    except FileNotFoundError:
-        pass
+        with suppress(FileNotFoundError):
+            os.unlink(file)
     except OSError as error:
-        raise not_written(f"cannot remove the MCP server '{name}'", error) from None
+        raise not_written(act, error) from None
 
 
 def server_file(name: str) -> str:
     """Return the file that keeps a server. Raises PflowError (78) if the environment names no place."""
-    folder = data_directory("mcp")
-    if folder is None:
-        what = "cannot find the place of MCP servers: neither XDG_DATA_HOME nor HOME names one"
-        raise PflowError(what, hint="set HOME", exit=BAD_CONFIG)
-    return os.path.join(folder, name + _ENDING)
+    return os.path.join(needed_directory("mcp", "MCP servers"), name + _ENDING)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import anyio
 import httpx2
 import mcp_types as types
+from anyio.abc import ObjectReceiveStream
 from mcp import Client
 from mcp.client._transport import TransportStreams
 from mcp.client.session import ClientRequestContext
@@ -246,7 +247,7 @@ class Session:
         return shorten(self.secrets.mask(text).partition("\n")[0], 200)
 
 
-class _Mended:
+class _Mended(ObjectReceiveStream[Any]):
     """A stream of a server's messages in the form that the SDK takes.
 
     Tools that the SDK would refuse, the others with them, are mended, or `left_out` gets the reason. A list of too many
@@ -261,23 +262,13 @@ class _Mended:
         self.left_out = left_out
         self.patience = _PATIENCE
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.messages, name)
+    async def aclose(self) -> None:
+        await self.messages.aclose()
 
-    async def __aenter__(self) -> "_Mended":
-        await self.messages.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> None:
-        await self.messages.__aexit__(*error)
-
-    def __aiter__(self) -> "_Mended":
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
+    async def receive(self) -> SessionMessage | Exception:
         item: SessionMessage | Exception = SessionMessage(_UNKNOWN)
         with anyio.move_on_after(self.patience):
-            item = await self.messages.__anext__()
+            item = await self.messages.receive()
         message = getattr(item, "message", None)
         if self.patience < inf and isinstance(message, types.JSONRPCError) and message.id is None:
             item = SessionMessage(_UNKNOWN)
