@@ -19,11 +19,12 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
-from pflow.help.usage import CommandUsage, Flag, argument, usage_of_command
-from pflow.interface.common import is_asked
+from pflow.help.usage import HELP, CommandUsage, usage_of_command
+from pflow.interface.interface import SWITCH, TEXT, TEXTS, Flag, Item, argument, by_name
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
 from pflow.stage.flags import time_limit
+from pflow.stage.words import is_asked
 from pflow.terminal.columns import AUTO, WHEN
 from pflow.terminal.messages import say
 from pflow.words.naming import names_meant
@@ -121,7 +122,7 @@ def examined(flow: FlowSpec, program: str) -> tuple[WiredFlow, list[Finding], in
 def run_click(command: click.Command, name: str, words: list[str], about: object = None) -> int:
     """Run a click command, whose context gets `about`. Raises PflowError (2) for wrong flags."""
     flags = command.part(words)[0] if isinstance(command, FlowCommand) else words
-    if is_asked("help", flags):
+    if is_asked("help", flags, by_name(usage_of_click(command, name).flags)):
         write_pieces(1, [help_text(usage_of_click(command, name)).encode()])
         return 0
     optional = {name for each in command.params if isinstance(each, OptionalValue) for name in each.opts}
@@ -167,30 +168,37 @@ def usage_of_click(command: click.Command, name: str) -> CommandUsage:
     arguments = [each for each in command.params if isinstance(each, click.Argument)]
     words = " ".join(_metavar(each) for each in arguments)
     usage = usage_of_command(f"pflow {name}", command.help, f"pflow {name} [FLAG]… {words}".rstrip())
-    usage.flags = [*(_flag(each) for each in command.params if isinstance(each, click.Option)), kinds.HELP]
+    usage.flags = [*(_flag(each) for each in command.params if isinstance(each, click.Option)), HELP]
     usage.arguments = [_argument(each) for each in arguments]
     usage.notes = (command.epilog,) if command.epilog else ()
     return usage
 
 
-def _flag(option: click.Option) -> Flag:
+def _flag(option: click.Option) -> Item:
     metavar = "" if option.is_flag else option.metavar or "|".join(_choices(option)) or "N"
     *several, last = "|".join(_choices(option) or [metavar]).split("|")
     choices = [each for each in several if each == each.lower()]  # mcp-NAME is not a choice by itself
     values = _METAVARS.get(last, "")
+    longs = [name for name in option.opts if name.startswith("--")]
+    letters = [name for name in option.opts if not name.startswith("--")]
+    is_optional = isinstance(option, OptionalValue)
     return Flag(
-        tuple(sorted(option.opts, key=len)),
+        (longs or [option.name or ""])[0].lstrip("-").replace("-", "_"),
         clause(option.help or ""),
-        values=values,
-        choices=[*choices, *[last] * bool(choices and not values)],
-        repeats=option.multiple,
+        letter="".join(letters).lstrip("-"),
+        type=TEXTS if option.multiple else TEXT if metavar and not is_optional else SWITCH,
+        tab=values,
+        choices=(*choices, *[last] * bool(choices and not values)),
         metavar=metavar,
-        words=0 if isinstance(option, OptionalValue) else 1,
+        word=metavar if is_optional else "",
     )
 
 
-def _argument(word: click.Argument) -> Flag:
-    return argument(_metavar(word), _ARGUMENTS.get(word.name or "", kinds.TEXT), _choices(word), repeats=word.nargs < 0)
+def _argument(word: click.Argument) -> Item:
+    return argument(
+        _metavar(word), _ARGUMENTS.get(word.name or "", ""), name=word.name or "", choices=_choices(word),
+        repeats=word.nargs < 0,
+    )  # fmt: skip
 
 
 def _choices(parameter: click.Parameter) -> tuple[str, ...]:

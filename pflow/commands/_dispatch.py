@@ -226,8 +226,6 @@ def _run_bundled(file: str, name: str) -> NoReturn:
 
 
 def _run_command(word: str, words: list[str]) -> int:
-    from pflow.interface.common import is_asked
-
     name = f"pflow.commands.{word.replace('-', '_')}"
     __import__(name)
     module: Any = sys.modules[name]
@@ -235,7 +233,9 @@ def _run_command(word: str, words: list[str]) -> int:
         from pflow.commands._click import run_click
 
         return run_click(module.command, word, words)
-    if word != "run" and is_asked("help", words):
+    from pflow.stage.words import is_asked
+
+    if word != "run" and is_asked("help", words, module.USAGE.items):
         from pflow.help.text import help_text
 
         write_pieces(1, [help_text(module.USAGE).encode()])

@@ -13,7 +13,8 @@ from pflow.completion.names import LOADER, TABLE
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
 from pflow.flow.rules import RULES
 from pflow.help import man, mdoc
-from pflow.help.usage import Flag
+from pflow.help.usage import choices_of, tab_of
+from pflow.interface.interface import OPTION, Item
 from pflow.interface.source import read_interface
 from pflow.terminal.messages import say_error
 
@@ -51,14 +52,22 @@ def table(root: Path) -> dict[str, str]:
     """Make the table of commands and tools for TAB, which reads the interfaces of nodes itself."""
     rows: dict[str, Any] = {each.name: [each.summary, _rows(each.flags), _rows(each.arguments)] for each in typed()}
     nodes = [read_interface(str(file)) for file in (root / "nodes").glob("[!_]*.py")]
-    rows["pflow-get"][2][0][4] = sorted({key for node in nodes for key in node.writes})  # the choices of its PATH
+    rows["pflow-get"][2][0]["choices"] = sorted(
+        {key for node in nodes for key in node.writes}
+    )  # the choices of its PATH
     lines = [f"{json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}" for name, row in rows.items()]
     return {TABLE: "{" + ",\n".join(lines) + "}\n"}
 
 
-def _rows(flags: list[Flag]) -> list[list[Any]]:
-    facts = ("names", "text", "group", "values", "choices", "repeats")
-    return [[*(getattr(flag, fact) for fact in facts), *([0] if flag.words == 0 else [])] for flag in flags]
+def _rows(flags: list[Item]) -> list[dict[str, Any]]:
+    facts = ("name", "doc", "letter", "word", "kind")
+    rows = []
+    for flag in flags:
+        type = "str" if flag.type.choices else flag.type.name
+        row = {**{fact: getattr(flag, fact) for fact in facts}, "type": type, "tab": tab_of(flag)}
+        row["choices"] = choices_of(flag)
+        rows.append({fact: value for fact, value in row.items() if value and (fact, value) != ("kind", OPTION)})
+    return rows
 
 
 def man_pages(root: Path) -> dict[str, str]:

@@ -27,7 +27,7 @@ from pflow.driver.inputs import missing_inputs
 from pflow.driver.questions import inputs_missing
 from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.pipe.steps import part_flags
-from pflow.interface.common import RUN_FLAGS
+from pflow.interface.common import OF_RUNS
 from pflow.plan.approval.dialogue import Dialogue
 from pflow.plan.approval.gate import COMMANDS, Allowed, Gate, Refusal, bounds_text
 from pflow.plan.approval.proposal import Proposal, draft_text, proposal_text, show
@@ -142,7 +142,7 @@ def _flags_of_run(words: list[str]) -> RunFlags:
             what = f"cannot take the bare word '{shorten(word)}': a sentence is one argument, and only flags follow it"
             raise PflowError(what, hint="put quotes around the whole sentence", exit=USAGE)
     own = part_flags(words, {}, own_flags(), is_open=True)[1]
-    return RunFlags(take_words(own, {**RUN_FLAGS}, is_open=False))
+    return RunFlags(take_words(own, OF_RUNS))
 
 
 def with_signals(work: Callable[[], T]) -> T:

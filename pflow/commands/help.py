@@ -28,7 +28,8 @@ from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.help import usage as kinds
 from pflow.help.mdoc import as_text
 from pflow.help.text import help_text
-from pflow.help.usage import HELP, CommandUsage, Flag, argument, usage_of_command, usage_of_node
+from pflow.help.usage import HELP, CommandUsage, names_of, usage_of_command, usage_of_node
+from pflow.interface.interface import Flag, argument
 from pflow.interface.source import read_interface
 from pflow.process.streams import write_pieces
 from pflow.words.naming import guess
@@ -64,7 +65,7 @@ def _entry(word: str) -> str:
 
 USAGE = usage_of_command("pflow help", __doc__, "pflow help [WORD]")
 USAGE.flags = [HELP]
-USAGE.arguments = [argument("WORD", kinds.WORD, sorted(_pages()))]
+USAGE.arguments = [argument("WORD", kinds.WORD, choices=tuple(sorted(_pages())))]
 
 
 def main(words: list[str]) -> int:
@@ -126,7 +127,7 @@ the allowed directories, unless any path is allowed; they can still read anywher
 that are yours. pflow-plan(1) describes pflow plan, which prints the flow without running it.
 
 Templates such as $name are pflow's: single quotes keep the shell from eating them."""
-DRIVER.flags = [HELP, Flag(("-V", "--version"), "print the version")]
+DRIVER.flags = [HELP, Flag("version", "print the version", letter="V")]
 DRIVER.arguments = [argument("WORD", kinds.WORD)]
 DRIVER.examples = (
     "cat examples/notes.txt | pflow llm 'Summarize'",
@@ -193,6 +194,6 @@ def typed() -> list[CommandUsage]:
     from pflow.commands import _run_sentence
 
     beside = usage_of_click(_run_sentence.command, kinds.SENTENCE.removeprefix("pflow "))
-    own = {name for flag in beside.flags for name in flag.names}
-    beside.flags += [flag for flag in usage_of_run().flags if own.isdisjoint(flag.names)]
+    own = {name for flag in beside.flags for name in names_of(flag)}
+    beside.flags += [flag for flag in usage_of_run().flags if own.isdisjoint(names_of(flag))]
     return [*(each for each in usages() if not each.is_node), beside]

@@ -25,8 +25,10 @@ from pflow.catalog.lines import Listing, about, entry, find, inferred_in_words, 
 from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, PflowError
 from pflow.flow.subflow import FlowCatalog
-from pflow.help.usage import HELP, NODE, Flag, argument, split_flags, usage_of_command
-from pflow.interface.interface import spell_flag
+from pflow.help.usage import HELP, NODE, usage_of_command
+from pflow.interface.interface import TEXT, Flag, argument, choice, spell_flag
+from pflow.stage.flags import values_of
+from pflow.stage.words import take_words
 from pflow.terminal.columns import AUTO, PLAIN, WHEN, Colour, colour_of, table, terminal_width, value_text, wrap
 from pflow.words.printable import clean
 
@@ -41,13 +43,13 @@ _ONE_LINE = 1 << 30
 _SYNOPSIS = ("pflow nodes [--json] [--color WHEN] [NAME]…", "pflow nodes [--json] [--color WHEN] --search WORDS")
 USAGE = usage_of_command("pflow nodes", __doc__, *_SYNOPSIS)
 USAGE.flags = [
-    Flag(("--json",), "print the interfaces as one JSON list"),
-    Flag(("--search",), "list only nodes that match all these words, best first", metavar="WORDS"),
+    Flag("json", "print the interfaces as one JSON list"),
+    Flag("search", "list only nodes that match all these words, best first", type=TEXT, metavar="WORDS"),
     Flag(
-        ("--color",),
+        "color",
         "print in colour; auto, the default, does so on a terminal unless NO_COLOR is set",
-        metavar="|".join(WHEN),
-        choices=WHEN,
+        type=choice(*WHEN),
+        default=AUTO,
     ),
     HELP,
 ]
@@ -56,11 +58,11 @@ USAGE.arguments = [argument("NAME", NODE, repeats=True)]
 
 def main(words: list[str]) -> int:
     """Raises PflowError: 2 for wrong flags, 127 for an unknown name, 1 for a search that finds nothing."""
-    flags, names = split_flags(words, USAGE)
-    when, as_json = flags.get("--color", [AUTO])[-1], "--json" in flags
+    flags = values_of(take_words(words, USAGE.items), USAGE.items)
+    names, search, when, as_json = flags["name"], flags["search"], flags["color"], flags["json"]
     catalog, colour = FlowCatalog(), colour_of(1, when)
-    if "--search" in flags:
-        wanted = " ".join([*flags["--search"], *names]).split()
+    if search is not None:
+        wanted = " ".join([search, *names]).split()
         listed = about(lines(catalog), wanted)
         if not listed:
             raise PflowError(
@@ -78,7 +80,7 @@ def main(words: list[str]) -> int:
     if as_json:
         print_json([line_entry(line) for line in listed])
     else:
-        print_text(list_text(listed, terminal_width(otherwise=_ONE_LINE), colour, is_ranked="--search" in flags))
+        print_text(list_text(listed, terminal_width(otherwise=_ONE_LINE), colour, is_ranked=search is not None))
     return 0
 
 

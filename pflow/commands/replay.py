@@ -28,14 +28,13 @@ from pflow.driver.replay import Replay
 from pflow.errors import PflowError
 from pflow.files.reading import limit_input
 from pflow.help import usage as kinds
-from pflow.help.usage import argument, usage_of_command
-from pflow.interface.common import COMMON, RUN_FLAGS
-from pflow.interface.interface import Item, spell_flag
+from pflow.help.usage import usage_of_command
+from pflow.interface.common import COMMON
+from pflow.interface.interface import argument, spell_flag
 from pflow.plan.approval.proposal import show, touched_text
 from pflow.record.runs import find_run
 from pflow.stage.intake import Intake
 from pflow.stage.words import take_words
-from pflow.values.types import Type
 
 _REFUSED = {
     **{name: "the piped input is that of the run" for name, flag in COMMON.items() if flag.fd == 0},
@@ -72,9 +71,7 @@ def _prepare(words: list[str]) -> tuple[RunFlags, RunInputs, Intake]:
 
 
 def _parse(words: list[str]) -> tuple[RunFlags, str]:
-    run = Item("run", "run", Type("str"))
-    run.marks.add("word")
-    texts = take_words(words, {**RUN_FLAGS, "run": run}, is_open=False)
+    texts = take_words(words, USAGE.items)
     for name, why in _REFUSED.items():
         if name in texts:
             what = f"cannot take {spell_flag(name)}: {why}"

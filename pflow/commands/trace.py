@@ -154,7 +154,7 @@ def _compare(run: str, other: str, form: str | None, output: str | None, when: s
 
 
 def _from_stdin(*, with_store: bool) -> tuple[Trace, int]:
-    intake = take_store({})
+    intake = take_store("auto")
     if intake.kind == "raw":
         raise PflowError(
             "cannot trace stdin: it is not a store",

@@ -8,8 +8,9 @@ from pflow.completion.line import Typed, split
 from pflow.completion.names import VALUES, Candidate, named, steps_in, usage_of_flow, usage_of_step, usage_of_type
 from pflow.flow.pipe.scan import closes, separates
 from pflow.help import usage as kinds
-from pflow.help.usage import SENTENCE, CommandUsage, Flag
-from pflow.stage.words import split_flag
+from pflow.help.usage import SENTENCE, CommandUsage, choices_of, names_of, tab_of, text_of, words_of
+from pflow.interface.interface import INPUT, PARAM, READ, Item, argument, by_name
+from pflow.stage.words import groups, item_of, of_letters, split_flag
 
 
 class Candidates:
@@ -68,11 +69,11 @@ def _of_driver(words: list[str], line: Typed) -> Candidates:
 
 def _of_command(command: CommandUsage, words: list[str], line: Typed) -> Candidates:
     """Complete a command, whose words may be a flow: a file, a saved one, a quoted text, or a step and its flags."""
-    wanted = [argument.values for argument in command.arguments]
+    wanted = [each.tab for each in command.arguments]
     if kinds.FLOW not in wanted:
         return _of_usage(command, words, line.word)
     at = wanted.index(kinds.FLOW)
-    before = _Words(words, command.flags)
+    before = _Words(words, line.word, command.flags)
     if len(before.others) > at:
         from pflow.flow.subflow import is_one_step
 
@@ -94,7 +95,7 @@ def _in_flow(line: Typed) -> Candidates:
     return found
 
 
-def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Flag] = ()) -> Candidates:
+def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Item] = ()) -> Candidates:
     """Complete the last step: its type, its flags and those `beside` it, or keys after $ in single quotes."""
     starts = [n + (not closes(each)) for n, each in enumerate(words) if separates(each) or closes(each)]
     start = max(starts, default=0)
@@ -113,83 +114,75 @@ def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Flag] = 
 
 
 class _Words:
-    """The words before the cursor: their flags, the places of other words, the flag that waits for a value."""
+    """The words up to the cursor: their flags, the places of other words, the flag whose value is at the cursor."""
 
-    def __init__(self, words: list[str], flags: list[Flag]) -> None:
-        self.by_name = {name: flag for flag in reversed(flags) for name in flag.names}
+    def __init__(self, words: list[str], word: str, flags: list[Item]) -> None:
+        self.items = by_name(reversed(flags))
         self.used: set[str] = set()
         self.others: list[int] = []
-        self.waiting: Flag | None = None
+        self.waiting: Item | None = None
         self.is_ended = False
-        wanted = 0
-        for at, word in enumerate(words):
-            if wanted:
-                wanted -= 1
-            elif self.is_ended or word[:1] != "-" or word == "-":
-                self.others.append(at)
-            elif word == "--":
+        at = 0
+        for found, group in groups([*words, word], self.items):
+            end = at + len(group)
+            if at == len(words):
+                break
+            if group[0] == "--":
                 self.is_ended = True
-            else:
-                wanted = self._take(word)
-            self.waiting = self.waiting if wanted else None
+                self.others += range(at + 1, len(words))
+            elif len(group[0]) < 2 or group[0][0] != "-":
+                self.others.append(at)
+            elif end > len(words):
+                self.waiting = found[-1] if found else None
+            self.used.update(name for each in found for name in names_of(each))
+            at = end
 
-    def _take(self, word: str) -> int:
-        """Take a flag, or letters after one dash; return how many of the following words are its values."""
-        flag, sign, kept = self.find(word)
-        letters = "" if word.startswith("--") else word[1:kept]
-        for each in (flag, *(self.by_name.get(f"-{letter}") for letter in letters)):
-            self.used.update(each.names if each else ())
-        self.waiting = flag
-        if flag is None or not flag.values or sign:
-            return 0
-        return (flag.words if letters else min(flag.words, 1)) - (kept < len(word))
-
-    def find(self, word: str) -> tuple[Flag | None, str, int]:
+    def find(self, word: str) -> tuple[Item | None, str, int]:
         """Return a word's flag, the sign after it (`=`, `:=`, `@`), and where a value in the same word begins.
 
         Of letters after one dash it is the first that may have a value, else the last.
         """
         if not word.startswith("--"):
-            flag = None
-            for at, letter in enumerate(word[1:], 2):
-                flag = self.by_name.get(f"-{letter}")
-                if flag is None or flag.values:
-                    return flag, "", at
-            return flag, "", len(word)
+            letters = of_letters(word, self.items)
+            is_known = len(letters) == len(word) - 1 or (bool(letters) and bool(tab_of(letters[-1])))
+            return letters[-1] if letters and is_known else None, "", len(letters) + 1
         name, sign, _ = split_flag(word)
-        spelled = name.replace("_", "-")
-        flag = self.by_name.get(spelled) or self.by_name.get(spelled.replace("--no-", "--", 1))
-        return flag, sign, len(name) + len(sign)
+        return item_of(name, "", self.items), sign, len(name) + len(sign)
 
 
 def _of_usage(usage: CommandUsage, words: list[str], word: str) -> Candidates:
-    before = _Words(words, usage.flags)
-    free = [each for each in usage.arguments if before.used.isdisjoint(each.names)]
-    before.used.update(name for each in free[: len(before.others)] for name in each.names)
+    before = _Words(words, word, usage.flags)
+    free = [each for each in usage.arguments if before.used.isdisjoint(names_of(each))]
+    before.used.update(name for each in free[: len(before.others)] for name in names_of(each))
     run = next((words[at] for at in before.others), "last")
     if before.waiting is not None:
         return _values(before.waiting, word, 0, run)
     if word.startswith("-") and not before.is_ended:
         flag, sign, kept = before.find(word)
         if sign == "@":
-            flag = _A_FILE if flag and flag.values and flag.group in _NODES_OWN else None
+            flag = _A_FILE if flag and tab_of(flag) and flag.kind in _NODES_OWN else None
         if sign or kept < len(word):
             return _values(flag, word, kept, run) if flag and sign != ":=" else Candidates(word, 0, [])
         return Candidates(word, 0, _flags(usage, before.used, word))
-    rest = free[len(before.others) :] or [each for each in free[-1:] if each.repeats]
+    rest = free[len(before.others) :] or [each for each in free[-1:] if each.type.name == "list"]
     found = _values(_in_act(rest[0], words), word, 0) if rest else Candidates(word, 0, [])
     if found.candidates or word or before.is_ended:
         return found
     return Candidates(word, 0, [each for each in _flags(usage, before.used, word) if each.value.startswith("--")])
 
 
-def _in_act(argument: Flag, words: list[str]) -> Flag:
+def _in_act(word: Item, words: list[str]) -> Item:
     """Return the argument of `pflow mcp ACT`: `serve` takes nodes and flows, the other acts take servers."""
-    return kinds.argument("NAME", kinds.NODE) if argument.values == kinds.SERVER and "serve" in words else argument
+    return argument("NAME", kinds.NODE) if word.tab == kinds.SERVER and "serve" in words else word
 
 
-_A_FILE = kinds.argument("FILE", kinds.FILE)
-_NODES_OWN = (kinds.DATA, kinds.INPUTS, kinds.PARAMS)
+_A_FILE = argument("FILE", kinds.FILE)
+_NODES_OWN = (READ, INPUT, PARAM)
+
+
+def _is_bool(flag: Item) -> bool:
+    """Return True for a switch that TAB also shows as off."""
+    return flag.type.name == "bool" and flag.kind in _NODES_OWN
 
 
 def _flags(usage: CommandUsage, used: set[str], word: str) -> Iterator[Candidate]:
@@ -197,23 +190,25 @@ def _flags(usage: CommandUsage, used: set[str], word: str) -> Iterator[Candidate
     done: set[str] = set()
     for group, flags in usage.groups():
         for flag in flags:
-            spent = done if flag.repeats else done | used
-            if not flag.names[0].startswith("-") or not spent.isdisjoint(flag.names):
+            names = names_of(flag)
+            spent = done if flag.type.name == "list" else done | used
+            if not names[0].startswith("-") or not spent.isdisjoint(names):
                 continue
-            done.update(flag.names)  # a step's flag comes before the run's of the same name
-            shown = [name for name in flag.names if "." in word or "." not in name] or flag.names
+            done.update(names)  # a step's flag comes before the run's of the same name
+            shown = [name for name in names if "." in word or "." not in name] or names
             fitting = [name for name in shown if name.startswith("--") and name.startswith(word.replace("_", "-"))]
             for name in shown:
                 is_long = name.startswith("--")
                 if name not in fitting[1:]:  # one flag, one candidate
-                    yield Candidate(group, f"{name}=" if is_long and flag.values and flag.words else name, flag.text)
-                if is_long and flag.is_bool:
+                    takes_value = is_long and tab_of(flag) and words_of(flag)
+                    yield Candidate(group, f"{name}=" if takes_value else name, text_of(flag))
+                if is_long and _is_bool(flag):
                     yield Candidate(group, f"--no-{name[2:]}", _turned_off(flag, name))
 
 
-def _turned_off(flag: Flag, name: str) -> str:
+def _turned_off(flag: Item, name: str) -> str:
     """Describe --no-NAME: by the clause `; --no-NAME: …` in the flag's text, if it has one."""
-    own = flag.text.partition("; --no-")[2].partition(": ")[2].partition(" [")[0]
+    own = flag.doc.partition("; --no-")[2].partition(": ")[2]
     return own or f"turn off {name}"
 
 
@@ -233,18 +228,19 @@ _NAMES = {
 }
 
 
-def _values(flag: Flag, word: str, kept: int, run: str = "last") -> Candidates:
+def _values(flag: Item, word: str, kept: int, run: str = "last") -> Candidates:
     """Complete the value of a flag or argument after the first `kept` characters of the word; `run` has the steps."""
     typed = word[kept:]
-    choices = ("true", "false") if flag.is_bool else flag.choices
+    choices = ("true", "false") if _is_bool(flag) else choices_of(flag)
     shown = (each for each in choices if "=" not in each or each.endswith("=") != ("=" in typed))  # KEY=, then PATH
     found = [Candidate(VALUES, choice) for choice in shown]
-    wanted = _FILES.get(flag.values)
-    if flag.values == kinds.MODEL and typed.startswith((".", "/", "~")):
+    kind = tab_of(flag)
+    wanted = _FILES.get(kind)
+    if kind == kinds.MODEL and typed.startswith((".", "/", "~")):
         wanted = ".gguf"
     if wanted is None or "/" not in typed:
-        found += [candidate for list_all in _NAMES.get(flag.values, ()) for candidate in list_all()]
-    if flag.values == kinds.STEP:
+        found += [candidate for list_all in _NAMES.get(kind, ()) for candidate in list_all()]
+    if kind == kinds.STEP:
         found += names.steps_of(run)
     if wanted is not None:
         found += names.files(typed, wanted)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 
-from pflow import TYPE_CHECKING, Iterable
+from pflow import TYPE_CHECKING, Container, Iterable
 from pflow.catalog.registry import data_directory, saved_flow, saved_flows
 from pflow.completion.line import split
 from pflow.errors import PflowError
 from pflow.flow.pipe.scan import closes, separates
 from pflow.help import usage as kinds
-from pflow.help.usage import SENTENCE, CommandUsage, Flag, usage_of_node
+from pflow.help.usage import SENTENCE, CommandUsage, usage_of_node
 from pflow.interface.common import OF_FLOWS
-from pflow.interface.interface import Interface, spell_flag
+from pflow.interface.interface import COMMON_FLAG, Flag, Interface, Item
 from pflow.values.jsontext import decode
+from pflow.values.types import Type
 
 if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
@@ -24,7 +26,8 @@ VALUES, FILES, RUNS, MODELS, STEPS, KEYS, SERVERS = "values", "files", "runs", "
 
 TABLE = "commands.json"
 """The file beside this module that `make generate` writes: the usage of the driver, its commands and the tools, so that
-TAB need not import them. By name, a list: the summary, the flags, the other words, each as `Flag` takes them."""
+TAB need not import them. By name, a list: the summary, the flags, the other words, each as `Flag` takes them, with the
+name of its type."""
 
 # bash-completion looks for completions by the name of a command, so each has a file.
 LOADER = '. "${{BASH_SOURCE[0]%/*}}/pflow" && complete -F _pflow {name}\n'
@@ -53,8 +56,8 @@ def read_table() -> dict[str, CommandUsage]:
         rows = decode(file.read())
     table = {name: CommandUsage(name, summary) for name, (summary, _, _) in rows.items()}
     for name, (_, flags, arguments) in rows.items():
-        table[name].flags = [Flag(*row) for row in flags]
-        table[name].arguments = [Flag(*row) for row in arguments]
+        table[name].flags = [Flag(**{**row, "type": Type(row["type"])}) for row in flags]
+        table[name].arguments = [Flag(**{**row, "type": Type(row["type"])}) for row in arguments]
     return table
 
 
@@ -155,7 +158,7 @@ def usage_of_type(name: str) -> CommandUsage:
     if found.origin == TOOL:
         usage = read_table()[f"pflow-{found.name}"]
         for each in usage.arguments:
-            each.choices = each.choices and (_keys_of_pipe() or each.choices)
+            each.choices = each.choices and (tuple(_keys_of_pipe()) or each.choices)
         return usage
     interface = _interface_of(found)
     return _with_places(usage_of_node(found.name, interface), interface, [])
@@ -190,8 +193,8 @@ def usage_of_step(name: str, before: list[str]) -> CommandUsage:
         return CommandUsage(type, "")
     interface = _interface_of(kind)
     usage = usage_of_node(type, interface)
-    own = [each for each in usage.flags if each.group != kinds.COMMON]
-    usage.flags = [*own, *map(kinds.flag_of_common, OF_FLOWS.values()), *named(usage.flags, OF_STEPS)]
+    own = [each for each in usage.flags if each.kind != COMMON_FLAG]
+    usage.flags = [*own, *OF_FLOWS.values(), *named(usage.flags, OF_STEPS)]
     return _with_places(usage, interface, before)
 
 
@@ -208,12 +211,14 @@ def _with_places(usage: CommandUsage, interface: Interface, before: list[str]) -
     """Give the flags of a usage their choices: the keys of the step, and the places that the steps before it write."""
     places = _places(before)
     choices = {
-        "--each": [*places],
-        "--map-in": [f"{key}={place}" for key in interface.reads for place in ("", *places)],
-        "--map-out": [f"{key}=" for key in interface.writes],
+        "each": (*places,),
+        "map_in": tuple([f"{key}={place}" for key in interface.reads for place in ("", *places)]),
+        "map_out": tuple([f"{key}=" for key in interface.writes]),
     }
+    usage.flags = [copy(flag) for flag in usage.flags]
     for flag in usage.flags:
-        flag.choices = choices.get(flag.names[-1], flag.choices)
+        if flag.kind == COMMON_FLAG:
+            flag.choices = choices.get(flag.name, flag.choices)
     return usage
 
 
@@ -256,6 +261,5 @@ def _interface_of(kind: Kind | None) -> Interface:
         return Interface()
 
 
-def named(flags: Iterable[Flag], wanted: Iterable[str]) -> list[Flag]:
-    names = set(map(spell_flag, wanted))
-    return [each for each in flags if each.group == kinds.COMMON and each.names[-1] in names]
+def named(flags: Iterable[Item], wanted: Container[str]) -> list[Item]:
+    return [each for each in flags if each.kind == COMMON_FLAG and each.name in wanted]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pflow.errors import PflowError
+from pflow.interface.common import COMMON
 from pflow.interface.interface import Interface, Item, fresh, spell_flag
 from pflow.stage.document import Document, read_document
 from pflow.stage.flags import flags_of
@@ -73,7 +74,7 @@ class Samples:
 
     def __init__(self, interface: Interface, given: list[str]) -> None:
         self.interface = interface
-        given_words = take_words(given, flags_of(given, interface).items, is_open=interface.open)
+        given_words = take_words(given, {**COMMON, **flags_of(given, interface).items}, is_open=interface.open)
         self.words = {name: [_word(name, text) for text in texts] for name, texts in given_words.items()}
         self.members: dict[str, Any] = {}
         for name, item in interface.reads.items():

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.errors import USAGE, PflowError, check_positive
-from pflow.flow.flow import MOST_JOBS
 from pflow.flow.pipe.scan import separates
 from pflow.flow.subflow import is_one_step
 from pflow.interface.common import BOTH, COMMON, RUN, RUN_FLAGS, STEP, STREAM
 from pflow.interface.interface import spell_flag
-from pflow.stage.flags import check_common, common_value
+from pflow.stage.flags import check_common, value_of
 from pflow.words.budget import BUDGET
 
 PROGRAM = "pflow run"
@@ -86,7 +85,8 @@ def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _of_stream(fd: int) -> list[str]:
-    return [spelling for flag in COMMON.values() if flag.fd == fd for spelling in flag.spellings]
+    ours = [flag for flag in COMMON.values() if flag.fd == fd]
+    return [flag.flag for flag in ours] + [f"-{flag.letter}" for flag in ours if flag.letter]
 
 
 class RunFlags:
@@ -105,14 +105,12 @@ class RunFlags:
             if name in REFUSED:
                 raise PflowError(f"cannot take {flag} for a flow (PF01)", hint=REFUSED[name], exit=USAGE)
             if name in items:
-                setattr(self, name, common_value(items[name], texts.pop(name)[-1]))
+                setattr(self, name, value_of(items[name], texts.pop(name)))
         check_common(vars(self))
         for name, limit in self.limits.items():
             check_positive(spell_flag(BUDGET[name]), limit)
         if self.resume and self.no_journal:
             raise PflowError("cannot take --resume with --no-journal", hint="choose one", exit=USAGE)
-        if self.jobs is not None and not 1 <= self.jobs <= MOST_JOBS:
-            raise PflowError(f"cannot take --jobs={self.jobs}: it must be from 1 to {MOST_JOBS}", exit=USAGE)
 
     @property
     def limits(self) -> dict[str, float]:

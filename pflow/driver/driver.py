@@ -16,14 +16,14 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.subflow import is_stdin, load_named
 from pflow.flow.wired import WiredFlow
-from pflow.interface.common import RUN_FLAGS, is_asked, is_shared
+from pflow.interface.common import OF_RUNS, is_shared
 from pflow.process.signals import end_in_order
 from pflow.process.streams import closed_stdout
 from pflow.stage.document import Document
 from pflow.stage.flags import parsing_limit
 from pflow.stage.intake import NOTHING, Intake, take_in_for
 from pflow.stage.output import Output
-from pflow.stage.words import take_words
+from pflow.stage.words import is_asked, take_words
 from pflow.terminal.messages import say, say_error
 from pflow.values.secrets import Secrets, mask_flags
 from pflow.words.usage import usage_of
@@ -67,28 +67,32 @@ class Driver:
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
         self.output = Output(words)
-        self.debug = "--debug" in words
+        self.debug = is_asked("debug", words, OF_RUNS, is_open=True)
         return end_in_order(work, self._fail)
 
     def _run_made(
         self, flow: FlowSpec, words: list[str], pinned: Mapping[str, Any] | None, intake: Intake | None
     ) -> int:  # fmt: skip
-        if is_asked("help", words):
+        if is_asked("help", words, OF_RUNS, is_open=True):
             from pflow.driver.help import help_of
 
             synopsis = f"{os.path.basename(sys.argv[0])} [FLAG]…"
-            return self._say(help_of(flow, synopsis=synopsis, is_whole=is_asked("verbose", words)))
+            return self._say(
+                help_of(flow, synopsis=synopsis, is_whole=is_asked("verbose", words, OF_RUNS, is_open=True))
+            )
         return self._run(flow, words, pinned, intake)
 
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
-        if is_asked("help", flag_words) and not separators(flow_words):
+        if is_asked("help", flag_words, OF_RUNS, is_open=True) and not separators(flow_words):
             from pflow.driver.help import help_of
 
             flow = load(flow_words[:1]) if flow_words else None
-            return self._say(help_of(flow, flow_words[:1], is_whole=is_asked("verbose", flag_words)))
+            return self._say(
+                help_of(flow, flow_words[:1], is_whole=is_asked("verbose", flag_words, OF_RUNS, is_open=True))
+            )
         intake = Intake(Document(), NOTHING) if is_stdin(flow_words) else None
-        with parsing_limit(flag_words):
+        with parsing_limit(flag_words, OF_RUNS, is_open=True):
             flow = load(flow_words)
         return self._run(flow, flag_words, intake=intake)
 
@@ -238,8 +242,8 @@ def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None =
     items = flow_flags.items()
     try:
         hint = f"flags: {flow_flags.listed}"
-        with parsing_limit(words):
-            texts = take_words(words, {**items, **RUN_FLAGS}, is_open=flow_flags.is_open, hint=hint)
+        with parsing_limit(words, items, is_open=flow_flags.is_open):
+            texts = take_words(words, items, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
         error.hint = error.hint.replace("--help lists", "pflow run FLOW --help lists")
         of_steps = (item for step in wired.steps.values() for item in step.interface.params.values() if item.letter)

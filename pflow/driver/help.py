@@ -16,9 +16,9 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
-from pflow.help.usage import CommandUsage, Flag, argument, flag_of, flag_of_common, noted
+from pflow.help.usage import CommandUsage
 from pflow.interface.common import COMMON, RUN_FLAGS
-from pflow.interface.interface import UNDECLARED, Item, spell_flag
+from pflow.interface.interface import INPUT, PARAM, UNDECLARED, Item, argument
 from pflow.words.printable import clean
 
 DESCRIPTION = """\
@@ -72,12 +72,12 @@ def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:
     return usage
 
 
-def flags_of_runs(without: Container[str] = ()) -> list[Flag]:
+def flags_of_runs(without: Container[str] = ()) -> list[Item]:
     """Return the flags of `pflow run` itself, without some."""
-    common = [flag_of_common(COMMON[name]) for name in COMMON if name in (*TAKEN, "help") and name not in without]
+    common = [copy(COMMON[name]) for name in COMMON if name in (*TAKEN, "help") and name not in without]
     for flag in common:
-        flag.text = flag.text.replace("the node", "the run")
-    return common + [flag_of_common(flag) for name, flag in RUN_FLAGS.items() if name not in without]
+        flag.doc = flag.doc.replace("the node", "the run")
+    return [*common, *(flag for name, flag in RUN_FLAGS.items() if name not in without)]
 
 
 def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
@@ -99,26 +99,29 @@ def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str
     return "\n".join(map(clean, help_text(usage, is_whole=is_whole).split("\n")))
 
 
-def _flow_flags(wired: WiredFlow) -> list[Flag]:
+def _flow_flags(wired: WiredFlow) -> list[Item]:
     """Return the flags of its inputs, then of its steps, by each name that means one alone."""
     flags = [_input_flag(wired, each) for each in wired.inputs.values()]
-    for item, names in FlowFlags(wired).of_steps():
+    for item, (name, *others) in FlowFlags(wired).of_steps():
         if not item.is_secret:
-            item = copy(item)
-            item.default = None if item.required else item.default  # the step has a value
-            flag = flag_of(item, kinds.PARAMS)
-            flag.names = tuple(map(spell_flag, names))
+            flag = copy(item)
+            flag.kind, flag.name, flag.flags, flag.letter = PARAM, name, others, ""
+            flag.marks = item.marks - {"word", "pipe"}
+            flag.default = None if item.required else item.default  # the step has a value
             flags.append(flag)
     return flags
 
 
-def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Flag:
+def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Item:
     if wanted.secret or wanted.is_unflagged:
         origin = "a secret, from the store" if wanted.secret else f"from the store, since {wanted.flag} is the run's"
-        return Flag((wanted.name,), noted(clean(wanted.doc), [origin]), kinds.INPUTS)
-    item = Item("read", wanted.flag[2:], wanted.type)
+        item = Item(INPUT, wanted.name, wanted.type)
+        item.marks.add("secret")
+        item.doc, item.default = f"{clean(wanted.doc)} [{origin}]".lstrip(), None
+        return item
+    item = Item(INPUT, wanted.flag[2:], wanted.type)
     item.doc = clean(wanted.doc)
     if not wanted.required:
         default = wired.default_of(wanted)
         item.default = None if default is UNDECLARED else default
-    return flag_of(item, kinds.INPUTS)
+    return item

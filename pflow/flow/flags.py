@@ -9,8 +9,8 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.build import BINDINGS, OF_BINDINGS
 from pflow.flow.flow import FlowInput
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.interface.common import OF_RUNS, is_shared
-from pflow.interface.interface import FORMS, Item, spell_flag
+from pflow.interface.common import COMMON, OF_RUNS, RUN_FLAGS, is_shared
+from pflow.interface.interface import FORMS, READ, REFUSED, Item, spell_flag
 from pflow.stage.flags import type_of
 from pflow.stage.words import doubts
 from pflow.values.templates import is_reference
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
 """An input of the flow; a read that its step gives itself; a param; both of these, for a step that takes any key, or
 for all such steps if none is named."""
-
-_REFUSED = "refused"
-"""The kind of a flag's item that exists only to say why the flag is refused."""
 
 OF_DIALECTS = (*OF_BINDINGS, *KEY_PARAMS)
 
@@ -101,18 +98,19 @@ class FlowFlags:
         self.targets.setdefault(_plain(name), {}).setdefault(target, item)
 
     def items(self) -> dict[str, Item]:
-        """Return one item for each flag, for the parser, including refused ones, so that it can say why.
+        """Return one item for each flag, for the parser: the run's too, and refused ones, so that it can say why.
 
         Flags that fit several targets come last: the parser suggests the first for a bare word.
         """
-        items = {name: Item(_REFUSED, name, Type("str")) for name in self.refused}
+        items = {name: Item(REFUSED, name, Type("str")) for name in self.refused}
         for name, targets in sorted(self.targets.items(), key=lambda target: len(self._meant(target[0])) > 1):
             target, item = next(iter(targets.items()))
-            items[name] = copy = Item("read", name, item.type)
+            items[name] = copy = Item(READ, name, item.type)
             copy.default = item.default if target[0] == INPUT else None  # a step's own value need not be given
             copy.doc, copy.env = item.doc, item.env
             copy.marks = item.marks - {"word"}  # a flow takes no bare words
-        return items
+        common = {name: flag for name, flag in COMMON.items() if name not in items}
+        return {**items, **common, **RUN_FLAGS}
 
     def encodings(self) -> list[str]:
         """Return the flags of steps that load text, and whose flow does not say in which encoding."""

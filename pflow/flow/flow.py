@@ -22,7 +22,6 @@ INLINE = "flow"
 """The type of a step with a flow of its own inside."""
 MAX_VISITS, MODEL_VISITS = 100, 20
 """How often a loop leads to a step, and to one that asks a model, unless more is allowed."""
-MOST_JOBS = 256
 REST = "*"
 """In a step's output mappings: the place under which every key without a mapping of its own goes."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any
 from pflow.flow.build import INLINE_MEMBERS
 from pflow.flow.findings import SHAPE, Finding
-from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, MOST_JOBS, version_numbers
+from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, version_numbers
+from pflow.interface.common import MOST_JOBS
 from pflow.values.jsontext import encode
 from pflow.values.paths import Path, kind_of
 from pflow.values.types import parse_type

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from pflow.catalog.registry import names_in
 from pflow.help.mdoc import at_line_start, escaped, folded, heading, lines, listing, literal, paragraphs, word
-from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, CommandUsage, Flag
+from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, CommandUsage, metavar, names_of, text_of, words_of
+from pflow.interface.interface import Item
 
 DATE = "November 22, 2026"
 """The date of every page; a build does not change it."""
@@ -104,7 +105,7 @@ def _sections(usage: CommandUsage, usages: list[CommandUsage]) -> Iterator[tuple
     yield "SYNOPSIS", [line for form in usage.synopsis for line in _synopsis(usage.name, form)]
     yield "DESCRIPTION", paragraphs("\n\n".join(filter(None, [usage.summary, usage.description, *notes])))
     for group, flags in usage.groups():
-        rows = listing([(_tag(flag), flag.text) for flag in flags], compact=group == COMMON)
+        rows = listing([(_tag(flag), text_of(flag)) for flag in flags], compact=group == COMMON)
         yield TITLES[group].partition(" (")[0].upper(), _SENTENCES.get(group, []) + rows
     yield "WRITES", listing([(f"Va {word(key)}", text) for key, text in usage.writes])
     for title, _, text in titled:
@@ -115,7 +116,7 @@ def _sections(usage: CommandUsage, usages: list[CommandUsage]) -> Iterator[tuple
     yield "ACTIONS", lines(usage.actions)
     yield "EFFECTS", [] if usage.effects is None else lines(", ".join(usage.effects) or "none")
     yield "REPEATS", lines(usage.repeats)
-    own = [(flag.env, f"the default of {flag.names[-1]}") for flag in usage.flags if flag.env]
+    own = [(flag.env, f"the default of {names_of(flag)[-1]}") for flag in usage.flags if flag.env]
     rest = [] if usage.name == "pflow" else lines("pflow(1) lists all variables and files that pflow reads.")
     variables = own if rest else ENVIRONMENT
     yield "ENVIRONMENT", listing([(_joined("Ev", names.split(", ")), text) for names, text in variables]) + rest
@@ -142,12 +143,13 @@ def _synopsis(name: str, form: str) -> list[str]:
     return [f".Nm {word(name)}", *[at_line_start(escaped(rest))] * bool(rest)]
 
 
-def _tag(flag: Flag) -> str:
+def _tag(flag: Item) -> str:
     """Return the names of a flag and its value; a secret, which has no flag, goes by its name."""
-    if not flag.names[0].startswith("-"):
-        return f"Va {word(flag.names[0])}"
-    value = f" Ar {word(flag.metavar)}" if flag.words else f" Ns Op = Ns Ar {word(flag.metavar)}"
-    return _joined("Fl", [name[1:] for name in flag.names]) + value * bool(flag.metavar)
+    names, value = names_of(flag), metavar(flag)
+    if not names[0].startswith("-"):
+        return f"Va {word(names[0])}"
+    shown = f" Ar {word(value)}" if words_of(flag) else f" Ns Op = Ns Ar {word(value)}"
+    return _joined("Fl", [name[1:] for name in names]) + shown * bool(value)
 
 
 def _joined(macro: str, names: list[str]) -> str:

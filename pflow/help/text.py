@@ -1,6 +1,7 @@
 """The help that a command, a tool or a node prints."""
 
-from pflow.help.usage import COMMON, TITLES, CommandUsage, Flag
+from pflow.help.usage import COMMON, GROUPS, TITLES, CommandUsage, metavar, names_of, text_of, words_of
+from pflow.interface.interface import Item
 
 _COLUMN = 28
 
@@ -12,7 +13,7 @@ def help_text(usage: CommandUsage, *, is_whole: bool = True) -> str:
         usage.summary,
         usage.description * is_whole,
         *(_group_text(TITLES[group], list(map(flag_row, flags))) for group, flags in usage.groups() if group != COMMON),
-        _common_text([flag for flag in usage.flags if flag.group == COMMON], is_whole=is_whole),
+        _common_text([flag for flag in usage.flags if GROUPS[flag.kind] == COMMON], is_whole=is_whole),
         _group_text("Writes", usage.writes) if usage.writes else "",
         *usage.notes,
         f"Actions: {usage.actions}" if usage.actions and is_whole else "",
@@ -24,20 +25,21 @@ def help_text(usage: CommandUsage, *, is_whole: bool = True) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _common_text(flags: list[Flag], *, is_whole: bool) -> str:
+def _common_text(flags: list[Item], *, is_whole: bool) -> str:
     import textwrap
 
-    shown = [flag for flag in flags if is_whole or len(flag.names) > 1]
+    shown = [flag for flag in flags if is_whole or flag.letter]
     rows = [_group_text(TITLES[COMMON], list(map(flag_row, shown)))] if shown else []
-    if rest := " ".join(flag.names[-1] for flag in flags if flag not in shown):
+    if rest := " ".join(names_of(flag)[-1] for flag in flags if flag not in shown):
         rest = f"{rest} (--help -v describes them)"
         rows.append(textwrap.indent(textwrap.fill(rest, 94, break_on_hyphens=False), "  "))
     return "\n".join(rows)
 
 
-def flag_row(flag: Flag) -> tuple[str, str]:
-    value = f" {flag.metavar}" if flag.words else f"[={flag.metavar}]"
-    return ", ".join(flag.names) + value * bool(flag.metavar), flag.text
+def flag_row(flag: Item) -> tuple[str, str]:
+    name = metavar(flag)
+    value = f" {name}" if words_of(flag) else f"[={name}]"
+    return ", ".join(names_of(flag)) + value * bool(name), text_of(flag)
 
 
 def _group_text(title: str, rows: list[tuple[str, str]]) -> str:

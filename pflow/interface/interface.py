@@ -33,12 +33,25 @@ LIMITS = ("model", "max_budget")
 ANYTHING = "anything"
 """The effect of a node that may do all of them, as one does whose interface says nothing."""
 
+READ, WRITE, PARAM, INPUT, REFUSED = "read", "write", "param", "input", "refused"
+OPTION, COMMON_FLAG, ARGUMENT = "option", "common", "argument"
+"""The kinds of items: those of a node or a flow, where one may exist only to say why its flag is refused; a flag of one
+command, one of every stage or run, and a bare word of a command, which has no flag."""
+
 
 class Item:
-    """One read, write or param: its name, type, default (UNDECLARED without one), marks and description.
+    """One read, write, param or flag: its name, type, default (UNDECLARED without one), marks and description.
 
-    `letter` is its short flag; with the mark `pairs`, a name and a value follow it as two words.
+    `letter` is its short flag; with the mark `pairs`, a name and a value follow it as two words. `metavar` names its
+    value. A switch with `word` also takes that word after an = (one in capitals stands for any text); a list with
+    `word` also takes no value. `least` and `most` are the range of a number. `tab` and `choices` tell TAB what its
+    value may be, if its type does not.
     """
+
+    metavar = word = tab = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
 
     def __init__(self, kind: str, name: str, type: Type) -> None:
         self.kind = kind
@@ -85,6 +98,58 @@ class Item:
     def flag(self) -> str:
         """The flag that a person would type, the shortest one."""
         return spell_flag(min([self.name, *self.flags], key=len))
+
+
+SWITCH, TEXT, COUNT, NUMBER, TEXTS = Type("bool"), Type("str"), Type("int"), Type("float"), Type("list")
+
+
+class Flag(Item):
+    """A flag that belongs to no node: one of a command, of every stage, or of every run.
+
+    `of` says where a common one belongs in a flow, `fd` which stream it is about (0 or 1), `excludes` which flags it
+    cannot stand beside.
+    """
+
+    def __init__(
+        self, name: str, doc: str = "", *, letter: str = "", type: Type = SWITCH, default: Any = None,
+        metavar: str = "", word: str = "", tab: str = "", choices: tuple[str, ...] = (), least: float | None = None,
+        most: float | None = None, kind: str = OPTION, of: str = "", fd: int | None = None,
+        excludes: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(kind, name, type)
+        self.doc = doc
+        self.letter = letter
+        self.default = default
+        self.metavar = metavar or word
+        self.word = word
+        self.tab = tab
+        self.choices = choices
+        self.least, self.most = least, most
+        self.of = of
+        self.fd = fd
+        self.excludes = excludes
+
+
+def argument(
+    metavar: str, tab: str = "", *, name: str = "", repeats: bool = False, required: bool = False,
+    choices: tuple[str, ...] = (),
+) -> Flag:  # fmt: skip
+    """Return a bare word of a command, or several, named as in the synopsis."""
+    type, default = TEXTS if repeats else TEXT, UNDECLARED if required else None
+    word = Flag(
+        name or metavar.lower(), type=type, default=default, metavar=metavar, tab=tab, choices=choices, kind=ARGUMENT
+    )
+    word.marks.add("word")
+    return word
+
+
+def choice(*choices: str) -> Type:
+    return Type("choice", choices=choices)
+
+
+def by_name(items: Iterable[Item]) -> dict[str, Item]:
+    """Return the items by each name that their flags go by."""
+    return {name.replace("-", "_"): item for item in items for name in [item.name, *item.flags]}
 
 
 def spell_flag(name: str, on: bool = True) -> str:
@@ -238,7 +303,7 @@ def piped(items: dict[str, Item]) -> Item | None:
     return next((item for item in items.values() if "pipe" in item.marks), None)
 
 
-def word_reads(reads: dict[str, Item]) -> list[Item]:
+def word_reads(reads: Mapping[str, Item]) -> list[Item]:
     """Return the reads that bare words fill, in order; a list is last and takes the rest."""
     return list({item.name: item for item in reads.values() if "word" in item.marks}.values())
 

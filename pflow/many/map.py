@@ -21,10 +21,10 @@ from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened, alone
 from pflow.errors import BAD_CONFIG, BAD_STDIN, FAILED, OK, USAGE, PflowError
 from pflow.files.directories import state_directory
-from pflow.flow.flow import MOST_JOBS
 from pflow.flow.rules import check
 from pflow.flow.rules.paths import check_unfilled
 from pflow.flow.subflow import load_named
+from pflow.interface.common import MOST_JOBS
 from pflow.many.estimate import Estimate, estimate, most_of_item, questions_of
 from pflow.many.executor import DONE, Executor, Result
 from pflow.many.item import ITEM, ItemFlow

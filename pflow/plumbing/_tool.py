@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import sys
+from copy import copy
 
-from pflow import Callable, NoReturn, __version__
+from pflow import Any, Callable, NoReturn, __version__
 from pflow.binding.flag_value import read_text
 from pflow.errors import MISSING, USAGE, PflowError, shorten
 from pflow.files.reading import limit_input
-from pflow.help.usage import HELP, CommandUsage, Flag
-from pflow.interface.common import COMMON, SOURCES, is_asked
+from pflow.help.usage import HELP, CommandUsage
+from pflow.interface.common import COMMON
+from pflow.interface.interface import OPTION, Flag
 from pflow.process.signals import end_in_order
 from pflow.process.streams import closed_stdout, secure_standard_files, write_pieces
 from pflow.stage.document import Document
-from pflow.stage.flags import common_value
+from pflow.stage.flags import values_of
 from pflow.stage.intake import EMPTY, NOTHING, Intake, empty_pipe, take_in
 from pflow.stage.main import leave, prepare_python
+from pflow.stage.words import is_asked, take_words
 from pflow.terminal.messages import say_error
 from pflow.values.paths import Path
 
-FROM = Flag(("--from",), "the form of stdin", metavar="|".join(SOURCES.choices), choices=SOURCES.choices)
-MAX_INPUT = Flag(("--max-input",), COMMON["max_input"].doc, metavar="BYTES")
-HELP_FLAGS = (MAX_INPUT, HELP, Flag(("--version",), "print the version"))
+
+def of_tool(flag: Flag) -> Flag:
+    """Return a common flag as a tool's own."""
+    flag = copy(flag)
+    flag.kind = OPTION
+    return flag
+
+
+FROM, MAX_INPUT = of_tool(COMMON["from"]), of_tool(COMMON["max_input"])
+HELP_FLAGS = (MAX_INPUT, HELP, Flag("version", "print the version"))
 
 
 class Tool:
@@ -36,8 +46,10 @@ class Tool:
         return intake.document.copy()
 
 
-def run_tool(usage: CommandUsage, work: Callable[[list[str], Tool], int], *, prints_store: bool = False) -> NoReturn:
-    """Run an executable with the words of the command line; `work` returns the exit code.
+def run_tool(
+    usage: CommandUsage, work: Callable[[dict[str, Any], Tool], int], *, prints_store: bool = False
+) -> NoReturn:  # fmt: skip
+    """Run an executable with the values of its flags and bare words; `work` returns the exit code.
 
     A failure is one line on stderr. A tool that prints a store also prints an error document; any other tool does so
     only for wrong words, which no working script has.
@@ -49,8 +61,12 @@ def run_tool(usage: CommandUsage, work: Callable[[list[str], Tool], int], *, pri
     def begin() -> int:
         if 1 in closed:
             raise closed_stdout()
-        asked = [name for name in ("help", "version") if is_asked(name, words)]
-        return _tell(usage, asked[0]) if asked else work(words, tool)
+        asked = [name for name in ("help", "version") if is_asked(name, words, usage.items)]
+        if asked:
+            return _tell(usage, asked[0])
+        values = values_of(take_words(words, usage.items), usage.items)
+        limit_input(values["max_input"])
+        return work(values, tool)
 
     def fail(error: PflowError) -> int:
         say_error(usage.name, error)
@@ -71,16 +87,9 @@ def _tell(usage: CommandUsage, name: str) -> int:
     return 0
 
 
-def source_in(flags: dict[str, list[str]]) -> str:
-    """Return the value of --from, and set the limit of --max-input. Raises PflowError (2) for a wrong limit."""
-    for text in flags.get("--max-input", ()):
-        limit_input(common_value(COMMON["max_input"], text))
-    return flags.get("--from", ["auto"])[-1]
-
-
-def take_store(flags: dict[str, list[str]]) -> Intake:
+def take_store(source: str) -> Intake:
     """Read the store on stdin, for a tool that needs one. Raises PflowError (66) if stdin is empty or absent."""
-    intake = take_in(source=source_in(flags))
+    intake = take_in(source=source)
     if intake.kind == EMPTY:
         raise empty_pipe(hint="")
     if intake.kind == NOTHING:
@@ -99,7 +108,8 @@ def place(text: str) -> Path:
 
 
 def set_members(document: Document, words: list[str]) -> list[Path]:
-    """Set members of a document, and return their places: KEY=VALUE a text, KEY:=JSON a JSON value, KEY:@FILE a file's.
+    """Set members of a document, and return their places: KEY=VALUE a text, KEY:=JSON a JSON value, KEY@FILE a file's
+    text, KEY:@FILE the JSON in a file.
 
     Raises PflowError (2) for any other word, and the error of a file that cannot be read.
     """
@@ -109,14 +119,14 @@ def set_members(document: Document, words: list[str]) -> list[Path]:
 
     places = []
     for word in words:
-        key, equals, text = word.partition("=")
-        if ":@" in key:
-            key, equals, file = word.partition(":@")
-            text, is_json = read_text(shorten(key), file), True
-        else:
-            is_json = key.endswith(":")
-            key = key.removesuffix(":")
-        if not equals or not key:
+        key, sign, text = word.partition("=")
+        before, at, file = word.partition("@")
+        is_file = bool(at) and ("=" not in word or (before.endswith(":") and "=" not in before))
+        if is_file and before.count('"') % 2 == 0:  # else the @ is in a quoted part of the path
+            key, sign, text = before, at, read_text(shorten(before.removesuffix(":")), file)
+        is_json = key.endswith(":")
+        key = key.removesuffix(":")
+        if not sign or not key:
             raise PflowError(f"cannot set '{word}': it is neither KEY=VALUE nor KEY:=JSON", exit=USAGE)
         try:
             path = parse_path(from_text(Type("str"), key))

@@ -8,21 +8,22 @@ failed stage should have passed on, the pipe carries that key.
 pflow-read-file --path=/nope | pflow-catch --set content='nothing to read' | pflow-get content
 """
 
-from pflow.help.usage import Flag, split_flags, usage_of_command
+from pflow import Any
+from pflow.help.usage import usage_of_command
+from pflow.interface.interface import TEXTS, Flag
 from pflow.plumbing._tool import HELP_FLAGS, Tool, run_tool, set_members, take_store
 from pflow.process.streams import write_pieces
 from pflow.values.paths import write_path
 
 USAGE = usage_of_command("pflow-catch", __doc__, "pflow-catch [--set KEY=VALUE | --set KEY:=JSON]…")
 USAGE.flags = [
-    Flag(("--set",), "after an error, set a member; KEY:=JSON sets a JSON value", metavar="KEY=VALUE", repeats=True),
+    Flag("set", "after an error, set a member; KEY:=JSON sets a JSON value", type=TEXTS, metavar="KEY=VALUE"),
     *HELP_FLAGS,
 ]
 
 
-def work(words: list[str], tool: Tool) -> int:
-    flags, _ = split_flags(words, USAGE, hint="--set")
-    intake = take_store(flags)
+def work(values: dict[str, Any], tool: Tool) -> int:
+    intake = take_store("auto")
     if intake.ended_with == 0:
         write_pieces(1, [intake.data])
         return 0
@@ -30,7 +31,7 @@ def work(words: list[str], tool: Tool) -> int:
     document.header.pop("failed", None)
     error = document.header.pop("error", None)
     if error is not None:
-        places = set_members(document, flags.get("--set", []))
+        places = set_members(document, values["set"])
         failed = [step for step in document.header.get("steps", []) if isinstance(step, dict) and "exit" in step]
         carries = str(failed[-1].get("carries")) if failed else ""
         if carries in map(write_path, places):  # the key that the failed stage should have passed on

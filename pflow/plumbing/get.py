@@ -13,10 +13,11 @@ pflow-read-file --path=examples/notes.txt | pflow-get >copy.txt
 
 from __future__ import annotations
 
-from pflow import Any, Collection
+from pflow import Any
 from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.help.usage import Flag, argument, split_flags, usage_of_command
+from pflow.help.usage import usage_of_command
+from pflow.interface.interface import Flag, argument
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, take_store
 from pflow.process.streams import raw_form, write_pieces
 from pflow.stage.document import Document
@@ -27,22 +28,21 @@ from pflow.values.types import items_in
 
 USAGE = usage_of_command("pflow-get", __doc__, "pflow-get [-e] [--exact | -0 | -j | --each [-r]] [PATH]…")
 USAGE.flags = [
-    Flag(("-e", "--exit-status"), "print nothing and exit with 1 if a value is missing or null"),
-    Flag(("--exact",), "add no newline to a text"),
-    Flag(("-0", "--null"), "end each value with a NUL, and add no newline"),
-    Flag(("-j", "--json"), "print each value as a line of JSON"),
-    Flag(("--each",), "print each item of a list, and each line of a text, as a line of JSON"),
-    Flag(("-r", "--raw"), "with --each: print each item raw, on a line of its own"),
+    Flag("exit_status", "print nothing and exit with 1 if a value is missing or null", letter="e"),
+    Flag("exact", "add no newline to a text"),
+    Flag("null", "end each value with a NUL, and add no newline", letter="0"),
+    Flag("json", "print each value as a line of JSON", letter="j"),
+    Flag("each", "print each item of a list, and each line of a text, as a line of JSON"),
+    Flag("raw", "with --each: print each item raw, on a line of its own", letter="r"),
     FROM,
     *HELP_FLAGS,
 ]
 USAGE.arguments = [argument("PATH", repeats=True)]
 
 
-def work(words: list[str], tool: Tool) -> int:
-    flags, names = split_flags(words, USAGE)
-    paths = [place(name) for name in names]
-    intake = take_store(flags)
+def work(flags: dict[str, Any], tool: Tool) -> int:
+    paths = [place(name) for name in flags["path"]]
+    intake = take_store(flags["from"])
     document = intake.document
     if intake.kind == "raw":
         raise PflowError("cannot read a store: stdin is raw", hint="--from=json takes a JSON value", exit=BAD_DATA)
@@ -52,10 +52,10 @@ def work(words: list[str], tool: Tool) -> int:
     if any(meet(path, parse_path(dry)) for path in paths for dry in document.header.get("dry", [])):
         write_stderr(f"get (dry run)\n    would print: {', '.join(map(write_path, paths))}\n")
         return 0
-    values = [_value(document, path, is_test="--exit-status" in flags) for path in paths]
-    if "--exit-status" in flags and None in values:
+    values = [_value(document, path, is_test=flags["exit_status"]) for path in paths]
+    if flags["exit_status"] and None in values:
         return 1
-    if "--each" in flags:
+    if flags["each"]:
         values = [item for path, value in zip(paths, values, strict=True) for item in _items(path, value)]
     write_pieces(1, [_form(value, flags) for value in values])
     return document.exit
@@ -68,14 +68,14 @@ def _items(path: Path, value: Any) -> list[Any]:
     return found
 
 
-def _form(value: Any, flags: Collection[str]) -> bytes:
-    if "--null" in flags:
+def _form(value: Any, flags: dict[str, Any]) -> bytes:
+    if flags["null"]:
         return _ended(value, b"\0", "NUL")
-    if "--json" in flags or ("--each" in flags and "--raw" not in flags):
+    if flags["json"] or (flags["each"] and not flags["raw"]):
         return encode(value) + b"\n"
-    if "--each" in flags:
+    if flags["each"]:
         return _ended(value, b"\n", "a newline", "-0, or no -r")
-    return raw_form(value, exact="--exact" in flags)
+    return raw_form(value, exact=flags["exact"])
 
 
 def _value(document: Document, path: Path, *, is_test: bool) -> Any:

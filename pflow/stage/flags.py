@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Mapping
+from pflow import TYPE_CHECKING, Any, Mapping, Sequence
 from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.store import INPUTS, key_mappings, named_place
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.interface.common import COMMON, CommonFlag, is_shared
-from pflow.interface.interface import Interface, Item, spell_flag, with_keys
+from pflow.interface.common import COMMON, is_shared
+from pflow.interface.interface import Interface, Item, by_name, spell_flag, with_keys
 from pflow.process.signals import Deadline
-from pflow.stage.words import doubts, take_words
+from pflow.stage.words import doubts, flags_in, take_words
 from pflow.values.paths import Path, is_step_name, meet
 from pflow.values.templates import broken_references, double_braces, parse_place
 from pflow.values.types import Type
@@ -50,29 +50,26 @@ class Flags:
         return self.map_out.get(key) or self.own_place(key)
 
 
-def parsing_limit(words: list[str]) -> Deadline:
+def parsing_limit(words: Sequence[str], items: Items, *, is_open: bool = False) -> Deadline:
     """Return the limit for reading the files that words name: the --timeout among them, if any."""
-    words = words[: (*words, "--").index("--")]
-    at = next((at for at, word in enumerate(words) if word.partition("=")[0] == "--timeout"), len(words))
-    text = "=".join([*words[at : at + 2], ""]).split("=")[1:2]  # it is behind the =, or the next word
-    return Deadline(time_limit(*text) if text else None, "--timeout", act="cannot begin")
+    said = flags_in(words, items, is_open=is_open).get("timeout")
+    return Deadline(time_limit(said[-1]) if said else None, "--timeout", act="cannot begin")
 
 
 def time_limit(text: str) -> float | None:
     """Return the seconds of --timeout; None for a text that it does not take."""
-    least, most = _RANGES["timeout"]
     try:
-        seconds = float(text)
-    except ValueError:
+        return float(value_of(COMMON["timeout"], [text]))
+    except PflowError:
         return None
-    return seconds if least <= seconds <= most else None
 
 
 def flags_of(words: list[str], interface: Interface) -> Flags:
     """Parse the words after a command's name. Raises PflowError (2), without secrets, for the first wrong flag."""
+    items, is_open = {**COMMON, **items_of(interface)}, interface.open
     try:
-        with parsing_limit(words):
-            return convert_texts(take_words(words, items_of(interface), is_open=interface.open), interface)
+        with parsing_limit(words, items, is_open=is_open):
+            return convert_texts(take_words(words, items, is_open=is_open), interface)
     except PflowError as error:
         from pflow.values.secrets import mask_flags
 
@@ -107,11 +104,8 @@ def map_keys(flags: Flags, params: Mapping[str, Any]) -> None:
                 (flags.map_in if goal == INPUTS else flags.map_out).setdefault(key, path)
 
 
-def items_of(interface: Interface) -> Items:
-    items: Items = {}
-    for item in [*interface.reads.values(), *interface.params.values()]:
-        items.update({name.replace("-", "_"): item for name in [item.name, *item.flags]})
-    return items
+def items_of(interface: Interface) -> dict[str, Item]:
+    return by_name([*interface.reads.values(), *interface.params.values()])
 
 
 def convert_texts(texts: Texts, interface: Interface) -> Flags:
@@ -137,7 +131,7 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         return
     item = flags.items.get(name.replace("-", "_"))
     if name in COMMON and (item is None or is_shared(item)):
-        setattr(flags, name, common_value(COMMON[name], texts[-1]))
+        setattr(flags, name, value_of(COMMON[name], texts))
         if item is None:
             return
     type = type_of(item, texts, is_open=flags.interface.open)
@@ -152,7 +146,7 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         braces = [each for text in texts for each in double_braces(str(text))]
         flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference ({meant} is one)" for each, meant in braces]
     if item is None:
-        flags.warnings += doubts(flag, flags.items)
+        flags.warnings += doubts(flag, {**COMMON, **flags.items})
     if item is None or item.kind == "read":
         flags.data[name] = value
     if item is None or item.kind == "param":
@@ -161,15 +155,36 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         setattr(flags, name, COMMON[name].default)  # only the node knows then what it is
 
 
-def common_value(flag: CommonFlag, text: str | bool) -> Any:
-    """Return the value of a common flag as its type, or the word of a switch. Raises PflowError (2)."""
-    word = flag.word
+def values_of(texts: Texts, items: Items) -> dict[str, Any]:
+    """Return the value of each flag and bare word of a command; its default without a text. Raises PflowError (2)."""
+    named = {item.name: item for item in items.values()}
+    return {name: value_of(item, texts[name]) if name in texts else _unsaid(item) for name, item in named.items()}
+
+
+def _unsaid(item: Item) -> Any:
+    empty = {"list": [], "bool": False}.get(item.type.name)
+    return empty if item.required or item.default is None else item.default
+
+
+def value_of(flag: Item, texts: list[str | bool]) -> Any:
+    """Return the value of a flag that belongs to no node: of its type, all texts of a list, or the word of a switch.
+
+    Raises PflowError (2) for a text that does not fit its type, and a number out of its range.
+    """
+    if flag.type.name == "list":
+        return ["" if text is True else str(text) for text in texts]
+    word, text = flag.word, texts[-1]
     if isinstance(text, bool) or (word and text == word) or (word.isupper() and text not in ("true", "false")):
         return text
     if word and text not in ("true", "false"):
         what = f"cannot take {flag.flag}='{shorten(text)}': it does not take that word"
         raise PflowError(what, hint=f"{flag.flag}, or {flag.flag}={word}", exit=USAGE)
-    return flag_value(flag.flag, flag.type, text)
+    value = flag_value(flag.flag, flag.type, text)
+    least, most = flag.least, flag.most
+    if not ((least is None or value >= least) and (most is None or value <= most)):
+        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise PflowError(f"cannot take {flag.flag}={value}: it must be {bounds}", exit=USAGE)
+    return value
 
 
 def type_of(item: Item | None, texts: list[str | bool], *, is_open: bool) -> Type:
@@ -192,13 +207,8 @@ def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
     mapping[key] = steps
 
 
-_YEARS = 10 * 365 * 24 * 3600
-_RANGES = {"retries": (0, 1_000_000), "wait": (0, _YEARS), "timeout": (0.001, _YEARS), "max_input": (1, 1 << 62)}
-_RANGES["max_visits"] = (1, 1_000_000_000)
-
-
 def check_common(values: Mapping[str, Any]) -> None:
-    """Raise PflowError (2) for two forms of output, flags that exclude each other, and numbers out of range."""
+    """Raise PflowError (2) for two forms of output, and flags that exclude each other."""
     forms = [f"--{name}" for name in ("raw", "stream", "json", "quiet") if values[name]]
     if len(forms) > 1 and forms != ["--raw", "--stream"]:
         raise PflowError(f"cannot print in two ways: {' and '.join(forms)}", hint="choose one", exit=USAGE)
@@ -210,10 +220,6 @@ def check_common(values: Mapping[str, Any]) -> None:
     if values["refresh"] and values["cache"] in (False, "require"):
         form = "--no-cache" if values["cache"] is False else "--cache=require"
         raise PflowError(f"cannot take both --refresh and {form}", hint="choose one", exit=USAGE)
-    for name, (least, most) in _RANGES.items():
-        value = values.get(name)
-        if value is not None and not least <= value <= most:
-            raise PflowError(f"cannot take {spell_flag(name)}={value}: it must be from {least} to {most}", exit=USAGE)
 
 
 def _check(flags: Flags) -> None:

@@ -9,11 +9,12 @@ from pflow.binding.resolve import Binding
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import USAGE, PflowError
-from pflow.interface.common import LETTERS
+from pflow.interface.common import COMMON
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, divert_prints, raw_form, secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.intake import Intake
+from pflow.stage.words import flags_in
 from pflow.terminal import messages
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
@@ -37,14 +38,8 @@ class Output:
         self.is_closed = 1 in secure_standard_files()
         self.fd = divert_prints()
         self.has_begun, messages.unfinished = False, 0
-        # If the flags turn out to be wrong, the form is guessed from the words.
-        names = {word[2:].removesuffix("=true") for word in words}
-        for word in words:
-            for letter in word[1:] if word[:1] == "-" else "":
-                if letter not in LETTERS:
-                    break
-                names.add(LETTERS[letter])
-        self.choose_form(quiet="quiet" in names, raw="raw" in names, json="json" in names)
+        said = flags_in(words, COMMON, is_open=True)  # the form if the flags turn out to be wrong
+        self.choose_form(quiet="quiet" in said, raw="raw" in said, json="json" in said)
 
     def choose_form(self, *, quiet: bool, raw: bool, json: bool, stream: bool = False, exact: bool = False) -> None:
         """Choose the form by the flags and the kind of stdout. Raises PflowError (2) for a streamed document."""

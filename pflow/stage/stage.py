@@ -11,6 +11,7 @@ from pflow.binding.resolve import Binding, failure_in
 from pflow.binding.sources import PathSource, TemplateSource, has
 from pflow.binding.store import NodeStore
 from pflow.errors import PflowError, node_error
+from pflow.interface.common import COMMON
 from pflow.interface.interface import Interface
 from pflow.node import interface_of, version_of
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
@@ -19,6 +20,7 @@ from pflow.stage.flags import Flags, add_keys, flags_of, map_keys
 from pflow.stage.intake import check_stdin, take_in_for
 from pflow.stage.output import Outcome, Output
 from pflow.stage.visit import Visit, Visitor
+from pflow.stage.words import is_asked
 from pflow.terminal.messages import say, say_error
 from pflow.values.jsontext import encode
 from pflow.values.paths import write_path
@@ -48,7 +50,7 @@ class Stage(Visitor):
     def run(self, words: list[str]) -> int:
         """Run the stage and return its exit code. It raises nothing; only a signal ends the process earlier."""
         self.output = Output(words)
-        self.debug = "--debug" in words  # for a failure before the flags are known
+        self.debug = is_asked("debug", words, COMMON, is_open=True)  # for a failure before the flags are known
         return end_in_order(lambda: self._run(words), self._fail)
 
     def _run(self, words: list[str]) -> int:

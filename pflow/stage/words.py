@@ -1,17 +1,20 @@
-"""Words: the texts of each flag, from the words after a command's name, including bare words and letters."""
+"""Words: the texts of each flag, from the words after a command's name, including bare words and letters.
+
+This is the only parser of flags: of stages, tools, steps in pipe syntax, runs and commands.
+"""
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Iterator, Mapping, Sequence
 from pflow.binding.flag_value import Json, Word, read_text
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.interface.common import COMMON, LETTERS, OF_FLOWS, RUN_FLAGS
-from pflow.interface.interface import Item, spell_flag, word_reads
+from pflow.interface.common import OF_FLOWS, RUN_FLAGS, is_shared
+from pflow.interface.interface import ARGUMENT, COMMON_FLAG, OPTION, READ, REFUSED, TEXT, Item, spell_flag, word_reads
 from pflow.values.templates import uses_arguments
 
 if TYPE_CHECKING:
-    Items = dict[str, Item]
-    """Every read and param by each name that its flag goes by."""
+    Items = Mapping[str, Item]
+    """Every read, param and flag by each name that its flag goes by, and the bare words of a command (`by_name`)."""
 
     Texts = dict[str, list[str | bool]]
     """The texts after each flag; a switch is True, and False with --no-."""
@@ -23,65 +26,89 @@ _IN_A_FLOW["max_visits"] = "pflow run 'judge:j --max-visits=9 =failed=> llm => j
 _NO_BLANKS = "no blanks around it: --KEY=VALUE"
 
 
-def take_words(words: list[str], items: Items, *, is_open: bool, hint: str = "--help lists the flags") -> Texts:
-    """Return the texts of each flag. Raises PflowError (2) for the first word that no item or common flag takes.
+def take_words(words: Sequence[str], items: Items, *, is_open: bool = False, hint: str = "") -> Texts:
+    """Return the texts of each flag. Raises PflowError (2) for the first word that no item takes.
 
     With `is_open` any flag passes. `hint` goes with an unknown flag that resembles no other. A file that a flag names
     and that cannot be read has its own exit code.
     """
     texts: Texts = {}
     bare: list[str] = []
-    rest = words[::-1]
     switch = ""
-    while rest:
-        word = rest.pop()
+    for found, (word, *values) in groups(words, items, is_open=is_open):
         if word == "--":
-            bare += rest[::-1]
-            break
-        if not _is_flag(word):
-            _check_bare(word, switch)
+            bare += values
+        elif not _is_flag(word):
+            _check_bare(word, switch, items)
             bare.append(word)
             switch = ""
-            continue
-        values = [rest.pop() for _ in range(values_after(word, rest, items, is_open=is_open))]
-        if word.startswith("--"):
-            unknown = "" if is_open else hint + _quotes(bare, word, items)
-            switch = _take_long(texts, items, word, values, hint=unknown)
+        elif not word.startswith("--"):
+            switch = _take_letters(texts, items, found, word, values, bare)
+        elif not found and not is_open:
+            raise _unknown(word, items, (hint or "--help lists the flags") + _quotes(bare, word, items))
         else:
-            unknown = "--help lists them" + _quotes(bare, word, items)
-            switch = _take_letters(texts, items, word, values, hint=unknown)
+            switch = _take_long(texts, items, found, word, values)
     _fill(texts, items, bare)
     return texts
 
 
-def _is_flag(word: str) -> bool:
-    return len(word) > 1 and word[0] == "-" and word != "--"
+def groups(words: Sequence[str], items: Items, *, is_open: bool = False) -> Iterator[tuple[list[Item], list[str]]]:
+    """Yield each flag with the words of its value, each bare word, and `--` with all after it; and the flag's items.
 
-
-def values_after(word: str, rest: list[str], items: Items, *, is_open: bool) -> int:
-    """Count the words of `rest`, in reverse order, that are values of a flag or of letters behind one dash.
-
-    A bare word has no values. After an unknown flag, the next flag is not taken for its value.
+    Letters behind one dash have several items, an unknown flag none. After it the next flag is not its value.
     """
-    return min(_values_wanted(word, rest, items, is_open=is_open), len(rest)) if _is_flag(word) else 0
+    rest = [*reversed(words)]
+    while rest:
+        word = rest.pop()
+        first = rest[-1] if rest else ""
+        found: list[Item] = []
+        wanted = 0
+        if word == "--":
+            wanted = len(rest)
+        elif word.startswith("--"):
+            flag, sign, _ = split_flag(word)
+            item = item_of(flag, sign, items)
+            found = [item] if item else []
+            if not sign:
+                wanted = _count(item, first) if item else int(is_open and not first.startswith("-"))
+        elif _is_flag(word):
+            found = of_letters(word, items)
+            at = len(found) + 1
+            is_known = len(found) == len(word) - 1 or (bool(found) and found[-1].type.name != "bool")
+            wanted = _count(found[-1], word[at:] or first) - bool(word[at:]) if is_known else 0
+        yield found, [word, *(rest.pop() for _ in range(min(wanted, len(rest))))]
 
 
-def _values_wanted(word: str, rest: list[str], items: Items, *, is_open: bool) -> int:
-    if word.startswith("--"):
-        flag, sign, _ = split_flag(word)
-        name = flag[2:].replace("-", "_")
-        item = items.get(name) or COMMON.get(name)
-        if item is None and (_switched_off(name, items) or not is_open or (rest and rest[-1].startswith("-"))):
-            return 0
-        if sign or (item and item.type.name == "bool"):
-            return 0
-        return _count(item, rest[-1] if rest else "") if item else 1
-    letters = _letters(items)
-    for at, letter in enumerate(word[1:], 2):
-        item = letters.get(letter)
-        if item is None or item.type.name != "bool":
-            return _count(item, word[at:] or (rest[-1] if rest else "")) - bool(word[at:]) if item else 0
-    return 0
+def flags_in(words: Sequence[str], items: Items, *, is_open: bool = False) -> dict[str, list[str]]:
+    """Return the texts of the flags among the words, without refusing any; an unknown flag goes by its own name.
+
+    This is for what is decided before the words are parsed, or after they were refused. A switch has no text.
+    """
+    said: dict[str, list[str]] = {}
+    for found, (word, *values) in groups(words, items, is_open=is_open):
+        if word.startswith("--"):
+            flag, sign, text = split_flag(word)
+            item = items.get(_plain(flag))
+            name = item.name if item else _plain(flag)
+            said.setdefault(name, []).append(text if sign else "=".join(values))
+            continue
+        for at, item in enumerate(found, 2):
+            text = "" if item.type.name == "bool" else "=".join([*[word[at:]] * bool(word[at:]), *values])
+            said.setdefault(item.name, []).append(text)
+    return said
+
+
+def is_asked(name: str, words: Sequence[str], items: Items, *, is_open: bool = False) -> bool:
+    """Return True if a switch is among the words and on, even beside wrong ones."""
+    return flags_in(words, items, is_open=is_open).get(name, ["false"])[-1] != "false"
+
+
+def _is_flag(word: str) -> bool:
+    return len(word) > 1 and word[0] == "-"
+
+
+def _plain(flag: str) -> str:
+    return flag[2:].replace("-", "_")
 
 
 def split_flag(word: str) -> tuple[str, str, str]:
@@ -94,13 +121,33 @@ def split_flag(word: str) -> tuple[str, str, str]:
     return flag, sign, text
 
 
-def _letters(items: Items) -> Items:
-    known = {item.letter: item for item in items.values() if item.letter}
-    return {**known, **{letter: COMMON[name] for letter, name in LETTERS.items()}}
+def item_of(flag: str, sign: str, items: Items) -> Item | None:
+    """Return the item of a flag, or the switch that --no-NAME turns off."""
+    name = _plain(flag)
+    item = items.get(name)
+    if item is None and not sign and name.startswith("no_"):
+        item = items.get(name[3:])
+        return item if item is not None and item.type.name == "bool" and name[3:6] != "no_" else None
+    return None if item is None or item.kind == ARGUMENT else item
+
+
+def of_letters(word: str, items: Items) -> list[Item]:
+    """Return the items of the letters behind one dash, up to the first with a value or to an unknown one."""
+    letters = {item.letter: item for item in items.values() if item.letter}
+    found = []
+    for letter in word[1:]:
+        if letter not in letters:
+            break
+        found.append(letters[letter])
+        if found[-1].type.name != "bool":
+            break
+    return found
 
 
 def _count(item: Item, first: str) -> int:
     """Count the words of a value whose first word is known: NAME=VALUE is one, NAME VALUE two, as is URL?a=b TYPE."""
+    if item.type.name == "bool" or (item.word and first.startswith("-")):
+        return 0
     if "types" in item.marks:
         from pflow.words.naming import split_type
 
@@ -108,43 +155,40 @@ def _count(item: Item, first: str) -> int:
     return 2 if "pairs" in item.marks and "=" not in first else 1
 
 
-def _switched_off(name: str, items: Items) -> Item | None:
-    """Return the switch that --no-NAME turns off: one of the items, or a common one with a word."""
-    common = COMMON.get(name.removeprefix("no_"))
-    item = common if common is not None and common.word else items.get(name.removeprefix("no_"))
-    return item if item is not None and item.type.name == "bool" else None
-
-
-def _take_long(texts: Texts, items: Items, word: str, values: list[str], *, hint: str) -> str:
-    """Take a flag and its value; return the flag if it is a switch. Without `hint` an unknown flag passes."""
+def _take_long(texts: Texts, items: Items, found: list[Item], word: str, values: list[str]) -> str:
+    """Take a flag and its value; return the flag if it is a switch."""
     flag, sign, text = split_flag(word)
-    name = flag[2:].replace("-", "_")
-    if name in COMMON and sign in ("@", ":="):
+    name = _plain(flag)
+    item = found[0] if found else None
+    if item is None:
+        item = Item(READ, name, TEXT)
+    elif name not in items:
+        return _add(texts, item, flag, False)
+    if sign in ("@", ":=") and (item.kind in (COMMON_FLAG, OPTION) or is_shared(item)):
         what = "no file" if sign == "@" else "no JSON"
         raise PflowError(f"cannot take {flag}{sign}: it takes {what}", hint=f"{flag}={shorten(text)}", exit=USAGE)
-    item = items.get(name) or COMMON.get(name)
-    off = _switched_off(name, items) if item is None and not sign else None
-    if off is not None:
-        _add(texts, off.name, flag, False)
-        return flag
-    if item is None and hint:
-        raise _unknown(flag, items, hint)
-    if item is not None and item.is_secret:
+    if item.is_secret:
         hint = f"set {item.env}" if item.env else "it comes from the store"
         raise PflowError(f"cannot take {flag}: a secret is never a flag", hint=hint, exit=USAGE)
-    type = item.type.name if item else ""
-    if not sign and type != "bool" and not values:
+    if not sign and not values and item.type.name != "bool" and not item.word:
         raise PflowError(f"cannot take {flag}: it needs a value", hint=f"{flag}=VALUE", exit=USAGE)
     value = Json(text) if sign == ":=" else text if sign == "=" else "=".join(values) if values else True
-    value = read_text(flag, text) if sign == "@" else value
-    _add(texts, item.name if item else name, flag, value, repeats=type == "list")
-    return flag if value is True else ""
+    return _add(texts, item, flag, read_text(flag, text) if sign == "@" else value)
 
 
-def _add(texts: Texts, name: str, flag: str, value: str | bool, *, repeats: bool = False) -> None:
-    if name in texts and not repeats:
+def _add(texts: Texts, item: Item, flag: str, value: str | bool) -> str:
+    """Add a text; return the flag of a switch, behind which `true` would be a mistake.
+
+    Behind a common flag with a letter, such as -n, `true` is a word: nobody gives these a value. A switch may be said
+    twice alike.
+    """
+    said = texts.setdefault(item.name, [])
+    if said and item.type.name != "list" and (item.type.name != "bool" or said != [value]):
         raise PflowError(f"cannot take {flag} twice", exit=USAGE)
-    texts.setdefault(name, []).append(value)
+    if not said or item.type.name == "list":
+        said.append(value)
+    is_plain = bool(item.letter) and item.kind in (COMMON_FLAG, OPTION)
+    return flag if isinstance(value, bool) and not is_plain else ""
 
 
 def _quotes(bare: list[str], word: str, items: Items) -> str:
@@ -153,28 +197,34 @@ def _quotes(bare: list[str], word: str, items: Items) -> str:
     return f"; quotes make it a part of the text: '{shorten(' '.join([*bare, word]))}'" if is_text else ""
 
 
-def _take_letters(texts: Texts, items: Items, word: str, values: list[str], *, hint: str) -> str:
+def _take_letters(
+    texts: Texts, items: Items, found: list[Item], word: str, values: list[str], bare: list[str]
+) -> str:  # fmt: skip
     """Take letters behind one dash, of which only the last may have a value; return its flag if it is a switch."""
-    letters = _letters(items)
     name = word[1:].partition("=")[0].replace("-", "_")
-    if len(name) > 1 and (name in items or name in COMMON) and not set(name) <= set(LETTERS):
+    is_known = len(found) == len(word) - 1 and all(item.type.name == "bool" for item in found)
+    if len(name) > 1 and name in items and not is_known:
         from pflow.words.naming import did_you_mean
 
         flag = shorten(word.partition("=")[0])
         raise PflowError(f"cannot take {flag}: no such flag", hint=did_you_mean(f"-{flag}"), exit=USAGE)
-    item: Item | None = None
-    for at, letter in enumerate(word[1:], 2):
-        item = letters.get(letter)
-        if item is None and word.startswith("-j") and word[2:].isdecimal() and "jobs" in items:
-            raise PflowError(f"cannot take {shorten(word)}: no such flag", hint=f"--jobs={word[2:]}", exit=USAGE)
-        if item is None:
-            hint = _in_place_of(f"-{letter}", items) or _behind_dashes(word) or hint
-            raise PflowError(f"cannot take -{letter}: no such flag", hint=hint, exit=USAGE)
+    switch = ""
+    for at, item in enumerate(found, 2):
         if item.type.name != "bool":
             _take_value(texts, item, [word[at:]] * bool(word[at:]) + values)
             return ""
-        _add(texts, item.name, f"-{letter}", True, repeats=letter in LETTERS)
-    return spell_flag(item.name) if item else ""
+        switch = _add(texts, item, f"-{item.letter}", True)
+    if len(found) < len(word) - 1:
+        raise _unknown_letter(word, word[len(found) + 1], items, bare)
+    return switch and spell_flag(found[-1].name)
+
+
+def _unknown_letter(word: str, letter: str, items: Items, bare: list[str]) -> PflowError:
+    if word[1] == "j" and word[2:].isdecimal() and "jobs" in items:
+        return PflowError(f"cannot take {shorten(word)}: no such flag", hint=f"--jobs={word[2:]}", exit=USAGE)
+    hint = _in_place_of(f"-{letter}", items) or _behind_dashes(word)
+    hint = hint or "--help lists them" + _quotes(bare, word, items)
+    return PflowError(f"cannot take -{letter}: no such flag", hint=hint, exit=USAGE)
 
 
 def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
@@ -184,18 +234,15 @@ def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
         what, form = ("a name and a value", "NAME VALUE") if "pairs" in item.marks else ("a value", "VALUE")
         raise PflowError(f"cannot take {flag}: it needs {what}", hint=f"{flag} {form}", exit=USAGE)
     value = Word("=".join(values)) if "pairs" in item.marks else values[0]
-    _add(texts, item.name, flag, value, repeats=item.type.name == "list")
+    _add(texts, item, flag, value)
 
 
-def _check_bare(word: str, switch: str) -> None:
-    """Refuse a word that was meant as something else. `switch` is the flag before it, if it took no value.
-
-    Behind a common flag with a letter, such as -n, `true` is a word: nobody gives these a value.
-    """
-    if switch and switch[2:].replace("-", "_") not in LETTERS.values() and word in ("true", "false"):
+def _check_bare(word: str, switch: str, items: Items) -> None:
+    """Refuse a word that was meant as something else. `switch` is the flag before it, if it took no value."""
+    if switch and word in ("true", "false"):
         hint = f"leave it out; -- {word} if it is the value" if switch.startswith("--no-") else f"{switch}={word}"
         raise PflowError(f"cannot take the bare word '{word}'", hint=hint, exit=USAGE)
-    if word in ("-", "="):
+    if word in ("-", "=") and all(item.kind != ARGUMENT for item in items.values()):
         hint = {"-": "leave the word out: the pipe already gives the value", "=": _NO_BLANKS}[word]
         raise PflowError(f"cannot take '{word}'", hint=f"{hint}; -- {word} if it is the value", exit=USAGE)
 
@@ -220,13 +267,16 @@ def _one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> Pflow
     """Return the error for a bare word too many: the hint names the flag that has or would take it."""
     what = f"cannot take the bare word '{shorten(bare[at])}'"
     filled = [item for item in word_reads(items) if isinstance(texts.get(item.name, [""])[0], Word)]
+    if at and filled and filled[-1].kind == ARGUMENT:
+        there = f"{filled[-1].metavar} is '{shorten(str(texts[filled[-1].name][0]))}'"
+        return PflowError(f"{what}: {there}", hint="leave one of them out", exit=USAGE)
     if at and filled:
         there = f"{filled[-1].flag} has '{shorten(str(texts[filled[-1].name][0]))}'"
         return PflowError(f"{what}: {there}", hint=_quoted(bare, filled[-1], items), exit=USAGE)
     if word_reads(items):
         hint = _NO_BLANKS if ["="] in texts.values() else "leave one of them out"
         return PflowError(f"{what}: {word_reads(items)[-1].flag} is given", hint=hint, exit=USAGE)
-    reads = [item for item in items.values() if item.kind == "read" and not item.is_secret]
+    reads = [item for item in items.values() if item.kind == READ and not item.is_secret]
     reads = [item for item in reads if item.name not in texts and not item.type.holds_rows]
     needed = [item for item in reads if item.required and "pipe" not in item.marks]
     wanted = next(iter(needed + reads), None)
@@ -256,16 +306,18 @@ def _behind_dashes(word: str) -> str:
     return f"-- '{shorten(word)}' if it is not a flag" if " " in word else ""
 
 
-def _unknown(flag: str, items: Items, hint: str) -> PflowError:
+def _unknown(word: str, items: Items, hint: str) -> PflowError:
     from pflow.words.naming import did_you_mean, meant
 
+    flag = split_flag(word)[0]
     near = meant(flag[2:], _flag_names(items))
     hint = did_you_mean(f"--{near}") if near else _behind_dashes(flag) if " " in flag else hint
     hint = _in_place_of(flag, items) or hint
     name = flag[2:].replace("-", "_").removeprefix("no_")
-    if name in OF_FLOWS:
+    is_command = "map_in" not in items
+    if name in OF_FLOWS and not is_command:
         hint = f"a step of a flow takes it: {_IN_A_FLOW.get(name, _IN_A_BATCH)}"
-    elif name in RUN_FLAGS:
+    elif name in RUN_FLAGS and not is_command:
         whose = "a budget is a run's" if name.startswith("max_") else "a run takes it"
         hint = f"{whose}: pflow run {flag} FLOW"
     return PflowError(f"cannot take {shorten(flag)}: no such flag", hint=hint, exit=USAGE)
@@ -288,8 +340,8 @@ def _in_place_of(option: str, items: Items) -> str:
 
 
 def _flag_names(items: Items) -> list[str]:
-    known = [name for name, item in items.items() if item.kind != "refused"]
-    return [name.replace("_", "-") for name in [*known, *COMMON]]
+    known = [name for name, item in items.items() if item.kind not in (REFUSED, ARGUMENT)]
+    return [name.replace("_", "-") for name in sorted(known, key=lambda name: items[name].kind == COMMON_FLAG)]
 
 
 def doubts(flag: str, items: Items) -> list[str]:
@@ -297,6 +349,6 @@ def doubts(flag: str, items: Items) -> list[str]:
     from pflow.words.naming import did_you_mean, nearest
 
     near = nearest(flag[2:], _flag_names(items))
-    if near and near.replace("-", "_") in items:
+    if near and items[near.replace("-", "_")].kind != COMMON_FLAG:
         raise _unknown(flag, items, "")
     return [f"{shorten(flag)} is a key of its own ({did_you_mean(f'--{near}')})"] if near else []

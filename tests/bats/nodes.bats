@@ -74,7 +74,7 @@ E
 
 @test "wrong flags are 2, and a closed stdout is 141" {
     in_shells 'pflow nodes --jsn; echo $?; pflow nodes --color=red; echo $?; pflow nodes --search; echo $?'
-    expect 0 $'2\n2\n2' '--help lists them'
+    expect 0 $'2\n2\n2' 'did you mean --json?'
     SHELLS=bash in_shells 'pflow nodes --json | true; echo "${PIPESTATUS[0]}" | grep -x -e 0 -e 141 >/dev/null; pflow nodes >&-; echo $?'
     expect 0 73 'it is closed'
 }

@@ -35,6 +35,8 @@ load helper
     expect 0 '[1,"@x"]'
     run --separate-stderr bash -c "pflow-set -n x:@gone | pflow-get"
     expect 66 - "pflow-set: cannot read 'gone' for x: no such file or directory"
+    run bash -c "pflow-set -n s@l.json '[\"odd@key\"]=x' a@b=c | pflow-get -j s '[\"odd@key\"]' '[\"a@b\"]'"
+    expect 0 '"[1,\n\"@x\"]"'$'\n''"x"'$'\n''"c"'
     run --separate-stderr bash -c "pflow-set -n s=o --carry=s | pflow-set --carry= | pflow-get"
     expect 66 '' 'the pipe carries no value'
     run --separate-stderr bash -c "echo Hi | pflow-set a:='[1]' | pflow-set --carry= | pflow-shell 'echo \$1' --map-in=args=a -r"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pflow.binding.flag_value import Finder
 from pflow.errors import PflowError
-from pflow.interface.common import COMMON, LETTERS
+from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
 from pflow.interface.interface import Interface, Item
 from pflow.stage.flags import flags_of
@@ -183,7 +183,7 @@ def common(*words):
 
 
 def test_each_letter_is_its_long_flag():
-    for letter, name in LETTERS.items():
+    for letter, name in [(flag.letter, flag.name) for flag in COMMON.values() if flag.letter]:
         assert common(f"-{letter}") == common("--" + name.replace("_", "-")) != common()
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from copy import copy
 
 from pflow import TYPE_CHECKING, Any
-from pflow.binding.flag_value import Word, flag_value
 from pflow.errors import USAGE, PflowError
-from pflow.flow.flow import MOST_JOBS, Batch, Step
+from pflow.flow.flow import Batch, Step
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import WiredFlow, WiredStep, item_reader
 from pflow.flow.written import OVER, parts_of_step, path_text
 from pflow.interface.common import BATCH
 from pflow.interface.interface import Interface
+from pflow.stage.flags import value_of
 from pflow.values.templates import parse_place
 
 if TYPE_CHECKING:
@@ -31,26 +31,19 @@ def take_batch(texts: Texts) -> Batch | None:
     item, jobs = said.get("as", "item"), said.get("jobs")
     if not item:
         raise PflowError("cannot take --as='': an item needs a name", hint="--as=file", exit=USAGE)
-    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
-        raise PflowError(f"cannot take --jobs={jobs}: it must be from 1 to {MOST_JOBS}", exit=USAGE)
     on_error = "keep" if said.get("keep_going") else "stop"
     return Batch("" if over is True else over, item, jobs, on_error, keep_item=bool(said.get("with_item")))
 
 
 def _value(name: str, text: str | bool) -> Any:
-    if isinstance(text, bool):
-        return text
-    flag = BATCH[name].flag
-    if name != "each":
-        return flag_value(flag, BATCH[name].type, text)
-    if isinstance(text, Word):
-        what, hint = "cannot take --each@FILE: a path of the store names the list", "read-file FILE => … --each"
-        raise PflowError(what, hint=hint, exit=USAGE)
-    try:
-        parse_place(text)
-    except ValueError as error:
-        raise PflowError(f"cannot take --each={text}: {error}", hint="--each=PATH names a list", exit=USAGE) from None
-    return text
+    value = value_of(BATCH[name], [text])
+    if name == "each" and isinstance(value, str):
+        try:
+            parse_place(value)
+        except ValueError as error:
+            hint = "--each=PATH names a list"
+            raise PflowError(f"cannot take --each={text}: {error}", hint=hint, exit=USAGE) from None
+    return value
 
 
 def batch_words(batch: Batch) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any, Iterator, Mapping
-from pflow.binding.flag_value import FlagValue, flag_value, parse_texts
+from pflow import TYPE_CHECKING, Any, Mapping
+from pflow.binding.flag_value import FlagValue, parse_texts
 from pflow.catalog.kinds import Catalog, interface_of_type
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import FlowSpec, Step
@@ -14,9 +14,19 @@ from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped, path_text
 from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_VISITS, RUN, STEP, STREAM
-from pflow.interface.interface import Interface, Item, spell_flag
-from pflow.stage.flags import Flags, add_keys, add_mapping, check_common, check_keys, convert_texts, items_of, type_of
-from pflow.stage.words import split_flag, take_words, values_after
+from pflow.interface.interface import Flag, Interface, Item, spell_flag
+from pflow.stage.flags import (
+    Flags,
+    add_keys,
+    add_mapping,
+    check_common,
+    check_keys,
+    convert_texts,
+    items_of,
+    type_of,
+    value_of,
+)  # fmt: skip
+from pflow.stage.words import groups, split_flag, take_words
 from pflow.values.jsontext import BLANK, compact, text_of
 from pflow.values.paths import Path
 from pflow.values.templates import is_reference, references
@@ -24,7 +34,9 @@ from pflow.values.templates import is_reference, references
 if TYPE_CHECKING:
     from pflow.stage.words import Items, Texts
 
-OF_STREAMS = {name: flag.spellings[0] for name, flag in COMMON.items() if flag.of == STREAM}
+OF_STREAMS = {
+    name: f"-{flag.letter}" if flag.letter else flag.flag for name, flag in COMMON.items() if flag.of == STREAM
+}
 """Flags that say how a stage reads and prints; a flow does that once, as a whole."""
 OF_STEPS = tuple(name for name, flag in COMMON.items() if flag.of in (STEP, BOTH))
 
@@ -61,7 +73,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     interface, is_known = interface_of_type(type, catalog, flow)
     if not catalog.opens_files:
         _refuse_files(words)
-    items = {**items_of(interface), **OF_FLOWS}
+    items = {**COMMON, **items_of(interface), **OF_FLOWS}
     words = _as_open(words, items, is_known=is_known) if interface.open else words
     texts = take_words(words, items, is_open=interface.open)
     _refuse_flags_of_a_run(texts, items)
@@ -74,8 +86,8 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     step = Step(id or flags.id or "", type, batch=batch, flow=flow)
     step.is_verbatim = flags.verbatim
     for flag, written in own.items():
-        setattr(step, flag.name, flag_value(flag.flag, flag.type, written[0]))
-    check_common({**vars(flags), "max_visits": step.max_visits})
+        setattr(step, flag.name, value_of(flag, written))
+    check_common(vars(flags))
     for name in ("retries", "wait", "timeout", "cache"):
         if name in texts:
             setattr(step, name, getattr(flags, name))
@@ -104,30 +116,13 @@ def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
 
     For an unknown type only flags are left: the rules say what is wrong with it.
     """
-    found = []
-    for group, _ in _groups(words, items, {}, is_open=True):
-        behind_it = [values_after(group[0], [word], items, is_open=True) for word in ("a", "-a")]
-        if is_known or (group[0].startswith("--") and group[0] != "--"):
-            found += [f"{group[0]}=true"] if len(group) == 1 and behind_it == [1, 0] else group
-    return found
-
-
-def _groups(
-    words: list[str], items: Items, own: Mapping[str, bool], *, is_open: bool
-) -> Iterator[tuple[list[str], bool]]:
-    """Yield each flag with its values, each bare word, and `--` with all after it; and True if it is one of `own`."""
-    rest = words[::-1]
-    taken = {*(name.replace("_", "-") for name in items), *(item.letter for item in items.values())}
-    own = {flag: has_value for flag, has_value in own.items() if flag.lstrip("-") not in taken}
-    while rest:
-        word = rest.pop()
-        flag, sign, _ = split_flag(word.replace("_", "-"))
-        is_own = _is_among(flag, own)
-        if is_own:
-            count = int(own.get(flag, False) and not sign and bool(rest))
-        else:
-            count = len(rest) if word == "--" else values_after(word, rest, items, is_open=is_open)
-        yield [word, *(rest.pop() for _ in range(count))], is_own
+    kept = []
+    for found, group in groups(words, items, is_open=True):
+        flag, sign, _ = split_flag(group[0])
+        if is_known or (flag.startswith("--") and flag != "--"):
+            is_alone = flag.startswith("--") and flag != "--" and not (found or sign or group[1:])
+            kept += [f"{flag}=true"] if is_alone else group
+    return kept
 
 
 def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
@@ -145,8 +140,16 @@ def part_flags(
 ) -> tuple[list[str], list[str]]:  # fmt: skip
     """Split the words from a command's `own` flags. A flag that is among `items` too is not the command's."""
     others, beside = list[str](), list[str]()
-    for group, is_own in _groups(words, items, own, is_open=is_open):
-        (beside if is_own else others).extend(group)
+    known = {*(name.replace("_", "-") for name in items), *(item.letter for item in items.values())}
+    own = {flag: has_value for flag, has_value in own.items() if flag.lstrip("-") not in known}
+    rest = words
+    while rest:
+        flag, sign, _ = split_flag(rest[0].replace("_", "-"))
+        is_own = _is_among(flag, own)
+        _, group = next(groups(rest, {**COMMON, **items}, is_open=is_open))
+        count = 1 + int(own.get(flag, False) and not sign) if is_own else len(group)
+        (beside if is_own else others).extend(rest[:count])
+        rest = rest[count:]
     return others, beside
 
 
@@ -165,8 +168,9 @@ def _refuse_files(words: list[str]) -> None:
 
 def _refuse_flags_of_a_run(texts: Texts, items: Items) -> None:
     for name in texts:
-        if name in COMMON and COMMON[name].of in (RUN, NODE) and name not in items:
-            flag = COMMON[name].flag
+        item = items.get(name)
+        if isinstance(item, Flag) and item.of in (RUN, NODE):
+            flag = item.flag
             hint = f"give it to pflow run: pflow run {flag} …"
             raise PflowError(f"cannot take {flag} in a step", hint=hint, exit=USAGE)
 

@@ -17,7 +17,7 @@ from pflow.flow.secrets import masked_ir
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped
-from pflow.interface.common import COMMON, RUN_FLAGS
+from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import spell_flag
 from pflow.terminal.columns import Colour, colour_of, for_locale, terminal_width, value_text, wrap
 from pflow.terminal.messages import write_stderr
@@ -83,7 +83,7 @@ def _words_of_run(flags: RunFlags) -> list[str]:
         flag = spell_flag(name)
         if value is True:
             words.append(flag)
-        elif value is not None and value != (RUN_FLAGS | COMMON)[name].default:
+        elif value is not None and value != OF_RUNS[name].default:
             words.append(f"{flag}=false" if value is False else f"{flag}={value}")
     return words
 

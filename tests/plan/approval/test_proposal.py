@@ -10,7 +10,7 @@ from pflow.driver.arguments import RunFlags
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.interface.common import RUN_FLAGS
+from pflow.interface.common import OF_RUNS
 from pflow.plan.approval.proposal import (
     Proposal,
     _words_of_run,
@@ -152,6 +152,6 @@ def test_a_schema_that_is_a_file_and_params_for_a_flow_within_are_touched(tmp_pa
 def test_an_edited_flow_runs_with_the_same_flags():
     words = ["--no-cache", "--refresh=draft", "--jobs=1", "--max-cost=1.5", "--timeout=2", "-r", "--from=text"]
     for kept in (words[1:], ["--no-cache"], ["--cache=require"], ["--cache"]):
-        flags = RunFlags(take_words(kept, {**RUN_FLAGS}, is_open=False))
-        again = RunFlags(take_words(_words_of_run(flags), {**RUN_FLAGS}, is_open=False))
+        flags = RunFlags(take_words(kept, OF_RUNS))
+        again = RunFlags(take_words(_words_of_run(flags), OF_RUNS))
         assert vars(again) == vars(flags)
