@@ -43,7 +43,9 @@ class Request:
     """A prompt and its attachments: the `piped` bytes, and files or addresses in `places`. Empty parts are not sent.
 
     `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too. `attached` is
-    the prompt with what was attached at the first try, and `calls` let each call begin.
+    the prompt with what was attached at the first try, and `calls` let each call begin. A turn of a talk
+    (pflow.models.talk) `takes_any` answer, and reads no more than `longest` characters: its schema is a wish, which no
+    prompt holds.
     """
 
     prompt: str
@@ -57,6 +59,8 @@ class Request:
     calls: Calls = field(default_factory=Calls)
     is_logged: bool = False
     allows_no_answer: bool = False
+    takes_any: bool = False
+    longest: int | None = None
     wrong: str = ""
     attached: tuple[str, list[Any]] | None = None
 
@@ -65,13 +69,16 @@ class Request:
 class Answer:
     """A text, or a value if a schema was given; and `usage` (model, input, output, cost, conversation).
 
-    `flaw` says why another answer to the same question may be better, `warning` what its reader should know.
+    `flaw` says why another answer to the same question may be better, `warning` what its reader should know; `none` is
+    the failure that an answer without text is, and `is_limited` is true if it stopped at a limit of its length.
     """
 
     response: Any
     usage: dict[str, Any]
     flaw: str = ""
     warning: str = ""
+    none: PflowError | None = None
+    is_limited: bool = False
 
 
 def ask(conversation: Conversation, request: Request, emit: Callable[[str], None]) -> Answer:
@@ -80,7 +87,9 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     An answer that reached its token limit is accepted, with a warning, and one without text if the request allows it.
     Raises PflowError.
     """
-    schema = (load_many if request.is_multi else load_schema)(request.schema) if request.schema is not None else None
+    schema = request.schema
+    if schema is not None and not request.takes_any:
+        schema = (load_many if request.is_multi else load_schema)(schema)
     chosen, before, used = conversation.model, (conversation.responses, conversation.loaded_messages), Usage()
     earlier = ""
     while True:
@@ -133,11 +142,13 @@ def _answer(
 ) -> Answer:
     """Send a request, read and judge its answer, warn of what may be a part, and log it."""
     try:
-        text = _read(response, model, ending, emit if schema is None else lambda _: None)
+        text = _read(response, model, ending, emit if schema is None else lambda _: None, request.longest)
         check_ending(ending, response, model, text)
         none = no_answer(ending, response, model, text, request.options)
-        if none and not (request.allows_no_answer if schema is None else none.exit == TRY_AGAIN):
+        if none and not _may_be_empty(none, request):
             raise none
+        if request.takes_any:
+            return Answer(text, usage_in(response, ending, model), none=none, is_limited=ending.kind == LIMIT)
         value = text if schema is None else read_answer(text, schema, model.model_id)
         usage = usage_in(response, ending, model)
         if request.calls.is_priced and "cost" not in usage:
@@ -156,12 +167,25 @@ def _answer(
     return Answer(value, usage, flaw, warning)
 
 
-def _read(response: Response, model: Model, ending: Ending, emit: Callable[[str], None]) -> str:
-    """Return the text of an answer; `emit` gets each part of it."""
-    parts = []
-    for part in filter(None, parts_of(response, model, ending)):
+def _may_be_empty(none: PflowError, request: Request) -> bool:
+    if request.takes_any:
+        return not none.is_permanent
+    return request.allows_no_answer if request.schema is None else none.exit == TRY_AGAIN
+
+
+def _read(
+    response: Response, model: Model, ending: Ending, emit: Callable[[str], None], longest: int | None = None
+) -> str:
+    """Return the text of an answer; `emit` gets each part of it. One that gets longer stops at its limit."""
+    parts, size, arriving = [], 0, parts_of(response, model, ending)
+    for part in filter(None, arriving):
         parts.append(part)
         emit(part)
+        size += len(part)
+        if longest is not None and size > longest:
+            arriving.close()
+            ending.reason = "length"
+            return "".join(parts)[:longest]
     return after_thoughts("".join(parts))
 
 
@@ -180,7 +204,7 @@ def _warn(ending: Ending, usage: Mapping[str, Any], model: Model, calls: Calls) 
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
     """Make llm's request; nothing is sent until its answer is read."""
-    options = options_for(model, request.options, has_schema=schema is not None)
+    options = {} if request.takes_any else options_for(model, request.options, has_schema=schema is not None)
     try:
         check_key(model)
     except PflowError as error:
@@ -190,7 +214,7 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     request.attached = request.attached or attach(model, *sent)  # a pipe can be read only once
     prompt, attachments = request.attached
     is_sent = takes_schema(model, schema)
-    if schema is not None and (not is_sent or request.wrong or not keeps_to(model, schema)):
+    if not request.takes_any and schema is not None and not (is_sent and not request.wrong and keeps_to(model, schema)):
         prompt = ask_for(prompt, schema, request.wrong)
     log.set_system(conversation, request.system)
     more = {"system": request.system, "attachments": attachments, "schema": schema if is_sent else None}

@@ -92,7 +92,7 @@ def converse(
     best, text = ConversationResult(), request.task
     deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
     with Diverted(), deadline:  # stdout is for the result, not for libraries
-        talk = Talk(model, request.system, deadline, request.calls)
+        talk = Talk(model, request.system, request.calls)
         schema = None if is_small(model) else request.schema
         while best.tries < tries and not best.is_right:
             best.tries += 1
