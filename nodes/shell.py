@@ -61,7 +61,8 @@ class Shell(Node):
         return command, args, _input(shared.get("input"))
 
     def exec(self, prepared: tuple[str, list[bytes], bytes | None]) -> Ran:
-        from pflow.process.children import environment, run
+        from pflow.process.children import run
+        from pflow.process.start import environment
 
         command, args, input = prepared
         stdout, stderr = bytearray(), bytearray()  # a list of parts would take many times their size

@@ -1,6 +1,6 @@
 """Where `pflow` begins: what has to be quick is answered before anything else is imported.
 
-`python -m pflow.commands.main PARENT WORD…` is a child of `pflow mcp serve`.
+`python -m pflow.commands.main WORD…` is a child of `pflow mcp serve`.
 """
 
 from __future__ import annotations
@@ -31,16 +31,12 @@ def main() -> NoReturn:
 
 
 def run_child() -> NoReturn:
-    """Run pflow for a call of the MCP server, and end with the server, however that ends."""
-    from pflow.process.children import end_with_parent
-
-    parent, *words = sys.argv[1:]
-    end_with_parent(int(parent))
-    if words[0] in ("check", "plan"):  # a stranger's text: no file that it names is opened
+    """Run pflow for a call of the MCP server."""
+    if sys.argv[1] in ("check", "plan"):  # a stranger's text: no file that it names is opened
         from pflow.flow.subflow import FlowCatalog
 
         FlowCatalog.opens_files = False
-    sys.argv = ["pflow", *words]
+    sys.argv[0] = "pflow"
     main()
 
 

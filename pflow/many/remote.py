@@ -1,28 +1,28 @@
-"""The flow of a map in a process of its own, which gets JSON lines: on any machine that has pflow and the nodes."""
+"""The flow of a map in a process of a dask worker: on any machine that has pflow and the nodes."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from select import select
-from threading import Lock, Thread
+from functools import partial
+from math import inf
+from threading import Thread
 from typing import Any
 
 from pflow import __version__
 from pflow.driver.begin import Beginning, enter, restore_environment, restore_flow, restore_inputs
-from pflow.errors import BAD_CONFIG, TIMED_OUT, PflowError, bug_error
+from pflow.errors import BAD_CONFIG, TIMED_OUT, PflowError
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.many.executor import FAILED, unfinished
+from pflow.many.executor import FAILED, Result, unfinished
 from pflow.many.item import ITEM, ItemFlow
-from pflow.process.children import GRACE, end_with_parent
-from pflow.process.signals import Interrupted, catch_signals
-from pflow.process.workers import Died
+from pflow.process.children import GRACE
+from pflow.process.parent import Parent, serve_parent
+from pflow.process.signals import HeldSignals, catch_signals
+from pflow.process.workers import Died, Pool
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake
 from pflow.terminal.foreign import tame_stderr
@@ -87,82 +87,98 @@ def flow_of(order: Order) -> ItemFlow:
 
 
 def main(parent: int) -> None:
-    """Take an order, then an id and an item a line; answer with a fault or an empty text, then with results.
-
-    What nodes read and print is neither.
-    """
-    lines, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", 0)
+    """Serve the process that began this one, at the socket that is its stdin: first comes an order, then items."""
+    fd = os.dup(0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)
-    end_with_parent(parent)
     tame_stderr()
     catch_signals()
-    claims: list[str] = []
+    flows: list[ItemFlow] = []
 
-    def tell(name: str, about: Any) -> None:
-        if name == "claim_file":
-            claims.append(about[1])
+    def serve(text: str, parent: Parent) -> Result:
+        if not flows:
+            flows.append(flow_of(decode(text.encode())))
+            return {}
+        id, item = decode(text.encode())
+        return flows[0].run(id, item, parent.ask)
 
-    try:
-        flow = flow_of(decode(lines.readline()))
-        answers.write(b'""\n')
-        for line in lines:
-            claims.clear()
-            id, item = decode(line)
-            answers.write(encode({**flow.run(id, item, tell), "claims": claims}) + b"\n")
-    except Interrupted as interrupted:
-        os._exit(interrupted.exit)
-    except Exception as error:
-        answers.write(encode((error if isinstance(error, PflowError) else bug_error(error)).message) + b"\n")
+    serve_parent(serve, fd, parent, HeldSignals())
 
 
-class Remote:
-    """Such a process, for one item at a time. It has a `fault` if it cannot run the flow."""
+class Service:
+    """What a worker does for a map. Each of its threads has a process of its own, with the flow of the `order`."""
 
     def __init__(self, order: str) -> None:
-        program, pipe = f"from pflow.many.remote import main; main({os.getpid()})", subprocess.PIPE
-        self.timeout = decode(order.encode())["flags"]["timeout"]
-        self.turn = Lock()
-        self.turn.acquire()
-        self.child = subprocess.Popen([sys.executable, "-P", "-c", program], stdin=pipe, stdout=pipe)
-        answer = self._talk(order)
-        self.fault = decode(answer) if answer else self._died().message
+        self.order = order
+        self.timeout: float | None = decode(order.encode())["flags"]["timeout"]
+        self.is_wanted = True
+        self._idle: list[Pool] = []
 
-    @property
-    def has_ended(self) -> bool:
-        return self.child.poll() is not None
+    def run(self, lines: str) -> list[Result]:
+        """Return the results of items, each an id and an item in a line; fewer if the others would wait too long.
 
-    def run(self, line: str) -> str:
-        """Run the item of a line; return its result as JSON. The process is killed if that takes too long."""
-        if answer := self._talk(line, self.timeout and self.timeout + GRACE):
-            return str(answer, "utf-8")
-        if self.is_late:
-            words = f"cannot finish: it took longer than the {self.timeout:g} s of its timeout"
-            return compact(unfinished(FAILED, TIMED_OUT, words))
-        died = self._died()
-        return compact(unfinished(LOST, died.exit, died.message))
+        Raises PflowError if the flow cannot run here.
+        """
+        claims: list[str] = []
+        try:
+            pool = self._idle.pop()
+        except IndexError:
+            pool = self._begin()
+        pool.ask = partial(_answer, claims)
+        results: list[Result] = []
+        waiting, end = deque(lines.split("\n") if lines else ()), time.monotonic() + LONG
+        while waiting and pool.workers and time.monotonic() < end:
+            result = self._result(pool, waiting.popleft())
+            results.append({**result, "claims": [*claims]})
+            claims.clear()
+        if pool.workers:
+            self._idle.append(pool)
+        if not self.is_wanted:  # it was not here as the map was forgotten
+            self.end()
+        return results
 
-    def _talk(self, line: str, seconds: float | None = None) -> bytes:
-        """Send a line, and return the answer; empty if the process died, or `seconds` have passed."""
-        assert self.child.stdin
-        assert self.child.stdout
-        with suppress(BrokenPipeError):
-            self.child.stdin.write(line.encode() + b"\n")
-            self.child.stdin.flush()
-        self.is_late = not select([self.child.stdout], [], [], seconds)[0]
-        if self.is_late:
-            self.child.kill()
-        return self.child.stdout.readline()
+    def _begin(self) -> Pool:
+        program = f"from pflow.many.remote import main; main({os.getpid()})"
+        pool = Pool([sys.executable, "-P", "-c", program], jobs=1)
+        self._ask(pool, self.order)
+        return pool
 
-    def _died(self) -> Died:
-        return Died(0, self.child.wait())
+    def _result(self, pool: Pool, line: str) -> Result:
+        try:
+            return self._ask(pool, line, self.timeout and self.timeout + GRACE)
+        except PflowError as error:
+            return unfinished(LOST if isinstance(error, Died) else FAILED, error.exit, error.message)
+
+    def _ask(self, pool: Pool, text: str, seconds: float | None = None) -> Result:
+        """Return the answer of a process; end it if that is an error, takes longer, or is not wanted any more."""
+        end = time.monotonic() + (seconds or inf)
+        pool.submit(0, text)
+        answer: Any = None
+        while answer is None and self.is_wanted and (left := end - time.monotonic()) > 0:
+            answer = next((answer for _, answer in pool.wait(min(left, _LOOK))), None)
+        if answer is None:
+            what = f"cannot finish: it took longer than the {self.timeout or 0:g} s of its timeout"
+            answer = PflowError(what, exit=TIMED_OUT)
+        if isinstance(answer, PflowError):
+            pool.close()
+            raise answer
+        return dict(answer)
 
     def end(self) -> None:
-        self.child.terminate()
+        """End the processes that are idle; the others end as soon as their threads look again."""
+        self.is_wanted = False
+        while self._idle:
+            self._idle.pop().close()
 
 
-_served: dict[str, tuple[str, list[Remote]]] = {}
-"""The maps that this process, a worker, was asked to work for: the order and the processes of each."""
+def _answer(claims: list[str], name: str, about: Any, reply: Callable[[Any], None]) -> None:
+    """Answer what a flow tells (ItemFlow.run): the client learns of the files that it has written with its result."""
+    if name == "claim_file":
+        claims.append(about[1])
+    reply(None)
+
+
+_served: dict[str, Service] = {}
+"""The maps that this process, a worker, was asked to work for."""
 
 _begun: set[tuple[str, int]] = set()
 
@@ -171,29 +187,19 @@ def run_items(map: str, task: int, lines: str, order: str = "") -> str:
     """Run items in a worker, one after another, each an id and an item in a line. The first task brings the `order`.
 
     Return JSON: the results, fewer if the others would wait too long; a text if the flow cannot run here; null if this
-    process has had no order, or had this task before. Each thread of a worker has a process of its own, so that time
-    limits, signals, the working directory and what nodes print are as on one machine.
+    process has had no order, or had this task before. Time limits, signals, the working directory and what nodes print
+    are as on one machine.
     """
     if order and map not in _served:
-        _served[map] = order, []
-        Thread(target=_watch, args=(map, _served[map][1], _is_wanted()), daemon=True).start()
+        _served[map] = Service(order)
+        Thread(target=_watch, args=(map, _is_wanted()), daemon=True).start()
     if map not in _served or (map, task) in _begun:
         return "null"
     _begun.add((map, task))
-    order, remotes = _served[map]
-    remote = next((each for each in remotes if each.turn.acquire(blocking=False)), None)
-    if remote is None:
-        remotes.append(remote := Remote(order))
-    results: list[str] = []
-    waiting, end = deque(lines.split("\n") if lines else ()), time.monotonic() + LONG
-    while waiting and not remote.has_ended and time.monotonic() < end:
-        results.append(remote.run(waiting.popleft()))
-    if map not in _served:  # it was forgotten meanwhile
-        remote.end()
-    if remote.has_ended:
-        remotes.remove(remote)
-    remote.turn.release()
-    return str(encode(remote.fault), "utf-8") if remote.fault else f"[{','.join(results)}]"
+    try:
+        return str(encode(_served[map].run(lines)), "utf-8")
+    except PflowError as error:
+        return str(encode(error.message), "utf-8")
 
 
 def _is_wanted() -> Callable[[], bool]:
@@ -205,18 +211,14 @@ def _is_wanted() -> Callable[[], bool]:
     return lambda: key in worker.state.tasks
 
 
-def _watch(map: str, remotes: list[Remote], is_wanted: Callable[[], bool]) -> None:
-    """Forget a map once nobody wants the result of its first task: its client is gone. Then end its processes."""
+def _watch(map: str, is_wanted: Callable[[], bool]) -> None:
+    """Forget a map once nobody wants the result of its first task: its client is gone."""
     while map in _served and is_wanted():
         time.sleep(_LOOK)
     forget(map)
-    for remote in [*remotes]:  # threads that work for it leave the list
-        with suppress(subprocess.TimeoutExpired):
-            remote.child.wait(GRACE)
-        remote.child.kill()
 
 
 def forget(map: str) -> None:
     """End what a worker does for a map."""
-    for remote in [*_served.pop(map, ("", []))[1]]:
-        remote.end()
+    if (service := _served.pop(map, None)) is not None:
+        service.end()

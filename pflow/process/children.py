@@ -1,14 +1,14 @@
-"""Running a program: feeding it, reading its output as it comes, and ending it with all its children."""
+"""Children of this process: how one starts, is heard, and ends with all that it started."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from pflow import TYPE_CHECKING, Any, Callable, Iterator, Mapping
-from pflow.files.beneath import CONFINED
+from pflow import TYPE_CHECKING, Callable, Iterable, Iterator, Mapping, Sequence
 from pflow.process.guard import Guard
-from pflow.process.signals import HeldSignals
+from pflow.process.signals import HeldSignals, is_main_thread
+from pflow.process.start import spawn
 
 if TYPE_CHECKING:
     import signal as _signal
@@ -22,51 +22,238 @@ GRACE = 2.0
 
 _PART = 1 << 16
 _WHOLE_PIPE = 1 << 20
-_TICK = 50
+_TICK = 0.005
 _DEAD = (b"Z", b"X")
 _MAY_WRITE = 0o200
 
 
+class Child:
+    """A process that this one began and, once it has ended, its exit code: -n if signal n killed it."""
+
+    def __init__(self, pid: int, *, leads_session: bool = False) -> None:
+        self.pid = pid
+        self.leads_session = leads_session
+        self.code: int | None = None
+
+    def has_ended(self) -> bool:
+        """Return True if it has ended. Signals are held until its code is noted."""
+        held = HeldSignals()
+        try:
+            if self.code is None:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                if pid:
+                    self.code = os.waitstatus_to_exitcode(status)
+        except ChildProcessError:  # another thread is noting it, or the system kept no code
+            self.code = self.code or 0
+        finally:
+            held.release()
+        return self.code is not None
+
+    def is_left(self) -> bool:
+        """Return True if it runs, or anything in the session that it leads."""
+        return not self.has_ended() or (self.leads_session and bool(running_groups(self.pid)))
+
+    def signal(self, *signums: int) -> None:
+        """Signal it, with all in the session that it leads."""
+        if self.leads_session:
+            signal_session(self.pid, *signums)
+        else:
+            for signum in signums if not self.has_ended() else ():
+                os.kill(self.pid, signum)
+
+    def hang_up(self) -> None:
+        """Close the connection to it, if there is one, so that neither waits for the other."""
+
+
+def end(children: Iterable[Child], grace: float | None = None) -> None:
+    """Send SIGTERM to children and what they started, and SIGKILL to what is left after `grace` seconds, else GRACE."""
+    children = [*children]
+    try:
+        for child in children:
+            child.signal(_signal.SIGTERM, _signal.SIGCONT)  # it may be stopped
+            child.hang_up()
+        wait_for_end(children, GRACE if grace is None else grace)
+    finally:
+        for child in children:
+            child.signal(_signal.SIGKILL)
+        wait_for_end(children, GRACE)
+
+
+def wait_for_end(children: Sequence[Child], seconds: float) -> None:
+    """Wait until nothing is left of children, but no longer than so many seconds."""
+    import time
+
+    limit = time.monotonic() + seconds
+    while any(child.is_left() for child in children) and time.monotonic() < limit:
+        time.sleep(_TICK)
+
+
+class Program(Child):
+    """A program in a session of its own: `with Program(…):` ends the session on any exception, a signal handler's too.
+
+    A guard ends it after kill -9 of us or a second signal. `files`, `env` and `directory` are those of `spawn`. Raises
+    OSError if it does not start.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str | bytes],
+        files: Sequence[int],
+        env: Mapping[str, str] | None = None,
+        directory: str | None = None,
+    ) -> None:
+        collect_children()
+        self._held = HeldSignals()  # an exception before the child is known would leave it running
+        self._guard = Guard()
+        try:
+            super().__init__(spawn(argv, files, env, directory), leads_session=True)
+        except BaseException:
+            self._guard.close()
+            self._held.release()
+            raise
+        self._guard.watch(self.pid)
+
+    def __enter__(self) -> Program:
+        try:
+            self._held.release()
+        except BaseException as error:
+            self.__exit__(type(error))
+            raise
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *about: object) -> None:
+        """End it after an exception. Else it has ended, and background processes may stay."""
+        try:
+            if error is not None:
+                end([self])
+        finally:
+            self._guard.close(ends_session=error is not None)
+
+
 def run(
-    argv: list[str | bytes],
+    argv: Sequence[str | bytes],
     *,
     on_stdout: Taker | int,
-    on_stderr: Taker,
+    on_stderr: Taker | int,
     input: bytes | None = None,
     env: Mapping[str, str] | None = None,
-    on_start: Callable[[int], None] | None = None,
+    directory: str | None = None,
 ) -> int:
     """Run a program to its end and return its exit code, -n if signal n killed it.
 
     `input` goes to its stdin (None: /dev/null); the program need not read it. The takers get its output in parts as
-    they come; if `on_stdout` is a descriptor, the program writes to that itself. `on_start` gets its process id. It
-    returns when the program ends, even if others still hold its stdout open. On any exception, a signal handler's
-    included, its whole session is ended first, and by a guard after kill -9 of us or a second signal. Raises OSError if
-    it does not start.
+    they come; where one is a descriptor, the program writes to that itself. It returns when the program ends, even if
+    others still hold its stdout open. On any exception it ends the program as `Program` does. Raises OSError if it does
+    not start.
     """
-    collect_children()
-    held = HeldSignals()  # an exception before the child is known would leave it running
-    try:
-        with Guard() as guard:
-            child = _Child(argv, env, input, (on_stdout, on_stderr))
-            try:
-                guard.watch(child.pid)
-                held.release()
-                if on_start:
-                    on_start(child.pid)
-                return child.talk()
-            except BaseException:
-                child.end()
-                raise
-            finally:
-                child.close()
-    finally:
-        held.release()
+    with Pipes(input, on_stdout, on_stderr) as pipes, Program(argv, pipes.theirs, env, directory) as program:
+        return pipes.talk(program)
+
+
+class Pipes:
+    """Our ends of the pipes to a program, `theirs`, and what goes through them, as `run` describes it."""
+
+    def __init__(self, input: bytes | int | None, *outputs: Taker | int) -> None:
+        self.open: set[int] = set()
+        self.takers: dict[int, Taker] = {}
+        self.theirs: list[int] = []
+        self.stdin = -1
+        self.rest = memoryview(input if isinstance(input, bytes) else b"")
+        try:
+            if isinstance(input, bytes):
+                self.stdin = self._pipe(ours=1)
+            else:
+                self.theirs.append(-1 if input is None else os.dup(input))
+            for output in outputs:
+                if isinstance(output, int):
+                    self.theirs.append(os.dup(output))
+                else:
+                    self.takers[self._pipe(ours=0)] = output
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _pipe(self, ours: int) -> int:
+        ends = os.pipe()
+        self.theirs.append(ends[1 - ours])
+        self.open.add(ends[ours])
+        os.set_blocking(ends[ours], False)
+        return ends[ours]
+
+    def __enter__(self) -> Pipes:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close(*self.open)
+        self._close_theirs()
+
+    def close(self, *fds: int) -> None:
+        """Close some of our ends."""
+        for fd in fds:
+            self.open.remove(fd)
+            os.close(fd)
+
+    def _close_theirs(self) -> None:
+        for fd in self.theirs:
+            if fd >= 0:
+                os.close(fd)
+        self.theirs.clear()
+
+    def talk(self, program: Child) -> int:
+        """Feed a program and read it until it has ended, and return its exit code."""
+        self._close_theirs()
+        end = self._watch_end(program)
+        while not program.has_ended():
+            for fd in self._ready(end):
+                if fd == self.stdin:
+                    self._feed(fd)
+                elif fd != end:
+                    self._take(fd, _PART)
+        for fd in self.takers.keys() & self.open:
+            # Its output is in the pipe by now. Waiting for the pipe's end would be waiting for its daemons.
+            self._take(fd, _WHOLE_PIPE)
+        assert program.code is not None
+        return program.code
+
+    def _watch_end(self, program: Child) -> int | None:
+        """Open a descriptor that becomes readable when the program ends, if the system has such."""
+        try:
+            end = os.pidfd_open(program.pid)
+        except (AttributeError, OSError):
+            return None
+        self.open.add(end)
+        return end
+
+    def _ready(self, end: int | None) -> list[int]:
+        import select
+
+        poll = select.poll()
+        for fd in self.open:
+            poll.register(fd, select.POLLOUT if fd == self.stdin else select.POLLIN)
+        return [fd for fd, _ in poll.poll(50 if end is None else None)]
+
+    def _feed(self, fd: int) -> None:
+        try:
+            self.rest = self.rest[os.write(fd, self.rest[:_PART]) :]
+        except BrokenPipeError:
+            self.rest = self.rest[:0]  # the program need not read it
+        if not self.rest:
+            self.close(fd)
+
+    def _take(self, fd: int, size: int) -> None:
+        try:
+            part = os.read(fd, size)
+        except BlockingIOError:
+            return
+        if part:
+            self.takers[fd](part)
+        else:
+            self.close(fd)
 
 
 def collect_children() -> None:
     """Make sure to get exit codes of children even if our parent ignores SIGCHLD."""
-    if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:
+    if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN and is_main_thread():
         _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
 
 
@@ -79,164 +266,6 @@ def end_with_parent(parent: int) -> None:
         ctypes.CDLL(None).prctl(set_parent_death_signal, int(_signal.SIGTERM))
     if os.getppid() != parent:
         os._exit(143)
-
-
-class _Child:
-    """A running program, our ends of its pipes and, once it has ended, its exit code."""
-
-    def __init__(
-        self,
-        argv: list[str | bytes],
-        env: Mapping[str, str] | None,
-        input: bytes | None,
-        outputs: tuple[Taker | int, Taker | int],
-    ) -> None:
-        self.code: int | None = None
-        self.open: set[int] = set()
-        self.takers: dict[int, Taker] = {}
-        self.rest = memoryview(input or b"")
-        theirs: list[int] = []
-        try:
-            self.stdin = None if input is None else self._pipe(theirs, ours=1)
-            for output in outputs:
-                if isinstance(output, int):
-                    theirs.append(os.dup(output))
-                else:
-                    self.takers[self._pipe(theirs, ours=0)] = output
-            self.pid = _spawn(argv, env, theirs)
-        except BaseException:
-            self.close()
-            raise
-        finally:
-            for fd in theirs:
-                os.close(fd)
-
-    def _pipe(self, theirs: list[int], ours: int) -> int:
-        ends = os.pipe()
-        theirs.append(ends[1 - ours])
-        self.open.add(ends[ours])
-        os.set_blocking(ends[ours], False)
-        return ends[ours]
-
-    def close(self, *fds: int) -> None:
-        """Close some of our ends, or all."""
-        for fd in fds or list(self.open):
-            self.open.remove(fd)
-            os.close(fd)
-
-    def talk(self) -> int:
-        """Feed it and read it until it has ended."""
-        end = self._watch_end()
-        while self.code is None:
-            for fd in self._ready(end):
-                if fd == self.stdin:
-                    self._feed(fd)
-                elif fd != end:
-                    self._take(fd, self.takers[fd], _PART)
-            self._has_ended()
-        assert self.code is not None
-        for fd in self.takers.keys() & self.open:
-            # Its output is in the pipe by now. Waiting for the pipe's end would be waiting for its daemons.
-            self._take(fd, self.takers[fd], _WHOLE_PIPE)
-        return self.code
-
-    def _watch_end(self) -> int | None:
-        """Open a descriptor that becomes readable when the program ends, if the system has such."""
-        try:
-            end = os.pidfd_open(self.pid)
-        except (AttributeError, OSError):
-            return None
-        self.open.add(end)
-        return end
-
-    def _ready(self, end: int | None) -> list[int]:
-        import select
-
-        poll = select.poll()
-        for fd in self.open:
-            poll.register(fd, select.POLLOUT if fd == self.stdin else select.POLLIN)
-        return [fd for fd, _ in poll.poll(_TICK if end is None else None)]
-
-    def _feed(self, fd: int) -> None:
-        try:
-            self.rest = self.rest[os.write(fd, self.rest[:_PART]) :]
-        except BrokenPipeError:
-            self.rest = self.rest[:0]  # the program need not read it
-        if not self.rest:
-            self.close(fd)
-
-    def _take(self, fd: int, taker: Taker, size: int) -> None:
-        try:
-            part = os.read(fd, size)
-        except BlockingIOError:
-            return
-        if part:
-            taker(part)
-        else:
-            self.close(fd)
-
-    def _has_ended(self) -> bool:
-        if self.code is None:
-            try:
-                pid, status = os.waitpid(self.pid, os.WNOHANG)
-            except ChildProcessError:  # a signal interrupted the last call after it had collected the child
-                pid, status = self.pid, 0
-            if pid:
-                self.code = os.waitstatus_to_exitcode(status)
-        return self.code is not None
-
-    def end(self) -> None:
-        """Send SIGTERM to its whole session, and SIGKILL to the rest after GRACE."""
-        try:
-            signal_session(self.pid, _signal.SIGTERM, _signal.SIGCONT)  # it may be stopped
-            self._wait_for_end()
-        finally:
-            signal_session(self.pid, _signal.SIGKILL)
-            self._wait_for_end()
-
-    def _wait_for_end(self) -> None:
-        import time
-
-        limit = time.monotonic() + GRACE
-        while not (self._has_ended() and not running_groups(self.pid)) and time.monotonic() < limit:
-            time.sleep(0.01)
-
-
-def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[int]) -> int:
-    """Start a program in its own session: without a terminal, since asking there from the background would stop it.
-
-    Inheritable files stay open in it, as with any shell. One that a run within bounds starts is confined to them.
-    """
-    files: list[Any] = [] if len(theirs) == 3 else [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
-    files += [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(theirs, 3 - len(theirs))]
-
-    def start() -> int:
-        return os.posix_spawnp(
-            argv[0],
-            argv,
-            environment() if env is None else env,
-            file_actions=files,
-            setsid=True,
-            setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
-        )
-
-    if not os.environ.get(CONFINED):
-        return start()
-    from pflow.process.confine import start_restricted
-
-    return start_restricted(start)
-
-
-def environment() -> Mapping[str, str]:
-    """Return our environment without the LC_CTYPE that Python sets when it is started in the C locale."""
-    if os.environ.get("LC_CTYPE") != "C.UTF-8":
-        return os.environ
-    try:
-        with open("/proc/self/environ", "rb") as environ:
-            was_set = b"\0LC_CTYPE=" in b"\0" + environ.read()
-    except OSError:
-        was_set = True
-    return os.environ if was_set else {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}
 
 
 def running_groups(session: int) -> set[int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any
+from pflow import TYPE_CHECKING
 from pflow.process.signals import HeldSignals
+from pflow.process.start import spawn
 
 if TYPE_CHECKING:
     import signal as _signal
@@ -54,11 +55,9 @@ class Guard:
 
     def __init__(self) -> None:
         theirs, self.pipe = os.pipe()
-        files: list[Any] = [(os.POSIX_SPAWN_DUP2, theirs, 0)]
-        files += [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
         path = {"PATH": os.environ.get("PATH", os.defpath)}  # the rest may be secret
         try:
-            self.pid = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", _SCRIPT], path, file_actions=files, setsid=True)
+            self.pid = spawn(["/bin/sh", "-c", _SCRIPT], [theirs, -1, -1], path)
         except OSError:
             self.pid = 0
         finally:
@@ -71,16 +70,11 @@ class Guard:
         except BrokenPipeError:
             pass  # it was killed
 
-    def __enter__(self) -> Guard:
-        return self
-
-    def __exit__(self, error: type[BaseException] | None, *about: object) -> None:
-        """After the program's end, kill the guard: background processes may stay. After an exception let it end what is
-        left, as when a second signal came too early.
-        """
+    def close(self, *, ends_session: bool = False) -> None:
+        """End it. With `ends_session` let it end what is left, as when a second signal came too early."""
         held = HeldSignals()
         try:
-            if self.pid and error is None:
+            if self.pid and not ends_session:
                 os.kill(self.pid, _signal.SIGKILL)
         except ProcessLookupError:
             pass  # it was collected already

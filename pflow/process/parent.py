@@ -9,7 +9,7 @@ import os
 import pickle
 from itertools import count
 
-from pflow import TYPE_CHECKING, Any, Callable
+from pflow import TYPE_CHECKING, Any, Callable, NoReturn, Sequence
 from pflow.errors import FAILED, PflowError, bug_error, no_memory
 from pflow.files.atomic import write_all
 from pflow.process.children import end_with_parent
@@ -225,8 +225,20 @@ def _parent_is_gone() -> BaseException:  # SystemExit ends a thread in silence
     return Interrupted(_signal.SIGTERM, "the process that began it is gone") if is_main_thread() else SystemExit()
 
 
-def serve_parent(serve: Serve, fd: int, unused: list[int], held: HeldSignals, parent: int, threads: int) -> int:
-    """Do the work that comes through a socket, and return the exit code."""
+def serve_parent(
+    serve: Serve, fd: int, parent: int, held: HeldSignals, *, unused: Sequence[int] = (), threads: int = 0
+) -> NoReturn:
+    """Do the work that comes through a socket, and end the process, so that it never runs the parent's code."""
+    code = FAILED
+    try:
+        code = _serve_parent(serve, fd, parent, held, unused, threads)
+    except Interrupted as again:  # a second signal, while the first ended it; a third would kill it
+        code = again.exit
+    finally:
+        os._exit(code)
+
+
+def _serve_parent(serve: Serve, fd: int, parent: int, held: HeldSignals, unused: Sequence[int], threads: int) -> int:
     try:
         gc.freeze()  # what the parent has open is not closed here
         for other in unused:

@@ -1,22 +1,74 @@
-"""Starting a program, and the reason if it does not start."""
+"""Starting a program in a session of its own, and the reason if a file does not start."""
 
 from __future__ import annotations
 
 import errno
 import os
 
-from pflow import TYPE_CHECKING, Callable
+from pflow import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, PflowError, exit_code, reason_of
+from pflow.files.beneath import CONFINED
 
 if TYPE_CHECKING:
+    import signal as _signal
     from typing import TypeVar
 
     T = TypeVar("T")
+else:
+    import _signal  # signal's C part, as in pflow.process.signals
 
 NODE = "PFLOW_NODE"
 """The variable that holds a program's own name while it runs as a node's body. Run in any other way, the program hands
 itself to pflow by its guard: `[ "${PFLOW_NODE-}" = shout ] || exec pflow "$0" "$@"; unset PFLOW_NODE`.
 """
+
+_IN_DIRECTORY = ("/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh")
+
+
+def spawn(
+    argv: Sequence[str | bytes],
+    files: Sequence[int],
+    env: Mapping[str, str] | None = None,
+    directory: str | None = None,
+) -> int:
+    """Start a program in its own session: without a terminal, since asking there from the background would stop it.
+
+    `files` become its stdin, stdout and stderr, -1 /dev/null. Inheritable files stay open in it, as with any shell. One
+    that a run within bounds starts is confined to them. Return its process id. Raises OSError.
+    """
+    actions: list[Any] = [
+        (os.POSIX_SPAWN_DUP2, fd, n) if fd >= 0 else (os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_RDWR, 0)
+        for n, fd in enumerate(files)
+    ]
+    words = [*_IN_DIRECTORY, os.path.abspath(directory), *argv] if directory is not None else [*argv]
+
+    def start() -> int:
+        return os.posix_spawnp(
+            words[0],
+            words,
+            environment() if env is None else env,
+            file_actions=actions,
+            setsid=True,
+            setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
+        )
+
+    if not os.environ.get(CONFINED):
+        return start()
+    from pflow.process.confine import start_restricted
+
+    return start_restricted(start)
+
+
+def environment() -> Mapping[str, str]:
+    """Return our environment without the LC_CTYPE that Python sets when it is started in the C locale."""
+    if os.environ.get("LC_CTYPE") != "C.UTF-8":
+        return os.environ
+    try:
+        with open("/proc/self/environ", "rb") as environ:
+            was_set = b"\0LC_CTYPE=" in b"\0" + environ.read()
+    except OSError:
+        was_set = True
+    return os.environ if was_set else {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}
 
 
 def start_program(file: str, start: Callable[[list[str]], T]) -> T:

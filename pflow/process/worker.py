@@ -6,28 +6,28 @@ import _socket  # socket's C part, as with signal
 import os
 import time
 
-from pflow import TYPE_CHECKING, Callable, NoReturn
-from pflow.errors import FAILED
+from pflow import TYPE_CHECKING
+from pflow.process.children import Child
 from pflow.process.parent import GONE, Inbox, serve_parent
-from pflow.process.signals import HeldSignals, Interrupted
+from pflow.process.signals import HeldSignals
+from pflow.process.start import spawn
 from pflow.process.streams import flush_prints
 
 if TYPE_CHECKING:
     from pflow.process.parent import Message, Serve
 
 
-class Worker:
+class Worker(Child):
     """A child process, our end of the socket to it, and the numbers that it works on. It adds itself to `workers`."""
 
-    is_alone = is_large = is_over = False
+    is_alone = is_large = False
     is_retired = False  # it gets no more work, and is ended when it has none
     abandoned = 0  # how many of its numbers nobody waits for
     changed = 0.0  # when its work changed last
 
-    def __init__(self, serve: Serve, workers: list[Worker], *, threads: int) -> None:
+    def __init__(self, serve: Serve | list[str], workers: list[Worker], *, threads: int) -> None:
         self.workers = workers
         self.numbers: set[int] = set()
-        self.code = 0
         self.rest = bytearray()
         ours, theirs = _socket.socketpair()
         ours.setblocking(False)  # the child may not read before we do
@@ -36,11 +36,14 @@ class Worker:
         held = HeldSignals()  # an exception before the child is known would leave it running
         try:
             flush_prints()
-            parent = os.getpid()
-            self.pid = os.fork()
-            if self.pid == 0:
-                unused = [worker.fd for worker in [*workers, self]]
-                _work(lambda: serve_parent(serve, theirs.fileno(), unused, held, parent, threads))
+            if isinstance(serve, list):
+                super().__init__(spawn(serve, [theirs.fileno(), 2, 2]), leads_session=True)
+            else:
+                parent = os.getpid()
+                super().__init__(os.fork())
+                if self.pid == 0:
+                    unused = [worker.fd for worker in [*workers, self]]
+                    serve_parent(serve, theirs.fileno(), parent, held, unused=unused, threads=threads)
             workers.append(self)  # before a held signal can end us
             theirs.close()
         finally:
@@ -63,22 +66,6 @@ class Worker:
         except EOFError:
             return [(GONE, 0, None)]
 
-    def has_ended(self) -> bool:
-        """Return True if it has ended. Signals are held until its end is noted."""
-        held = HeldSignals()
-        try:
-            if not self.is_over:
-                pid, status = os.waitpid(self.pid, os.WNOHANG)
-                if pid:
-                    self.is_over, self.code = True, os.waitstatus_to_exitcode(status)
-        finally:
-            held.release()
-        return self.is_over
-
-    def kill(self, signum: int) -> None:
-        if not self.is_over:
-            os.kill(self.pid, signum)
-
     def close(self) -> None:
         """Let it end and wait for that."""
         self.workers.remove(self)
@@ -87,7 +74,7 @@ class Worker:
             time.sleep(0.0005)
 
     def hang_up(self) -> None:
-        """Close the socket, so that it does not wait for us."""
+        """Close the socket."""
         if self.fd >= 0:
             os.close(self.fd)
         self.fd = -1
@@ -99,14 +86,3 @@ class Worker:
                 return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
         except OSError:
             return 0
-
-
-def _work(serve: Callable[[], int]) -> NoReturn:
-    """Do the work in the child and end the process with its code, so that it never runs the parent's code."""
-    code = FAILED
-    try:
-        code = serve()
-    except Interrupted as again:  # a second signal, while the first ended it; a third would kill it
-        code = again.exit
-    finally:
-        os._exit(code)

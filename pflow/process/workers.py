@@ -8,7 +8,7 @@ import time
 
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import FAILED, NO_MEMORY, TRY_AGAIN, PflowError, bug_error, reason_of
-from pflow.process.children import GRACE, collect_children
+from pflow.process.children import GRACE, collect_children, end
 from pflow.process.parent import ANSWER, ASKED, GONE, LINE, RESULT, SAID, WORK, framed, own_parent, say_once
 from pflow.process.parent import Parent as Parent
 from pflow.process.worker import Worker
@@ -89,19 +89,22 @@ def run_all(
             raise last
         return results
     finally:
-        pool.close(2 * GRACE)
+        pool.close()
 
 
 class Pool:
-    """Processes that are forked from this one for numbered pieces of work, at most `jobs` at once.
+    """Processes for numbered pieces of work, at most `jobs` at once.
 
-    This process should have no threads. With `threads` as many processes as there are processors share the work. `ask`
-    gets the requests of the processes, `take` their lines, and `on_lost` the id of each that is gone before its time:
-    nobody else ends what it had begun. A process that has more than `memory` bytes is replaced.
+    They are forks of this process, which should have no threads, and `serve` is what they do; or `serve` is the words
+    of a program that calls serve_parent for the socket that is its stdin. With `threads` as many processes as there
+    are processors share the work. `ask` gets the requests of the processes, `take` their lines, and `on_lost` the id of
+    each that is gone before its time: nobody else ends what it had begun. A process that has more than `memory` bytes
+    is replaced.
     """
 
     def __init__(
-        self, serve: Serve, *, jobs: int, ask: AskLater, take: Take = lambda line: None, threads: bool = False,
+        self, serve: Serve | list[str], *, jobs: int, ask: AskLater = lambda name, question, reply: reply(None),
+        take: Take = lambda line: None, threads: bool = False,
         memory: int | None = None, on_lost: Callable[[int], None] = lambda pid: None,
     ) -> None:  # fmt: skip
         collect_children()
@@ -216,7 +219,7 @@ class Pool:
         worker.close()
         self.on_lost(worker.pid)
         for number in worker.numbers & self.places.keys():
-            died = Died(number, worker.code, self.memory if worker.is_large else 0)
+            died = Died(number, worker.code or 0, self.memory if worker.is_large else 0)
             died.is_guilty = len(worker.numbers) == 1
             del self.places[number]
             found.append((number, died))
@@ -228,14 +231,14 @@ class Pool:
             return
         self._looked = now
         for worker in list(self.workers):
-            if worker.is_over:  # since the last look; a process that it began keeps its socket open
+            if worker.code is not None:  # since the last look; a process that it began keeps its socket open
                 self._lose(worker, found)
             elif not worker.has_ended():
                 hangs = 0 < len(worker.numbers) == worker.abandoned and now > worker.changed + GRACE
                 worker.is_large = bool(self.memory) and worker.memory() > self.memory
                 if hangs or worker.is_large:
                     worker.is_retired = True
-                    worker.kill(_signal.SIGKILL)
+                    worker.signal(_signal.SIGKILL)
 
     def abandon(self, number: int) -> None:
         """Forget a number. A process that works on nothing else is ended; one with many such gets no more work."""
@@ -245,19 +248,13 @@ class Pool:
             worker.changed = time.monotonic()
             worker.is_retired = worker.is_retired or 2 * worker.abandoned > self.threads
             if worker.is_alone or not self.threads:
-                worker.kill(_signal.SIGTERM)
+                worker.signal(_signal.SIGTERM)
 
-    def close(self, seconds: float = 1.5) -> None:
-        """End all processes: with SIGTERM, and after so many seconds with SIGKILL."""
-        for worker in self.workers:
-            worker.kill(_signal.SIGTERM)
-            worker.hang_up()
+    def close(self) -> None:
+        """End all processes, which give GRACE to what they have started."""
         lost = [worker.pid for worker in self.workers if worker.numbers]
-        limit = time.monotonic() + seconds
+        end(self.workers, 2 * GRACE)
         for worker in list(self.workers):
-            while not worker.has_ended() and time.monotonic() < limit:
-                time.sleep(0.005)
-            worker.kill(_signal.SIGKILL)
             worker.close()
         for pid in lost:
             self.on_lost(pid)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from pflow.flow.subflow import load_named
 from pflow.flow.wiring import wire
 from pflow.many.dask import DaskExecutor
 from pflow.many.item import ITEM, ItemFlow
-from pflow.many.remote import Remote, order_of
+from pflow.many.remote import Service, order_of
 from pflow.process.workers import Lost
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake
@@ -211,9 +210,10 @@ def changed(**facts):
 def test_a_node_that_a_worker_does_not_have_is_named():
     order = json.loads(changed())
     order["ir"]["nodes"][0]["type"] = "no-such-node"
-    remote = Remote(json.dumps(order))
-    assert remote.fault == "it has no node 'no-such-node'"
-    assert remote.child.wait() == 0
+    before = children_of(os.getpid())
+    with pytest.raises(PflowError, match="it has no node 'no-such-node'"):
+        Service(json.dumps(order)).run("")
+    assert children_of(os.getpid()) == before
 
 
 @pytest.mark.parametrize(
@@ -226,9 +226,8 @@ def test_a_node_that_a_worker_does_not_have_is_named():
     ],
 )
 def test_a_process_where_something_differs_says_what(facts, words):
-    remote = Remote(changed(**facts))
-    assert re.search(words, remote.fault)
-    assert remote.child.wait() == 0
+    with pytest.raises(PflowError, match=words):
+        Service(changed(**facts)).run("")
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,8 @@ def test_a_program_runs_where_its_guard_is_killed_or_does_not_start(monkeypatch,
         guards.append(really_spawn(*args, **options))
         return guards[-1]
 
-    really_spawn = os.posix_spawn
-    monkeypatch.setattr(os, "posix_spawn", spawn)
+    really_spawn = guard.spawn
+    monkeypatch.setattr(guard, "spawn", spawn)
     argv = ["/bin/sh", "-c", "echo; exit 3"]
     end_guard = lambda part: [os.kill(pid, signal.SIGKILL) for pid in guards]  # noqa: E731
     assert run(argv, on_stdout=end_guard, on_stderr=print) == 3

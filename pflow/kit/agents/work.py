@@ -9,8 +9,9 @@ from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, encode_text, shorten
 from pflow.kit.git.program import Git
-from pflow.process.children import environment, run
+from pflow.process.children import run
 from pflow.process.signals import Deadline
+from pflow.process.start import environment
 from pflow.terminal.messages import write_stderr
 from pflow.values.jsontext import text_or_bytes
 from pflow.values.secrets import Secrets

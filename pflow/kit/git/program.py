@@ -156,7 +156,7 @@ def _environment(repo: str) -> dict[str, str]:
 
     LANGUAGE, unlike LC_ALL, leaves the user's character set to hooks. An editor that does nothing never blocks.
     """
-    from pflow.process.children import environment
+    from pflow.process.start import environment
 
     env = {**environment(), "LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":"}
     env |= {"SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}  # they would open a window

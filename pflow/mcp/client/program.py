@@ -1,31 +1,32 @@
 """An MCP server that is a program: it is started in its kept place, and its messages are lines of its stdout."""
 
 import asyncio
+import errno
 import json
 import os
-from asyncio.subprocess import PIPE, Process
+import shutil
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from signal import SIGCONT, SIGKILL, SIGTERM
 from typing import Any
 
 import anyio
+from anyio import from_thread, to_thread
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, UNAVAILABLE, PflowError, reason_of, shorten
-from pflow.files.beneath import CONFINED
+from pflow.mcp.child import talk
 from pflow.mcp.client.servers import Server
-from pflow.process.children import running_groups, signal_session
-from pflow.process.confine import restrict
-from pflow.process.guard import Guard
+from pflow.process import children
+from pflow.process.children import Pipes, Program, wait_for_end
 from pflow.values.json_values import has_too_many_values
 
 MOST = 50 << 20
 """The most bytes of a server's answer."""
 
-GRACE = 0.7
+GRACE = children.GRACE / 3
 """Seconds that a server has to end once its stdin is closed, and once more after SIGTERM."""
 
 MESSAGE = 1024
@@ -37,7 +38,7 @@ _LONGEST_LINE = 1 << 16
 _TICK = 0.02
 
 
-class Program:
+class LocalServer:
     """A server's process. `said` is the last line of its stderr.
 
     `on_fault` gets each line of its stdout that is not a message as an error (69), and an answer that is too long as
@@ -48,6 +49,7 @@ class Program:
         self.server, self.on_fault = server, on_fault
         self.pid, self.has_ended = 0, False
         self.said = ""
+        self._line, self._rest, self._heard = bytearray(), b"", 0
         self._awaited: set[Any] = set()
         self._unasked = 0
 
@@ -57,108 +59,106 @@ class Program:
 
         Raises PflowError (78) if it does not start.
         """
-        sender, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        self._sender, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         answers, receiver = anyio.create_memory_object_stream[SessionMessage](0)
-        with Guard() as guard:
-            process, stderr = await self._start()
-            guard.watch(process.pid)
-            self.pid = process.pid
-            tasks = [
-                asyncio.create_task(each)
-                for each in (self._read(process, sender), self._listen(stderr), self._write(process, receiver, sender))
-            ]
+        stdin, ours = os.pipe()
+        os.set_blocking(ours, False)
+        with Pipes(stdin, self._take, self._hear) as pipes, self._start(pipes) as program:
+            os.close(stdin)
+            self.pid = program.pid
+            reading = asyncio.create_task(self._read(pipes, program))
+            writing = asyncio.create_task(self._write(ours, receiver))
             try:
                 yield messages, answers
             finally:
                 with anyio.CancelScope(shield=True):
-                    await _end(process)
-                for task in tasks:
-                    task.cancel()
-                for stream in (sender, messages, answers, receiver):
-                    stream.close()
+                    writing.cancel()
+                    await asyncio.wait([writing])
+                    os.close(ours)  # which ends it, as the protocol says
+                    for stream in (messages, answers, receiver):
+                        stream.close()
+                    await to_thread.run_sync(wait_for_end, [program], GRACE)
+                    reading.cancel()
+                    await asyncio.wait([reading])
 
-    async def _start(self) -> tuple[Process, int]:
+    def _start(self, pipes: Pipes) -> Program:
         words, folder = self.server.run, self.server.directory
-        stderr, theirs = os.pipe()
         try:
-            process = await asyncio.create_subprocess_exec(
-                *words, stdin=PIPE, stdout=PIPE, stderr=theirs, limit=MOST, env=self.server.env, cwd=folder,
-                start_new_session=True, preexec_fn=restrict if os.environ.get(CONFINED) else None,
-            )  # fmt: skip
+            program = os.path.join(folder, words[0]) if "/" in words[0] else words[0]
+            if not shutil.which(program, path=self.server.env.get("PATH", os.defpath)):
+                code = errno.EACCES if os.path.isfile(program) else errno.ENOENT
+                raise OSError(code, os.strerror(code))
+            return Program(words, pipes.theirs, self.server.env, folder)
         except (OSError, ValueError) as error:
-            os.close(stderr)
             why = f"'{folder}' is no directory" if not os.path.isdir(folder) else f"'{words[0]}': {reason_of(error)}"
             is_resolved = words != self.server.command  # by npx or uvx, whose caches are emptied now and then
             act = "refresh {}" if is_resolved else "add {} -- COMMAND"
             hint = f"pflow mcp {act.format(self.server.name)}"
             raise PflowError(f"cannot start it: {why}", hint=hint, exit=BAD_CONFIG) from None
-        finally:
-            os.close(theirs)
-        return process, stderr
 
-    async def _read(self, process: Process, sender: ObjectSendStream[SessionMessage | Exception]) -> None:
-        """Pass on the messages of its stdout, whose end ends the session."""
-        assert process.stdout
-        async with sender:
+    async def _read(self, pipes: Pipes, program: Program) -> None:
+        """Pass on the messages of its stdout until it ends, which ends the session."""
+        async with self._sender:
             try:
-                while self._unasked <= MOST and (line := await process.stdout.readline()):
-                    with suppress(anyio.BrokenResourceError):
-                        await self._pass_on(line, sender)
-                if self._unasked > MOST:
-                    self.on_fault(PflowError("it sends more and more that nobody asked for", exit=BAD_DATA))
-            except ValueError:
-                self.on_fault(too_long())
+                await talk(pipes, program, GRACE)
+                await self._pass_on([bytes(self._line)] if self._line else [])
+            except PflowError as fault:
+                self.on_fault(fault)
             finally:
                 self.has_ended = True
 
-    async def _pass_on(self, line: bytes, sender: ObjectSendStream[SessionMessage | Exception]) -> None:
-        """Pass on a line's message. Raises ValueError if it is too large."""
-        self._unasked += max(len(line), MESSAGE)
-        if has_too_many_values(line):
-            raise ValueError
-        try:
-            message = _message(line)
-        except (ValueError, RecursionError):
-            shown = shorten(line[:200].decode(errors="replace").strip())
-            self.on_fault(PflowError(f"it writes what is not a message: '{shown}'", exit=UNAVAILABLE))
-            return
-        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id in self._awaited:
-            self._awaited.remove(message.id)
-            self._unasked = 0
-        await sender.send(SessionMessage(message))
+    def _take(self, part: bytes) -> None:
+        """Take a part of its stdout, in a thread, and wait until its messages are passed on."""
+        *lines, rest = part.split(b"\n")
+        if lines:
+            lines[0] = bytes(self._line) + lines[0]
+            self._line.clear()
+        self._line += rest
+        if len(self._line) > MOST:
+            raise too_long()
+        from_thread.run(self._pass_on, lines)
 
-    async def _listen(self, stderr: int) -> None:
-        """Read its stderr, and remember the last line. If it writes a lot, read slowly, so that it has to wait."""
-        rest, heard = b"", 0
-        with open(stderr, "rb", buffering=0) as file:
-            part = b"-"
-            while part:
-                await anyio.wait_readable(file)
-                part = file.read(_LONGEST_LINE)
-                whole, _, rest = (rest + part).rpartition(b"\n")
-                rest = rest[-_LONGEST_LINE:]
-                self.said = whole.strip().rpartition(b"\n")[2].decode(errors="replace").strip() or self.said
-                heard += len(part)
-                if heard > _LONGEST_LINE:
-                    await asyncio.sleep(_TICK)
+    def _hear(self, part: bytes) -> None:
+        """Take a part of its stderr, and remember the last line. If it writes a lot, read slowly: it has to wait."""
+        whole, _, rest = (self._rest + part).rpartition(b"\n")
+        self._rest = rest[-_LONGEST_LINE:]
+        self.said = whole.strip().rpartition(b"\n")[2].decode(errors="replace").strip() or self.said
+        self._heard += len(part)
+        if self._heard > _LONGEST_LINE:
+            time.sleep(_TICK)
 
-    async def _write(
-        self,
-        process: Process,
-        receiver: ObjectReceiveStream[SessionMessage],
-        sender: ObjectSendStream[SessionMessage | Exception],
-    ) -> None:
+    async def _pass_on(self, lines: list[bytes]) -> None:
+        """Pass on the messages of lines. Raises PflowError (65) if one is too large, or nobody asked for them."""
+        for line in lines:
+            self._unasked += max(len(line), MESSAGE)
+            if has_too_many_values(line):
+                raise too_long()
+            try:
+                message = _message(line)
+            except (ValueError, RecursionError):
+                shown = shorten(line[:200].decode(errors="replace").strip())
+                self.on_fault(PflowError(f"it writes what is not a message: '{shown}'", exit=UNAVAILABLE))
+                continue
+            if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id in self._awaited:
+                self._awaited.remove(message.id)
+                self._unasked = 0
+            with suppress(anyio.BrokenResourceError):
+                await self._sender.send(SessionMessage(message))
+            if self._unasked > MOST:
+                raise PflowError("it sends more and more that nobody asked for", exit=BAD_DATA)
+
+    async def _write(self, stdin: int, receiver: ObjectReceiveStream[SessionMessage]) -> None:
         """Write our messages to its stdin. If it does not read them, the session ends."""
-        assert process.stdin
         try:
             async for each in receiver:
                 if isinstance(each.message, JSONRPCRequest):
                     self._awaited.add(each.message.id)
-                text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
-                process.stdin.write(text.encode() + b"\n")
-                await process.stdin.drain()
+                rest = each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+                while rest:
+                    await anyio.wait_writable(stdin)
+                    rest = rest[os.write(stdin, rest) :]
         except OSError:
-            await sender.aclose()
+            await self._sender.aclose()
 
 
 def _message(line: bytes) -> JSONRPCMessage:
@@ -175,26 +175,3 @@ def _message(line: bytes) -> JSONRPCMessage:
 def too_long() -> PflowError:
     """Return the failure of an answer over the limit."""
     return PflowError(f"its answer is longer than {MOST >> 20} MB", exit=BAD_DATA)
-
-
-async def _end(process: Process) -> None:
-    """Close its stdin, as the protocol says, and end its session if it does not end by itself."""
-    assert process.stdin
-    process.stdin.close()
-    await _wait_for_end(process.pid)
-    await end_session(process.pid, GRACE)
-    with suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), _TICK)
-
-
-async def end_session(session: int, grace: float) -> None:
-    """Send SIGTERM to all processes of a session, and SIGKILL to the rest after `grace` seconds."""
-    signal_session(session, SIGTERM, SIGCONT)  # a stopped process gets SIGTERM after SIGCONT
-    await _wait_for_end(session, grace)
-    signal_session(session, SIGKILL)
-
-
-async def _wait_for_end(session: int, grace: float = GRACE) -> None:
-    with anyio.move_on_after(grace):
-        while running_groups(session):
-            await asyncio.sleep(_TICK)

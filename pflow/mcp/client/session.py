@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from pflow import __version__
 from pflow.errors import BAD_DATA, FAILED, NOT_FOUND, TIMED_OUT, UNAVAILABLE, PflowError, reason_of, shorten
-from pflow.mcp.client.program import MOST, Program, too_long
+from pflow.mcp.client.program import MOST, LocalServer, too_long
 from pflow.mcp.client.remote import RemoteServer
 from pflow.mcp.client.replies import reply_of, texts_of
 from pflow.mcp.client.servers import INHERITED, Server
@@ -78,7 +78,7 @@ class Session:
         self.left_out: dict[str, str] = {}
         self.secrets = Secrets()
         self.secrets.add([value for name, value in server.env.items() if name not in INHERITED])
-        self.peer = RemoteServer(server, self.secrets, self._heed) if server.url else Program(server, self._heed)
+        self.peer = RemoteServer(server, self.secrets, self._heed) if server.url else LocalServer(server, self._heed)
         self._fault: PflowError | None = None
         self._asked = ""
         self._scopes: dict[anyio.CancelScope, float | None] = {}

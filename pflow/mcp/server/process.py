@@ -3,23 +3,25 @@
 import asyncio
 import os
 import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from signal import SIGCONT, SIGKILL, SIGTERM
 from tempfile import NamedTemporaryFile
 from typing import IO
 
 import anyio
+from anyio.from_thread import run_sync as run_in_loop
+from anyio.to_thread import run_sync as run_in_thread
 
 from pflow.errors import CANNOT_WRITE, PflowError
-from pflow.process.children import running_groups, signal_session
+from pflow.mcp.child import talk
+from pflow.process import children
+from pflow.process.children import Pipes, Program
 
 AT_ONCE = 8
 """Children that run at the same time; further calls wait."""
 
-GRACE = 3.0
-"""Seconds between SIGTERM and SIGKILL: a child gives its own children two, and the official client gives us four."""
+GRACE = 1.5 * children.GRACE
+"""Seconds from SIGTERM to SIGKILL: a child gives its own children GRACE, the official client gives us twice that."""
 
 MOST = 1 << 26
 """The most bytes of a child's document, which is held here whole before it is cut."""
@@ -36,7 +38,7 @@ class Children:
 
     def __init__(self) -> None:
         self.limiter = anyio.CapacityLimiter(AT_ONCE)
-        self.sessions: set[int] = set()
+        self.running: set[Program] = set()
 
     async def run(
         self, words: list[str], stdin: bytes, on_line: OnLine, on_event: OnEvent | None = None
@@ -47,60 +49,40 @@ class Children:
         started. Raises OSError and ValueError if it does not start, PflowError (73) if it writes too much.
         """
         # -P: a module in the working directory must not be imported in place of pflow.
-        argv = [sys.executable, "-P", "-m", "pflow.commands.main", str(os.getpid()), *words]
+        argv = [sys.executable, "-P", "-m", "pflow.commands.main", *words]
+        said = _Said(on_line)
         async with self.limiter, _trace(on_event) as env:
-            process = await asyncio.create_subprocess_exec(
-                *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=_LONGEST_LINE, env=env, start_new_session=True
-            )
-            self.sessions.add(process.pid)
-            try:
-                return await _talk(process, stdin, on_line)
-            except BaseException:
-                with anyio.CancelScope(shield=True):
-                    await _end_session(process.pid)
-                raise
-            finally:
-                self.sessions.discard(process.pid)
+            with Pipes(stdin, said.take, said.hear) as pipes, Program(argv, pipes.theirs, env) as program:
+                self.running.add(program)
+                try:
+                    return await talk(pipes, program, GRACE), bytes(said.document)
+                finally:
+                    self.running.discard(program)
 
     async def end(self) -> None:
         """End all of them."""
-        await asyncio.gather(*map(_end_session, self.sessions))
+        await run_in_thread(children.end, self.running, GRACE)
 
 
-async def _talk(process: Process, stdin: bytes, on_line: OnLine) -> tuple[int, bytes]:
-    assert process.stdin
-    assert process.stdout
-    assert process.stderr
-    process.stdin.write(stdin)  # the rest goes out as the child reads
-    process.stdin.close()
-    relaying = asyncio.create_task(_relay(process.stderr, on_line))
-    try:
-        stdout = await _read(process.stdout)
-        await asyncio.wait([relaying], timeout=1)  # a daemon may keep stderr open
-        return process.returncode if process.returncode is not None else await process.wait(), stdout
-    finally:
-        relaying.cancel()
+class _Said:
+    """What a child writes: its document, and lines, which `on_line` gets in the event loop."""
 
+    def __init__(self, on_line: OnLine) -> None:
+        self.on_line = on_line
+        self.document = bytearray()
+        self._rest = b""
 
-async def _read(stdout: asyncio.StreamReader) -> bytes:
-    """Read stdout to its end. Raises PflowError (73) if that is too much."""
-    document = bytearray()
-    while part := await stdout.read(1 << 16):
-        document += part
-        if len(document) > MOST:
+    def take(self, part: bytes) -> None:
+        """Take a part of stdout. Raises PflowError (73) if that becomes too long."""
+        self.document += part
+        if len(self.document) > MOST:
             raise PflowError(f"cannot take its output: it is longer than {MOST:,} bytes", exit=CANNOT_WRITE)
-    return bytes(document)
 
-
-async def _relay(stderr: asyncio.StreamReader, on_line: OnLine) -> None:
-    while True:
-        try:
-            line = await stderr.readline()
-        except ValueError:  # it is longer than the limit
-            continue
-        if not line:
-            return
-        on_line(line.rstrip(b"\n"))
+    def hear(self, part: bytes) -> None:
+        """Take a part of stderr, and pass on the lines that are whole."""
+        *lines, rest = (self._rest + part).split(b"\n")
+        self._rest = rest[-_LONGEST_LINE:]
+        run_in_loop(lambda: [self.on_line(line) for line in lines])
 
 
 @asynccontextmanager
@@ -128,11 +110,3 @@ async def _follow(file: IO[bytes], on_event: OnEvent, ended: asyncio.Event) -> N
         is_last = ended.is_set()
         for line in file:
             await on_event(line)
-
-
-async def _end_session(session: int) -> None:
-    signal_session(session, SIGTERM, SIGCONT)  # a stopped process gets SIGTERM after SIGCONT
-    with anyio.move_on_after(GRACE):
-        while running_groups(session):
-            await asyncio.sleep(_TICK)
-    signal_session(session, SIGKILL)

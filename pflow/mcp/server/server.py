@@ -165,8 +165,6 @@ def serve(only: list[str], root: str | None, *, is_all: bool, read_only: bool) -
     Raises PflowError (2, 64, 66, 77, 127); ClosedPipe for a closed stdout.
     """
     _enter(root)
-    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # some clients leave it so; children had no exit code then
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     logging.getLogger().addHandler(_OneLine(logging.WARNING))
     begin_run()
     catalogue = Catalogue(only, is_all=is_all, read_only=read_only, reserved=tuple(OWN_TOOLS), say=_say)
