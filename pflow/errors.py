@@ -156,6 +156,11 @@ def reason_of(error: BaseException) -> str:
     return str(getattr(error, "strerror", "") or error).lower()
 
 
+def reason_with_file(error: OSError) -> str:
+    """Return the system's words for an error, and the file that it is about."""
+    return reason_of(error) + (f": '{os.fsdecode(error.filename)}'" if isinstance(error.filename, str | bytes) else "")
+
+
 def not_written(act: str, error: OSError, hint: str = "") -> PflowError:
     """Return the failure of an act that writes: 77 if it is not permitted, else 73."""
     exit = DENIED if exit_code(error) == DENIED else CANNOT_WRITE
@@ -211,8 +216,7 @@ def node_error(name: str, error: BaseException) -> PflowError:
     if exit_code(error) == NO_MEMORY:
         return no_memory(f"cannot run {name}", error)
     if isinstance(error, OSError) and error.strerror:
-        where = f": '{os.fsdecode(error.filename)}'" if isinstance(error.filename, str | bytes) else ""
-        what = f"{reason_of(error)}{where}"
+        what = reason_with_file(error)
     else:
         what = f"{type(error).__name__}: {error}"
     return PflowError(f"cannot run {name}: {what}", hint="--debug shows where", exit=exit_code(error))

@@ -10,7 +10,7 @@ import time
 from pflow import Any, Callable, Iterable, Iterator
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, replace
-from pflow.files.directories import cache_directory, make_private, read_cached
+from pflow.files.directories import cache_directory, make_private, needed, read_cached
 from pflow.values.digest import digest_of, file_digest, file_stamp
 from pflow.values.jsontext import decode, encode
 
@@ -41,9 +41,7 @@ def directory(name: str = "") -> str:
     base = cache_directory()
     if base is not None and (known := f"{base}/results/{name}".rstrip("/")) in _sound:
         return known
-    if base is None:
-        hint = "set HOME or XDG_CACHE_HOME"
-        raise PflowError("cannot use the cache: its directory is unknown", hint=hint, exit=BAD_CONFIG)
+    base = needed(base, "cannot use the cache", "XDG_CACHE_HOME")
     own = os.path.join(base, "results")
     place = os.path.join(own, name) if name else own
     try:

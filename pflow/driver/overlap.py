@@ -7,8 +7,8 @@ import os
 import time
 
 from pflow import Any
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
-from pflow.files.directories import make_private, state_directory
+from pflow.errors import CANNOT_WRITE, PflowError, reason_of
+from pflow.files.directories import make_private, needed, state_directory
 from pflow.files.reading import open_regular, read_regular
 from pflow.flow.flow import FlowSpec
 from pflow.process.children import holder
@@ -66,10 +66,7 @@ class Turn:
 
     def __init__(self, flow: FlowSpec) -> None:
         """Raises PflowError: 78 if there is no place for a lock, 73 if it cannot be made."""
-        state = state_directory()
-        if state is None:
-            hint = "set HOME or XDG_STATE_HOME"
-            raise PflowError("cannot keep a lock: its directory is unknown", hint=hint, exit=BAD_CONFIG)
+        state = needed(state_directory(), "cannot keep a lock", "XDG_STATE_HOME")
         self.name = name_of_lock(flow)
         self.path = os.path.join(state, "locks", self.name)
         try:

@@ -3,6 +3,7 @@
 import os
 import sys
 
+from pflow.errors import BAD_CONFIG, PflowError
 from pflow.files.reading import open_regular
 
 _LARGEST_CACHED = 1 << 24
@@ -42,6 +43,14 @@ def llm_directory() -> str:
     if sys.platform == "darwin":
         return os.path.expanduser("~/Library/Application Support/io.datasette.llm")
     return os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "io.datasette.llm")
+
+
+def needed(folder: str | None, act: str, variable: str) -> str:
+    """Return a directory. Raises PflowError (78) if the environment names no place for it, by `variable` or HOME."""
+    if folder is None:
+        hint = f"set HOME or {variable}"
+        raise PflowError(f"{act}: its directory is unknown", hint=hint, exit=BAD_CONFIG)
+    return folder
 
 
 def own_directories() -> list[str]:

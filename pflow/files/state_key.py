@@ -4,7 +4,7 @@ import os
 
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import replace
-from pflow.files.directories import make_private, state_directory
+from pflow.files.directories import make_private, needed, state_directory
 from pflow.files.reading import read_regular
 
 _KEY_SIZE = 32
@@ -15,11 +15,7 @@ def state_key() -> bytes:
 
     Raises PflowError: 78 if the environment names no place for them, 73 if they cannot be written.
     """
-    directory = state_directory()
-    if directory is None:
-        hint = "set HOME or XDG_STATE_HOME"
-        raise PflowError("cannot record this run: its directory is unknown", hint=hint, exit=BAD_CONFIG)
-    path = os.path.join(directory, "key")
+    path = os.path.join(needed(state_directory(), "cannot record this run", "XDG_STATE_HOME"), "key")
     try:
         key = _read_key(path) or _make_key(path)
     except OSError as error:

@@ -6,8 +6,7 @@ from pflow import Any, Iterator, Mapping
 from pflow.errors import PflowError, shorten
 from pflow.flow.flow import FlowSpec, Step
 from pflow.interface.interface import Interface, Item
-from pflow.values.jsontext import quote
-from pflow.values.paths import Path
+from pflow.values.paths import Path, write_path
 from pflow.values.plain import change_texts
 from pflow.values.templates import TEMPLATE, Bare, parse_place, parse_template, references
 from pflow.values.types import Type, fit
@@ -91,19 +90,7 @@ def reference(path: Path) -> str:
 
 def path_text(path: Path) -> str:
     """Write a path so that it reads the same in a mapping and between the braces of a template."""
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif _is_plain(step) and (text or step[0].isalpha() or step[0] == "_"):
-            text += f".{step}" if text else step
-        else:
-            text += f"[{quote(step)}]"
-    return text
-
-
-def _is_plain(step: str) -> bool:
-    return step.isascii() and step.replace("-", "").replace("_", "").isalnum()
+    return write_path(path, in_template=True)
 
 
 NO, MAYBE, YES = 0, 1, 2

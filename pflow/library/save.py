@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, not_written
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, not_written, reason_with_file
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
@@ -100,9 +100,7 @@ def olds_of(name: str) -> list[str]:
 
 def as_error(act: str, error: OSError) -> PflowError:
     """Return the PflowError for an OSError, with its file."""
-    where = f": '{os.fsdecode(error.filename)}'" if isinstance(error.filename, str | bytes) else ""
-    failure = not_written(act, error)
-    return PflowError(failure.message + where, exit=failure.exit)
+    return PflowError(f"{act}: {reason_with_file(error)}", exit=not_written(act, error).exit)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def fetch(url: str, act: str) -> tuple[str, bytes]:
         answer = check(request("GET", url))
     except PflowError as error:
         raise error.within(act) from error
-    return _kind(answer), _filled(answer, act)
+    return answer.kind, _filled(answer, act)
 
 
 def look_at(url: str, act: str, name: str) -> tuple[str, bytes]:
@@ -34,7 +34,7 @@ def look_at(url: str, act: str, name: str) -> tuple[str, bytes]:
         check(answer)
     except PflowError as error:
         raise error.within(act) from error
-    return _kind(answer), _filled(answer, act)
+    return answer.kind, _filled(answer, act)
 
 
 def _ask(method: str, url: str) -> Response | None:
@@ -55,12 +55,8 @@ def _said(url: str, named: str) -> str:
     is_refused = 400 <= answer.status < 500 or answer.status == 501
     if not (named and is_refused):
         check(answer)
-    kind = "" if is_refused else _kind(answer)
+    kind = "" if is_refused else answer.kind
     return named if kind in VAGUE else kind
-
-
-def _kind(answer: Response) -> str:
-    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _filled(answer: Response, act: str) -> bytes:

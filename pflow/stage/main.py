@@ -79,10 +79,8 @@ def leave(code: int) -> NoReturn:
     """End the process at once, after the functions that are registered to run at exit."""
     import atexit
 
+    from pflow.process.streams import flush_prints
+
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, AttributeError, ValueError):
-            pass  # nobody reads it, or it is closed
+    flush_prints()
     os._exit(code)

@@ -51,17 +51,22 @@ def _bracket(text: str, at: int) -> tuple[str | int, int]:
     return step, end + 1
 
 
-def write_path(steps: Path) -> str:
-    """Write a path as text, the way a person would."""
+def write_path(steps: Path, *, in_template: bool = False) -> str:
+    """Write a path as text, the way a person would, or so that it reads the same between the braces of a template."""
     text = ""
     for step in steps:
         if isinstance(step, int):
             text += f"[{step}]"
-        elif step and not set(step) & set('./[]"'):
+        elif _is_word(step, is_first=not text) if in_template else step and not set(step) & set('./[]"'):
             text += f".{step}" if text else step
         else:
             text += f"[{quote(step)}]"
     return text
+
+
+def _is_word(step: str, *, is_first: bool) -> bool:
+    is_begun = not is_first or step[:1].isalpha() or step[:1] == "_"
+    return is_begun and step.isascii() and step.replace("-", "").replace("_", "").isalnum()
 
 
 def meet(one: Path, other: Path) -> bool:

@@ -31,6 +31,11 @@ class Response:
     method: str
     url: str
 
+    @property
+    def kind(self) -> str:
+        """The media type of the body, in lower case and without parameters; empty if no header names it."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
 
 def content_of(answer: Response) -> str | bytes:
     """Decode the body as browsers do; return bytes that are not text."""

@@ -2,8 +2,7 @@
 
 import pytest
 
-from pflow.driver.resume.choices import Choices, Decision, refuse_missing
-from pflow.driver.resume.visits import is_again, steps_by_name
+from pflow.driver.resume.choices import Choices, Decision, is_again, refuse_missing, steps_by_name
 from pflow.errors import PflowError
 from pflow.record.records import Records, compacted, name_of
 from tests.engine.flows import plan_of, write_flow
