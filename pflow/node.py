@@ -68,7 +68,9 @@ def interface_of(node: type) -> Interface:
     interface = declared_interface(node)
     if interface.open and "_pflow_shown" not in node.__dict__:
         node._pflow_shown = _read_code(node) or interface  # type: ignore[attr-defined]
-    return node._pflow_shown if interface.open else interface  # type: ignore[attr-defined]
+    found: Interface = node._pflow_shown if interface.open else interface  # type: ignore[attr-defined]
+    found.flow_safe = bool(getattr(node, "flow_safe", False))  # which a decorator says
+    return found
 
 
 def declared_interface(node: type) -> Interface:

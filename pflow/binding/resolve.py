@@ -302,7 +302,7 @@ class Binding:
 
     def led_by_data(self, key: str) -> str:
         """Return what data chooses of a path or URL from a mapping, or from a template that begins with a reference."""
-        item, source = self.interface.reads.get(key) or self.interface.params.get(key), self.source_of(key)
+        item, source = self.interface.item(key), self.source_of(key)
         leads = leading_references(source.written) if isinstance(source, TemplateSource) else source and source.paths
         return chosen_by_lead(item) if leads else ""
 

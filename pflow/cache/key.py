@@ -135,8 +135,8 @@ def _fixed_parts(name: str, version: str, code: Code) -> list[KeyPart]:
 def check(name: str, interface: Interface, code: Code, node: Any) -> None:
     """Raise PflowError (78) if no key can be made for a node, whatever it is given, or its answers may not be kept."""
     secret = next((item.name for item in interface.writes.values() if item.is_secret), "")
-    items = [*interface.reads.values(), *interface.params.values()]
-    unseen = [each for each in interface.effects if each != "reads files" or not any(i.type.is_path for i in items)]
+    takes_paths = any(item.type.is_path for item in interface.taken)
+    unseen = [each for each in interface.effects if each != "reads files" or not takes_paths]
     if interface.open:
         raise cannot_cache(name, "it declares no interface, so any key may count")
     if code.fault:

@@ -78,7 +78,6 @@ def add_class(name: str, node: Any) -> None:
 
     kind = Kind(name, PYTHON, getattr(sys.modules.get(node.__module__), "__file__", None) or "")
     kind._class, kind._interface, kind._version = node, interface_of(node), version_of(node)
-    kind._interface.flow_safe = bool(getattr(node, "flow_safe", False))
     _found[name] = kind
 
 

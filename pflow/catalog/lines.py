@@ -11,11 +11,12 @@ import time
 
 from pflow import Any, __version__
 from pflow.catalog.interfaces import PROGRAM, PYTHON, interpreter_fault, program_interface
-from pflow.catalog.kinds import BUNDLED, FLOW, Catalog, Kind, find_node, list_nodes, no_such_kind, node_at
+from pflow.catalog.kinds import FLOW, Catalog, Kind, find_node, list_nodes, no_such_kind, node_at
 from pflow.catalog.registry import saved_flows
 from pflow.errors import NOT_FOUND, PflowError, reason_of
 from pflow.files.directories import cache_directory, read_cached
-from pflow.interface.interface import Interface, Item
+from pflow.interface.account import account_of
+from pflow.interface.interface import Interface
 from pflow.interface.source import NO_CLASS, in_words, read_interface, read_python, source_version
 from pflow.values.digest import file_stamp
 from pflow.values.jsontext import quote, scan
@@ -164,51 +165,6 @@ def _rank(line: Listing, words: list[str]) -> int:
     return sum(next((n for n, place in enumerate(places) if word in place), _FAR) for word in words)
 
 
-def describe(name: str, interface: Interface, *, version: str, flow_safe: bool) -> dict[str, Any]:
-    """Return what --describe prints: a node's interface, for other programs."""
-    return {
-        "name": name,
-        "version": version,
-        "summary": interface.summary,
-        "description": interface.description,
-        "reads": {key: _described(item) for key, item in interface.reads.items()},
-        "writes": {key: _described(item) for key, item in interface.writes.items()},
-        "params": {key: _described(item) for key, item in interface.params.items()},
-        "actions": list(interface.actions),
-        "effects": list(interface.effects),
-        "repeats": interface.repeats,
-        "flow_safe": flow_safe,
-        "open": interface.open,
-        "inferred": interface.inferred,
-    }
-
-
-def inferred_in_words(interface: Interface) -> str:
-    """Return the inferred parts of an interface: its [pipe] marks, or all of it; empty if nothing was inferred."""
-    kinds = (("reads", interface.reads), ("writes", interface.writes), ("params", interface.params))
-    shown = [
-        (verb, [item for item in items.values() if interface.open or "pipe" in item.marks]) for verb, items in kinds
-    ]
-    names = [(verb, ", ".join(_marked(item) for item in items)) for verb, items in shown if items]
-    return "; ".join(f"{verb} {there}" for verb, there in names) if interface.inferred else ""
-
-
-def _marked(item: Item) -> str:
-    return f"{item.name} [pipe]" if "pipe" in item.marks else item.name
-
-
-def _described(item: Item) -> dict[str, Any]:
-    about: dict[str, Any] = {"type": str(item.type), "doc": item.doc}
-    if item.kind != "write":
-        about["required"] = item.required
-        if not item.is_secret:
-            about["flag"] = item.flag
-    if not item.required:
-        about["default"] = item.default
-    more = {"marks": sorted(item.marks), "flags": item.flags, "short": item.letter, "env": item.env}
-    return {**about, **{name: value for name, value in more.items() if value}}
-
-
 def find(name: str, catalog: Catalog) -> Kind:
     """Find the node whose file a path is, else the node of this name, else the saved flow. Raises PflowError (127)."""
     kind = node_at(os.path.abspath(name)) if "/" in name and os.path.lexists(name) else None
@@ -223,17 +179,16 @@ def find(name: str, catalog: Catalog) -> Kind:
 
 
 def entry(kind: Kind) -> dict[str, Any]:
-    """Return a kind's interface as `describe` gives it, with its `origin`, `file` and `fault`, if it has one.
+    """Return the account of a kind's interface, with its `origin`, `file` and `fault`, if it has one.
 
     If the file cannot be read, the fault replaces the interface.
     """
-    where = {"origin": kind.origin, "file": kind.file}
+    where: dict[str, Any] = {"origin": kind.origin, "file": kind.file}
     try:
         if not os.path.isfile(kind.file):
             raise ValueError("it is not a file")
         interface = kind.interface
-        flow_safe = getattr(kind.node_class(), "flow_safe", False) if kind.origin == BUNDLED else interface.flow_safe
-        about = {**describe(kind.name, interface, version=kind.version, flow_safe=bool(flow_safe)), **where}
+        about = {"name": kind.name, "version": kind.version} | account_of(interface) | where
         for name, flag in kind.flags().items():
             if "flag" in about["reads"][name]:
                 about["reads"][name]["flag"] = flag

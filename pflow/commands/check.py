@@ -27,7 +27,6 @@ from typing import Any
 import click
 
 from pflow.catalog.kinds import FLOW
-from pflow.catalog.lines import inferred_in_words
 from pflow.commands._click import FlowCommand, color_option
 from pflow.commands._output import print_json
 from pflow.errors import BAD_DATA, PflowError
@@ -40,6 +39,7 @@ from pflow.flow.rules import RULES, check
 from pflow.flow.subflow import find_file, is_stdin, load_named, python_source
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
+from pflow.interface.account import inferred_in_words
 from pflow.models.identity import identify
 from pflow.models.small import has_small
 from pflow.process.streams import write_pieces

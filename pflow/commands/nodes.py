@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
-from pflow.catalog.lines import Listing, about, entry, find, inferred_in_words, line_entry, lines
+from pflow.catalog.lines import Listing, about, entry, find, line_entry, lines
 from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.usage import HELP, NODE, usage_of_command
+from pflow.interface.account import inferred_in_words
 from pflow.interface.interface import TEXT, Flag, argument, choice, spell_flag
 from pflow.stage.flags import values_of
 from pflow.stage.words import take_words

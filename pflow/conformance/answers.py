@@ -6,10 +6,10 @@ import shlex
 import shutil
 from typing import Any
 
-from pflow.catalog.lines import inferred_in_words
 from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
+from pflow.interface.account import inferred_in_words
 from pflow.interface.interface import ANYTHING, ONE_OF, spell_flag
 from pflow.process.streams import raw_form
 from pflow.values.paths import kind_of
@@ -65,8 +65,7 @@ def help_is_printed(trial: Trial) -> None:
     interface, run = trial.samples.interface, trial.run(["--help"], None)
     run.expect_exit(0)
     said = run.stdout.decode("utf-8", "replace")
-    items = [*interface.reads.values(), *interface.params.values()]
-    flags = [spell_flag(item.name) for item in items if not item.is_secret]
+    flags = [spell_flag(item.name) for item in interface.taken if not item.is_secret]
     missing = [flag for flag in flags if flag not in said]
     if missing or not said.strip():
         run.fail(f"help on stdout without {', '.join(missing) or 'a word'}", "help with every flag")

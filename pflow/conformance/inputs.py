@@ -197,8 +197,7 @@ def words_are_taken(trial: Trial) -> None:
 
 @check("bad-value", "a flag's value that does not fit is refused (2)", of_good_run=False)
 def bad_value_is_2(trial: Trial) -> None:
-    items = [*trial.samples.interface.reads.values(), *trial.interface.params.values()]
-    strict = [item for item in items if item.type.name in _BAD_TEXTS and not item.is_secret]
+    strict = [item for item in trial.samples.interface.taken if item.type.name in _BAD_TEXTS and not item.is_secret]
     for item in _some(strict, "its flags take any text"):
         bad = f"{spell_flag(item.name)}={_BAD_TEXTS[item.type.name]}"
         trial.run_without(item, bad).expect_refusal(USAGE, f"{item.name} is {item.type}")

@@ -23,9 +23,8 @@ class StepFiles:
         self.reads = origin != FLOW and ("reads files" in effects or "writes files" not in effects)
         is_unknown = interface.open or (origin == PROGRAM and not effects)
         self.changes = is_unknown or not effects.isdisjoint({"writes files", "runs commands", ANYTHING})
-        items = [] if origin == FLOW else [*interface.reads.values(), *interface.params.values()]
         self.params = interface.params
-        self.items = [item for item in items if item.type.is_path]
+        self.items = [item for item in interface.taken if item.type.is_path and origin != FLOW]
 
     def named(self, node: Any, view: NodeStore) -> list[str]:
         """Return the keys of the files that a node's paths name, and of what it says that it looks at besides."""

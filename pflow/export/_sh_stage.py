@@ -147,7 +147,7 @@ class ShellStage:
 
     def _add_flag(self, key: str, source: Source) -> None:
         interface = self.wired.interface
-        item = interface.reads.get(key) or interface.params.get(key)
+        item = interface.item(key)
         value: Any = None
         if isinstance(source, Constant):
             is_verbatim = item is not None and "verbatim" in item.marks

@@ -32,5 +32,4 @@ def _led(flow: WiredFlow, reference: Reference) -> str:
     """Return what a reference chooses as the beginning of a path or a URL; empty for any other reference."""
     if reference.step not in flow.steps or not reference.is_leading:
         return ""
-    interface = flow.steps[reference.step].interface
-    return chosen_by_lead(interface.reads.get(reference.key) or interface.params.get(reference.key))
+    return chosen_by_lead(flow.steps[reference.step].interface.item(reference.key))

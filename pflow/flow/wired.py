@@ -136,8 +136,7 @@ class WiredStep:
 
     def is_secret(self, key: str) -> bool:
         """Return True if it takes a secret under this name; then all that it is made of is secret too."""
-        items = (self.interface.reads.get(key), self.interface.params.get(key))
-        return any(item is not None and item.is_secret for item in items)
+        return any(item.name == key for item in self.interface.secrets)
 
     def has_secret_items(self, name: str) -> bool:
         """Return True if a secret is made of its batch's item of this name."""

@@ -48,7 +48,7 @@ def parts_of_step(step: Step, interface: Interface) -> Iterator[Part]:
         yield Part((*step.place, "batch", "over"), OVER, "", step.batch.over)
     for role, name, values in ((INPUT, "inputs", step.inputs), (PARAM, "params", step.params)):
         for key, value in values.items():
-            item = interface.reads.get(key) or interface.params.get(key)
+            item = interface.item(key)
             part = Part((*step.place, name, key), role, key, value)
             if item is not None and "verbatim" in item.marks:
                 part.paths, part.is_template, part.fault = [], False, ""

@@ -125,13 +125,12 @@ def _add(items: dict[str, Item], interface: Interface, item: Item) -> None:
         _fail("another line has the mark [pipe]")
     if item.kind != "write":
         names = {item.name, *item.flags}
-        others = [*interface.reads.values(), *interface.params.values()]
-        if any(names & {other.name, *other.flags} for other in others):
+        if any(names & {other.name, *other.flags} for other in interface.taken):
             _fail(f"'{item.name}' has the same flag as another read or param")
         if (names & RESERVED and not is_shared(item)) or item.letter in LETTERS:
             whose = "step of a flow" if names & OF_FLOWS.keys() else "stage"
             _fail(f"'{item.name}' has the same flag as every {whose}")
-        if item.letter and any(item.letter == other.letter for other in others):
+        if item.letter and any(item.letter == other.letter for other in interface.taken):
             _fail(f"'{item.name}' has the letter -{item.letter} of another read or param")
     if "word" in item.marks and any(read.type.name == "list" for read in word_reads(items)):
         _fail(f"'{item.name}' never gets a bare word: the list before it takes them all")

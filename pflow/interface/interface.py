@@ -208,9 +208,18 @@ class Interface:
         return (ANYTHING,) if self.open else self.effects
 
     @property
+    def taken(self) -> list[Item]:
+        """The reads and params."""
+        return [*self.reads.values(), *self.params.values()]
+
+    def item(self, key: str) -> Item | None:
+        """Return the read of this name, else the param; None without either."""
+        return self.reads.get(key) or self.params.get(key)
+
+    @property
     def secrets(self) -> list[Item]:
         """The reads and params that are secret."""
-        return [item for item in (*self.reads.values(), *self.params.values()) if item.is_secret]
+        return [item for item in self.taken if item.is_secret]
 
     @property
     def secret_flags(self) -> set[str]:

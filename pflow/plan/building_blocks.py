@@ -12,7 +12,8 @@ from pflow.errors import PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
-from pflow.interface.interface import UNDECLARED, Interface, Item
+from pflow.interface.account import account_of
+from pflow.interface.interface import Interface, Item
 from pflow.library.nearest import About, nearest
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.choose import Model, is_small
@@ -133,15 +134,16 @@ def _content(file: str) -> str:
 
 def interface_text(name: str, interface: Interface, hide: Callable[[str], str]) -> str:
     """Return an interface in its docstring's words, a line an item, without what a person chooses; `hide` masks."""
-    text = [f"{name}: {_line(interface.summary, hide)}"]
-    if interface.open:
+    about = account_of(interface, lambda item: _is_choice(name, item))
+    text = [f"{name}: {_line(about['summary'], hide)}"]
+    if about["open"]:
         text.append("  any reads, writes and params")
-    for kind, items in (("read", interface.reads), ("write", interface.writes), ("param", interface.params)):
-        text += [f"  {kind} {_item(item, hide)}" for item in items.values() if not _is_choice(name, item)]
-    if interface.actions != ("default",):
-        text.append(f"  actions {', '.join(interface.actions)}")
-    if interface.effects:
-        text.append(f"  effects {', '.join(interface.effects)}")
+    for kind in ("read", "write", "param"):
+        text += [f"  {kind} {_item(key, item, hide)}" for key, item in about[f"{kind}s"].items()]
+    if about["actions"] != ["default"]:
+        text.append(f"  actions {', '.join(about['actions'])}")
+    if about["effects"]:
+        text.append(f"  effects {', '.join(about['effects'])}")
     return "\n".join(text)
 
 
@@ -159,17 +161,14 @@ def _is_choice(name: str, item: Item) -> bool:
     return bool(item.env) or item.name == "allow_no_answer" or is_persons
 
 
-def _item(item: Item, hide: Callable[[str], str]) -> str:
-    default = "" if item.default is UNDECLARED else f" = {_default(item)}"
-    marks = "".join(f" [{mark}]" for mark in ("explicit", "verbatim", "secret") if mark in item.marks)
-    about = f"  # {_line(item.doc, hide)}" if item.doc else ""
-    return f"{item.name}: {item.type}{_line(default, hide)}{marks}{about}"
-
-
-def _default(item: Item) -> str:
-    if item.default is None:
-        return "null"
-    return MASK if item.is_secret or is_secret_name(item.name) else text_of(item.default)
+def _item(name: str, item: dict[str, Any], hide: Callable[[str], str]) -> str:
+    said = item.get("marks", ())
+    is_hidden = item.get("default") is not None and ("secret" in said or is_secret_name(name))
+    shown = MASK if is_hidden else "null" if item.get("default") is None else text_of(item["default"])
+    default = f" = {shown}" if "default" in item else ""
+    marks = "".join(f" [{mark}]" for mark in ("explicit", "verbatim", "secret") if mark in said)
+    about = f"  # {_line(item['doc'], hide)}" if item["doc"] else ""
+    return f"{name}: {item['type']}{_line(default, hide)}{marks}{about}"
 
 
 def _line(text: str, hide: Callable[[str], str]) -> str:

@@ -105,7 +105,7 @@ def map_keys(flags: Flags, params: Mapping[str, Any]) -> None:
 
 
 def items_of(interface: Interface) -> dict[str, Item]:
-    return by_name([*interface.reads.values(), *interface.params.values()])
+    return by_name(interface.taken)
 
 
 def convert_texts(texts: Texts, interface: Interface) -> Flags:

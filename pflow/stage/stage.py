@@ -132,10 +132,9 @@ class Stage(Visitor):
         if flags.version:
             text = f"{self.program} {version_of(node_class)} (pflow-shell {__version__})\n"
         elif flags.describe:
-            from pflow.catalog.lines import describe
+            from pflow.interface.account import account_of
 
-            flow_safe = bool(getattr(node_class, "flow_safe", False))
-            about = describe(self.name, interface, version=version_of(node_class), flow_safe=flow_safe)
+            about = {"name": self.name, "version": version_of(node_class), **account_of(interface)}
             text = clean_json(str(encode(about), "utf-8")) + "\n"
         else:
             from pflow.help.text import help_text

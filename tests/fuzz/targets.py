@@ -18,7 +18,6 @@ from pydantic import ValidationError
 
 from pflow.catalog.interfaces import program_interface
 from pflow.catalog.kinds import find_kind
-from pflow.catalog.lines import describe
 from pflow.errors import EXIT_CODES, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text
@@ -37,6 +36,7 @@ from pflow.flow.wiring import wire
 from pflow.flow.written import escaped, rewritten
 from pflow.help.text import help_text
 from pflow.help.usage import usage_of_node
+from pflow.interface.account import account_of
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
 from pflow.interface.source import read_python
@@ -153,7 +153,7 @@ def interfaces(drawn: tuple[str, str] | str) -> None:
         found = found[0] if isinstance(found, tuple) else found
         if not isinstance(found, PflowError):
             is_shown(help_text(usage_of_node("x", found)), found.fault)
-            assert describe("x", found, version="1.0.0", flow_safe=False)
+            assert account_of(found)
 
 
 PAGES = files("man/man[157]/*", "docs/*.md")

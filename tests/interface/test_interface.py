@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pflow.catalog.interfaces import program_interface
-from pflow.catalog.lines import describe
 from pflow.errors import PflowError
+from pflow.interface.account import account_of
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
 from pflow.interface.source import read_interface, read_python
@@ -84,7 +84,6 @@ def test_any_other_mark_is_refused(kind, mark):
         interface(f"- {kind}: {name} [{mark}]")
 
 
-ONE = {"version": "1.0.0", "flow_safe": False}
 REFUSED = [
     ('Reads: shared["a"]: str', "begins with '- '"),
     ("- reads: x", "a line begins with one of Reads, Writes"),
@@ -172,14 +171,12 @@ def test_the_name_of_a_common_flag_is_refused(name):
 
 
 def test_words_and_letters_are_described():
-    about = describe(
-        "x",
+    about = account_of(
         interface(
             '- Reads: shared["a"]: str [explicit] [word]',
             '- Reads: shared["b"]: list[str] = [] [word]',
             "- Params: c: list[str] = [] [short c] [pairs]",
         ),
-        **ONE,
     )
     assert [about["reads"][key]["marks"] for key in "ab"] == [["explicit", "word"], ["word"]]
     assert (about["params"]["c"]["short"], about["params"]["c"]["marks"]) == ("c", ["pairs"])
@@ -287,7 +284,7 @@ def test_the_same_block_gives_the_same_interface_in_every_language(tmp_path, nam
     file = tmp_path / name
     file.write_text("\n".join(SCRIPTS[name]) + "\n", newline=newline)
     expected = parse_interface("Count the words.\n\n" + "\n".join(LINES))
-    assert describe("x", read(file), **ONE) == describe("x", expected, **ONE)
+    assert account_of(read(file)) == account_of(expected)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -241,7 +241,7 @@ class _Compiler:
 
     def _rewritten(self, step: WiredStep, key: str, value: Any) -> Any:
         """Rewrite each name in a flag's value as the one place that it means; leave several, with a warning."""
-        item = step.interface.reads.get(key) or step.interface.params.get(key)
+        item = step.interface.item(key)
         if item is not None and "verbatim" in item.marks:
             return value
         places = self.places[step.id]

@@ -250,7 +250,7 @@ def step_words(step: Step, catalog: Catalog) -> list[str]:
     if step.max_visits is not None:
         words.append(f"--max-visits={step.max_visits}")
     for key, value in {**step.inputs, **step.params}.items():
-        words += flag_words(step.id, key, interface.reads.get(key) or interface.params.get(key), value)
+        words += flag_words(step.id, key, interface.item(key), value)
     sources = step.input_mappings | ({interface.pipe_read.name: ""} if step.is_unfed and interface.pipe_read else {})
     for key in sorted(sources, key=[*interface.reads, *sources].index):
         source = sources[key]

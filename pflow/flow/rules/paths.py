@@ -98,7 +98,7 @@ def check_unfilled(
     """Find references in `[verbatim]` values to an input or a write; with `incoming`, to its keys that are neither."""
     for wired in flow.steps.values():
         for place, interface, part in _values(flow, wired, ()):
-            item = interface.reads.get(part.key) or interface.params.get(part.key)
+            item = interface.item(part.key)
             is_there = _is_there(flow, wired, part, incoming)
             for message, remedy in unfilled(item, interface, part.written, is_there) if item else ():
                 yield Finding("PF14", place, message, remedy, is_warning=is_warning)

@@ -73,7 +73,7 @@ def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
 
 
 def _as_written(wired: WiredStep, key: str, value: Any) -> Any:
-    item = wired.interface.reads.get(key) or wired.interface.params.get(key)
+    item = wired.interface.item(key)
     return value if item is not None and "verbatim" in item.marks else escaped(value)
 
 

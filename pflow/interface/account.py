@@ -1,0 +1,49 @@
+"""An interface as data: --describe and --json print it, `pflow nodes`, the planner and MCP clients are shown parts."""
+
+from __future__ import annotations
+
+from pflow import Any, Callable
+from pflow.interface.interface import Interface, Item
+
+
+def account_of(interface: Interface, leaves_out: Callable[[Item], bool] = lambda item: False) -> dict[str, Any]:
+    """Return what an interface declares, without the items that are left out."""
+
+    def described(items: dict[str, Item]) -> dict[str, dict[str, Any]]:
+        return {key: _described(item) for key, item in items.items() if not leaves_out(item)}
+
+    return {
+        "summary": interface.summary,
+        "description": interface.description,
+        "reads": described(interface.reads),
+        "writes": described(interface.writes),
+        "params": described(interface.params),
+        "actions": list(interface.actions),
+        "effects": list(interface.effects),
+        "repeats": interface.repeats,
+        "flow_safe": interface.flow_safe,
+        "open": interface.open,
+        "inferred": interface.inferred,
+    }
+
+
+def _described(item: Item) -> dict[str, Any]:
+    about: dict[str, Any] = {"type": str(item.type), "doc": item.doc}
+    if item.kind != "write":
+        about["required"] = item.required
+        if not item.is_secret:
+            about["flag"] = item.flag
+    if not item.required:
+        about["default"] = item.default
+    more = {"marks": sorted(item.marks), "flags": item.flags, "short": item.letter, "env": item.env}
+    return {**about, **{name: value for name, value in more.items() if value}}
+
+
+def inferred_in_words(interface: Interface) -> str:
+    """Return the inferred parts of an interface: its [pipe] marks, or all of it; empty if nothing was inferred."""
+    parts = []
+    for kind in ("reads", "writes", "params") if interface.inferred else ():
+        marks = {key: " [pipe]" * ("pipe" in item.marks) for key, item in getattr(interface, kind).items()}
+        if names := [key + mark for key, mark in marks.items() if interface.open or mark]:
+            parts.append(f"{kind} {', '.join(names)}")
+    return "; ".join(parts)
