@@ -160,7 +160,7 @@ class Driver:
             elif other:
                 hint = f"--if-running={WAIT} waits for its end"
                 raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
-            return execute(inputs, intake, flags, self.output, self.secrets, turn.note)
+            return execute(inputs, intake, flags, self.output, self.secrets)
         finally:
             turn.release()
 

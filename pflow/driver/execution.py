@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Callable, Iterator
+from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.binding.resolve import is_stored
 from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import REMOVED, NodeStore
@@ -12,7 +12,7 @@ from pflow.driver.begin import Beginning
 from pflow.driver.inputs import RunInputs
 from pflow.driver.listeners import Listeners
 from pflow.driver.questions import ask_for
-from pflow.engine.context import Context, drop
+from pflow.engine.context import Context
 from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
 from pflow.errors import PflowError
@@ -35,13 +35,10 @@ if TYPE_CHECKING:
     from pflow.driver.resume.reopen import Reopened
 
 
-def execute(
-    inputs: RunInputs, intake: Intake, flags: RunFlags, output: Output, secrets: Secrets,
-    note: Callable[[str], None] = drop,
-) -> int:  # fmt: skip
+def execute(inputs: RunInputs, intake: Intake, flags: RunFlags, output: Output, secrets: Secrets) -> int:
     """Run a flow on the store that came in, and write the store that it leaves; return the exit code.
 
-    Missing inputs are asked for on a terminal. `note` gets the id of the run. Raises PflowError, StepFailed.
+    Missing inputs are asked for on a terminal. Raises PflowError, StepFailed.
     """
     document = intake.document
     is_dry = flags.dry_run or "dry" in document.header
@@ -57,7 +54,7 @@ def execute(
 
             begin_run()  # the socket of its broker is not where its programs may write
             confine(inputs.confined)
-        return Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
+        return Execution(Beginning(inputs, intake, secrets), flags, output).run()
     left = pretend(inputs, document)
     add_flow(left, inputs.wired, {"dry": True})
     output.write_document(left)
@@ -76,7 +73,7 @@ def _note_writes(inputs: RunInputs, document: Document) -> None:
 class Execution:
     """One run that is not dry."""
 
-    def __init__(self, beginning: Beginning, flags: RunFlags, output: Output, note: Callable[[str], None]) -> None:
+    def __init__(self, beginning: Beginning, flags: RunFlags, output: Output) -> None:
         self.beginning = beginning
         self.wired = beginning.wired
         self.inputs = beginning.inputs
@@ -84,7 +81,6 @@ class Execution:
         self.reopened: Reopened | None = beginning.inputs.reopened
         self.flags = flags
         self.output = output
-        self.note = note
 
     def run(self) -> int:
         """Run the steps and show what they leave; return the exit code. A run whose output was lost is not done."""
@@ -137,7 +133,6 @@ class Execution:
         return self._begin(self.reopened.run.id)
 
     def _begin(self, run_id: str) -> Listeners:
-        self.note(run_id)
         return Listeners(self.beginning, run_id, self.flags, self.output.end_line, self.reopened)
 
     def _context(self, listeners: Listeners) -> Context:

@@ -9,7 +9,7 @@ import time
 from pflow import Any
 from pflow.errors import CANNOT_WRITE, PflowError, reason_of
 from pflow.files.directories import make_private, needed, state_directory
-from pflow.files.reading import open_regular, read_regular
+from pflow.files.reading import open_regular
 from pflow.flow.flow import FlowSpec
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
@@ -46,14 +46,14 @@ class Other:
         self.run, self.pid, self.lock = run, pid, lock
 
     def is_alive(self) -> bool:
-        """Return True if its own process is alive; else a program that it started has the lock."""
+        """Return True if its own process is alive; else a program that it started has the lock, or nobody any more."""
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
             return False
         except PermissionError:
             pass
-        return True
+        return self.pid > 0
 
     def __str__(self) -> str:
         who = f"process {self.pid}" if self.is_alive() else holder(self.lock) or f"what process {self.pid} started"
@@ -71,7 +71,8 @@ class Turn:
         self.path = os.path.join(state, "locks", self.name)
         try:
             make_private(os.path.dirname(self.path))
-            self.mark, self.fd = open_lock(self.path)
+            mark, self.fd = open_lock(self.path)
+            os.close(mark)
         except OSError as error:
             raise self._cannot_lock(error) from None
 
@@ -93,15 +94,14 @@ class Turn:
 
     def _other(self) -> Other | None:
         """Lock the turn; return the run that is going, with the turn or without one."""
-        if not self._lock(fcntl.LOCK_NB):
-            return self._noted()
+        is_ours = self._lock(fcntl.LOCK_NB)
         going = (Run(directory) for directory in run_directories() if is_locked(directory))
         same = (
             Other(run.id, run.about.get("pid", 0), os.path.join(run.directory, LOCK))
             for run in going
             if self._is_of(run)
         )
-        return next(same, None)
+        return next(same, None if is_ours else Other("", int(holder(self.path).partition(" ")[0] or 0), self.path))
 
     def _is_of(self, run: Run) -> bool:
         """Return True if the run is one of this flow."""
@@ -115,26 +115,12 @@ class Turn:
             return False
         except OSError as error:  # a file system without locks
             raise self._cannot_lock(error) from None
-        self.note("")
         return True
-
-    def note(self, run_id: str) -> None:
-        """Note which run has the turn, and its process, for others."""
-        try:
-            os.ftruncate(self.mark, 0)
-            os.pwrite(self.mark, f"{run_id} {os.getpid()}\n".encode(), 0)
-        except OSError:
-            pass  # a full disk: the lock holds all the same
-
-    def _noted(self) -> Other:
-        run, _, pid = str(read_regular(self.path), "ascii", "replace").partition(" ")
-        return Other(run, int(pid) if pid.strip().isdecimal() else 0, self.path)
 
     def release(self) -> None:
         """Release the lock, for programs in the background too."""
         fcntl.flock(self.fd, fcntl.LOCK_UN)
         os.close(self.fd)
-        os.close(self.mark)
 
     def _cannot_lock(self, error: OSError) -> PflowError:
         return PflowError(f"cannot lock '{self.path}': {reason_of(error)}", exit=CANNOT_WRITE)

@@ -10,9 +10,14 @@ import pytest
 
 from pflow.driver.overlap import Turn, name_of_lock
 from pflow.flow.load import load_document, load_file
+from pflow.flow.unload import flow_to_ir
+from pflow.record.log import RunLog
+from pflow.record.snapshot import Snapshot, place_of
+from pflow.values.jsontext import encode
 from tests.nodes.child import in_child
 
 RACES = 300
+RUN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +83,11 @@ def test_an_orphan_of_a_killed_run_holds_its_turn_and_is_named():
     def run():
         turn = Turn(flow)
         assert turn.try_now() is None
-        turn.note("01ORPHANED")
+        log = RunLog.open(RUN, encode(flow_to_ir(flow)), {"name": "it"})
+        assert log is not None
+        snapshot = Snapshot()
+        snapshot.place = place_of(flow)
+        log.write_snapshot(snapshot.as_json())
         child = subprocess.Popen(["sleep", "60"], close_fds=False)
         os.write(writer, f"{child.pid}".encode())
         os.kill(os.getpid(), signal.SIGKILL)
@@ -86,7 +95,7 @@ def test_an_orphan_of_a_killed_run_holds_its_turn_and_is_named():
     assert in_child(run) == -signal.SIGKILL
     orphan = int(os.read(reader, 20))
     turn = Turn(flow)
-    assert str(turn.try_now()) == f"run 01ORPHANED is still going ({orphan} (sleep))"
+    assert str(turn.try_now()) == f"run {RUN} is still going ({orphan} (sleep))"
     os.kill(orphan, signal.SIGKILL)
     assert turn.try_now() is None
     turn.release()
