@@ -3,7 +3,7 @@
 import os
 import stat
 
-from pflow.errors import CANNOT_WRITE, PflowError
+from pflow.errors import CANNOT_WRITE, Attempt, PflowError
 from pflow.files.atomic import copy
 from pflow.files.beneath import mode_of, open_file, status
 from pflow.files.file_paths import check_kind, checked_path, claim_file, place_in, read_failure, write_failure
@@ -37,11 +37,9 @@ class CopyFile(Node):
     def exec(self, prepared: tuple[str, str]) -> None:
         path, destination = prepared
         act = f"cannot copy '{path}'"
-        try:
+        with Attempt(act, read_failure):
             check_kind(path, "copy", follow=True)
             source = open_file(path, os.O_RDONLY | os.O_NONBLOCK)
-        except OSError as error:
-            raise read_failure(act, error) from error
         try:
             place = place_in(destination, path)
             act = f"{act} to '{place}'"

@@ -2,7 +2,7 @@
 
 import os
 
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
+from pflow.errors import BAD_DATA, MISSING, USAGE, Attempt, PflowError
 from pflow.files.file_paths import read_failure
 from pflow.files.listing import list_paths
 from pflow.node import Node, Shared
@@ -46,10 +46,8 @@ class ListFiles(Node):
 
     def exec(self, prepared: tuple[str, str]) -> list[str | bytes]:
         pattern, directory = prepared
-        try:
+        with Attempt(f"cannot list '{directory}'", read_failure):
             found = list_paths(pattern, directory, hidden=self.params["hidden"], kind=self.params["kind"])
-        except OSError as error:
-            raise read_failure(f"cannot list '{directory}'", error) from error
         return [path_value(path) for path in found]
 
     def post(self, shared: Shared, prepared: object, files: list[str | bytes]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from pflow import Any
+from pflow import Any, Callable
 
 OK = 0
 FAILED = 1
@@ -165,6 +165,34 @@ def not_written(act: str, error: OSError, hint: str = "") -> PflowError:
     """Return the failure of an act that writes: 77 if it is not permitted, else 73."""
     exit = DENIED if exit_code(error) == DENIED else CANNOT_WRITE
     return PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit)
+
+
+class Attempt:
+    """What the system may refuse: within it, an OSError becomes a PflowError that names the `act` and the reason.
+
+    `failure` makes it, if `hint` and `exit` are not enough. Without an `exit` the exit code is that of the error.
+    """
+
+    def __init__(
+        self,
+        act: str,
+        failure: Callable[[str, OSError], PflowError] | None = None,
+        *,
+        hint: str = "",
+        exit: int | None = None,
+    ) -> None:
+        self.act, self.failure, self.hint, self.exit = act, failure, hint, exit
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, frames: object) -> None:
+        if not isinstance(error, OSError):
+            return
+        if self.failure is not None:
+            raise self.failure(self.act, error) from error
+        exit = exit_code(error) if self.exit is None else self.exit
+        raise PflowError(f"{self.act}: {reason_of(error)}", hint=self.hint, exit=exit) from error
 
 
 def no_memory(act: str, error: BaseException, size: int = 0) -> PflowError:

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from pflow.errors import EXIT_CODES, PflowError, bug_error, exit_code, wait_asked
+from pflow.errors import EXIT_CODES, Attempt, PflowError, bug_error, exit_code, not_written, wait_asked
 
 
 def os_error(number: int) -> OSError:
@@ -67,3 +67,16 @@ def test_what_the_machine_lacks_is_no_bug_of_pflow(error, message, code):
 def test_the_wait_that_a_server_asks_for_is_known(monkeypatch, headers, seconds):
     monkeypatch.setattr("time.time", lambda: 970)
     assert wait_asked(headers) == seconds
+
+
+def test_an_attempt_that_the_system_refuses_names_the_act_and_the_reason():
+    for arguments, exit, hint in [
+        ({}, 66, ""),
+        ({"exit": 78, "hint": "look"}, 78, "look"),
+        ({"failure": not_written}, 73, ""),
+    ]:
+        with pytest.raises(PflowError) as error, Attempt("cannot read 'x'", **arguments):
+            raise os_error(errno.ENOENT)
+        assert (error.value.message, error.value.exit, error.value.hint) == ("cannot read 'x': why", exit, hint)
+    with pytest.raises(ValueError, match="y"), Attempt("cannot read 'x'"):
+        raise ValueError("y")

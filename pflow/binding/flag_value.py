@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import Any, Callable, Iterator
 from pflow.binding.sources import Constant, Source, TemplateSource, without_newline
-from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, reason_of, shorten
+from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError, shorten
 from pflow.interface.interface import Interface, Item
 from pflow.values.encoding import ELSE, conversion, not_utf8, remedy, wide_bytes
 from pflow.values.jsontext import BLANK, compact, decode
@@ -45,11 +45,8 @@ def read_text(flag: str, file: str) -> Word:
     act, hint = f"cannot read '{shorten(file)}' for {flag}", f"{flag}=… is the text itself"
     if "\0" in file:
         raise PflowError(f"{act}: a path cannot contain NUL", exit=BAD_DATA)
-    try:
-        with open(open_file(file), "rb") as opened:
-            data = opened.read(_MOST + 1)
-    except OSError as error:
-        raise PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from None
+    with Attempt(act, hint=hint), open(open_file(file), "rb") as opened:
+        data = opened.read(_MOST + 1)
     if len(data) > _MOST:
         hint = "send large data through a pipe"
         raise PflowError(f"{act}: it has more than {_MOST:,} bytes", hint=hint, exit=BAD_DATA)

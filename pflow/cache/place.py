@@ -8,7 +8,7 @@ import stat
 import time
 
 from pflow import Any, Callable, Iterable, Iterator
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, PflowError
 from pflow.files.atomic import failpoint, open_private, replace
 from pflow.files.directories import cache_directory, make_private, needed, read_cached
 from pflow.values.digest import digest_of, file_digest, file_stamp
@@ -44,16 +44,13 @@ def directory(name: str = "") -> str:
     base = needed(base, "cannot use the cache", "XDG_CACHE_HOME")
     own = os.path.join(base, "results")
     place = os.path.join(own, name) if name else own
-    try:
+    with Attempt(f"cannot use the cache in '{place}'", exit=BAD_CONFIG):
         if not os.path.isdir(place):
             make_private(place)
         for each in (base, own):
             if fault := _fault_of(each):
                 hint = "chmod go-w, or another XDG_CACHE_HOME"
                 raise PflowError(f"cannot use the cache in '{each}': {fault}", hint=hint, exit=BAD_CONFIG)
-    except OSError as error:
-        why = f"cannot use the cache in '{place}': {reason_of(error)}"
-        raise PflowError(why, exit=BAD_CONFIG) from None
     _sound.add(place)
     return place
 
@@ -68,14 +65,11 @@ def _fault_of(folder: str) -> str:
 
 def save(path: str, data: bytes) -> None:
     """Write a file of the cache atomically, and make room if needed. Raises PflowError (73)."""
-    try:
+    with Attempt("cannot write to the cache", exit=CANNOT_WRITE):
         failpoint("cache.write")
         replace(path, data, mode=0o600, lasts=False)
         failpoint("cache.written")
         _grow(len(data))
-    except OSError as error:
-        why = f"cannot write to the cache: {reason_of(error)}"
-        raise PflowError(why, exit=CANNOT_WRITE) from None
 
 
 def touch(path: str) -> None:

@@ -8,7 +8,7 @@ import stat
 
 from pflow import Any
 from pflow.catalog.registry import load_bundled, load_file
-from pflow.errors import BAD_DATA, PflowError, exit_code, reason_of
+from pflow.errors import BAD_DATA, Attempt, PflowError
 from pflow.interface.interface import Interface
 
 BUNDLED, TOOL, PYTHON, PROGRAM, FLOW = "bundled", "tool", "python", "program", "flow"
@@ -45,11 +45,8 @@ class Kind:
     def interface(self) -> Interface:
         """Its reads, writes and params. Raises PflowError (65) if its file does not declare them correctly."""
         if self._interface is None:
-            try:
+            with Attempt(f"cannot read the node '{self.file}'"):
                 self._interface = self._read_interface()
-            except OSError as error:
-                why = f"cannot read the node '{self.file}': {reason_of(error)}"
-                raise PflowError(why, exit=exit_code(error)) from None
         return self._interface
 
     def _read_interface(self) -> Interface:

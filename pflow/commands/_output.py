@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any, Sequence
-from pflow.errors import UNAVAILABLE, USAGE, PflowError, not_written
+from pflow.errors import UNAVAILABLE, USAGE, Attempt, PflowError, not_written
 from pflow.files.atomic import replace
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of, for_locale, table, terminal_width
@@ -22,13 +22,11 @@ def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
         lines = data.decode("utf-8", "surrogateescape").split("\n") if os.isatty(1) else []
         write_pieces(1, ["\n".join(map(clean, lines)).encode() if lines else data])
         return
-    try:
+    with Attempt(f"cannot write '{file}'", not_written):
         replace(file, data, mode=mode)
         if mode & 0o100 and not os.access(file, os.X_OK):  # an older file keeps its mode
             old = os.stat(file).st_mode
             os.chmod(file, old | (old & 0o444) >> 2)
-    except OSError as error:
-        raise not_written(f"cannot write '{file}'", error) from None
 
 
 def write_result(file: str | None, data: bytes) -> None:

@@ -19,7 +19,7 @@ import click
 
 from pflow.catalog.kinds import BUNDLED, TOOL, find_node
 from pflow.catalog.registry import PACKAGE, names_in, needed_directory
-from pflow.errors import CANNOT_WRITE, USAGE, PflowError, not_written, shorten
+from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError, not_written, shorten
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private
 from pflow.process.streams import write_pieces
@@ -53,11 +53,9 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> No
         hint = "choose another name" if directory else "choose another name, or --dir=DIR"
         raise PflowError(f"cannot make the node '{name}': '{there}' exists already", hint=hint, exit=CANNOT_WRITE)
     file = module if lang == PYTHON else program
-    try:
+    with Attempt(f"cannot write '{file}'", lambda act, error: not_written(act, error, "--dir=DIR")):
         make_private(folder)
         replace(file, text, mode=0o666 if lang == PYTHON else 0o777, overwrite=False)
-    except OSError as error:
-        raise not_written(f"cannot write '{file}'", error, "--dir=DIR") from None
     write_pieces(1, [os.fsencode(file) + b"\n"])
     if os.isatty(2):
         word = os.path.join(os.curdir, file) if directory else name

@@ -12,7 +12,7 @@ from pflow.conformance import answers, inputs  # noqa: F401 - they enter their c
 from pflow.conformance.samples import Skipped
 from pflow.conformance.sandbox import Failed, NodeRun
 from pflow.conformance.trial import CHECKS, Check, TestedNode, Trial
-from pflow.errors import CANNOT_WRITE, USAGE, PflowError, reason_of
+from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError
 from pflow.terminal.columns import Colour
 from pflow.values.secrets import Secrets
 from pflow.words.printable import clean
@@ -59,10 +59,8 @@ def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout
 
     Everything happens in a new directory, which is removed at the end. Raises PflowError (2, 73).
     """
-    try:
+    with Attempt("cannot make a directory to test in", exit=CANNOT_WRITE):
         directory = TemporaryDirectory(prefix="pflow-test-node-", ignore_cleanup_errors=True)
-    except OSError as error:
-        raise PflowError(f"cannot make a directory to test in: {reason_of(error)}", exit=CANNOT_WRITE) from None
     with directory as place:
         trial, secrets = Trial(node, given, Path(place), timeout), _secrets_of(node)
         for check in checks:

@@ -12,7 +12,7 @@ from pflow.driver.arguments import RunFlags
 from pflow.driver.inputs import RunInputs
 from pflow.engine.results import set_defaults
 from pflow.engine.step import bind
-from pflow.errors import BAD_DATA, MISSING, PflowError, reason_of
+from pflow.errors import BAD_DATA, MISSING, Attempt, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog, load_named, python_source
@@ -220,8 +220,5 @@ def restore_flow(directory: str, place: Mapping[str, Any], text: str = "") -> Fl
 
 def enter(directory: str | bytes, act: str) -> None:
     """Go to the directory that a run began in. Raises PflowError (66) if it is gone."""
-    try:
+    with Attempt(f"cannot {act} in '{os.fsdecode(directory)}', where the run was", exit=MISSING):
         os.chdir(directory)
-    except OSError as error:
-        what = f"cannot {act} in '{os.fsdecode(directory)}', where the run was: {reason_of(error)}"
-        raise PflowError(what, exit=MISSING) from None

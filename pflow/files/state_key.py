@@ -2,7 +2,7 @@
 
 import os
 
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, PflowError
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private, needed, state_directory
 from pflow.files.reading import read_regular
@@ -16,10 +16,8 @@ def state_key() -> bytes:
     Raises PflowError: 78 if the environment names no place for them, 73 if they cannot be written.
     """
     path = os.path.join(needed(state_directory(), "cannot record this run", "XDG_STATE_HOME"), "key")
-    try:
+    with Attempt(f"cannot keep a key in '{path}'", exit=CANNOT_WRITE):
         key = _read_key(path) or _make_key(path)
-    except OSError as error:
-        raise PflowError(f"cannot keep a key in '{path}': {reason_of(error)}", exit=CANNOT_WRITE) from error
     if len(key) != _KEY_SIZE:
         hint = "delete it for a new key; unfinished runs cannot be resumed then"
         raise PflowError(f"cannot use '{path}': it does not hold a key", hint=hint, exit=BAD_CONFIG)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pflow.catalog.kinds import RUNS_FLOW, RUNS_TOOL, launcher
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, PflowError
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, Attempt, PflowError
 from pflow.files.atomic import replace
 from pflow.library.save import as_error
 
@@ -92,10 +92,8 @@ def make_command(name: str, script: Script) -> str:
     """Make an executable, and return its file. Raises PflowError (73, 77, 78)."""
     check_command(name, script)
     file = command_file(name)
-    try:
+    with Attempt(f"cannot make the command '{file}'", as_error):
         replace(file, os.fsencode(script.text), mode=0o777, overwrite=os.path.lexists(file))
-    except OSError as error:
-        raise as_error(f"cannot make the command '{file}'", error) from None
     return file
 
 
@@ -113,10 +111,8 @@ def remove_commands(name: str, script: Script) -> list[str]:
     """Remove the executables with this end, and return their files. Raises PflowError (73, 77)."""
     files = commands_of(name, script)
     for file in files:
-        try:
+        with Attempt("cannot remove the command", as_error):
             os.unlink(file)
-        except OSError as error:
-            raise as_error("cannot remove the command", error) from None
     return files
 
 

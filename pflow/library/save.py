@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, not_written, reason_with_file
+from pflow.errors import BAD_DATA, CANNOT_WRITE, Attempt, PflowError, not_written, reason_with_file
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
@@ -106,7 +106,7 @@ def as_error(act: str, error: OSError) -> PflowError:
 @contextmanager
 def locked(folder: str, act: str) -> Iterator[None]:
     """Lock a directory of the library, so that another process waits. Raises PflowError (73, 77) for any OSError."""
-    try:
+    with Attempt(act, as_error):
         make_private(folder)
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -114,8 +114,6 @@ def locked(folder: str, act: str) -> Iterator[None]:
             yield
         finally:
             os.close(fd)
-    except OSError as error:
-        raise as_error(act, error) from None
 
 
 def _keep_old(name: str, data: bytes) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import orjson  # noqa: F401  fast_json uses it if it is there
 
 from pflow.binding.sources import find, has
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
+from pflow.errors import BAD_DATA, MISSING, USAGE, Attempt, PflowError
 from pflow.files.beneath import mode_of, open_file
 from pflow.files.file_paths import read_failure
 from pflow.files.listing import list_paths
@@ -113,19 +113,17 @@ class Items:
                 yield from _items_in(parts, path, form, read, tells)
 
     def _parts(self, path: str) -> Iterator[bytes]:
-        try:
-            with open(0 if path == "-" else open_file(path), "rb", buffering=0, closefd=path != "-") as file:
-                waits = _is_stream(path)
-                is_needed = waits and not self._allow_empty
-                while True:
-                    if waits and self.while_idle:
-                        self.while_idle(file.fileno())
-                    if not (part := read_part(file.fileno(), _PART)):
-                        break
-                    is_needed = False
-                    yield part
-        except OSError as error:
-            raise read_failure(f"cannot read '{_name_of(path)}'", error) from error
+        reading = Attempt(f"cannot read '{_name_of(path)}'", read_failure)
+        with reading, open(0 if path == "-" else open_file(path), "rb", buffering=0, closefd=path != "-") as file:
+            waits = _is_stream(path)
+            is_needed = waits and not self._allow_empty
+            while True:
+                if waits and self.while_idle:
+                    self.while_idle(file.fileno())
+                if not (part := read_part(file.fileno(), _PART)):
+                    break
+                is_needed = False
+                yield part
         if is_needed:
             raise empty_pipe(f"{spell_flag(ALLOW_EMPTY)} takes it as no items")
 

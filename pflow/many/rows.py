@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
-from pflow.errors import CANNOT_WRITE, USAGE, PflowError, not_written
+from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError, not_written
 from pflow.many.executor import DONE
 from pflow.many.ledger import LedgerEntry
 from pflow.process.parent import say_once
@@ -99,13 +99,11 @@ class Rows:
 
     def _write_error(self, file: IO[bytes], data: bytes) -> None:
         """Write a failed item. The first write removes the items of an earlier map."""
-        try:
+        with Attempt(f"cannot write the failed items to '{file.name}'", not_written):
             if not self.has_errors and os.fstat(file.fileno()).st_size:
                 file.truncate(0)
             self.has_errors = True
             file.write(data)
-        except OSError as error:
-            raise not_written(f"cannot write the failed items to '{file.name}'", error) from None
 
 
 class Turns:
@@ -200,11 +198,8 @@ def check_errors(path: str, others: Mapping[str, str]) -> None:
     for each, why in {"/dev/stdin": "the items come from it", **streams, **others}.items():
         if _is_same(path, each):
             raise PflowError(f"{act}: {why}", hint=hint, exit=USAGE)
-    try:
-        with open(path if os.path.isfile(path) else os.devnull, "rb") as file:
-            is_ours = all(map(_is_failure, file))
-    except OSError as error:
-        raise not_written(act, error) from None
+    with Attempt(act, not_written), open(path if os.path.isfile(path) else os.devnull, "rb") as file:
+        is_ours = all(map(_is_failure, file))
     if not is_ours:
         raise PflowError(f"{act}: that file has something else", hint=f"{hint}, or delete it", exit=CANNOT_WRITE)
 
@@ -228,7 +223,5 @@ def _is_failure(line: bytes) -> bool:
 
 def _open_errors(path: str) -> IO[bytes]:
     """Open the file of the failed items. Raises PflowError (73, 77)."""
-    try:
+    with Attempt(f"cannot write the failed items to '{path}'", not_written):
         return open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o644))
-    except OSError as error:
-        raise not_written(f"cannot write the failed items to '{path}'", error) from None

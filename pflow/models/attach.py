@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 from llm import Attachment, Model
 
-from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
+from pflow.errors import BAD_DATA, MISSING, Attempt, PflowError
 from pflow.files.beneath import is_confined, open_file
 from pflow.files.reading import read_to_end
 from pflow.models.media import HTML, SVG, common_name, type_of
@@ -51,11 +51,8 @@ def _at(place: str, model: Model, kind: str | None) -> Attachment:
     if place.lower().startswith(("http://", "https://")):
         return _at_address(place, model, kind)
     act = f"cannot attach '{place}'"
-    try:
-        with open(open_file(place), "rb", buffering=0) as file:
-            data = read_to_end(file.fileno(), act)
-    except OSError as error:
-        raise PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error)) from error
+    with Attempt(act), open(open_file(place), "rb", buffering=0) as file:
+        data = read_to_end(file.fileno(), act)
     if not data:
         raise PflowError(f"{act}: it is empty", exit=MISSING)
     kind = kind or type_of(data, f"'{place}'", place)

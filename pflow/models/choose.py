@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from llm import Model as Model
 from llm import NeedsKeyException, get_default_model
 
-from pflow.errors import BAD_CONFIG, UNAVAILABLE, PflowError, not_written
+from pflow.errors import BAD_CONFIG, UNAVAILABLE, Attempt, PflowError, not_written
 from pflow.files.atomic import replace
 from pflow.models import settings
 from pflow.models.ending import Ending
@@ -103,10 +103,8 @@ def set_default(name: str) -> tuple[str, str]:
     place = settings.directory()
     if settings.is_temporary(place):
         raise PflowError("cannot keep a default model: llm's settings have no home", hint="set HOME", exit=BAD_CONFIG)
-    try:
+    with Attempt(f"cannot keep a default model in '{place}'", not_written):
         replace(str(place / "default_model.txt"), model.model_id)  # as llm does, but for its owner alone to write
-    except OSError as error:
-        raise not_written(f"cannot keep a default model in '{place}'", error) from error
     return default_model()
 
 

@@ -19,7 +19,7 @@ import llm
 from pydantic import Field
 
 from pflow.catalog.registry import data_directory
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError, not_written
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, Attempt, PflowError, not_written
 from pflow.files import atomic
 from pflow.files.beneath import hold_in_bounds
 from pflow.files.directories import make_private
@@ -233,11 +233,9 @@ def get_weights() -> tuple[str, bool]:
     content = _download()
     if bytes_digest(content) != _SHA256:
         raise PflowError(f"cannot take {_REQUIREMENT}: its weights have another digest", exit=BAD_DATA)
-    try:
+    with Attempt(f"cannot write '{path}'", not_written):
         make_private(os.path.dirname(path))
         atomic.replace(path, content)
-    except OSError as error:
-        raise not_written(f"cannot write '{path}'", error) from error
     return path, True
 
 

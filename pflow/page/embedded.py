@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from base64 import b64decode, b64encode
 
-from pflow.errors import BAD_DATA, PflowError, exit_code, reason_of
+from pflow.errors import BAD_DATA, Attempt, PflowError
 from pflow.many.report import map_text
 from pflow.record.events import is_sound
 from pflow.record.trace import Trace, with_visits
@@ -29,11 +29,8 @@ def embed(trace: Trace) -> str:
 
 def read_page(file: str) -> Trace:
     """Return the trace in a page. Raises PflowError: 66 or 77 if it is unreadable, 65 if it holds none."""
-    try:
-        with open(file, "rb") as opened:
-            page = opened.read(_MOST)
-    except OSError as error:
-        raise PflowError(f"cannot read '{file}': {reason_of(error)}", exit=exit_code(error)) from None
+    with Attempt(f"cannot read '{file}'"), open(file, "rb") as opened:
+        page = opened.read(_MOST)
     begin = page.find(_BEGIN) + len(_BEGIN)
     end = page.find(_END, begin)
     if begin < len(_BEGIN) or end < 0:

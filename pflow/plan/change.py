@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, not_written
+from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, Attempt, PflowError, not_written
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
@@ -72,10 +72,8 @@ class FlowFile:
             saved = save_flow(self.name, flow, replace=True)
             notes = [*saved.notes, *([f"the version before is {saved.old}"] if saved.old else [])]
             return "; ".join([f"saved '{self.name}'", *notes])
-        try:
+        with Attempt(f"cannot write '{file}'", not_written):
             replace(file, write_json(flow_to_ir(flow)))
-        except OSError as error:
-            raise not_written(f"cannot write '{file}'", error) from None
         return f"wrote '{file}'"
 
 

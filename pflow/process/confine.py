@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fcntl import F_GETFL, fcntl
 
-from pflow.errors import BAD_CONFIG, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, Attempt
 from pflow.files.atomic import open_private
 from pflow.files.beneath import CONFINED, Bounds, bounds_of, is_below
 from pflow.files.directories import cache_directory, make_private, own_directories
@@ -52,14 +52,12 @@ def restrict() -> None:
     text = os.environ.get(CONFINED)
     if not text or getattr(_thread_state, "is_restricted", False) or not has_landlock():
         return
-    try:
+    act = "cannot confine the run to the directories that it may write"
+    with Attempt(act, hint="--allow=paths does not confine it", exit=BAD_CONFIG):
         if text not in _rulesets:
             _rulesets[text] = _make_ruleset(bounds_of(text))
         ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         _call(_RESTRICT_SELF, _rulesets[text], 0)
-    except OSError as error:
-        what = f"cannot confine the run to the directories that it may write: {reason_of(error)}"
-        raise PflowError(what, hint="--allow=paths does not confine it", exit=BAD_CONFIG) from error
     _thread_state.is_restricted = True
 
 

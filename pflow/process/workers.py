@@ -7,7 +7,7 @@ import select
 import time
 
 from pflow import TYPE_CHECKING, Any, Callable
-from pflow.errors import FAILED, NO_MEMORY, TRY_AGAIN, PflowError, bug_error, reason_of
+from pflow.errors import FAILED, NO_MEMORY, TRY_AGAIN, Attempt, PflowError, bug_error
 from pflow.process.children import GRACE, collect_children, end
 from pflow.process.parent import ANSWER, ASKED, GONE, LINE, RESULT, SAID, WORK, framed, own_parent, say_once
 from pflow.process.parent import Parent as Parent
@@ -134,11 +134,8 @@ class Pool:
         """
         worker = None if alone else self._free()
         if worker is None or (worker.numbers and self._may_begin()):
-            try:
+            with Attempt("cannot begin a process", hint="--jobs takes a smaller number", exit=TRY_AGAIN):
                 worker = Worker(self.serve, self.workers, threads=0 if alone else self.threads)
-            except OSError as error:
-                what = f"cannot begin a process: {reason_of(error)}"
-                raise PflowError(what, hint="--jobs takes a smaller number", exit=TRY_AGAIN) from error
             worker.is_alone = worker.is_retired = alone
         self.places[number] = worker
         worker.changed = time.monotonic()

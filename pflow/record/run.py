@@ -9,7 +9,7 @@ import fcntl
 import os
 
 from pflow import TYPE_CHECKING, Any, Iterator
-from pflow.errors import OVER_BUDGET, PflowError, exit_code, reason_of
+from pflow.errors import OVER_BUDGET, Attempt, PflowError
 from pflow.files.reading import open_regular, read_regular
 from pflow.record.events import parse_event, read_events
 from pflow.record.log import LOCK, SNAPSHOT, STATUS, TRACE
@@ -144,10 +144,8 @@ class Run:
     def events(self) -> tuple[list[Event], list[str]]:
         """Return the events of its log, and warnings for lines left out. Raises PflowError if it is unreadable."""
         path = os.path.join(self.directory, TRACE)
-        try:
+        with Attempt(f"cannot read the log '{path}'"):
             return read_events(read_regular(path))
-        except OSError as error:
-            raise PflowError(f"cannot read the log '{path}': {reason_of(error)}", exit=exit_code(error)) from None
 
     @property
     def snapshot(self) -> dict[str, Any]:

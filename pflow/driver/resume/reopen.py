@@ -13,7 +13,7 @@ from pflow.driver.arguments import RunFlags
 from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, Attempt, PflowError
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.directories import make_private
 from pflow.files.state_key import state_key
@@ -258,12 +258,9 @@ def alone() -> Iterator[None]:
     if place is None:
         yield
         return
-    try:
+    with Attempt(f"cannot look for an unfinished run in '{place}'", exit=CANNOT_WRITE):
         make_private(place)
         fd = open_private(os.path.join(place, ".resuming"))
-    except OSError as error:
-        what = f"cannot look for an unfinished run in '{place}': {reason_of(error)}"
-        raise PflowError(what, exit=CANNOT_WRITE) from None
     try:
         take_turn(fd)
         yield

@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
-from pflow.errors import BAD_DATA, DENIED, UNAVAILABLE, PflowError, exit_code, reason_of
+from pflow.errors import BAD_DATA, DENIED, UNAVAILABLE, Attempt, PflowError
 from pflow.mcp.client.sockets import is_peer_ours, make_place, name_peer, owner_of, run_socket, socket_of
 from pflow.process.signals import time_left
 from pflow.values.jsontext import encode, scan
@@ -43,7 +43,7 @@ def request(path: str, about: dict[str, Any], act: str, tell: Callable[[str], No
     message = encode(about, escape=False) + b"\n"
     if b'{"$bytes":"' in message:
         raise PflowError(f"{act}: its arguments hold bytes", hint="give it a text, such as base64", exit=BAD_DATA)
-    try:
+    with Attempt(act):
         connection = _connect(path, act)
         connection.sendall(message)
         with os.fdopen(connection.detach(), "rb") as lines:
@@ -52,8 +52,6 @@ def request(path: str, about: dict[str, Any], act: str, tell: Callable[[str], No
                 if "progress" not in answer:
                     return answer["result"]
                 tell(answer["progress"])
-    except OSError as error:
-        raise PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error)) from None
     raise PflowError(f"{act}: the broker ended", exit=UNAVAILABLE)
 
 

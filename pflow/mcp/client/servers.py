@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 
 from pflow.catalog.registry import needed_directory
-from pflow.errors import BAD_CONFIG, BAD_DATA, NOT_FOUND, USAGE, PflowError, not_written, reason_of, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, NOT_FOUND, USAGE, Attempt, PflowError, not_written, reason_of, shorten
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private
 from pflow.files.reading import read_regular
@@ -97,13 +97,11 @@ def save_server(server: Server) -> None:
     """Keep a server, whole or not at all. Raises PflowError (2, 73, 77, 78)."""
     check_server_name(server.name)
     file = server_file(server.name)
-    try:
+    with Attempt(f"cannot keep the MCP server '{server.name}'", not_written):
         make_private(os.path.dirname(file))
         with suppress(FileNotFoundError):
             os.chmod(file, 0o600)  # an existing file keeps its mode
         replace(file, json.dumps(asdict(server), indent=1) + "\n", mode=0o600)
-    except OSError as error:
-        raise not_written(f"cannot keep the MCP server '{server.name}'", error) from None
 
 
 def list_servers() -> list[str]:
@@ -131,11 +129,8 @@ def forget_server(name: str) -> None:
 
 def remove_file(file: str, act: str) -> None:
     """Remove a file that may be there. Raises PflowError (73, 77), which begins with `act`."""
-    try:
-        with suppress(FileNotFoundError):
-            os.unlink(file)
-    except OSError as error:
-        raise not_written(act, error) from None
+    with Attempt(act, not_written), suppress(FileNotFoundError):
+        os.unlink(file)
 
 
 def server_file(name: str) -> str:

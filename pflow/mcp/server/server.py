@@ -22,7 +22,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from pflow import __version__
-from pflow.errors import BAD_STDIN, USAGE, PflowError, exit_code, reason_of
+from pflow.errors import BAD_STDIN, USAGE, Attempt, PflowError
 from pflow.files.beneath import ROOT
 from pflow.mcp.client.sockets import begin_run
 from pflow.mcp.server.calls import Calls
@@ -183,12 +183,9 @@ def serve(only: list[str], root: str | None, *, is_all: bool, read_only: bool) -
 
 def _enter(root: str | None) -> None:
     """Make the root the working directory, which calls may not leave."""
-    try:
+    with Attempt(f"cannot serve the files below '{root or '.'}'", hint="--root takes a directory"):
         os.chdir(root or ".")
         os.environ[ROOT] = os.getcwd()
-    except OSError as error:
-        what = f"cannot serve the files below '{root or '.'}': {reason_of(error)}"
-        raise PflowError(what, hint="--root takes a directory", exit=exit_code(error)) from None
     if root is None and os.environ[ROOT] == "/":  # some clients start their servers there
         hint = "--root DIR limits the files that a client may reach; --root=/ allows all"
         what = "cannot serve: the working directory is /, and every file lies below it"
