@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import ChainMap
 
 from pflow import TYPE_CHECKING, Any, Callable
@@ -10,13 +9,13 @@ from pflow.binding.store import OUTPUT_KEY, REMOVED
 from pflow.engine.context import Context, StepFailed, drop, in_words, name_items, storable
 from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
-from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, PflowError
+from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.wired import WiredStep
+from pflow.process.loop import FileClaims, Here, ListLoop, Task
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.process.workers import Died, Parent, run_all
+from pflow.process.workers import Died, Parent, Pool
 from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
-from pflow.values.digest import digest_of
 from pflow.values.paths import fault_inside, kind_of, parse_path, write_path
 from pflow.values.types import items_in
 from pflow.words.printable import encodable
@@ -132,6 +131,9 @@ class BatchStep(StepNode):
                 pass  # a flow in Python may run over anything
         return f"item {value_text(index)}"
 
+    def _writer(self, path: str) -> str:
+        return f"{self._named(*self.items[self.paths.index(path)])} of this batch"
+
     def _noted_items(self, shared: Any, visit: Visit) -> list[Done]:
         """Run the items, record an event at the end of each, and add up their usage."""
         before = self._done_before()
@@ -154,12 +156,12 @@ class BatchStep(StepNode):
         if recorder is not None:
             about = {"count": len(self.items)} | ({"before": len(before)} if before else {})
             recorder.event("batch", self.id, {**which, **about})
-        try:
-            return self._run_items(shared, before, lambda number, done: note(number, done[2], done[3]))
-        except PflowError as failure:
+
+        def fail(number: int, failure: PflowError) -> None:
             if not failure.ends_run or usage_of(failure):  # else the item has not begun
                 note(None, {"exit": failure.exit}, usage_of(failure))
-            raise
+
+        return self._run_items(shared, before, lambda number, done: note(number, done[2], done[3]), fail)
 
     def _done_before(self) -> dict[int, Done]:
         """Return the results of the items, by number, that an earlier part of the run has finished."""
@@ -171,58 +173,53 @@ class BatchStep(StepNode):
             if end is not None
         }
 
-    def _run_items(self, shared: Any, before: dict[int, Done], note: Callable[[int, Done], None]) -> list[Done]:
+    def _run_items(
+        self, shared: Any, before: dict[int, Done], note: Callable[[int, Done], None],
+        fail: Callable[[int, PflowError], None],
+    ) -> list[Done]:  # fmt: skip
         """Run the items that are not done yet, and commit the end of each before it is noted.
 
         In a batch that is cached, the first of equal items ends before the others look for its answer.
         """
-        commits = self.context.commits
-        rest = [number for number in range(len(self.items)) if number not in before]
+        context, rest = self.context, [number for number in range(len(self.items)) if number not in before]
+        is_apart = context.isolate or self.is_restricted or ((self.batch.jobs or 1) > 1 and len(rest) > 1)
+        is_cached = self.cached is not None or bool(context.cache and context.cache.mode)
+        shares_equals = is_cached and bool(context.run_id)
 
         def end(number: int, result: Done) -> None:
-            if commits is not None:
-                commits.end_item(self.paths[number], result[0], result[2])
+            if context.commits is not None:
+                context.commits.end_item(self.paths[number], result[0], result[2])
             note(number, result)
             done[number] = result
 
+        def rescue(died: PflowError) -> Done:
+            return {}, {}, {"exit": died.exit, "message": died.message}, {}
+
+        def task(number: int) -> Task:
+            digest = self.paths[number].rpartition(".")[0]  # see name_items
+            return Task(number, key=digest * shares_equals, is_alone=context.isolate)
+
         done = dict(before)
-        if self.context.isolate or self.is_restricted or ((self.batch.jobs or 1) > 1 and len(rest) > 1):
-            wishes = self.context.cache
-            is_cached = self.cached is not None or bool(wishes and wishes.mode)
-            firsts = [number for number in rest if is_cached and self.paths[number].endswith(".0]")]  # see name_items
-            self._run_apart(shared, firsts, end)
-            self._run_apart(shared, [number for number in rest if number not in done], end)
-        else:
-            for number in rest:
-                end(number, self._run_item(shared, number))
+        keeps = self.batch.on_error == "keep"
+        loop = ListLoop(map(task, rest), done=end, failed=fail, rescue=rescue if keeps else None)
+        try:
+            loop.run(self._pool(shared) if is_apart else Here(lambda number: self._run_item(shared, number)))
+        except Died as died:
+            raise died.within(self._named(*self.items[died.number])) from died
         return [done[number] for number in range(len(self.items))]
 
-    def _run_apart(self, shared: Any, numbers: list[int], end: Callable[[int, Done], None]) -> None:
-        """Run the items of these numbers in child processes."""
-        recorder = self.context.recorder
+    def _pool(self, shared: Any) -> Pool:
+        """Return the child processes that run items."""
+        recorder, services = self.context.recorder, self.context.services
 
-        def serve(place: int, parent: Parent) -> Any:
-            self.context.services.parent = parent
+        def serve(number: int, parent: Parent) -> Any:
+            services.parent = parent
             if recorder is not None:
                 self.context.recorder = recorder.to(parent.take)
-            return self._run_item(shared, numbers[place])
+            return self._run_item(shared, number)
 
-        def rescue(place: int, error: PflowError) -> Done:
-            return {}, {}, {"exit": error.exit, "message": error.message}, {}
-
-        try:
-            run_all(
-                len(numbers),
-                serve,
-                jobs=self.batch.jobs or 1,
-                is_reused=not self.context.isolate,
-                take=recorder.write if recorder is not None else drop,
-                ask=self.context.services.answer,
-                rescue=rescue if self.batch.on_error == "keep" else None,
-                done=lambda place, done: end(numbers[place], done),
-            )
-        except Died as died:
-            raise died.within(self._named(*self.items[numbers[died.number]])) from died
+        take = recorder.write if recorder is not None else drop
+        return Pool(serve, jobs=self.batch.jobs or 1, take=take, ask=services.answer)
 
     def _run_item(self, shared: Any, number: int) -> Done:
         """Run the node on a store in which the item stands under its name."""
@@ -232,7 +229,7 @@ class BatchStep(StepNode):
         self.context.item = own.removeprefix(self.visit_path())
         if self.context.recorder is not None:
             self.context.recorder.index = str(number)
-        self.context.claim = lambda file: self._claim(own, before, file)
+        self.context.claim = FileClaims(own, self.context.services.claim, self._writer, self.batch.item, before)
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), visit)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
@@ -261,17 +258,6 @@ class BatchStep(StepNode):
     def _told(self, visit: Visit) -> dict[str, Any]:
         """Return what the event of an item says beside its failure."""
         return {"ms": visit.ms(), **visit.usage(), **{name: visit.more[name] for name in _TOLD if name in visit.more}}
-
-    def _claim(self, own: str, outer: Callable[[str], None] | None, file: str) -> None:
-        """Refuse a file if another item of this batch, or of one around it, has written it. Raises PflowError (73)."""
-        if outer is not None:
-            outer(file)
-        writer = self.context.services.claim((own, digest_of(os.fsencode(file))))
-        if writer != own:
-            other = self._named(*self.items[self.paths.index(writer)])
-            hint = f"give each item a path of its own, as with '${self.batch.item}' in it"
-            what = f"cannot write '{file}': {other} of this batch writes it too"
-            raise PflowError(what, hint=hint, exit=CANNOT_WRITE, is_permanent=True)
 
     def _keep_data(self, shared: Any) -> None:
         """Put the data flags into the store, except those made from the item."""

@@ -8,8 +8,9 @@ from pflow.engine.step import StepNode
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.graph import Fork
 from pflow.node import pocketflow
+from pflow.process.loop import run_all
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.process.workers import Died, Parent, run_all
+from pflow.process.workers import Died, Parent
 from pflow.stage.visit import Visit
 from pflow.values.paths import Path, meet, write_path
 

@@ -15,9 +15,9 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pflow.engine.context import drop
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TIMED_OUT, TRY_AGAIN, USAGE, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, OK, TIMED_OUT, TRY_AGAIN, USAGE, PflowError, reason_of
 from pflow.files.installation import no_extra
-from pflow.many.executor import DONE, FAILED, TODO, Result, unfinished
+from pflow.many.executor import DONE, TODO, Result, unfinished
 from pflow.many.item import ItemFlow
 from pflow.many.remote import LOST, forget, order_of, run_items
 from pflow.process.children import GRACE
@@ -128,7 +128,8 @@ class DaskExecutor:
         taken = len(self._waiting) + self.held
         return taken < self.size * self._idle() or not (taken or self.tasks)  # the loop waits only for what it gave
 
-    def submit(self, number: int, id: str, item: Any, *, alone: bool = False) -> None:
+    def submit(self, number: int, /, *about: Any, alone: bool = False) -> None:
+        id, item = about
         line = str(encode([id, item]), "utf-8")
         taken = _Item(number, id, line, alone or len(line) > LARGE)
         if self.model:
@@ -285,16 +286,10 @@ class DaskExecutor:
             self.size = max(1, min(2 * self.size, int(SHORT / max(self._mean, SHORT / MOST))))
 
     def _take_result(self, item: _Item, result: Result) -> None:
-        """Take an item's result: a failure if another one has written its file; none if it has to ask again."""
+        """Take an item's result; none if it has to ask again."""
         if result["status"] == LOST:
             self._lose([item], result["error"], result["exit"])
             return
-        for file in result.pop("claims", ()):
-            firsts: list[str | None] = []
-            self.answer("claim_file", (item.id, file), firsts.append)
-            if result["status"] == DONE and firsts[0] not in (None, item.id):
-                error = f"cannot keep a file that it wrote: the item {firsts[0]} writes it too"
-                result |= {"status": FAILED, "exit": CANNOT_WRITE, "error": error}
         if self._end_call(item, result):
             self.submit(item.number, item.id, decode(item.line.encode())[1])
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pflow.binding.sources import DIR, NAME, STEM, NameSource, assign, find
@@ -13,13 +14,13 @@ from pflow.engine.commits import Commits, gate_of
 from pflow.engine.context import Context, Recorder, StepFailed
 from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of, set_defaults
-from pflow.errors import CANNOT_WRITE, MISSING, OK, PflowError, bug_error
+from pflow.errors import MISSING, OK, PflowError, bug_error
 from pflow.flow.subflow import interface_of_flow, repeats
 from pflow.flow.wired import WiredFlow, item_reader
 from pflow.many.executor import DONE, FAILED, TODO, Result
+from pflow.process.loop import FileClaims
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.record.events import parse_event
-from pflow.values.digest import bytes_digest
 from pflow.values.plain import plain
 from pflow.values.secrets import Secrets
 from pflow.words.budget import Calls
@@ -126,7 +127,8 @@ class ItemFlow:
             self.wired.inputs[name].give(value, store, data)
         set_defaults(self.wired, store)
         if self.writes_files:
-            context.claim = lambda file: self._claim(id, file, tell)
+            ask = partial(tell, "claim_file")
+            context.claim = FileClaims(id, ask, lambda first: f"the item {first}", f"{ITEM}_name")
         context.calls = Calls(gate_of(tell) if self.is_gated else None, is_priced=self.is_priced, in_map=True)
         Engine(self.wired, context, self.inputs.params, data).run(store)
         return {**self._outputs(store, context), "error": encodable("; ".join(tally.warnings))}
@@ -139,14 +141,6 @@ class ItemFlow:
             tell = context.services.ask
             context.commits = Commits(lambda record: tell("start", id) if "start" in record else None, {})
         return context
-
-    def _claim(self, id: str, file: str, tell: Tell) -> None:
-        """Refuse a file that another item has written. Raises PflowError (73)."""
-        first = tell("claim_file", (id, bytes_digest(encodable(file).encode())))
-        if first not in (None, id):
-            hint = f"give each item a path of its own, as with '${ITEM}_name' in it"
-            what = f"cannot write '{file}': the item {first} writes it too"
-            raise PflowError(what, hint=hint, exit=CANNOT_WRITE, is_permanent=True)
 
     def _outputs(self, store: Mapping[str, Any], context: Context) -> Result:
         """Return the declared outputs, else the value that the flow carries, under its name; their secrets masked."""

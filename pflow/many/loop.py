@@ -1,26 +1,23 @@
-"""The loop of a map: items go to an executor, their results into the ledger and out as rows."""
+"""The loop of a map: which items run again, and what is kept of each in the ledger and printed as a row."""
 
 from __future__ import annotations
 
 import re
 import select
-import time
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.errors import BAD_DATA, TIMED_OUT, PflowError, shorten
+from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.errors import FAILED as EXIT_FAILED
-from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, WHY_BEGUN, Executor, Result, unfinished
+from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, WHY_BEGUN, Result, unfinished
 from pflow.many.items import BadItem
 from pflow.many.ledger import Ledger, LedgerEntry, SameId, item_digest, share_of
 from pflow.many.limiter import Limiter
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
-from pflow.process.children import GRACE
-from pflow.process.workers import Lost
+from pflow.process.loop import ItemLoop, Task, TooLate, written_before
 from pflow.values.jsontext import text_of
 
 TRIES = 3
@@ -92,125 +89,74 @@ class ItemPolicy:
         return status == DONE or is_tried or (has_begun and not self.redoes)
 
 
-@dataclass
-class Task:
-    """An item that has to be run, and its tries in this map."""
+class MapTask(Task):
+    """An item that has to be run, with its entry in the ledger."""
 
-    index: int
-    item: Any
-    entry: LedgerEntry
-    lost: int = 0
-    is_alone: bool = False
-    limit: float = float("inf")
+    def __init__(self, index: int, item: Any, entry: LedgerEntry, *, shares_equals: bool = False) -> None:
+        super().__init__(entry.id, item, key=entry.digest * shares_equals)
+        self.index = index
+        self.item = item
+        self.entry = entry
 
 
-class MapLoop:
-    """One pass over the items. `stopped` is why it ended before the last."""
+class MapLoop(ItemLoop):
+    """One pass over the items of a map: their results go into the ledger, and out as rows."""
 
     def __init__(
-        self, items: Iterator[tuple[int, Any]], ledger: Ledger, rows: Rows, policy: ItemPolicy, limiter: Limiter,
+        self, items: Iterable[tuple[int, Any]], ledger: Ledger, rows: Rows, policy: ItemPolicy, limiter: Limiter,
         progress: MapProgress,
     ) -> None:  # fmt: skip
-        self._reading = self._read(items)
+        super().__init__(self._claimed(items), tries=TRIES, timeout=policy.timeout, pace=limiter)
         self.ledger = ledger
         self.rows = rows
-        self.executor: Executor
         self.policy = policy
         self.limiter = limiter
         self.progress = progress
-        self._looked = time.monotonic()
-        self.stopped: PflowError | None = None
         self._causes: dict[tuple[bool, str], tuple[int, str]] = {}
-        self.running: dict[int, Task] = {}
-        self._again: deque[Task] = deque()
-        self._equals: dict[str, list[Task]] = {}
-        self._began: set[str] = set()
-        self._numbers = 0
+        self._tasks_by_id: dict[str, MapTask] = {}
 
-    def run(self, executor: Executor) -> None:
-        """Run until every item is settled, or the map is stopped. The executor is closed in any case."""
-        self.executor = executor
-        try:
-            while self._fill() or self.running:
-                self._take_results(self._seconds())
-        finally:
-            self.executor.close()
-            self.ledger.commit()
-            self.rows.flush()
+    def answer(self, name: str, question: Any, reply: Callable[[Any], None]) -> None:
+        """Answer what the flow of an item asks (ItemFlow.run), or a gate, at once or later."""
+        if name == "start":
+            self.start(question)
+            reply(None)
+        elif name == "claim_file":
+            reply(self.ledger.claim_file(*question))
+        else:
+            self.limiter.answer(name, question, reply)
 
     def start(self, id: str) -> None:
         """Keep that an item begins a step that does not repeat."""
-        self._began.add(id)
+        if (task := self._tasks_by_id.get(id)) is not None:
+            task.has_begun = True
         self.ledger.start(id)
 
     def while_idle(self, fd: int) -> None:
         """Go on with the items that run until there is something to read. Raises StopReading if the map is stopped."""
         while not self.is_stopped():
-            self._begin_again()
-            if select.select([fd], [], [], 0 if self.running else self._seconds())[0]:
+            self.begin_again()
+            if select.select([fd], [], [], 0 if self.running else self.seconds())[0]:
                 return
             if not self.running:
                 self.progress.show("waiting for items")
-            self._take_results(min(self._seconds(), _GLANCE))
+            self.take_results(min(self.seconds(), _GLANCE))
         raise StopReading
 
-    def _take_results(self, seconds: float) -> None:
-        """Settle what has come, or comes in so many seconds, and keep it before more begins."""
-        self.rows.flush()
-        for number, result in self.executor.wait(seconds) if self.running else ():
-            if (task := self.running.pop(number, None)) is not None:  # else an answer that came twice or too late
-                self._settle(task, result)
-        self._end_late()
+    def rest(self) -> None:
+        """Keep what has ended, print it, and show the progress."""
         self.ledger.commit()
         self.rows.flush()
         self.progress.show(*self.limiter.waits())
 
-    def _fill(self) -> bool:
-        """Begin as many items as there is room for; return True if one waits for room."""
-        while not self.is_stopped():
-            self._begin_again()
-            if not self.executor.has_room() or len(self.running) >= self.limiter.items():
-                break
-            task = self._next()
-            if task is None:
-                return bool(self._again)
-            self._begin(task)
-        return not self.is_stopped() and not self.running
-
-    def _begin_again(self) -> None:
-        """Begin the items that have to be tried again, or waited for an equal one, as far as there is room."""
-        while self._again and not self.is_stopped() and self.executor.has_room(alone=self._again[0].is_alone):
-            self._begin(self._again.popleft())
-
-    def _begin(self, task: Task) -> None:
-        self._numbers += 1
-        task.limit = time.monotonic() + (self.policy.timeout or float("inf")) + GRACE
-        self.running[self._numbers] = task
-        self.executor.submit(self._numbers, task.entry.id, task.item, alone=task.is_alone)
-
-    def is_stopped(self) -> bool:
-        self.stopped = self.stopped or self.limiter.stopped
-        return self.stopped is not None
-
-    def _next(self) -> Task | None:
-        """Return the next new item to run; those that need not run are put out on the way."""
-        for index, item in self._reading:
-            task = self._claimed(index, item)
-            if task is None:
-                continue
-            waiting = self._equals.get(task.entry.digest) if self.policy.shares_equals else None
-            if waiting is None:
-                if self.policy.shares_equals:
-                    self._equals[task.entry.digest] = []
-                return task
-            waiting.append(task)
-        return None
-
-    def _read(self, items: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    def _claimed(self, items: Iterable[tuple[int, Any]]) -> Iterator[MapTask]:
+        """Yield the items that have to be run; those that are settled are put out on the way."""
         with suppress(StopReading):
-            yield from items
+            for index, item in items:
+                if (task := self._claim(index, item)) is not None:
+                    self._tasks_by_id[task.entry.id] = task
+                    yield task
 
-    def _claimed(self, index: int, item: Any) -> Task | None:
+    def _claim(self, index: int, item: Any) -> MapTask | None:
         """Return an item as a task; None if it is another shard's, or settled."""
         key = self.policy.key(item)
         if key is None:
@@ -226,38 +172,42 @@ class MapLoop:
             self._put(index, item, entry, is_new=False)
             return None
         self.rows.expect(index)
+        task = MapTask(index, item, entry, shares_equals=self.policy.shares_equals)
         if fault is not None:
-            self._settle(Task(index, item, entry), unfinished(FAILED, fault.exit, fault.message))
+            self._keep(task, unfinished(FAILED, fault.exit, fault.message))
             return None
-        return Task(index, item, entry)
+        return task
 
-    def _settle(self, task: Task, result: Result | PflowError) -> None:
+    def end(self, task: Task, result: Any) -> None:
+        assert isinstance(task, MapTask)
         if isinstance(result, PflowError):
-            task.lost += not isinstance(result, Lost) or result.is_guilty
-            task.is_alone = True
-            has_begun = task.entry.id in self._began
-            if task.lost < TRIES and not has_begun:
-                self._again.append(task)
-                return
-            status = BEGUN if has_begun else POISON
+            status = FAILED if isinstance(result, TooLate) else BEGUN if task.has_begun else POISON
             result = unfinished(status, result.exit, result.message)
         if result["status"] == TODO:
-            self.stopped = self.limiter.stopped or PflowError(result["error"], exit=result["exit"])
+            self.stop(self.limiter.stopped or PflowError(result["error"], exit=result["exit"]), at_once=False)
             self.ledger.add_usage(result["usage"])  # of the call that stopped it
             self.progress.usage.add(result["usage"])
             return
-        task.entry.has_begun = task.entry.id in self._began
-        self._began.discard(task.entry.id)
-        self.ledger.end(task.entry.id, result)
-        vars(task.entry).update({name: value for name, value in result.items() if name in vars(task.entry)})
-        task.entry.tries += 1
-        self._put(task.index, task.item, task.entry, is_new=True)
-        self._again.extend(self._equals.pop(task.entry.digest, ()))
-        if self.policy.halt.is_reached(self.progress.failed, self.progress.done):
-            what = f"{self.progress.failed:,} of {self.progress.done:,} items failed, which --halt takes as the end"
-            self.stopped = self.stopped or PflowError(what, exit=EXIT_FAILED)
-            if self.policy.halt.is_now:
-                self.running.clear()
+        for file in result.pop("claims", ()):  # that a cluster's worker has written, where nobody could be asked
+            first = self.ledger.claim_file(task.entry.id, file)
+            if first != task.entry.id and result["status"] == DONE:
+                error = written_before("cannot keep a file that it wrote", f"the item {first}")
+                result |= {"status": FAILED, "exit": error.exit, "error": error.message}
+        self._keep(task, result)
+        policy, progress = self.policy.halt, self.progress
+        if policy.is_reached(progress.failed, progress.done):
+            what = f"{progress.failed:,} of {progress.done:,} items failed, which --halt takes as the end"
+            self.stop(PflowError(what, exit=EXIT_FAILED), at_once=policy.is_now)
+
+    def _keep(self, task: MapTask, result: Result) -> None:
+        """Keep the end of an item in the ledger, and print it."""
+        entry = task.entry
+        self._tasks_by_id.pop(entry.id, None)
+        entry.has_begun = task.has_begun
+        self.ledger.end(entry.id, result)
+        vars(entry).update({name: value for name, value in result.items() if name in vars(entry)})
+        entry.tries += 1
+        self._put(task.index, task.item, entry, is_new=True)
 
     def _put(self, index: int, item: Any, entry: LedgerEntry, *, is_new: bool) -> None:
         if entry.status != DONE or entry.error:
@@ -276,24 +226,3 @@ class MapLoop:
                 count, message = max(found)
                 how = "done with a warning" if is_done else "failed"
                 yield f"{count:,} {how} like this: {shorten(message or WHY_BEGUN, 200)}"
-
-    def _seconds(self) -> float:
-        """Return how long to wait for a result at most."""
-        due = [each for each in (self.limiter.turn(),) if each is not None]
-        if self.policy.timeout:
-            due += [task.limit - time.monotonic() for task in self.running.values()]
-        return max(min([1.0, *due]), 0.0)  # the progress goes by the clock
-
-    def _end_late(self) -> None:
-        """Give up the items whose time is over and whose process has not noticed."""
-        now, looked = time.monotonic(), self._looked
-        self._looked = now
-        if not self.policy.timeout:
-            return
-        for task in self.running.values() if self.limiter.has_waiting() else ():
-            task.limit += now - looked  # a call that waits for its turn takes no time of its item
-        for number in [number for number, task in self.running.items() if task.limit < now]:
-            task = self.running.pop(number)
-            self.executor.abandon(number)
-            words = f"cannot finish: it took longer than the {self.policy.timeout:g} s of its timeout"
-            self._settle(task, unfinished(FAILED, TIMED_OUT, words))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import asdict
 from functools import cached_property, partial
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pflow.driver.arguments import RunFlags, own_flags
 from pflow.driver.begin import Beginning
@@ -26,7 +26,7 @@ from pflow.flow.rules.paths import check_unfilled
 from pflow.flow.subflow import load_named
 from pflow.interface.common import MOST_JOBS
 from pflow.many.estimate import Estimate, estimate, most_of_item, questions_of
-from pflow.many.executor import DONE, Executor, Result
+from pflow.many.executor import DONE, Result
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.items import Chosen, Items
 from pflow.many.ledger import Ledger
@@ -51,6 +51,9 @@ from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 from pflow.values.secrets import Secrets
 from pflow.words.budget import BUDGET
+
+if TYPE_CHECKING:
+    from pflow.process.loop import Executor
 
 PROGRAM = "pflow map"
 
@@ -312,7 +315,7 @@ class Map:
         loop = MapLoop(self._warned(self.chosen), ledger, rows, self.policy, limiter, progress)
         self.items.while_idle = loop.while_idle
         try:
-            loop.run(self._executor(loop, limiter, jobs))
+            loop.run(self._executor(loop, jobs))
             rows.close()
         finally:
             progress.finish()
@@ -334,16 +337,7 @@ class Map:
         whose = f"shard {self.options.shard} of the map" if shards > 1 else "the map"
         return Budget(limits, ledger.used(), ledger.seen(), whose=whose, again=self._again(self.run_id), note=note)
 
-    def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None) -> Executor:
-        def answer(name: str, question: Any, reply: Callable[[Any], None]) -> None:
-            if name == "start":
-                loop.start(question)
-                reply(None)
-            elif name == "claim_file":
-                reply(loop.ledger.claim_file(*question))
-            else:
-                limiter.answer(name, question, reply)
-
+    def _executor(self, loop: MapLoop, jobs: int | None) -> Executor:
         def work(id: str, item: Any, parent: Parent) -> Result:
             return self.flow.run(id, item, parent.ask)
 
@@ -352,11 +346,9 @@ class Map:
 
             record = self.beginning.record(self.flags)
             most = partial(most_of_item, self.flow, questions_of(self.flow)) if self.flags.limits else None
-            return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs, most=most)
+            return DaskExecutor(self.options.scheduler, self.flow, record, loop.answer, jobs=self.flags.jobs, most=most)
         memory = self.options.max_memory and self.options.max_memory << 20
-        return Pool(
-            work, jobs=jobs or MOST_WAITING, threads=self.wired.waits, ask=answer, memory=memory, on_lost=limiter.lost
-        )  # fmt: skip
+        return Pool(work, jobs=jobs or MOST_WAITING, threads=self.wired.waits, ask=loop.answer, memory=memory)
 
     def _ended(self, loop: MapLoop, progress: MapProgress) -> int:
         """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""

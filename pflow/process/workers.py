@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Take = Callable[[Any], None]
     AskLater = Callable[[str, Any, Callable[[Any], None]], None]
     """Takes a request and the function for its answer, which it calls now or later; a PflowError is raised there."""
-    Rescue = Callable[[int, PflowError], Any]
 else:
     import _signal  # signal's C part, as in pflow.process.signals
 
@@ -51,68 +50,25 @@ class Died(Lost):
         self.is_cut = True
 
 
-def run_all(
-    count: int, serve: Callable[[int, Parent], Any], *, jobs: int | None, is_reused: bool, take: Take,
-    ask: AskLater = lambda name, question, reply: reply(None), rescue: Rescue | None = None,
-    done: Callable[[int, Any], None] = lambda number, result: None,
-) -> list[Any]:  # fmt: skip
-    """Return the results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
-
-    With `is_reused` a process works on several numbers, else on one. The first failure ends all processes and is
-    raised, and so does any exception in this one. A failure that ends the run is raised after the other processes have
-    finished their numbers. `take` gets the lines that they send, `ask` answers their requests, `lost` with its id too
-    for each that is gone before its time, `rescue` turns the death of a process into a result, and `done` gets each
-    number and its result as it comes.
-    """
-    results: list[Any] = [None] * count
-    last: PflowError | None = None
-    waiting = list(range(count))[::-1]
-    pool = Pool(
-        serve, jobs=jobs or count, ask=ask, take=take, on_lost=lambda pid: ask("lost", pid, lambda nothing: None)
-    )
-    try:
-        while waiting or pool.places:
-            while waiting and pool.has_room():
-                number = waiting.pop()
-                pool.submit(number, number, alone=not is_reused)
-            for number, value in pool.wait(None):
-                if isinstance(value, Died) and rescue is not None:
-                    value = rescue(number, value)
-                if not isinstance(value, PflowError):
-                    results[number] = value
-                    done(number, value)
-                elif last or value.ends_run:
-                    last, waiting = last or value, []
-                else:
-                    raise value
-        if last is not None:
-            raise last
-        return results
-    finally:
-        pool.close()
-
-
 class Pool:
     """Processes for numbered pieces of work, at most `jobs` at once.
 
     They are forks of this process, which should have no threads, and `serve` is what they do; or `serve` is the words
     of a program that calls serve_parent for the socket that is its stdin. With `threads` as many processes as there
-    are processors share the work. `ask` gets the requests of the processes, `take` their lines, and `on_lost` the id of
-    each that is gone before its time: nobody else ends what it had begun. A process that has more than `memory` bytes
-    is replaced.
+    are processors share the work. `ask` gets the requests of the processes, and `lost` with the id of each that is gone
+    before its time: nobody else ends what it had begun. `take` gets their lines. A process that has more than `memory`
+    bytes is replaced.
     """
 
     def __init__(
         self, serve: Serve | list[str], *, jobs: int, ask: AskLater = lambda name, question, reply: reply(None),
-        take: Take = lambda line: None, threads: bool = False,
-        memory: int | None = None, on_lost: Callable[[int], None] = lambda pid: None,
+        take: Take = lambda line: None, threads: bool = False, memory: int | None = None,
     ) -> None:  # fmt: skip
         collect_children()
         self.serve = serve
         self.jobs = jobs
         self.ask = ask
         self.take = take
-        self.on_lost = on_lost
         self.memory = memory or 0
         self.most = min(os.cpu_count() or 1, jobs) if threads else jobs
         self.threads = -(-jobs // self.most) if threads else 0
@@ -214,7 +170,7 @@ class Pool:
     def _lose(self, worker: Worker, found: list[tuple[int, Any]]) -> None:
         """Give back the numbers of a worker that is gone."""
         worker.close()
-        self.on_lost(worker.pid)
+        self.ask("lost", worker.pid, lambda nothing: None)
         for number in worker.numbers & self.places.keys():
             died = Died(number, worker.code or 0, self.memory if worker.is_large else 0)
             died.is_guilty = len(worker.numbers) == 1
@@ -254,4 +210,4 @@ class Pool:
         for worker in list(self.workers):
             worker.close()
         for pid in lost:
-            self.on_lost(pid)
+            self.ask("lost", pid, lambda nothing: None)

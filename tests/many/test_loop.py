@@ -21,12 +21,13 @@ from pflow.process.workers import Lost
 class Engine:
     """Answers in any order, twice, or never; `loses` says how often it loses an item before it answers."""
 
-    def __init__(self, seed=0, room=5, loses=None, fails=(), begins=None):
+    def __init__(self, seed=0, room=5, loses=None, fails=(), begins=None, writes=None):
         self.random = random.Random(seed)
         self.room = room
         self.loses = loses or {}
         self.fails = fails
         self.begins = begins
+        self.writes = writes or {}
         self.waiting, self.ran, self.alone = [], [], []
 
     def has_room(self, *, alone=False):
@@ -50,7 +51,7 @@ class Engine:
             self.loses[item] -= 1
             return Lost("its process is gone", exit=137)
         self.ran.append(item)
-        about = {"usage": {}, "ms": 1.0}
+        about = {"usage": {}, "ms": 1.0, "claims": self.writes.get(str(item), [])}
         if item in self.fails:
             return {"status": "failed", "exit": 1, "outputs": None, "carried": "", "error": "no", **about}
         return {"status": "done", "exit": 0, "outputs": {"text": str(item)}, "carried": "text", "error": "", **about}
@@ -149,6 +150,15 @@ def test_failures_end_the_map_when_they_are_to(tmp_path, halt, most):
     assert loop.stopped is not None
     assert loop.progress.done <= most
     assert len(engine.ran) == loop.progress.done or halt.is_now
+
+
+def test_of_two_items_that_wrote_one_file_on_a_cluster_the_second_fails(tmp_path):
+    engine = Engine(room=1, writes={"a": ["f", "g"], "b": ["h"], "c": ["i", "g"]})
+    _, rows = mapped(tmp_path / "l.db", "abc", engine)
+    assert [rows[index][1] for index in range(3)] == ["done", "done", "failed"]
+    with closing(Ledger(str(tmp_path / "l.db"), is_read=True)) as ledger:
+        [first, _, third] = ledger.entries()
+    assert (third.exit, third.error) == (73, f"cannot keep a file that it wrote: the item {first.id} writes it too")
 
 
 def test_equal_items_wait_for_the_first_of_them(tmp_path):

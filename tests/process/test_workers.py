@@ -9,8 +9,9 @@ import pytest
 
 from pflow.engine.context import StepFailed
 from pflow.errors import PflowError
+from pflow.process.loop import run_all
 from pflow.process.signals import Deadline, TimedOut, catch_signals
-from pflow.process.workers import Died, run_all
+from pflow.process.workers import Died
 
 
 @pytest.fixture

@@ -1,0 +1,307 @@
+"""The loop of items under batches, maps and forks: an executor runs them, and each end is kept before more begins."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+
+from pflow import TYPE_CHECKING, Any, Callable, Iterable
+from pflow.errors import CANNOT_WRITE, TIMED_OUT, PflowError
+from pflow.process.children import GRACE
+from pflow.process.workers import Died, Lost, Pool
+from pflow.values.digest import digest_of
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from pflow.process.parent import Serve
+    from pflow.process.workers import AskLater, Take
+
+    class Executor(Protocol):
+        """Works on items, each tried under another `number`: `Here`, `Pool`, or a cluster."""
+
+        def has_room(self, *, alone: bool = False) -> bool:
+            """Return True if it takes one more item now, or one that runs `alone`."""
+
+        def submit(self, number: int, /, *about: Any, alone: bool = False) -> None:
+            """Begin an item. `alone`: nothing else runs in its process, since it may have ended another."""
+
+        def wait(self, seconds: float | None) -> list[tuple[int, Any]]:
+            """Return what has come, in any order; wait for it so long, or until there is something else to do.
+
+            Work without a result is a PflowError.
+            """
+
+        def abandon(self, number: int) -> None:
+            """Forget a try, whose time is over; what hangs is ended."""
+
+        def close(self) -> None:
+            """End all that it began."""
+
+    class Pace(Protocol):
+        """Says how many items are useful at once, as the limiter of a map does."""
+
+        stopped: PflowError | None
+
+        def items(self) -> int: ...
+
+        def turn(self) -> float | None: ...
+
+        def has_waiting(self) -> bool: ...
+
+
+class Task:
+    """An item that has to be run: what its executor gets, its tries that were lost, and if it needs a process alone.
+
+    Those of one `key` wait for the first of them. What `has_begun` a step that does not repeat is not tried again.
+    """
+
+    def __init__(self, *about: Any, key: str = "", is_alone: bool = False) -> None:
+        self.about = about
+        self.key = key
+        self.lost = 0
+        self.is_alone = is_alone
+        self.has_begun = False
+        self.limit = float("inf")
+
+
+class ItemLoop:
+    """One pass over tasks. A subclass keeps each end (`end`); `stopped` is why the pass ended before the last.
+
+    An item whose process dies has so many `tries`, one that takes longer than its `timeout` is given up, and no more
+    items run at once than the executor and the `pace` have room for.
+    """
+
+    executor: Executor
+
+    def __init__(
+        self, tasks: Iterable[Task], *, tries: int = 1, timeout: float | None = None, pace: Pace | None = None
+    ) -> None:
+        self.tries = tries
+        self.timeout = timeout
+        self.pace = pace
+        self.stopped: PflowError | None = None
+        self.running: dict[int, Task] = {}
+        self._tasks = iter(tasks)
+        self._again: deque[Task] = deque()
+        self._equals: dict[str, list[Task]] = {}
+        self._numbers = 0
+        self._looked = time.monotonic()
+
+    def end(self, task: Task, result: Any) -> None:
+        """Keep the result of a task, or the PflowError of its last try."""
+        raise NotImplementedError
+
+    def rest(self) -> None:
+        """Do what is due before the loop waits, and before more begins."""
+
+    def stop(self, error: PflowError, *, at_once: bool) -> None:
+        """Begin no more items. What runs goes on to its end, or ends with the executor `at_once`."""
+        self.stopped = self.stopped or error
+        if at_once:
+            self.running.clear()
+
+    def is_stopped(self) -> bool:
+        if self.stopped is None and self.pace is not None:
+            self.stopped = self.pace.stopped
+        return self.stopped is not None
+
+    def run(self, executor: Executor) -> None:
+        """Run until every item has ended, or the pass is stopped. The executor is closed in any case."""
+        self.executor = executor
+        try:
+            while self._fill() or self.running:
+                self.take_results(self.seconds())
+        finally:
+            self.executor.close()
+            self.rest()
+
+    def take_results(self, seconds: float) -> None:
+        """Take what has come, or comes in so many seconds, and keep it before more begins."""
+        self.rest()
+        for number, result in self.executor.wait(seconds) if self.running else ():
+            if (task := self.running.pop(number, None)) is not None:  # else an answer that came twice or too late
+                self._settle(task, result)
+        self._end_late()
+        self.rest()
+
+    def seconds(self) -> float:
+        """Return how long to wait for a result at most."""
+        due = [] if self.pace is None else [each for each in (self.pace.turn(),) if each is not None]
+        if self.timeout:
+            due += [task.limit - time.monotonic() for task in self.running.values()]
+        return max(min([1.0, *due]), 0.0)  # the progress goes by the clock
+
+    def _fill(self) -> bool:
+        """Begin as many items as there is room for; return True if one waits for room."""
+        while not self.is_stopped():
+            self.begin_again()
+            if not self.executor.has_room() or (self.pace and len(self.running) >= self.pace.items()):
+                break
+            task = self._next()
+            if task is None:
+                return bool(self._again)
+            self._begin(task)
+        return not self.is_stopped() and not self.running
+
+    def begin_again(self) -> None:
+        """Begin the items that have to be tried again, or waited for an equal one, as far as there is room."""
+        while self._again and not self.is_stopped() and self.executor.has_room(alone=self._again[0].is_alone):
+            self._begin(self._again.popleft())
+
+    def _next(self) -> Task | None:
+        """Return the next new task, past those that wait for one of the same key."""
+        for task in self._tasks:
+            if not task.key or task.key not in self._equals:
+                if task.key:
+                    self._equals[task.key] = []
+                return task
+            self._equals[task.key].append(task)
+        return None
+
+    def _begin(self, task: Task) -> None:
+        self._numbers += 1
+        task.limit = time.monotonic() + (self.timeout or float("inf")) + GRACE
+        self.running[self._numbers] = task
+        self.executor.submit(self._numbers, *task.about, alone=task.is_alone)
+
+    def _settle(self, task: Task, result: Any) -> None:
+        """Keep the end of a task, unless it is tried again, alone: it may have ended the process of others."""
+        if isinstance(result, PflowError):
+            task.lost += not isinstance(result, Lost) or result.is_guilty
+            if task.lost < self.tries and not task.has_begun:
+                task.is_alone = True
+                self._again.append(task)
+                return
+        self.end(task, result)
+        self._again.extend(self._equals.pop(task.key, ()))
+
+    def _end_late(self) -> None:
+        """Give up the items whose time is over and whose process has not noticed."""
+        now, looked = time.monotonic(), self._looked
+        self._looked = now
+        if not self.timeout:
+            return
+        for task in self.running.values() if self.pace and self.pace.has_waiting() else ():
+            task.limit += now - looked  # a call that waits for its turn takes no time of its item
+        for number in [number for number, task in self.running.items() if task.limit < now]:
+            task = self.running.pop(number)
+            self.executor.abandon(number)
+            self.end(task, TooLate(self.timeout))
+            self._again.extend(self._equals.pop(task.key, ()))
+
+
+class TooLate(PflowError):
+    """The end of an item that was given up."""
+
+    def __init__(self, timeout: float) -> None:
+        super().__init__(f"cannot finish: it took longer than the {timeout:g} s of its timeout", exit=TIMED_OUT)
+
+
+class Here:
+    """Runs items in this process, one after another: `serve` gets what is known of one, and returns its result."""
+
+    def __init__(self, serve: Callable[..., Any]) -> None:
+        self.serve = serve
+        self._ended: list[tuple[int, Any]] = []
+
+    def has_room(self, *, alone: bool = False) -> bool:
+        return not self._ended
+
+    def submit(self, number: int, /, *about: Any, alone: bool = False) -> None:
+        try:
+            self._ended.append((number, self.serve(*about)))
+        except PflowError as error:
+            self._ended.append((number, error))
+
+    def wait(self, seconds: float | None) -> list[tuple[int, Any]]:
+        ended, self._ended = self._ended, []
+        return ended
+
+    def abandon(self, number: int) -> None:
+        """Do nothing: what runs here has ended."""
+
+    def close(self) -> None:
+        """Do nothing: nothing is left."""
+
+
+class ListLoop(ItemLoop):
+    """The loop over a list, all of whose results are needed: the first failure ends it, and is raised.
+
+    One that ends the run lets the others end first. `done` gets what each item is about and its result as it comes,
+    `failed` the failures; `rescue` turns the death of a process into a result.
+    """
+
+    def __init__(
+        self, tasks: Iterable[Task], *, done: Callable[[Any, Any], None],
+        failed: Callable[[Any, PflowError], None] = lambda about, failure: None,
+        rescue: Callable[[PflowError], Any] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(tasks)
+        self.done = done
+        self.failed = failed
+        self.rescue = rescue
+
+    def end(self, task: Task, result: Any) -> None:
+        if isinstance(result, Died):
+            result.number = task.about[0]
+            result = self.rescue(result) if self.rescue else result
+        if isinstance(result, PflowError):
+            self.failed(task.about[0], result)
+            self.stop(result, at_once=not (self.stopped or result.ends_run))
+        else:
+            self.done(task.about[0], result)
+
+    def run(self, executor: Executor) -> None:
+        """Run to the last item. Raises the failure that stopped it."""
+        super().run(executor)
+        if self.stopped is not None:
+            raise self.stopped
+
+
+def run_all(
+    count: int, serve: Serve, *, jobs: int | None, is_reused: bool, take: Take = lambda line: None,
+    ask: AskLater = lambda name, question, reply: reply(None),
+) -> list[Any]:  # fmt: skip
+    """Return the results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
+
+    With `is_reused` a process works on several numbers, else on one. `take` gets the lines that they send, `ask`
+    answers their requests. Raises PflowError as ListLoop does.
+    """
+    results: dict[int, Any] = {}
+    tasks = (Task(number, is_alone=not is_reused) for number in range(count))
+    ListLoop(tasks, done=results.__setitem__).run(Pool(serve, jobs=jobs or count, ask=ask, take=take))
+    return [results[number] for number in range(count)]
+
+
+class FileClaims:
+    """Claims the files of one item: it gets the real path of each before that is written, as `Node.claim_file`.
+
+    `ask` is told the item and a digest of the file, and answers with the first item that wrote it, which `name` names.
+    `item` is how the paths of items may be told apart, `outer` claims the file for an item around this one, too.
+    """
+
+    def __init__(
+        self, own: str, ask: Callable[[tuple[str, str]], str | None], name: Callable[[str], str], item: str,
+        outer: Callable[[str], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.own = own
+        self.ask = ask
+        self.name = name
+        self.item = item
+        self.outer = outer
+
+    def __call__(self, file: str) -> None:
+        """Raise PflowError (73) if another item has written the file."""
+        if self.outer is not None:
+            self.outer(file)
+        first = self.ask((self.own, digest_of(os.fsencode(file))))
+        if first not in (None, self.own):
+            hint = f"give each item a path of its own, as with '${self.item}' in it"
+            raise written_before(f"cannot write '{file}'", self.name(first), hint)
+
+
+def written_before(act: str, first: str, hint: str = "") -> PflowError:
+    """Return the failure of an item that writes a file which another item has written."""
+    return PflowError(f"{act}: {first} writes it too", hint=hint, exit=CANNOT_WRITE, is_permanent=True)
