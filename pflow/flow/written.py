@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from pflow import Any, Iterator, Mapping
+from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
 from pflow.errors import PflowError, shorten
 from pflow.flow.flow import FlowSpec, Step
 from pflow.interface.interface import Interface, Item
-from pflow.values.paths import Path, write_path
+from pflow.values.paths import Path, parse_path, write_path
 from pflow.values.plain import change_texts
 from pflow.values.templates import TEMPLATE, Bare, parse_place, parse_template, references
 from pflow.values.types import Type, fit
+
+if TYPE_CHECKING:
+    from pflow.flow.flow import Mapped
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"
 
@@ -74,6 +77,23 @@ def rewritten(written: Any, places: Mapping[Path, Path]) -> Any:
         )
 
     return change_texts(written, change)
+
+
+def renamed(source: Mapped, places: Mapping[Path, tuple[Path, ...]]) -> Mapped:
+    """Return a mapping's source with each path in `places` replaced by the places that it means."""
+    if isinstance(source, str) and source.startswith(TEMPLATE):
+        return TEMPLATE + str(
+            rewritten(source.removeprefix(TEMPLATE), {path: each[0] for path, each in places.items()})
+        )
+    paths = list(map(parse_path, source if isinstance(source, list) else [source]))
+    is_same = not any(path in places for path in paths)
+    return source if is_same else source_of(place for path in paths for place in places.get(path, (path,)))
+
+
+def source_of(places: Iterable[Path]) -> Mapped:
+    """Return a mapping's source: one place, or several of which the one written last counts."""
+    several = list(dict.fromkeys(map(path_text, places)))
+    return several[0] if len(several) == 1 else several
 
 
 def escaped(value: Any) -> Any:

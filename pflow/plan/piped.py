@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pflow.binding.sources import find
 from pflow.driver.inputs import names_stdin
@@ -15,18 +15,14 @@ from pflow.flow.flow import FlowSpec, Input
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, path_text, rewritten
+from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, renamed, rewritten
 from pflow.plan.declare_inputs import free_name
 from pflow.plan.limits import NAME
 from pflow.stage.document import Document
 from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake
 from pflow.values.paths import UNITS, Path, parse_path
 from pflow.values.secrets import is_secret_name
-from pflow.values.templates import TEMPLATE
 from pflow.words.printable import clean
-
-if TYPE_CHECKING:
-    from pflow.flow.flow import Mapped
 
 _MOST_KEYS = 50
 
@@ -149,20 +145,14 @@ def _declare(wired: WiredFlow, flow: FlowSpec, id: str, key: str) -> str:
 
 
 def _rename(wired: WiredFlow, flow: FlowSpec, places: dict[Path, Path]) -> None:
-    def renamed(source: Mapped) -> Any:
-        if isinstance(source, list):
-            return [renamed(each) for each in source]
-        if source.startswith(TEMPLATE):
-            return TEMPLATE + rewritten(source.removeprefix(TEMPLATE), places)
-        return path_text(places[parse_path(source)]) if parse_path(source) in places else source
-
+    several = {path: (place,) for path, place in places.items()}
     for step in flow.steps:
         for part in wired.parts[step.id]:
             if part.role in (INPUT, PARAM) and part.is_template:
                 values = step.inputs if part.role == INPUT else step.params
                 values[part.key] = rewritten(part.written, places)
             elif part.role == MAPPING:
-                step.input_mappings[part.key] = renamed(step.input_mappings[part.key])
+                step.input_mappings[part.key] = renamed(step.input_mappings[part.key], several)
             elif part.role == OVER and step.batch is not None:
-                step.batch.over = renamed(step.batch.over)
-    flow.outputs = {name: renamed(source) for name, source in flow.outputs.items()}
+                step.batch.over = str(renamed(step.batch.over, several))
+    flow.outputs = {name: str(renamed(source, several)) for name, source in flow.outputs.items()}

@@ -11,7 +11,7 @@ from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, fin
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.wiring import lay_out
 from pflow.flow.writes import Write, latest
-from pflow.flow.written import INPUT, OVER, PARAM, is_liftable, path_text, rewritten
+from pflow.flow.written import INPUT, OVER, PARAM, is_liftable, path_text, renamed, rewritten, source_of
 from pflow.interface.interface import Item, spell_flag
 from pflow.values.paths import Path, parse_path
 from pflow.values.templates import TEMPLATE, is_reference, references
@@ -193,7 +193,7 @@ class _Compiler:
         if step.is_unfed and wired.id == self.flow.graph.first:
             what = f"cannot take --map-in of '{step.id}' without a path: the first step takes what the flow is given"
             raise PflowError(what, hint="pflow run -n keeps stdin from it", exit=USAGE)
-        step.input_mappings = {key: _renamed(source, places) for key, source in wired.step.input_mappings.items()}
+        step.input_mappings = {key: renamed(source, places) for key, source in wired.step.input_mappings.items()}
         step.params = {key: self._rewritten(wired, key, value) for key, value in wired.step.params.items()}
         step.inputs = {}
         for key, value in wired.step.inputs.items():
@@ -204,7 +204,7 @@ class _Compiler:
                 step.inputs[key] = self._rewritten(wired, key, value)
         read = wired.interface.pipe_read
         if read is not None and wired.id in self.fed:
-            step.input_mappings[read.name] = _source(map(self._carried_place, self.fed[wired.id]))
+            step.input_mappings[read.name] = source_of(map(self._carried_place, self.fed[wired.id]))
             carried = {self._carried_key(writer) for writer in self.fed[wired.id]}
             if _is_inferred(wired) and carried != {read.name}:  # the store's own key comes before what is carried
                 step.soft = [read.name]
@@ -236,7 +236,7 @@ class _Compiler:
         if not (item.is_textual and is_reference(value)):
             return None if item.is_stored else TEMPLATE + self._rewritten(step, item.name, value)
         path = next(iter(references(value)))
-        source = _source(self.places[step.id].get(path, (path,)))
+        source = source_of(self.places[step.id].get(path, (path,)))
         return None if item.is_stored and isinstance(source, str) else source
 
     def _rewritten(self, step: WiredStep, key: str, value: Any) -> Any:
@@ -260,7 +260,7 @@ class _Compiler:
             if is_fed or not _reads_by_name(wired, key) or not steps & self.moved:
                 continue
             if is_certain(self.flow, steps, wired.id) and not are_parallel(self.flow, steps):
-                step.input_mappings[key] = _source(map(self._place_of, writes))
+                step.input_mappings[key] = source_of(map(self._place_of, writes))
 
 
 def _is_inferred(step: WiredStep) -> bool:
@@ -272,20 +272,6 @@ def _is_inferred(step: WiredStep) -> bool:
 def _reads_by_name(step: WiredStep, key: str) -> bool:
     item = step.interface.reads.get(key)
     return item is not None and "explicit" not in item.marks and not step.step.fills(key)
-
-
-def _renamed(source: str | list[str], places: dict[Path, tuple[Path, ...]]) -> str | list[str]:
-    """Return a mapping's source with each path replaced by the places that it means."""
-    paths = source if isinstance(source, list) else [source]
-    if not any(parse_path(path) in places for path in paths):
-        return source
-    return _source(place for path in paths for place in places.get(parse_path(path), (parse_path(path),)))
-
-
-def _source(places: Iterable[Path]) -> str | list[str]:
-    """Return a mapping's source: one place, or several of which the one written last counts."""
-    several = list(dict.fromkeys(map(path_text, places)))
-    return several[0] if len(several) == 1 else several
 
 
 def _shown(reference: Reference) -> str:
