@@ -98,14 +98,15 @@ def unfilled(
 
 
 def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
-    """Convert what was written to its type. Raises PflowError (2, or `exit`)."""
+    """Convert what was written to its type; a bare word has no flag. Raises PflowError (2, or `exit`)."""
     try:
         return converted(type, written)
     except ValueError as error:
         shown = shorten(written if isinstance(written, str) else compact(written))
         hint = f"it takes {type}" if type.items or type.fields else ""  # the error itself names a simple type
         hint = ELSE if exit == BAD_DATA and "UTF-8" in str(error) else hint
-        raise PflowError(f"cannot take {flag}='{shown}': {error}", hint=hint, exit=exit) from None
+        subject = f"{flag}='{shown}'" if flag else f"'{shown}'"
+        raise PflowError(f"cannot take {subject}: {error}", hint=hint, exit=exit) from None
 
 
 def expanded_value(flag: str, type: Type, written: Any, value: Any) -> Any:

@@ -45,11 +45,12 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     say_error("pflow", error, debug=debug)
     first = words[0] if words else ""
     is_command = first in names_in("commands")
-    if is_command and "--json" in words and first not in _RUNS:
-        from pflow.commands._click import say_in_json
+    if is_command and first not in _RUNS:
+        from pflow.commands._command import say_in_json
 
-        say_in_json(words, error)
-    elif not _is_file(1) and (not is_command or (first == "trace" and error.exit == USAGE)):
+        if say_in_json(words, error):
+            return error.exit
+    if not _is_file(1) and (not is_command or (first in (*_RUNS, "trace") and error.exit == USAGE)):
         from pflow.stage.output import hand_on_error
 
         hand_on_error(words, shorten(first) if len(first.split()) == 1 else "pflow", error, error.store)
@@ -226,21 +227,12 @@ def _run_bundled(file: str, name: str) -> NoReturn:
 
 
 def _run_command(word: str, words: list[str]) -> int:
+    from pflow.commands._command import run_command
+
     name = f"pflow.commands.{word.replace('-', '_')}"
     __import__(name)
     module: Any = sys.modules[name]
-    if hasattr(module, "command"):
-        from pflow.commands._click import run_click
-
-        return run_click(module.command, word, words)
-    from pflow.stage.words import is_asked
-
-    if word != "run" and is_asked("help", words, module.USAGE.items):
-        from pflow.help.text import help_text
-
-        write_pieces(1, [help_text(module.USAGE).encode()])
-        return 0
-    return int(module.main(words))
+    return run_command(module.command, words)
 
 
 def _find_program(word: str) -> str | None:

@@ -51,7 +51,7 @@ def add_from(names: list[str], flags: dict[str, Any]) -> int:
     """Add the servers of another client, or those of them that have these names, once they were shown."""
     if flags["url"] or flags["header"] or flags["env"]:
         raise PflowError("cannot take --url, --header or --env with --from", hint=ADD, exit=USAGE)
-    found = find_servers(flags["client"])
+    found = find_servers(flags["from"])
     wanted = [each for each in found if not names or {each.label, getattr(each.server, "name", "")} & {*names}]
     if not wanted:
         there = ", ".join(one_line(each.label) for each in found) or "none"

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 
-from pflow import Any, Sequence
-from pflow.errors import UNAVAILABLE, USAGE, Attempt, PflowError, not_written
+from pflow import TYPE_CHECKING, Any, Sequence
+from pflow.errors import BAD_DATA, OK, UNAVAILABLE, USAGE, Attempt, PflowError, not_written
 from pflow.files.atomic import replace
+from pflow.flow.findings import Finding, errors_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of, for_locale, table, terminal_width
+from pflow.terminal.messages import say
 from pflow.values.jsontext import compact
 from pflow.words.printable import clean, clean_json
+
+if TYPE_CHECKING:
+    from pflow.flow.flow import FlowSpec
+    from pflow.flow.wired import WiredFlow
 
 
 def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
@@ -37,13 +43,14 @@ def write_result(file: str | None, data: bytes) -> None:
         write_pieces(1, [data])
 
 
-def write_page(page: bytes, html: str, output: str | None, name: str, *, opens: bool = False) -> None:
+def write_page(page: bytes, html: str | bool, output: str | None, name: str, *, opens: bool = False) -> None:
     """Write a page to the file of --html or -o, print its path, and open it if wanted. Without a file it goes to
     stdout, on a terminal to the file `name`. Raises PflowError (73, 77; 69 without a browser; 2 for two files).
     """
-    if html and output:
-        raise PflowError(f"cannot take -o with --html={html}", hint="one of them names the file", exit=USAGE)
-    file = html or output
+    named = html if isinstance(html, str) else None
+    if named and output:
+        raise PflowError(f"cannot take -o with --html={named}", hint="one of them names the file", exit=USAGE)
+    file = named or output
     if not file and not os.isatty(1) and not opens:
         write_pieces(1, [page])
         return
@@ -77,3 +84,16 @@ def json_line(value: Any) -> bytes:
     """Return a document and a newline. A byte that is not UTF-8, as in a file's name, becomes \\\\udcff."""
     text = "".join(f"\\\\u{ord(c):x}" if "\ud800" <= c <= "\udfff" else c for c in compact(value))
     return clean_json(text).encode() + b"\n"
+
+
+def examined(flow: FlowSpec, program: str) -> tuple[WiredFlow, list[Finding], int]:
+    """Wire and check a flow, and print its errors; return it, all its findings, and the exit code: 65 with errors."""
+    from pflow.flow.rules import check
+    from pflow.flow.wiring import wire
+
+    wired = wire(flow)
+    findings = check(wired)
+    errors = errors_of(findings)
+    for error in errors:
+        say(program, str(error))
+    return wired, findings, BAD_DATA if errors else OK

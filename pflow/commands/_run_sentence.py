@@ -19,15 +19,16 @@ from typing import TypeVar
 
 import click
 
-from pflow.commands._click import run_click, seconds
-from pflow.driver.arguments import RunFlags, own_flags
+from pflow.commands._command import FRESH, MODEL, as_command, known_words, own, run_command
+from pflow.driver.arguments import RunFlags
 from pflow.driver.budget import Budget
 from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs
 from pflow.driver.questions import inputs_missing
 from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
-from pflow.flow.pipe.steps import part_flags
-from pflow.interface.common import OF_RUNS
+from pflow.help import usage as kinds
+from pflow.interface.common import COMMON, OF_RUNS
+from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.plan.approval.dialogue import Dialogue
 from pflow.plan.approval.gate import COMMANDS, Allowed, Gate, Refusal, bounds_text
 from pflow.plan.approval.proposal import Proposal, draft_text, proposal_text, show
@@ -39,7 +40,7 @@ from pflow.process.streams import Diverted, closed_stdout
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake, take_in_for
 from pflow.stage.output import Output
-from pflow.stage.words import take_words
+from pflow.stage.words import groups, take_words
 from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
@@ -54,46 +55,42 @@ def main(words: list[str], closed: list[int]) -> int:
 
     Raises PflowError: 2 for wrong flags, 77 if the flow may not run, and what planning raises.
     """
-    return run_click(command, "'SENTENCE'", words, closed)
+    for found, (word, *_) in groups(words[1:], command.usage.items | OF_RUNS, is_open=True):
+        if not found and not (word.startswith("-") and len(word) > 1):
+            what = f"cannot take the bare word '{shorten(word)}': a sentence is one argument, and only flags follow it"
+            raise PflowError(what, hint="put quotes around the whole sentence", exit=USAGE)
+    return run_command(command, words, closed)
 
 
-@click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
-@click.option("--yes", is_flag=True, help="Run the flow without asking, if --allow allows it.")
-@click.option(
-    "--allow",
-    multiple=True,
-    metavar="commands|paths|anything|mcp-NAME|DIR",
-    help="Also allow commands, any path, anything, the tools of an MCP server, or files below a directory.",
+@as_command(
+    __doc__,
+    Flag("yes", "run the flow without asking, if --allow allows it"),
+    Flag(
+        "allow",
+        "also allow commands, any path, anything, the tools of an MCP server, or files below a directory",
+        type=TEXTS,
+        metavar="commands|paths|anything|mcp-NAME|DIR",
+        tab=kinds.DIRECTORY,
+        choices=("commands", "paths", "anything"),
+    ),
+    MODEL,
+    FRESH,
+    own(COMMON["timeout"], "end planning and the run after so many seconds each, with 124"),
+    own(COMMON["dry_run"], "show the flow and what it would do, without running it"),
+    argument("", name="sentence", required=True),
+    others="words",
 )
-@click.option("--model", metavar="MODEL", help="The model that plans.")
-@click.option("--fresh", is_flag=True, help="Ask the model again, even if it planned the sentence before.")
-@click.option(
-    "--timeout",
-    type=seconds,
-    metavar="SECONDS",
-    help="End planning and the run after so many seconds each, with 124.",
-)
-@click.option("--dry-run", "is_dry", is_flag=True, help="Show the flow and what it would do, without running it.")
-@click.argument("sentence", metavar="")
-@click.argument("rest", nargs=-1, type=click.UNPROCESSED, metavar="")
 @click.pass_obj
 def command(
-    closed: list[int],
-    sentence: str,
-    rest: tuple[str, ...],
-    yes: bool,
-    allow: tuple[str, ...],
-    model: str | None,
-    fresh: bool,
-    timeout: float | None,
-    is_dry: bool,
-) -> int:
-    words = [*rest, *["--dry-run"] * is_dry, *([f"--timeout={timeout:g}"] if timeout else [])]
-    flags = _flags_of_run(words)
+    closed: list[int], sentence: str, words: list[str], yes: bool, allow: list[str], model: str | None, fresh: bool,
+    timeout: float | None, dry_run: bool,
+) -> int:  # fmt: skip
+    words = [*words, *["--dry-run"] * dry_run, *([f"--timeout={timeout:g}"] if timeout else [])]
+    flags = RunFlags(take_words(known_words(words, OF_RUNS, is_open=True)[0], OF_RUNS))
     allowed = Allowed(allow)
     if 1 in closed and not flags.quiet:  # before a model is paid
         raise closed_stdout("-q prints nothing")
-    terminal = None if yes or is_dry else open_terminal()
+    terminal = None if yes or dry_run else open_terminal()
     document: Document | None = None
 
     def work() -> int:
@@ -129,20 +126,6 @@ def _run(decided: Proposal, intake: Intake, allowed: Allowed | None, planning: B
     if code and allowed and driver.confined and allowed.allows(COMMANDS) and has_landlock():
         say("pflow", "its commands could write only in the allowed directories: --allow=DIR, or --allow=paths")
     return code
-
-
-def _flags_of_run(words: list[str]) -> RunFlags:
-    """Parse the flags of the run before its flow exists.
-
-    Raises PflowError (2) for a wrong flag, and for a bare word that does not follow a flag.
-    """
-    for before, word in zip(["", *words], words, strict=False):
-        is_flag = word.startswith("-") and len(word) > 1
-        if not is_flag and (not before.startswith("--") or "=" in before):
-            what = f"cannot take the bare word '{shorten(word)}': a sentence is one argument, and only flags follow it"
-            raise PflowError(what, hint="put quotes around the whole sentence", exit=USAGE)
-    own = part_flags(words, {}, own_flags(), is_open=True)[1]
-    return RunFlags(take_words(own, OF_RUNS))
 
 
 def with_signals(work: Callable[[], T]) -> T:

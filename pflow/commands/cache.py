@@ -19,26 +19,27 @@ pflow cache --json | jq .bytes
 import os
 import time
 
-import click
-
 from pflow.cache.entries import Entry, clear, drop, paths
 from pflow.cache.place import directory, files, prune, size_limit
+from pflow.commands._command import as_command
 from pflow.commands._output import print_json, print_table
 from pflow.errors import MISSING, USAGE, PflowError, not_written
+from pflow.help.usage import NODE
+from pflow.interface.interface import Flag, argument, choice
 from pflow.interface.source import plain
 from pflow.terminal.columns import AUTO
 from pflow.terminal.messages import say
 from pflow.words.printable import counted
 
-ACTS = ("info", "prune", "verify", "clear")
 
-
-@click.command(help=__doc__)
-@click.argument("act", required=False, type=click.Choice(ACTS), metavar="[info|prune|verify|clear]")
-@click.argument("node", required=False)
-@click.option("--json", "as_json", is_flag=True, help="With info, print a JSON object.")
-def command(act: str | None, node: str | None, as_json: bool) -> int:
-    if (node and act != "clear") or (as_json and act not in (None, "info")):
+@as_command(
+    __doc__,
+    Flag("json", "with info, print a JSON object"),
+    argument("[info|prune|verify|clear]", name="act", type=choice("info", "prune", "verify", "clear")),
+    argument("[NODE]", NODE, name="node"),
+)
+def command(act: str | None, node: str | None, json: bool) -> int:
+    if (node and act != "clear") or (json and act not in (None, "info")):
         what = f"the node '{node}'" if node else "--json"
         raise PflowError(f"cannot take {what} with {act}", hint="pflow cache --help", exit=USAGE)
     try:
@@ -46,7 +47,7 @@ def command(act: str | None, node: str | None, as_json: bool) -> int:
             return _prune()
         if act == "verify":
             return _verify()
-        return _clear(node) if act == "clear" else _info(as_json=as_json)
+        return _clear(node) if act == "clear" else _info(as_json=json)
     except OSError as error:
         raise not_written(f"cannot write '{error.filename or directory()}'", error) from None
 

@@ -16,10 +16,11 @@ import os
 import select
 import signal
 
-import click
-
-from pflow.commands._click import seconds
+from pflow.commands._command import as_command, own
 from pflow.errors import DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, PflowError
+from pflow.help import usage as kinds
+from pflow.interface.common import COMMON
+from pflow.interface.interface import argument
 from pflow.process.children import descriptors, holder
 from pflow.record.log import LOCK, mark_of
 from pflow.record.run import DONE, FINISHED, RUNNING, Run, is_locked
@@ -27,13 +28,13 @@ from pflow.record.runs import find_run, run_directories
 from pflow.terminal.messages import say
 
 
-@click.command(help=__doc__)
-@click.argument("running", metavar="RUN")
-@click.option(
-    "--timeout", type=seconds, metavar="SECONDS", default="10", help="Wait so long for the end of the run; 10 if unset."
+@as_command(
+    __doc__,
+    own(COMMON["timeout"], "wait so long for the end of the run", default=10.0),
+    argument("RUN", kinds.RUNNING, name="word", required=True),
 )
-def command(running: str, timeout: float) -> None:
-    run = find_run(running)
+def command(word: str, timeout: float) -> None:
+    run = find_run(word)
     was_running = run.status == RUNNING
     if was_running:
         _end(run, timeout)

@@ -18,16 +18,14 @@ pflow check --json --strict examples/words.pflow.json
 pflow check 'read-file --path=notes.txt => llm --prompt=Summarize'
 """
 
-import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from json import dumps, loads
 from typing import Any
 
-import click
-
 from pflow.catalog.kinds import FLOW
-from pflow.commands._click import FlowCommand, color_option
+from pflow.commands._command import COLOR, as_command
 from pflow.commands._output import print_json
 from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import outside
@@ -39,7 +37,9 @@ from pflow.flow.rules import RULES, check
 from pflow.flow.subflow import find_file, is_stdin, load_named, python_source
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
+from pflow.help import usage as kinds
 from pflow.interface.account import inferred_in_words
+from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.models.identity import identify
 from pflow.models.small import has_small
 from pflow.process.streams import write_pieces
@@ -62,29 +62,27 @@ _RULES = [
 ]
 
 
-@click.command(help=__doc__, epilog="\n".join(_RULES), cls=FlowCommand)
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print one JSON document: findings, and what the flow needs, gives and touches.",
+@as_command(
+    __doc__,
+    Flag("json", "print one JSON document: findings, and what the flow needs, gives and touches"),
+    Flag("strict", "treat warnings as errors"),
+    Flag("locked", "compare the flow with its lock file (pflow lock)"),
+    Flag("schema", "print the JSON schema of flow files; takes no FLOW"),
+    COLOR,
+    argument("[FLOW…]", kinds.FLOW, name="flow", type=TEXTS),
+    epilog="\n".join(_RULES),
 )
-@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-@click.option("--locked", is_flag=True, help="Compare the flow with its lock file (pflow lock).")
-@click.option("--schema", is_flag=True, help="Print the JSON schema of flow files; takes no FLOW.")
-@color_option
-@click.argument("flow", nargs=-1, type=click.UNPROCESSED)
-def command(flow: tuple[str, ...], as_json: bool, strict: bool, locked: bool, schema: bool, when: str) -> int:
+def command(flow: list[str], json: bool, strict: bool, locked: bool, schema: bool, color: str) -> int:
     if schema:
         from pflow.flow.schema import SCHEMA
 
-        write_pieces(1, [json.dumps(SCHEMA, indent=2, ensure_ascii=False).encode(), b"\n"])
+        write_pieces(1, [dumps(SCHEMA, indent=2, ensure_ascii=False).encode(), b"\n"])
         return 0
     name = _name_of(flow)
     try:
         loaded = load_named(flow, is_run_here=True)
     except PflowError as error:
-        if as_json and error.exit == BAD_DATA:
+        if json and error.exit == BAD_DATA:
             _print_json(name, None, [Finding(SHAPE, (), error.message, error.hint)], error.exit)
         raise
     wired = wire(loaded)
@@ -95,10 +93,10 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, locked: bool, sc
     wired.opens_files = wired.flow.catalog.opens_files
     findings = [*doubts, *check(wired), *(drift(wired) if locked else ())]
     code = BAD_DATA if any(strict or not each.is_warning for each in findings) else 0
-    if as_json:
+    if json:
         _print_json(name, wired, findings, code)
     else:
-        _print_lines(name, loaded, findings, when)
+        _print_lines(name, loaded, findings, color)
         notes = [_one_line(f"{name}: {node}: {note}") for node, note in _inferred(wired).items()]
         write_pieces(1, [f"{note}\n".encode() for note in notes])
     return code
@@ -187,6 +185,6 @@ def _entry(finding: Finding) -> dict[str, Any]:
 def _merge(remedy: str) -> Any:
     """Return the members of a flow that a remedy writes out: `"mappings": {…}`."""
     try:
-        return json.loads(f"{{{remedy}}}") if remedy.startswith(('"mappings": {', '"inputs": {')) else None
+        return loads(f"{{{remedy}}}") if remedy.startswith(('"mappings": {', '"inputs": {')) else None
     except ValueError:  # a part of it is for a person to fill in
         return None

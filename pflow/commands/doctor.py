@@ -16,26 +16,21 @@ pflow doctor --json | jq -r '.findings[] | select(.state == "broken") | .todo'
 """
 
 from pflow.admin.doctor import ADVICE, BROKEN, WELL, Line, examine
+from pflow.commands._command import as_command
 from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, OK
-from pflow.help.usage import HELP, usage_of_command
 from pflow.interface.interface import Flag
 from pflow.process.streams import Diverted
-from pflow.stage.flags import values_of
-from pflow.stage.words import take_words
 from pflow.terminal.columns import colour_of
 from pflow.words.printable import clean
 
-USAGE = usage_of_command("pflow doctor", __doc__, "pflow doctor [--json]")
-USAGE.flags = [Flag("json", "print one JSON document: ok, and findings with about, state, text and todo"), HELP]
 
-
-def main(words: list[str]) -> int:
-    flags = values_of(take_words(words, USAGE.items), USAGE.items)
+@as_command(__doc__, Flag("json", "print one JSON document: ok, and findings with about, state, text and todo"))
+def command(json: bool) -> int:
     with Diverted():  # plugins may print
         lines = list(examine())
     is_ok = all(line.state != BROKEN for line in lines)
-    if flags["json"]:
+    if json:
         print_json({"ok": is_ok, "findings": [line._asdict() for line in lines]})
     else:
         _print(lines)

@@ -8,29 +8,31 @@ pflow explain examples/report.pflow.json
 pflow explain --graph 'read-file --path=a.txt => llm --prompt=Summarize'
 """
 
-import click
-
-from pflow.commands._click import FlowCommand, color_option, examined
-from pflow.commands._output import print_json, print_text
+from pflow.commands._command import COLOR, as_command
+from pflow.commands._output import examined, print_json, print_text
 from pflow.errors import USAGE, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text
 from pflow.flow.subflow import load_named
+from pflow.help.usage import FLOW
+from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.terminal.columns import colour_of, terminal_width
 
 
-@click.command(help=__doc__, cls=FlowCommand)
-@click.option("--graph", "as_graph", is_flag=True, help="List only the flow's steps and edges.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@color_option
-@click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
-def command(flow: tuple[str, ...], as_graph: bool, as_json: bool, when: str) -> int:
-    if as_graph and as_json:
+@as_command(
+    __doc__,
+    Flag("graph", "list only the flow's steps and edges"),
+    Flag("json", "print one JSON document"),
+    COLOR,
+    argument("FLOW…", FLOW, name="flow", type=TEXTS),
+)
+def command(flow: list[str], graph: bool, json: bool, color: str) -> int:
+    if graph and json:
         raise PflowError("cannot take both --graph and --json", exit=USAGE)
     wired, findings, code = examined(load_named(flow, is_run_here=True), "pflow")
-    if as_json:
+    if json:
         print_json(explain(wired, findings))
     else:
         width, account = terminal_width(), explain(wired, findings)
-        print_text(graph_text(account, width) if as_graph else account_text(account, width, colour_of(1, when)))
+        print_text(graph_text(account, width) if graph else account_text(account, width, colour_of(1, color)))
     return code

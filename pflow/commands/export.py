@@ -10,23 +10,26 @@ pflow export --to=json 'read-file --path=examples/notes.txt => llm Summarize' -o
 pflow export --to=mermaid examples/report.pflow.json
 """
 
-import click
-
-from pflow.commands._click import FlowCommand
+from pflow.commands._command import OUTPUT, as_command, own
 from pflow.commands._output import write_output
 from pflow.driver.driver import checked
 from pflow.export import exporter, targets
 from pflow.flow.subflow import load_named
+from pflow.help.usage import FLOW
+from pflow.interface.interface import TEXTS, UNDECLARED, Flag, argument, choice
 
 _ABOUT = {target: (exporter(target).__doc__ or "").partition("\n")[0] for target in targets()}
 _TARGETS = "\n".join(["Targets:", *(f"  {target:9}{about}" for target, about in _ABOUT.items())])
 
 
-@click.command(help=__doc__, epilog=_TARGETS, cls=FlowCommand)
-@click.option("--to", type=click.Choice(targets()), required=True, help="Choose the form to write.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all; scripts become executable.")
-@click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
-def command(to: str, output: str | None, flow: tuple[str, ...]) -> None:
+@as_command(
+    __doc__,
+    Flag("to", "choose the form to write", type=choice(*targets()), default=UNDECLARED),
+    own(OUTPUT, f"{OUTPUT.doc}; scripts become executable"),
+    argument("FLOW…", FLOW, name="flow", type=TEXTS),
+    epilog=_TARGETS,
+)
+def command(to: str, output: str | None, flow: list[str]) -> None:
     module = exporter(to)
     text = module.export(checked(load_named(flow, is_run_here=to in ("dot", "mermaid")), "export"))
     data = text.encode("utf-8", "surrogateescape")  # a file's name may have bytes that are not text

@@ -15,31 +15,30 @@ pflow find summary --json | jq -r '.[0].name'
 
 from itertools import islice
 
-import click
-
-from pflow.commands._click import color_option
+from pflow.commands._command import COLOR, as_command
 from pflow.commands._output import print_json, print_table
 from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError, shorten
+from pflow.interface.interface import COUNT, TEXTS, Flag, argument, choice
 from pflow.library.nearest import about_flow, nearest, nearest_by_meaning, nearest_by_words
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.embed import configured
 from pflow.words.printable import clean
 
 
-@click.command(help=__doc__)
-@click.option(
-    "-n", "--most", type=click.IntRange(1), default=5, metavar="N", help="Show at most N flows; the default is 5."
+@as_command(
+    __doc__,
+    Flag("most", "show at most N flows; the default is 5", letter="n", type=COUNT, default=5, metavar="N", least=1),
+    Flag(
+        "by",
+        "compare words, without a model, or meaning, which fails if the embedding model does",
+        type=choice("meaning", "words"),
+    ),
+    Flag("json", "print a JSON list"),
+    COLOR,
+    argument("WORD…", name="words", type=TEXTS, required=True),
 )
-@click.option(
-    "--by",
-    type=click.Choice(("meaning", "words")),
-    help="Compare words, without a model, or meaning, which fails if the embedding model does.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
-@color_option
-@click.argument("word", nargs=-1, required=True)
-def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, when: str) -> None:
-    text = " ".join(word)
+def command(words: list[str], most: int, by: str | None, json: bool, color: str) -> None:
+    text = " ".join(words)
     if not text.strip():
         raise PflowError("cannot find a flow: the words are missing", hint="pflow list shows all", exit=USAGE)
     saved = {each.name: each for each in readable(list_saved(), "pflow find")}
@@ -47,10 +46,10 @@ def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, whe
     if not found:
         hint = "pflow list shows all" if saved else "pflow save keeps a flow"
         raise PflowError(f"cannot find a saved flow about '{shorten(text, 60)}'", hint=hint, exit=FAILED)
-    if as_json:
+    if json:
         print_json([_entry(flow, near) for flow, near in found])
     else:
-        print_table([(clean(flow.name), f"{near:3}", clean(flow.description)) for flow, near in found], when)
+        print_table([(clean(flow.name), f"{near:3}", clean(flow.description)) for flow, near in found], color)
 
 
 def _matches(text: str, saved: dict[str, Saved], by: str | None) -> dict[str, float]:

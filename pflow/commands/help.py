@@ -21,14 +21,13 @@ from importlib import import_module
 
 from pflow.catalog.kinds import list_kinds
 from pflow.catalog.registry import PACKAGE, bundled_directory, names_in, saved_flows
-from pflow.commands._click import usage_of_click
+from pflow.commands._command import as_command
 from pflow.driver.help import usage_of_run
-from pflow.errors import EXIT_CODES, NOT_FOUND, PflowError, shorten
-from pflow.errors import USAGE as WRONG_FLAGS
+from pflow.errors import EXIT_CODES, NOT_FOUND, USAGE, PflowError, shorten
 from pflow.help import usage as kinds
 from pflow.help.mdoc import as_text
 from pflow.help.text import help_text
-from pflow.help.usage import HELP, CommandUsage, names_of, usage_of_command, usage_of_node
+from pflow.help.usage import HELP, CommandUsage, usage_of_node
 from pflow.interface.interface import Flag, argument
 from pflow.interface.source import read_interface
 from pflow.process.streams import write_pieces
@@ -63,20 +62,16 @@ def _entry(word: str) -> str:
     return ""
 
 
-USAGE = usage_of_command("pflow help", __doc__, "pflow help [WORD]")
-USAGE.flags = [HELP]
-USAGE.arguments = [argument("WORD", kinds.WORD, choices=tuple(sorted(_pages())))]
-
-
-def main(words: list[str]) -> int:
+@as_command(__doc__, argument("[WORD]", kinds.WORD, name="word", choices=tuple(sorted(_pages()))), others="words")
+def command(word: str | None, words: list[str]) -> None:
     """Show a page, an entry of one, or the help of pflow. Other WORDs are dispatched before.
 
     Raises PflowError: 2 for several words, 127 for an unknown one.
     """
-    others = [word.lstrip("-") for word in words]
-    if len(others) > 1:
-        raise PflowError("cannot help with more than one word", hint=f"pflow help {others[0]}", exit=WRONG_FLAGS)
-    word = others[0] if others else "pflow"
+    asked = [*filter(None, [word]), *words]
+    if len(asked) > 1:
+        raise PflowError("cannot help with more than one word", hint=f"pflow help {asked[0]}", exit=USAGE)
+    word = asked[0].lstrip("-") if asked else "pflow"
     if file := _pages().get(word.removeprefix("pflow-")):
         _show(file)
     elif text := driver_help() if word == "pflow" else _entry(word):
@@ -88,7 +83,6 @@ def main(words: list[str]) -> int:
         known = [*_pages(), *names_in("commands"), *names_in("plumbing"), *saved_flows(), *rules]
         hint = guess(word, [*known, *(kind.name for kind in list_kinds())], "pflow --help lists all commands", 2)
         raise PflowError(f"cannot find help on '{shorten(word)}'", hint=hint, exit=NOT_FOUND)
-    return 0
 
 
 def _show(file: str) -> None:
@@ -184,16 +178,15 @@ def usages(root: str = ROOT) -> list[CommandUsage]:
 def _command(name: str) -> CommandUsage:
     if name == "run":
         return usage_of_run()
-    module = import_module(f"pflow.commands.{name.replace('-', '_')}")
-    usage = getattr(module, "USAGE", None)
-    return usage if isinstance(usage, CommandUsage) else usage_of_click(module.command, name)
+    usage: CommandUsage = import_module(f"pflow.commands.{name.replace('-', '_')}").command.usage
+    return usage
 
 
 def typed() -> list[CommandUsage]:
     """Return the usages that TAB knows: the driver, commands and tools, and the flags beside a sentence."""
     from pflow.commands import _run_sentence
 
-    beside = usage_of_click(_run_sentence.command, kinds.SENTENCE.removeprefix("pflow "))
-    own = {name for flag in beside.flags for name in names_of(flag)}
-    beside.flags += [flag for flag in usage_of_run().flags if own.isdisjoint(names_of(flag))]
+    beside = copy(_run_sentence.command.usage)
+    beside.name = kinds.SENTENCE
+    beside.flags = [*beside.flags, *(flag for flag in usage_of_run().flags if flag.name not in beside.items)]
     return [*(each for each in usages() if not each.is_node), beside]

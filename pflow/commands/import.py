@@ -18,29 +18,27 @@ pflow export --to=python -o report.py examples/report.pflow.json
 pflow import report.py:flow -o again.pflow.json
 """
 
-import click
-
-from pflow.commands._click import output_option
+from pflow.commands._command import OUTPUT, as_command
 from pflow.commands._output import write_output
 from pflow.errors import USAGE, PflowError
 from pflow.flow.load import is_script, load_file
 from pflow.flow.python_file import load_python
 from pflow.flow.subflow import FlowCatalog, python_source
 from pflow.flow.unload import flow_to_ir
+from pflow.help.usage import FILE
+from pflow.interface.interface import PATH, argument
 from pflow.terminal.messages import say
 from pflow.values.fast_json import write_json
 
 
-@click.command(help=__doc__)
-@output_option
-@click.argument("source", metavar="FILE")
-def command(source: str, output: str | None) -> None:
-    if is_script(source):
-        flow = load_file(source, FlowCatalog())
-    elif python := python_source(source):
+@as_command(__doc__, OUTPUT, argument("FILE", FILE, type=PATH, required=True))
+def command(file: str, output: str | None) -> None:
+    if is_script(file):
+        flow = load_file(file, FlowCatalog())
+    elif python := python_source(file):
         flow = load_python(*python, FlowCatalog())
     else:
-        raise PflowError(f"cannot import '{source}'", hint="FILE.py, FILE.py:NAME or FILE.sh", exit=USAGE)
+        raise PflowError(f"cannot import '{file}'", hint="FILE.py, FILE.py:NAME or FILE.sh", exit=USAGE)
     for warning in flow.warnings:
         say("pflow import", f"warning: {warning}")
     write_output(output, write_json(flow_to_ir(flow)).encode())

@@ -16,13 +16,12 @@ pflow list --json
 
 from typing import Any
 
-import click
-
-from pflow.commands._click import color_option
+from pflow.commands._command import COLOR, as_command
 from pflow.commands._output import print_json, print_table
 from pflow.errors import PflowError, shorten
 from pflow.explain.account import Account, needs
 from pflow.flow.subflow import FlowCatalog, FlowKind
+from pflow.interface.interface import Flag
 from pflow.library.saved import Saved, list_project, list_saved, readable
 from pflow.terminal.messages import say
 from pflow.values.jsontext import text_of
@@ -32,24 +31,21 @@ _LONGEST = 24
 """The most columns of an input's default."""
 
 
-@click.command(help=__doc__)
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print one JSON list: name, file, run, description, inputs, outputs, types, needs.",
+@as_command(
+    __doc__,
+    Flag("json", "print one JSON list: name, file, run, description, inputs, outputs, types, needs"),
+    COLOR,
 )
-@color_option
-def command(as_json: bool, when: str) -> None:
+def command(json: bool, color: str) -> None:
     saved = list_saved()
     found = saved + list_project(saved)
-    if as_json:
+    if json:
         print_json([_entry(each) for each in found])
         return
     rows = [_row(each) for each in readable(found, "pflow list")]
     if not found:
         say("pflow list", "no flow is saved yet; pflow save NAME FLOW saves one")
-    print_table(rows, when)
+    print_table(rows, color)
 
 
 def _row(saved: Saved) -> tuple[str, str, str]:

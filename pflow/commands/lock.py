@@ -14,23 +14,21 @@ pflow check --locked words.pflow.json
 """
 
 import os
-from collections.abc import Sequence
-
-import click
 
 from pflow.cache.code import code_of
-from pflow.commands._click import FlowCommand
+from pflow.commands._command import as_command
 from pflow.commands._output import write_output
 from pflow.driver.driver import checked
 from pflow.flow.lock import lock_file, lock_text
 from pflow.flow.subflow import load_named
+from pflow.help.usage import FLOW
+from pflow.interface.interface import TEXTS, argument
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
 
-@click.command(help=__doc__, cls=FlowCommand)
-@click.argument("flow", nargs=-1, type=click.UNPROCESSED, required=True, metavar="FLOW")
-def command(flow: Sequence[str]) -> None:
+@as_command(__doc__, argument("FLOW", FLOW, type=TEXTS, required=True))
+def command(flow: list[str]) -> None:
     loaded = load_named(flow)
     file = lock_file(loaded)
     wired = checked(loaded, "lock")

@@ -15,13 +15,14 @@ seq 3 | pflow map 'template "number $item"' -r
 
 from typing import Any
 
-import click
-
-from pflow.commands._click import seconds
+from pflow.commands._command import as_command, own
 from pflow.driver.arguments import RunFlags
 from pflow.driver.execution import pretend
 from pflow.errors import OK, USAGE, PflowError
 from pflow.files.reading import limit_input
+from pflow.help.usage import FILE, FLOW
+from pflow.interface.common import COMMON, RUN_FLAGS
+from pflow.interface.interface import COUNT, NUMBER, PATH, PATHS, TEXT, Flag, argument, choice
 from pflow.many.items import FORMS
 from pflow.many.map import PROGRAM, Map
 from pflow.many.options import Options
@@ -31,104 +32,92 @@ from pflow.stage.document import Document
 from pflow.terminal.messages import say_error
 from pflow.values.secrets import Secrets
 
-_RUN_FLAGS = (
-    *("timeout", "encoding", "cache", "refresh", "max_cost", "max_calls", "max_tokens_total", "max_visits"),
-    *("quiet", "debug", "dry_run", "max_input"),
-)
+_CALLS = "stop (79) after this many calls of models"
+_COST = "stop (79) before a call that may spend more than this in all"
+_TOKENS = "stop (79) before a call that may use more tokens in all"
+_VISITS = "fail an item if a loop leads to a step more than N times (100, 20 if it asks a model)"
 
 
-_COUNT = click.IntRange(min=1)
-_RATE = click.FloatRange(min=0, min_open=True)
-
-
-@click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
-@click.argument("flow", metavar="FLOW")
-@click.argument("items", nargs=-1, type=click.UNPROCESSED, metavar="[ITEMS…]")
-@click.option(
-    "--from", "form", type=click.Choice(FORMS), help="How to read the items, or files: ITEMS are names of files."
+@as_command(
+    __doc__,
+    Flag("from", "how to read the items, or files: ITEMS are names of files", type=choice(*FORMS), default=""),
+    own(COMMON["allow_empty"], "take an empty pipe as no items; without it that is 66"),
+    own(COMMON["encoding"], "decode items, and the files of steps, as this, not UTF-8"),
+    own(COMMON["max_input"], "set the maximum size of the files of steps, and of unpacked items"),
+    own(RUN_FLAGS["jobs"], "work on at most N items at once", letter="j", most=10_000),
+    Flag("id", "name each item by this member, not by its content", type=TEXT, default="", metavar="FIELD"),
+    Flag("ledger", "keep the results in this SQLite file, and go on with it", type=PATH, default="", metavar="FILE"),
+    Flag(
+        "format", "how to print the results; jsonl by default", type=choice("jsonl", "csv", "record"), default="jsonl"
+    ),
+    own(COMMON["raw"], "print only what the flow carries"),
+    Flag("escape_formulas", "in CSV put ' before what a spreadsheet may take for a formula"),
+    Flag("null", "end each result with NUL", letter="0"),
+    Flag("order", "print the results in this order", type=choice("item", "done"), default="item"),
+    Flag("errors", "write the failed items to this file, as items again", type=PATH, default="", metavar="FILE"),
+    Flag("halt", "stop after a failure, or after so many", type=TEXT, default="", metavar="soon|now[,fail=N|N%]"),
+    Flag("limit", "take only the first N items", type=COUNT, metavar="N", least=1),
+    Flag("sample", "take only N items, at random", type=COUNT, metavar="N", least=1),
+    Flag("shard", "take only the I-th of N shares of the items, from 1", type=TEXT, default="", metavar="I/N"),
+    Flag("rpm", "make at most N calls of a model a minute", type=NUMBER, metavar="N", least=0.001),
+    Flag("tpm", "use at most N tokens of a model a minute", type=NUMBER, metavar="N", least=0.001),
+    own(RUN_FLAGS["max_cost"], _COST),
+    own(RUN_FLAGS["max_calls"], _CALLS),
+    own(RUN_FLAGS["max_tokens_total"], _TOKENS),
+    own(RUN_FLAGS["max_visits"], _VISITS),
+    own(COMMON["timeout"], "give up an item after this time, with 124"),
+    Flag("max_memory", "replace a worker that grows over this", type=COUNT, metavar="MB", least=1),
+    own(COMMON["cache"], "reuse results kept for the same values; equal items are asked once", word="", metavar=""),
+    own(RUN_FLAGS["refresh"], "run the cached steps again, and keep their results", word="", metavar=""),
+    Flag("redo", "run items again that have begun a step that does not repeat"),
+    own(RUN_FLAGS["resume"], "go on with the same map if it was not finished, else begin one"),
+    Flag("failed", "try the failed items of the ledger again, however often they were tried"),
+    Flag("accept_changes", "go on with a ledger even if its flow, nodes or flags were others"),
+    Flag("estimate", "count the tokens, say cost and time, and ask no model"),
+    Flag(
+        "progress",
+        "report the progress as JSON lines, at the start, each minute and at the end; or not at all",
+        type=choice("json", "none"),
+        default="",
+    ),
+    Flag("executor", "where the items are worked on", type=choice("local", "dask"), default="local"),
+    Flag("scheduler", "the scheduler of the dask cluster", type=TEXT, default="", metavar="ADDRESS"),
+    own(COMMON["quiet"], "print no results, which stay in the ledger, and no progress"),
+    own(COMMON["dry_run"]),
+    Flag("yes", "do not ask before a map that costs more than $1, or was interrupted", letter="y"),
+    own(COMMON["debug"]),
+    argument("FLOW", FLOW, required=True),
+    argument("[ITEMS…]", FILE, name="items", type=PATHS),
+    others="flow_flags",
+    of_run=True,
 )
-@click.option("--allow-empty", is_flag=True, help="Take an empty pipe as no items; without it that is 66.")
-@click.option("--encoding", metavar="CODEC[:HANDLER]", help="Decode items, and the files of steps, as this, not UTF-8.")
-@click.option("--max-input", metavar="BYTES", help="Set the maximum size of the files of steps, and of unpacked items.")
-@click.option("-j", "--jobs", type=click.IntRange(1, 10_000), metavar="N", help="Work on at most N items at once.")
-@click.option(
-    "--id", "id_field", default="", metavar="FIELD", help="Name each item by this member, not by its content."
-)
-@click.option("--ledger", default="", metavar="FILE", help="Keep the results in this SQLite file, and go on with it.")
-@click.option(
-    "--format",
-    type=click.Choice(["jsonl", "csv", "record"]),
-    default="jsonl",
-    help="How to print the results; jsonl by default.",
-)
-@click.option("-r", "--raw", is_flag=True, help="Print only what the flow carries.")
-@click.option("--escape-formulas", is_flag=True, help="In CSV put ' before what a spreadsheet may take for a formula.")
-@click.option("-0", "nul", is_flag=True, help="End each result with NUL.")
-@click.option("--order", type=click.Choice(["item", "done"]), default="item", help="Print the results in this order.")
-@click.option("--errors", default="", metavar="FILE", help="Write the failed items to this file, as items again.")
-@click.option("--halt", default="", metavar="soon|now[,fail=N|N%]", help="Stop after a failure, or after so many.")
-@click.option("--limit", type=_COUNT, metavar="N", help="Take only the first N items.")
-@click.option("--sample", type=_COUNT, metavar="N", help="Take only N items, at random.")
-@click.option("--shard", default="", metavar="I/N", help="Take only the I-th of N shares of the items, from 1.")
-@click.option("--rpm", type=_RATE, metavar="N", help="Make at most N calls of a model a minute.")
-@click.option("--tpm", type=_RATE, metavar="N", help="Use at most N tokens of a model a minute.")
-@click.option("--max-cost", metavar="USD", help="Stop (79) before a call that may spend more than this in all.")
-@click.option("--max-calls", metavar="N", help="Stop (79) after this many calls of models.")
-@click.option("--max-tokens-total", metavar="N", help="Stop (79) before a call that may use more tokens in all.")
-@click.option(
-    "--max-visits",
-    metavar="N",
-    help="Fail an item if a loop leads to a step more than N times (100, 20 if it asks a model).",
-)
-@click.option("--timeout", type=seconds, metavar="SECONDS", help="Give up an item after this time, with 124.")
-@click.option("--max-memory", type=_COUNT, metavar="MB", help="Replace a worker that grows over this.")
-@click.option("--cache", is_flag=True, help="Reuse results kept for the same values; equal items are asked once.")
-@click.option("--refresh", is_flag=True, help="Run the cached steps again, and keep their results.")
-@click.option("--redo", is_flag=True, help="Run items again that have begun a step that does not repeat.")
-@click.option("--resume", is_flag=True, help="Go on with the same map if it was not finished, else begin one.")
-@click.option("--failed", is_flag=True, help="Try the failed items of the ledger again, however often they were tried.")
-@click.option(
-    "--accept-changes", is_flag=True, help="Go on with a ledger even if its flow, nodes or flags were others."
-)
-@click.option("--estimate", is_flag=True, help="Count the tokens, say cost and time, and ask no model.")
-@click.option(
-    "--progress",
-    type=click.Choice(["json", "none"]),
-    help="Report the progress as JSON lines, at the start, each minute and at the end; or not at all.",
-)
-@click.option(
-    "--executor", type=click.Choice(["local", "dask"]), default="local", help="Where the items are worked on."
-)
-@click.option("--scheduler", default="", metavar="ADDRESS", help="The scheduler of the dask cluster.")
-@click.option("-q", "--quiet", is_flag=True, help="Print no results, which stay in the ledger, and no progress.")
-@click.option("--dry-run", is_flag=True, help="Show what would be read and done, without doing it.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask before a map that costs more than $1, or was interrupted.")
-@click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
 def command(
-    flow: str, items: tuple[str, ...], jobs: int | None, estimate: bool, resume: bool, yes: bool, accept_changes: bool,
-    **chosen: Any,
+    flow: str, items: list[str], flow_flags: list[str], flags: RunFlags, estimate: bool, yes: bool,
+    accept_changes: bool, from_: str, null: bool, id: str, **chosen: Any,
 ) -> int:  # fmt: skip
-    given = {name: value for name in _RUN_FLAGS if (value := chosen.pop(name)) not in (None, False)}
-    flow_flags = [word for word in items if word.startswith("--")]
-    if letters := [word for word in items if word[:1] == "-" != word and word not in flow_flags]:
+    if letters := [word for word in flow_flags if not word.startswith("--")]:
         hint = (
             f"a flag of a step stands in the flow's quotes: 'llm Brief {letters[0]} …'; one of the flow is --NAME=VALUE"
         )
         raise PflowError(f"cannot take {letters[0]}", hint=hint, exit=USAGE)
-    given_options = {name: value for name, value in chosen.items() if value is not None}
-    options = Options(words=[word for word in items if word not in flow_flags], **given_options)
+    ways: dict[str, Any] = {
+        "raw": bool(flags.raw),
+        "allow_empty": bool(flags.allow_empty),
+        "form": from_,
+        "nul": null,
+        "id_field": id,
+    }
+    options = Options(words=items, **ways, **chosen)
     secrets = Secrets()
 
     def fail(error: PflowError) -> int:
-        say_error(PROGRAM, secrets.hide(error), debug="debug" in given)
+        say_error(PROGRAM, secrets.hide(error), debug=flags.debug)
         return error.exit
 
     def work() -> int:
-        flags = RunFlags({name: [value if value is True else str(value)] for name, value in given.items()})
-        vars(flags)["jobs"] = jobs
         limit_input(flags.max_input)
         each = Map.begin(flow, flow_flags, flags, options, secrets)
-        each.asks_nothing, each.resumes, each.accepts_changes = yes, resume, accept_changes
+        each.asks_nothing, each.resumes, each.accepts_changes = yes, flags.resume, accept_changes
         if flags.dry_run:
             pretend(each.inputs, Document())
         elif estimate:

@@ -62,56 +62,52 @@ pflow mcp serve --all
 
 from typing import Any
 
-import click
-
-from pflow.commands._click import Known
+from pflow.commands._command import as_command
 from pflow.errors import USAGE, PflowError
 from pflow.files.installation import no_extra
+from pflow.help import usage as kinds
+from pflow.interface.interface import PATH, TEXT, TEXTS, Flag, argument, choice, spell_flag
 
-CLIENTS = ("claude", "cursor", "codex", "vscode", "FILE")
+CLIENTS = ("claude", "cursor", "codex", "vscode")
 _TAKEN = {
-    "serve": ("is_all", "read_only", "root"),
-    "add": ("url", "header", "env", "keep", "trust_hints", "client", "yes"),
-    "list": ("as_json",),
-    "status": ("as_json",),
+    "serve": ("all", "read_only", "root"),
+    "add": ("url", "header", "env", "keep", "trust_hints", "from", "yes"),
+    "list": ("json",),
+    "status": ("json",),
 }
 ACTS = ("serve", "add", "refresh", "list", "test", "remove", "status", "up", "down")
 
 
-@click.command(help=__doc__)
-@click.option("--url", metavar="URL", help="With add, reach a server over streamable HTTP.")
-@click.option("--header", multiple=True, metavar="NAME: VALUE", help="Send this header; env:VAR is a variable's value.")
-@click.option(
-    "--env", multiple=True, metavar="VAR", help="Keep this variable for the server, with its value as it is now."
-)
-@click.option("--keep", is_flag=True, help="Use the server only while pflow mcp up keeps it: its state matters.")
-@click.option("--trust-hints", is_flag=True, help="Believe what its tools say of themselves: read-only, idempotent.")
-@click.option(
-    "--from", "client", type=Known(CLIENTS), metavar="|".join(CLIENTS), help="Add the servers of this client."
-)
-@click.option("--yes", is_flag=True, help="With --from, add the servers without asking.")
-@click.option("--json", "as_json", is_flag=True, help="With list and status, print one JSON list.")
-@click.option(
-    "--all", "is_all", is_flag=True, help="With serve, offer every node, those that write and run commands too."
-)
-@click.option(
-    "--read-only", is_flag=True, help="With serve, leave out tools that write files, run commands or use the network."
-)
-@click.option(
-    "--root",
-    metavar="DIR",
-    help="With serve, work in DIR, and let calls reach only files below it; the default is '.'.",
-)
-@click.argument("act", type=click.Choice(ACTS), metavar="|".join(ACTS))
-@click.argument("server", nargs=-1, metavar="[NAME]…")
-def command(act: str, server: tuple[str, ...], **flags: Any) -> int:
+@as_command(
+    __doc__,
+    Flag("url", "with add, reach a server over streamable HTTP", type=TEXT, metavar="URL"),
+    Flag("header", "send this header; env:VAR is a variable's value", type=TEXTS, metavar="NAME: VALUE"),
+    Flag("env", "keep this variable for the server, with its value as it is now", type=TEXTS, metavar="VAR"),
+    Flag("keep", "use the server only while pflow mcp up keeps it: its state matters"),
+    Flag("trust_hints", "believe what its tools say of themselves: read-only, idempotent"),
+    Flag(
+        "from", "add the servers of this client", type=PATH, metavar="|".join([*CLIENTS, "FILE"]), tab=kinds.FILE,
+        choices=CLIENTS,
+    ),
+    Flag("yes", "with --from, add the servers without asking"),
+    Flag("json", "with list and status, print one JSON list"),
+    Flag("all", "with serve, offer every node, those that write and run commands too"),
+    Flag("read_only", "with serve, leave out tools that write files, run commands or use the network"),
+    Flag(
+        "root",
+        "with serve, work in DIR, and let calls reach only files below it; the default is '.'",
+        type=PATH,
+        metavar="DIR",
+        tab=kinds.DIRECTORY,
+    ),
+    argument("|".join(ACTS), name="act", type=choice(*ACTS), required=True),
+    argument("[NAME]…", kinds.SERVER, name="names", type=TEXTS),
+)  # fmt: skip
+def command(act: str, names: list[str], **chosen: Any) -> int:
+    flags = {name.removesuffix("_"): value for name, value in chosen.items()}
     wrong = [name for name, value in flags.items() if value and name not in _TAKEN.get(act, ())]
     if wrong:
-        flag = {"client": "--from", "as_json": "--json", "is_all": "--all"}.get(
-            wrong[0], "--" + wrong[0].replace("_", "-")
-        )
-        raise PflowError(f"cannot take {flag} with {act}", hint="pflow mcp --help", exit=USAGE)
-    names = list(server)
+        raise PflowError(f"cannot take {spell_flag(wrong[0])} with {act}", hint="pflow mcp --help", exit=USAGE)
     try:
         return _do(act, names, flags)
     except ImportError as error:
@@ -124,13 +120,13 @@ def _do(act: str, names: list[str], flags: dict[str, Any]) -> int:
     if act == "serve":
         from pflow.mcp.server.server import serve
 
-        serve(names, flags["root"], is_all=flags["is_all"], read_only=flags["read_only"])
+        serve(names, flags["root"], is_all=flags["all"], read_only=flags["read_only"])
         return 0
     from pflow.commands import _mcp_acts as acts
 
     if act == "add":
-        return acts.add_from(names, flags) if flags["client"] else acts.add(names, flags)
+        return acts.add_from(names, flags) if flags["from"] else acts.add(names, flags)
     if act in ("list", "status"):
         show = acts.show_servers if act == "list" else acts.show_status
-        return show(names, as_json=flags["as_json"])
+        return show(names, as_json=flags["json"])
     return int(getattr(acts, act)(names))

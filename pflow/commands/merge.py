@@ -14,20 +14,21 @@ done
 pflow merge 1.db 2.db -o all.db
 """
 
-import click
-
+from pflow.commands._command import OUTPUT, as_command, own
 from pflow.errors import FAILED, OK
+from pflow.help.usage import FILE
+from pflow.interface.interface import PATHS, UNDECLARED, argument
 from pflow.many.executor import DONE
 from pflow.many.merge import merge
 from pflow.terminal.messages import say
 
 
-@click.command(help=__doc__)
-@click.argument("ledger", nargs=-1, required=True, metavar="LEDGER…")
-@click.option(
-    "-o", "--output", metavar="FILE", required=True, help="Write to FILE, which is new or a ledger of the map."
+@as_command(
+    __doc__,
+    own(OUTPUT, "write to FILE, which is new or a ledger of the map", default=UNDECLARED),
+    argument("LEDGER…", FILE, name="ledgers", type=PATHS, required=True),
 )
-def command(ledger: tuple[str, ...], output: str) -> int:
-    counts = merge([*ledger], output)
+def command(ledgers: list[str], output: str) -> int:
+    counts = merge(ledgers, output)
     say("pflow merge", ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "no items")
     return FAILED if {*counts} - {DONE} else OK

@@ -24,11 +24,10 @@ pflow models get
 from contextlib import suppress
 from pathlib import Path
 
-import click
-
-from pflow.commands._click import Known
+from pflow.commands._command import as_command
 from pflow.commands._output import print_json
 from pflow.errors import PflowError
+from pflow.interface.interface import Flag, argument, choice
 from pflow.models.choose import adopt, all_models, default_model, describe, set_default
 from pflow.models.hub import CHOICES, get_model
 from pflow.models.local import get_weights
@@ -39,12 +38,14 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
 
-@click.command(help=__doc__)
-@click.argument("act", required=False, type=click.Choice(["default", "get"]), metavar="[default|get]")
-@click.argument("name", required=False, type=Known(CHOICES))
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
-@click.option("--yes", is_flag=True, help="Download more than 1 GB without asking.")
-def command(act: str | None, name: str | None, as_json: bool, yes: bool) -> None:
+@as_command(
+    __doc__,
+    Flag("json", "print a JSON list"),
+    Flag("yes", "download more than 1 GB without asking"),
+    argument("[default|get]", name="act", type=choice("default", "get")),
+    argument("[NAME]", name="name", choices=tuple(CHOICES)),
+)
+def command(act: str | None, name: str | None, json: bool, yes: bool) -> None:
     if act == "get" and name:
         path, is_new = get_weights() if name.lower() == SMALL.lower() else get_model(name, is_agreed=yes)
         if not is_new:
@@ -57,7 +58,7 @@ def command(act: str | None, name: str | None, as_json: bool, yes: bool) -> None
         about = {f"pflow models get {each}": f"{size:,} MB" for each, size in CHOICES.items()}
     else:
         about = dict([set_default(name) if name else default_model()]) if act else _models()
-    if as_json:
+    if json:
         print_json([{"name": name, "about": each} for name, each in about.items()])
         return
     width = max(map(len, about), default=0)

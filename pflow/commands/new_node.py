@@ -15,13 +15,13 @@ pflow new-node heading --lang=js --print >pflow-heading
 import keyword
 import os
 
-import click
-
 from pflow.catalog.kinds import BUNDLED, TOOL, find_node
 from pflow.catalog.registry import PACKAGE, names_in, needed_directory
+from pflow.commands._command import as_command
 from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError, not_written, shorten
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private
+from pflow.interface.interface import PATH, Flag, argument, choice
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import write_stderr
 
@@ -31,26 +31,26 @@ LANGUAGES = {PYTHON: PYTHON, "sh": "sh", "bash": "sh", "js": "js"}  # each with 
 _GOOD = "lower-case words with dashes between them: count-words"
 
 
-@click.command(help=__doc__)
-@click.argument("name")
-@click.option(
-    "--lang", type=click.Choice([*LANGUAGES]), default=PYTHON, help="The language: python (default), sh, bash, js."
+@as_command(
+    __doc__,
+    Flag("lang", "the language: python (default), sh, bash, js", type=choice(*LANGUAGES), default=PYTHON),
+    Flag("dir", "write it to DIR, instead of where pflow finds it by itself", type=PATH, metavar="DIR"),
+    Flag("print", "print the node instead of writing a file"),
+    argument("NAME", required=True),
 )
-@click.option("--dir", "directory", metavar="DIR", help="Write it to DIR, instead of where pflow finds it by itself.")
-@click.option("--print", "is_printed", is_flag=True, help="Print the node instead of writing a file.")
-def command(name: str, lang: str, directory: str | None, is_printed: bool) -> None:
+def command(name: str, lang: str, dir: str | None, print: bool) -> None:
     _check_name(name)
     with open(os.path.join(PACKAGE, "commands", f"new_node_{LANGUAGES[lang]}.txt"), encoding="utf-8") as template:
         text = template.read().replace("@name@", name).replace("@Class@", _class_name(name))
-    if is_printed:
+    if print:
         write_pieces(1, [text.encode()])
         return
-    folder = directory or needed_directory("nodes", "your nodes", hint="--dir=DIR")
+    folder = dir or needed_directory("nodes", "your nodes", hint="--dir=DIR")
     module, program = os.path.join(folder, name.replace("-", "_") + ".py"), os.path.join(folder, "pflow-" + name)
-    found = None if directory else find_node(name)
+    found = None if dir else find_node(name)
     there = next(filter(os.path.lexists, (module, program)), found.file if found else None)
     if there is not None:
-        hint = "choose another name" if directory else "choose another name, or --dir=DIR"
+        hint = "choose another name" if dir else "choose another name, or --dir=DIR"
         raise PflowError(f"cannot make the node '{name}': '{there}' exists already", hint=hint, exit=CANNOT_WRITE)
     file = module if lang == PYTHON else program
     with Attempt(f"cannot write '{file}'", lambda act, error: not_written(act, error, "--dir=DIR")):
@@ -58,7 +58,7 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> No
         replace(file, text, mode=0o666 if lang == PYTHON else 0o777, overwrite=False)
     write_pieces(1, [os.fsencode(file) + b"\n"])
     if os.isatty(2):
-        word = os.path.join(os.curdir, file) if directory else name
+        word = os.path.join(os.curdir, file) if dir else name
         write_stderr(f"try it: echo 'to be or not' | pflow {word}\n        pflow test-node {file}\n")
 
 

@@ -22,15 +22,14 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
 from pflow.catalog.lines import Listing, about, entry, find, line_entry, lines
+from pflow.commands._command import COLOR, as_command
 from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, PflowError
 from pflow.flow.subflow import FlowCatalog
-from pflow.help.usage import HELP, NODE, usage_of_command
+from pflow.help.usage import NODE
 from pflow.interface.account import inferred_in_words
-from pflow.interface.interface import TEXT, Flag, argument, choice, spell_flag
-from pflow.stage.flags import values_of
-from pflow.stage.words import take_words
-from pflow.terminal.columns import AUTO, PLAIN, WHEN, Colour, colour_of, table, terminal_width, value_text, wrap
+from pflow.interface.interface import TEXT, TEXTS, Flag, argument, spell_flag
+from pflow.terminal.columns import PLAIN, Colour, colour_of, table, terminal_width, value_text, wrap
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
@@ -41,27 +40,18 @@ if TYPE_CHECKING:
 _ONE_LINE = 1 << 30
 """The width of a list that does not go to a terminal: a line a node, for grep."""
 
-_SYNOPSIS = ("pflow nodes [--json] [--color WHEN] [NAME]…", "pflow nodes [--json] [--color WHEN] --search WORDS")
-USAGE = usage_of_command("pflow nodes", __doc__, *_SYNOPSIS)
-USAGE.flags = [
+
+@as_command(
+    __doc__,
     Flag("json", "print the interfaces as one JSON list"),
     Flag("search", "list only nodes that match all these words, best first", type=TEXT, metavar="WORDS"),
-    Flag(
-        "color",
-        "print in colour; auto, the default, does so on a terminal unless NO_COLOR is set",
-        type=choice(*WHEN),
-        default=AUTO,
-    ),
-    HELP,
-]
-USAGE.arguments = [argument("NAME", NODE, repeats=True)]
-
-
-def main(words: list[str]) -> int:
-    """Raises PflowError: 2 for wrong flags, 127 for an unknown name, 1 for a search that finds nothing."""
-    flags = values_of(take_words(words, USAGE.items), USAGE.items)
-    names, search, when, as_json = flags["name"], flags["search"], flags["color"], flags["json"]
-    catalog, colour = FlowCatalog(), colour_of(1, when)
+    COLOR,
+    argument("[NAME]…", NODE, name="names", type=TEXTS),
+    quick=True,
+)
+def command(names: list[str], json: bool, search: str | None, color: str) -> None:
+    """Raises PflowError: 127 for an unknown name, 1 for a search that finds nothing."""
+    catalog, colour = FlowCatalog(), colour_of(1, color)
     if search is not None:
         wanted = " ".join([search, *names]).split()
         listed = about(lines(catalog), wanted)
@@ -71,18 +61,17 @@ def main(words: list[str]) -> int:
             )
     elif names:
         kinds = [find(name, catalog) for name in names]
-        if as_json:
+        if json:
             print_json([entry(kind) for kind in kinds])
         else:
             print_text("\n".join(detail_text(kind, terminal_width(), colour) for kind in kinds))
-        return 0
+        return
     else:
         listed = lines(catalog)
-    if as_json:
+    if json:
         print_json([line_entry(line) for line in listed])
     else:
         print_text(list_text(listed, terminal_width(otherwise=_ONE_LINE), colour, is_ranked=search is not None))
-    return 0
 
 
 _TITLES = {

@@ -20,9 +20,7 @@ pflow plan 'read examples/notes.txt, summarize it and write summary.md' --pipe
 from importlib import import_module
 from typing import Any
 
-import click
-
-from pflow.commands._click import FlowCommand, color_option, seconds
+from pflow.commands._command import COLOR, FRESH, MODEL, as_command, own
 from pflow.commands._dispatch import is_sentence
 from pflow.commands._output import write_output
 from pflow.driver.driver import checked
@@ -34,7 +32,10 @@ from pflow.flow.pipe.scan import is_cut_separator, quote
 from pflow.flow.subflow import find_file, load_named
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
-from pflow.flow.wiring import wire
+from pflow.flow.wiring import wire as wire_flow
+from pflow.help.usage import FLOW
+from pflow.interface.common import COMMON
+from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.plan.limits import LIMITS
 from pflow.process.streams import Diverted
 from pflow.stage.intake import take_in
@@ -43,41 +44,39 @@ from pflow.values.fast_json import write_json
 _LIMITS = "\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items())])
 
 
-@click.command(help=__doc__, epilog=_LIMITS, cls=FlowCommand)
-@click.option("--pipe", "as_pipe", is_flag=True, help="Print the flow in pipe syntax.")
-@click.option("--model", metavar="MODEL", help="The model that plans.")
-@click.option("--fresh", is_flag=True, help="Ask the model again, even if it planned the sentence before.")
-@click.option("--timeout", type=seconds, metavar="SECONDS", help="End planning after so many seconds, with 124.")
-@click.option("-n", "--no-stdin", is_flag=True, help="Do not read stdin: plan as if nothing were piped.")
-@click.option("--wire", is_flag=True, help="Propose the mappings that a flow lacks: pflow plan --wire FLOW.")
-@click.option("--edit", is_flag=True, help="Change a flow as a sentence says: pflow plan --edit FLOW SENTENCE.")
-@click.option(
-    "--write", is_flag=True, help="Write the flow that --wire or --edit changed back to its file, after asking."
+@as_command(
+    __doc__,
+    Flag("pipe", "print the flow in pipe syntax"),
+    MODEL,
+    FRESH,
+    own(COMMON["timeout"], "end planning after so many seconds, with 124"),
+    own(COMMON["no_stdin"], "do not read stdin: plan as if nothing were piped"),
+    Flag("wire", "propose the mappings that a flow lacks: pflow plan --wire FLOW"),
+    Flag("edit", "change a flow as a sentence says: pflow plan --edit FLOW SENTENCE"),
+    Flag("write", "write the flow that --wire or --edit changed back to its file, after asking"),
+    Flag("yes", "let --write go ahead without asking"),
+    Flag("json", "print errors as JSON too; with --wire or --edit the change"),
+    COLOR,
+    argument("SENTENCE…", FLOW, name="words", type=TEXTS),
+    epilog=_LIMITS,
 )
-@click.option("--yes", is_flag=True, help="Let --write go ahead without asking.")
-@click.option("--json", "as_json", is_flag=True, help="Print errors as JSON too; with --wire or --edit the change.")
-@color_option
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SENTENCE…")
-def command(words: tuple[str, ...], when: str, timeout: float | None, **options: Any) -> int:
-    if options["wire"] or options["edit"]:
-        return _change(list(words), timeout, when, **options)
+def command(
+    words: list[str], wire: bool, edit: bool, pipe: bool, json: bool, fresh: bool, no_stdin: bool, **options: Any
+) -> int:  # fmt: skip
+    if wire and edit:
+        raise PflowError("cannot take both --wire and --edit", exit=USAGE)
+    if wire or edit:  # a change asks anew each time, and knows its flow
+        from pflow.plan.change import ChangeOptions
+
+        module = import_module(f"pflow.plan.{'wire' if wire else 'edit'}")
+        return int(module.main(words, ChangeOptions(as_pipe=pipe, as_json=json, **options)))
     for flag in ("write", "yes"):
         if options[flag]:
             raise PflowError(f"cannot take --{flag}: it goes with --wire and --edit", exit=USAGE)
-    flow = _flow(list(words), options["model"], timeout, fresh=options["fresh"], no_stdin=options["no_stdin"])
-    text = pipe_of(flow).rstrip("\n") + "\n" if options["as_pipe"] else write_json(flow_to_ir(flow.flow))
+    flow = _flow(words, options["model"], options["timeout"], fresh=fresh, no_stdin=no_stdin)
+    text = pipe_of(flow).rstrip("\n") + "\n" if pipe else write_json(flow_to_ir(flow.flow))
     write_output(None, text.encode("utf-8", "replace"))
     return OK
-
-
-def _change(words: list[str], timeout: float | None, color: str, *, wire: bool, edit: bool, **options: Any) -> int:
-    from pflow.plan.change import ChangeOptions
-
-    if wire and edit:
-        raise PflowError("cannot take both --wire and --edit", exit=USAGE)
-    module = import_module(f"pflow.plan.{'wire' if wire else 'edit'}")
-    del options["fresh"], options["no_stdin"]  # a change asks anew each time, and knows its flow
-    return int(module.main(words, ChangeOptions(timeout=timeout, color=color, **options)))
 
 
 def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool) -> WiredFlow:
@@ -111,4 +110,4 @@ def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: 
         return plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
 
     with Diverted():  # stdout is for the result, not for what a model's library prints
-        return wire(with_signals(work).flow)
+        return wire_flow(with_signals(work).flow)

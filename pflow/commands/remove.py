@@ -12,9 +12,10 @@ pflow show count --old --json | pflow save count
 
 import os
 
-import click
-
+from pflow.commands._command import as_command
 from pflow.errors import PflowError
+from pflow.help.usage import SAVED
+from pflow.interface.interface import TEXTS, argument
 from pflow.library.command import changed_commands_of, flow_script, remove_commands
 from pflow.library.save import remove_flow
 from pflow.library.saved import find_saved, name_of, users_of
@@ -22,10 +23,9 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say, say_error
 
 
-@click.command(help=__doc__)
-@click.argument("saved", nargs=-1, required=True, metavar="FLOW…")
-def command(saved: tuple[str, ...]) -> None:
-    found = _find([name.removeprefix("flow:") for name in saved])
+@as_command(__doc__, argument("FLOW…", SAVED, name="flows", type=TEXTS, required=True))
+def command(flows: list[str]) -> None:
+    found = _find([name.removeprefix("flow:") for name in flows])
     for name, file in found.items():
         for removed in remove_commands(name, flow_script(file)):  # first: after an interrupt the flow is still found
             say("pflow remove", f"removed the command {removed}")

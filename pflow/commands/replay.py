@@ -20,6 +20,7 @@ pflow replay last -r
 import os
 
 from pflow import errors
+from pflow.commands._command import as_command
 from pflow.driver.arguments import RunFlags
 from pflow.driver.driver import Driver, checked
 from pflow.driver.help import flags_of_runs
@@ -28,13 +29,11 @@ from pflow.driver.replay import Replay
 from pflow.errors import PflowError
 from pflow.files.reading import limit_input
 from pflow.help import usage as kinds
-from pflow.help.usage import usage_of_command
 from pflow.interface.common import COMMON
-from pflow.interface.interface import argument, spell_flag
+from pflow.interface.interface import argument
 from pflow.plan.approval.proposal import show, touched_text
 from pflow.record.runs import find_run
 from pflow.stage.intake import Intake
-from pflow.stage.words import take_words
 
 _REFUSED = {
     **{name: "the piped input is that of the run" for name, flag in COMMON.items() if flag.fd == 0},
@@ -42,18 +41,21 @@ _REFUSED = {
 }
 """The flags of `pflow run` that a replay does not take, and why."""
 
-USAGE = usage_of_command("pflow replay", __doc__, "pflow replay RUN [FLAG]…")
-USAGE.flags = flags_of_runs(without=_REFUSED)
-USAGE.arguments = [argument("RUN", kinds.RUN)]
+
+@as_command(
+    __doc__,
+    *flags_of_runs(without=_REFUSED),
+    argument("RUN", kinds.RUN, name="word", required=True),
+    of_run=True,
+    refused=_REFUSED,
+)
+def command(word: str, flags: RunFlags) -> int:
+    words = [f"--{name}" for name in ("raw", "stream", "json", "quiet", "debug") if getattr(flags, name)]
+    return Driver("pflow replay").run_prepared(words, lambda: _prepare(word, flags))
 
 
-def main(words: list[str]) -> int:
-    return Driver(USAGE.name).run_prepared(words, lambda: _prepare(words))
-
-
-def _prepare(words: list[str]) -> tuple[RunFlags, RunInputs, Intake]:
-    """Return the flags, inputs and piped input of the run. Raises PflowError as Replay does; 2 for wrong words."""
-    flags, word = _parse(words)
+def _prepare(word: str, flags: RunFlags) -> tuple[RunFlags, RunInputs, Intake]:
+    """Return the flags, inputs and piped input of the run. Raises PflowError as Replay does."""
     run = find_run(word)
     if run.is_map is None:
         what = f"cannot replay the run {run.id}: its log is damaged, and does not say whether it was a map"
@@ -68,14 +70,3 @@ def _prepare(words: list[str]) -> tuple[RunFlags, RunInputs, Intake]:
         show(touched_text(wired, inputs))
     limit_input(flags.max_input)
     return flags, inputs, replay.intake(flags.timeout)
-
-
-def _parse(words: list[str]) -> tuple[RunFlags, str]:
-    texts = take_words(words, USAGE.items)
-    for name, why in _REFUSED.items():
-        if name in texts:
-            what = f"cannot take {spell_flag(name)}: {why}"
-            raise PflowError(what, hint="pflow replay --help", exit=errors.USAGE)
-    if "run" not in texts:
-        raise PflowError("cannot replay: RUN is missing", hint="pflow runs lists them", exit=errors.USAGE)
-    return RunFlags({name: each for name, each in texts.items() if name != "run"}), str(texts["run"][-1])

@@ -34,8 +34,7 @@ pflow run --resume 'shell "test -e ready"' -n -q
 
 import os
 
-import click
-
+from pflow.commands._command import as_command, own
 from pflow.driver.arguments import RunFlags
 from pflow.driver.driver import Driver, refuse_errors
 from pflow.driver.inputs import RunInputs
@@ -44,6 +43,9 @@ from pflow.driver.resume.reopen import Reopened
 from pflow.errors import USAGE, PflowError
 from pflow.files.reading import limit_input
 from pflow.flow.rules import check
+from pflow.help import usage as kinds
+from pflow.interface.common import COMMON, RUN_FLAGS
+from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.process.signals import end_in_order
 from pflow.record.run import Run
 from pflow.record.runs import find_run
@@ -51,73 +53,67 @@ from pflow.stage.intake import Intake
 from pflow.terminal.messages import say_error
 from pflow.values.secrets import Secrets
 
+_AGAIN = "run this interrupted step again; of a map, without STEP: all items that began one"
+_COST = "set a new limit for the cost of the whole run, earlier parts included"
+_FAILED = "run the failed items of a map, or of batches and all steps after them, again"
+_VISITS = "set a new limit for the visits of each step, earlier parts included"
 
-@click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
-@click.argument("unfinished", metavar="RUN")
-@click.argument("rest", nargs=-1, type=click.UNPROCESSED, metavar="")
-@click.option("-r", "--raw", is_flag=True, help="Print only what the pipe carries.")
-@click.option("-j", "--json", is_flag=True, help="Print the store document, even to a terminal.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
-@click.option(
-    "--redo",
-    multiple=True,
-    metavar="STEP",
-    is_flag=False,
-    flag_value="",
-    help="Run this interrupted step again; of a map, without STEP: all items that began one.",
+
+@as_command(
+    __doc__,
+    own(COMMON["raw"], "print only what the pipe carries"),
+    own(COMMON["json"]),
+    own(COMMON["quiet"]),
+    Flag("redo", _AGAIN, type=TEXTS, word="STEP", tab=kinds.STEP),
+    Flag("skip", "treat this interrupted step as done, without writes", type=TEXTS, metavar="STEP", tab=kinds.STEP),
+    Flag("from", "run this step and all later ones again", type=TEXT, metavar="STEP", tab=kinds.STEP),
+    Flag("only", "run this step again, and keep the results of later ones", type=TEXT, metavar="STEP", tab=kinds.STEP),
+    Flag("failed", _FAILED),
+    Flag("accept_changes", "go on even if code, versions, secrets or files have changed"),
+    own(RUN_FLAGS["max_cost"], _COST),
+    own(RUN_FLAGS["max_tokens_total"], "set a new limit for the tokens of the whole run"),
+    own(RUN_FLAGS["max_calls"], "set a new limit for the calls of models in the whole run"),
+    own(RUN_FLAGS["max_visits"], _VISITS),
+    own(COMMON["max_input"], "set the maximum size of stdin, and of each file that is read"),
+    own(COMMON["debug"]),
+    argument("RUN", kinds.UNFINISHED, name="word", required=True),
+    others="files",
+    of_run=True,
 )
-@click.option("--skip", multiple=True, metavar="STEP", help="Treat this interrupted step as done, without writes.")
-@click.option("--from", "start", metavar="STEP", help="Run this step and all later ones again.")
-@click.option("--only", metavar="STEP", help="Run this step again, and keep the results of later ones.")
-@click.option(
-    "--failed", is_flag=True, help="Run the failed items of a map, or of batches and all steps after them, again."
-)
-@click.option("--accept-changes", is_flag=True, help="Go on even if code, versions, secrets or files have changed.")
-@click.option(
-    "--max-cost", metavar="USD", help="Set a new limit for the cost of the whole run, earlier parts included."
-)
-@click.option("--max-tokens-total", metavar="N", help="Set a new limit for the tokens of the whole run.")
-@click.option("--max-calls", metavar="N", help="Set a new limit for the calls of models in the whole run.")
-@click.option("--max-visits", metavar="N", help="Set a new limit for the visits of each step, earlier parts included.")
-@click.option("--max-input", metavar="BYTES", help="Set the maximum size of stdin, and of each file that is read.")
-@click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
 def command(
-    unfinished: str, rest: tuple[str, ...], redo: tuple[str, ...], skip: tuple[str, ...], start: str | None,
-    only: str | None, failed: bool, accept_changes: bool, **flags: bool | str | None,
+    word: str, files: list[str], flags: RunFlags, redo: list[str], skip: list[str], from_: str | None,
+    only: str | None, failed: bool, accept_changes: bool,
 ) -> int:  # fmt: skip
     choices = Choices(
-        redo=redo, skip=skip, start=start, only=only, failed=failed, accepts_changes=accept_changes,
-        files=dict(map(_file, rest)),
+        redo=redo, skip=skip, start=from_, only=only, failed=failed, accepts_changes=accept_changes,
+        files=dict(map(_file, files)),
     )  # fmt: skip
-    texts: dict[str, list[str | bool]] = {
-        name: [value] for name, value in flags.items() if value is not None and value is not False
-    }
-    limit_input(RunFlags({**texts}).max_input)
-    run = find_run(unfinished)
+    limit_input(flags.max_input)
+    run = find_run(word)
     if run.is_map:
-        return _resume_map(run, choices, texts)
-    if "" in redo:
+        return _resume_map(run, choices, flags)
+    if "" in choices.redo:
         raise PflowError("cannot take --redo without a step", hint="--redo=STEP, but for a map", exit=USAGE)
     driver = Driver("pflow resume")
-    words = [f"--{name}" for name in texts]
-    return driver.run_prepared(words, lambda: _prepare(run, RunFlags(texts), choices, driver.secrets))
+    words = [f"--{name}" for name in ("raw", "json", "quiet", "debug") if getattr(flags, name)]
+    return driver.run_prepared(words, lambda: _prepare(run, flags, choices, driver.secrets))
 
 
-def _resume_map(run: Run, choices: Choices, texts: dict[str, list[str | bool]]) -> int:
+def _resume_map(run: Run, choices: Choices, flags: RunFlags) -> int:
     """Go on with a map. Raises PflowError (2) for a flag that is for steps."""
     from pflow.many.map import Map
 
     named = {"redo": choices.redo - {""}, "skip": choices.skip, "from": choices.start, "only": choices.only}
-    for name in [name for name, step in named.items() if step] + ["json"] * ("json" in texts):
+    for name in [name for name, step in named.items() if step] + ["json"] * bool(flags.json):
         hint = "--failed and --redo run items of it again, -r prints what they carry"
         raise PflowError(f"cannot take --{name} for a map", hint=hint, exit=USAGE)
     redo, choices.redo, secrets = "" in choices.redo, set(), Secrets()
 
     def fail(error: PflowError) -> int:
-        say_error("pflow resume", secrets.hide(error), debug="debug" in texts)
+        say_error("pflow resume", secrets.hide(error), debug=flags.debug)
         return error.exit
 
-    return end_in_order(lambda: Map.resume(run, choices, RunFlags(texts), secrets, redo=redo), fail)
+    return end_in_order(lambda: Map.resume(run, choices, flags, secrets, redo=redo), fail)
 
 
 def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:

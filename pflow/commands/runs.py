@@ -22,11 +22,11 @@ import re
 import time
 from typing import Any
 
-import click
-
-from pflow.commands._click import OptionalValue, color_option, output_option
+from pflow.commands._command import COLOR, HTML, OUTPUT, as_command
 from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import USAGE, PflowError
+from pflow.help.usage import SAVED
+from pflow.interface.interface import COUNT, TEXT, Flag
 from pflow.record.run import DONE, FAILED, FINISHED, KILLED, RUNNING, Run
 from pflow.record.runs import list_runs
 from pflow.terminal.columns import Colour, colour_of, duration
@@ -48,38 +48,40 @@ def moment(text: str) -> float:
         raise PflowError(what, hint="pflow runs --help", exit=USAGE) from None
 
 
-@click.command(help=__doc__)
-@click.option("-n", "limit", type=click.IntRange(min=0), metavar="N", help="List only the newest N runs.")
-@click.option("--failed", is_flag=True, help="List only runs that failed, also in some items, or were killed.")
-@click.option("--flow", "name", metavar="FLOW", help="List only runs of this flow.")
-@click.option("--since", type=moment, metavar="WHEN", help="List only runs that began since a date or an age (2d, 3h).")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
-@click.option("--html", "page", cls=OptionalValue, metavar="FILE", help="Write a page for a browser, to FILE if given.")
-@output_option
-@color_option
+@as_command(
+    __doc__,
+    Flag("most", "list only the newest N runs", letter="n", type=COUNT, metavar="N", least=0),
+    Flag("failed", "list only runs that failed, also in some items, or were killed"),
+    Flag("flow", "list only runs of this flow", type=TEXT, metavar="FLOW", tab=SAVED),
+    Flag("since", "list only runs that began since a date or an age (2d, 3h)", type=TEXT, metavar="WHEN"),
+    Flag("json", "print a JSON list"),
+    HTML,
+    OUTPUT,
+    COLOR,
+)
 def command(
-    limit: int | None, failed: bool, name: str | None, since: float | None, as_json: bool, page: str | None,
-    output: str | None, when: str,
+    most: int | None, failed: bool, flow: str | None, since: str | None, json: bool, html: str | bool,
+    output: str | None, color: str,
 ) -> None:  # fmt: skip
 
     def is_wanted(run: Run) -> bool:
-        return (name is None or run.name == name) and (not failed or run.status in (FAILED, FINISHED, KILLED))
+        return flow in (None, run.name) and (not failed or run.status in (FAILED, FINISHED, KILLED))
 
-    if page is not None and as_json:
+    if html is not False and json:
         raise PflowError("cannot take --json with --html", hint="--html goes alone", exit=USAGE)
-    runs = list_runs(limit, since=since or 0.0, is_wanted=is_wanted)
-    if page is not None:
+    runs = list_runs(most, since=0.0 if since is None else moment(since), is_wanted=is_wanted)
+    if html is not False:
         from pflow.page.page import runs_page
 
-        write_page(runs_page(runs, now=time.time()), page, output, "runs.html")
+        write_page(runs_page(runs, now=time.time()), html, output, "runs.html")
         return
-    if as_json:
+    if json:
         write_result(output, json_line([_members(run) for run in runs]))
         return
-    if not runs and limit != 0:
-        is_filtered = failed or name is not None or since is not None
+    if not runs and most != 0:
+        is_filtered = failed or flow is not None or since is not None
         say("pflow runs", "no run matches" if is_filtered else "there are no runs yet")
-    colour = colour_of(1, "never" if output else when)
+    colour = colour_of(1, "never" if output else color)
     write_result(output, b"".join(_line(run, colour).encode() for run in runs))
 
 

@@ -30,15 +30,15 @@ pflow show words --old --json | pflow save words --force -
 
 import os
 
-import click
-
 from pflow.catalog.kinds import find_node
-from pflow.commands._click import FlowCommand
+from pflow.commands._command import as_command
 from pflow.driver.driver import checked
 from pflow.errors import FAILED, USAGE, PflowError, shorten
 from pflow.flow.flow import FlowSpec
 from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
+from pflow.help.usage import FLOW
+from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.library.command import check_command, flow_script, is_on_path, make_command
 from pflow.library.save import AlreadySaved, SaveResult, save_flow
 from pflow.library.saved import check_name, file_for, name_of, read_saved
@@ -53,25 +53,15 @@ _LONGEST = 40
 """The most letters of a step's words in the description of its flow."""
 
 
-class _Command(FlowCommand):
-    """A command whose options may stand after NAME too, before the words of a flow."""
-
-    words_before = 1
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        at = 1
-        while args[at:] and args[at].startswith("--") and not args[0].startswith("-"):
-            at += 1 + (args[at] == "--description")
-        return super().parse_args(ctx, [*args[1:at], *args[:1], *args[at:]])
-
-
-@click.command(help=__doc__, cls=_Command)
-@click.option("--description", metavar="TEXT", help="Describe the purpose of the flow.")
-@click.option("--command", "with_command", is_flag=True, help="Also make pflow-NAME, a program on PATH that runs it.")
-@click.option("--force", is_flag=True, help="Replace another flow of this name without asking.")
-@click.argument("name")
-@click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="[FLOW…]")
-def command(name: str, flow: tuple[str, ...], description: str | None, with_command: bool, force: bool) -> None:
+@as_command(
+    __doc__,
+    Flag("description", "describe the purpose of the flow", type=TEXT, metavar="TEXT"),
+    Flag("command", "also make pflow-NAME, a program on PATH that runs it"),
+    Flag("force", "replace another flow of this name without asking"),
+    argument("NAME", required=True),
+    argument("[FLOW…]", FLOW, name="flow", type=TEXTS),
+)
+def command(name: str, flow: list[str], description: str | None, command: bool, force: bool) -> None:
     check_name(name)
     if not flow and os.isatty(0):
         hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
@@ -80,11 +70,11 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     wired = checked(loaded, "save")
     if description is not None or not loaded.description:
         loaded.description = _described(_own_words(wired)) if description is None else description
-    if with_command:
+    if command:
         check_command(name_of(file_for(name)), flow_script(file_for(name)))
     saved = _save(name, loaded, force=force)
     _report(name, saved)
-    if with_command:
+    if command:
         file = make_command(saved.name, flow_script(saved.file))
         say("pflow save", f"the command is {file}")
         if not is_on_path(folder := os.path.dirname(file)):

@@ -17,11 +17,13 @@ pflow setup --undo
 import shutil
 from collections import Counter
 
-import click
-
 from pflow.admin import setup as admin
 from pflow.admin.shells import SHELLS, ask_shells
+from pflow.commands._command import as_command, own
 from pflow.errors import not_written, reason_of
+from pflow.help.usage import DIRECTORY
+from pflow.interface.common import COMMON
+from pflow.interface.interface import PATH, Flag
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 from pflow.words.printable import clean
@@ -31,13 +33,21 @@ _DONE |= {admin.KEEP: "unchanged", admin.CHANGED: "left"}
 _WOULD = _DONE | {admin.WRITE: "would write", admin.UPDATE: "would update", admin.REMOVE: "would remove"}
 
 
-@click.command(help=__doc__)
-@click.option("--prefix", metavar="DIR", help="Install below DIR/share; the default is the user's own directory.")
-@click.option("--dry-run", "is_dry", is_flag=True, help="Print what would be done, and touch nothing.")
-@click.option("--undo", is_flag=True, help="Remove exactly what an earlier setup installed.")
-@click.option("--no-edit", "no_edit", is_flag=True, help="Edit no start-up file: print the lines that shells need.")
-@click.option("-v", "--verbose", is_flag=True, help="Print a line for each file.")
-def command(prefix: str | None, is_dry: bool, undo: bool, no_edit: bool, verbose: bool) -> None:
+@as_command(
+    __doc__,
+    Flag(
+        "prefix",
+        "install below DIR/share; the default is the user's own directory",
+        type=PATH,
+        metavar="DIR",
+        tab=DIRECTORY,
+    ),
+    own(COMMON["dry_run"], "print what would be done, and touch nothing"),
+    Flag("undo", "remove exactly what an earlier setup installed"),
+    Flag("no_edit", "edit no start-up file: print the lines that shells need"),
+    own(COMMON["verbose"], "print a line for each file"),
+)
+def command(prefix: str | None, dry_run: bool, undo: bool, no_edit: bool, verbose: bool) -> None:
     share = admin.find_share(prefix)
     setup = admin.read_setup(share)
     if undo and not setup.files:
@@ -47,18 +57,18 @@ def command(prefix: str | None, is_dry: bool, undo: bool, no_edit: bool, verbose
     for line in left_out:
         say("pflow setup", line)
     try:
-        lines = _report(setup, wanted, is_dry=is_dry, verbose=verbose or is_dry)
-        removed = (_WOULD if is_dry else _DONE)[admin.REMOVE]
+        lines = _report(setup, wanted, is_dry=dry_run, verbose=verbose or dry_run)
+        removed = (_WOULD if dry_run else _DONE)[admin.REMOVE]
         for file in setup.blocks if undo else ():
             done = removed if setup.has_block(file) else "left, since it was edited,"
             lines.append(f"{done} the block in {clean(file)}")
-        if not is_dry:
+        if not dry_run:
             setup.take_away() if undo else setup.put(wanted)
     except OSError as error:
         what = f"cannot write '{error.filename}'" if error.filename else "cannot write"
         hint = "run the same command again to finish, or with --undo to undo it"
         raise not_written(what, error, hint) from None
-    lines += [] if undo else _in_shells(setup, may_edit=prefix is None and not no_edit, is_dry=is_dry)
+    lines += [] if undo else _in_shells(setup, may_edit=prefix is None and not no_edit, is_dry=dry_run)
     write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])
 
 

@@ -14,15 +14,15 @@ pflow remove count
 pflow show count --old --json | pflow save count
 """
 
-import click
-
-from pflow.commands._click import color_option, examined
-from pflow.commands._output import print_text, write_output
+from pflow.commands._command import COLOR, as_command
+from pflow.commands._output import examined, print_text, write_output
 from pflow.errors import MISSING, OK, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import brief_text
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
+from pflow.help.usage import SAVED
+from pflow.interface.interface import Flag, argument
 from pflow.library.command import commands_of, flow_script
 from pflow.library.save import olds_of
 from pflow.library.saved import find_saved, library_folder, name_of
@@ -30,24 +30,26 @@ from pflow.terminal.columns import colour_of, terminal_width
 from pflow.words.printable import clean
 
 
-@click.command(help=__doc__)
-@click.option("--json", "as_json", is_flag=True, help="Print the flow's file unchanged.")
-@click.option("--old", "is_old", is_flag=True, help="Show the version before it was last replaced or removed.")
-@color_option
-@click.argument("saved", metavar="FLOW")
-def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
-    name = saved.removeprefix("flow:")
-    file = _file(name, is_old=is_old)
+@as_command(
+    __doc__,
+    Flag("json", "print the flow's file unchanged"),
+    Flag("old", "show the version before it was last replaced or removed"),
+    COLOR,
+    argument("FLOW", SAVED, required=True),
+)
+def command(flow: str, json: bool, old: bool, color: str) -> int:
+    name = flow.removeprefix("flow:")
+    file = _file(name, is_old=old)
     text = read_text(file, f"the flow '{file}'")
-    if as_json:
+    if json:
         write_output(None, text.encode("utf-8", "surrogateescape"))
         return OK
-    flow = load_text(text, file, FlowCatalog(library_folder()))  # an older version was there too
-    flow.name = flow.name or name
-    wired, findings, code = examined(flow, "pflow show")
+    loaded = load_text(text, file, FlowCatalog(library_folder()))  # an older version was there too
+    loaded.name = loaded.name or name
+    wired, findings, code = examined(loaded, "pflow show")
     commands = commands_of(name_of(file), flow_script(file))
     where = [f"From     {clean(file)}", *(f"Command  {clean(each)}" for each in commands)]
-    print_text(brief_text(explain(wired, findings), where, terminal_width(), colour_of(1, when)))
+    print_text(brief_text(explain(wired, findings), where, terminal_width(), colour_of(1, color)))
     return code
 
 

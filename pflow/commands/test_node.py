@@ -14,14 +14,15 @@ pflow test-node write-file --json | jq -r '.checks[] | select(.result != "ok") |
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 
-import click
-
-from pflow.commands._click import Known, color_option, seconds
+from pflow.commands._command import COLOR, as_command, own
 from pflow.commands._output import print_json
 from pflow.conformance.conduct import Verdict, as_json, choose_checks, conduct, list_lines, summary, verdict_lines
 from pflow.conformance.sandbox import limit_files
 from pflow.conformance.trial import CHECKS, TestedNode, find_node
 from pflow.errors import USAGE, PflowError
+from pflow.help.usage import NODE_OR_FILE
+from pflow.interface.common import COMMON
+from pflow.interface.interface import PATH, PATHS, TEXTS, Flag, argument
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of
@@ -29,41 +30,31 @@ from pflow.terminal.columns import colour_of
 _CHECKS = "\n".join(["Checks:", *(f"  {line}" for line in list_lines(CHECKS).splitlines())])
 
 
-@click.command(help=__doc__, epilog=_CHECKS)
-@click.option(
-    "--only",
-    "-k",
-    "only",
-    multiple=True,
-    metavar="CHECK",
-    type=Known(check.id for check in CHECKS),
-    help="Run only this check, or the checks whose names contain this.",
+@as_command(
+    __doc__,
+    Flag(
+        "only",
+        "run only this check, or the checks whose names contain this",
+        letter="k",
+        type=TEXTS,
+        metavar="CHECK",
+        choices=tuple(check.id for check in CHECKS),
+    ),
+    Flag("list", "list the checks without running them"),
+    Flag("json", "print the report as one JSON document"),
+    own(COMMON["verbose"], "show each command that was run"),
+    own(COMMON["timeout"], "end a run after so many seconds", default=30.0),
+    COLOR,
+    argument("PATH", NODE_OR_FILE, type=PATH),
+    argument("[-- FLAG…]", name="flags", type=PATHS),
+    epilog=_CHECKS,
 )
-@click.option("--list", "as_list", is_flag=True, help="List the checks without running them.")
-@click.option("--json", "in_json", is_flag=True, help="Print the report as one JSON document.")
-@click.option("--verbose", "-v", is_flag=True, help="Show each command that was run.")
-@click.option(
-    "--timeout",
-    type=seconds,
-    default=30.0,
-    metavar="SECONDS",
-    help="End a run after so many seconds; the default is 30.",
-)
-@color_option
-@click.argument("path", required=False, metavar="PATH")
-@click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[-- FLAG…]")
 def command(
-    path: str | None,
-    flags: tuple[str, ...],
-    only: tuple[str, ...],
-    as_list: bool,
-    in_json: bool,
-    verbose: bool,
-    timeout: float,
-    when: str,
-) -> int:
+    path: str | None, flags: list[str], only: list[str], list: bool, json: bool, verbose: bool, timeout: float,
+    color: str,
+) -> int:  # fmt: skip
     checks = choose_checks(only)
-    if as_list:
+    if list:
         write_pieces(1, [list_lines(checks).encode()])
         return 0
     if path is None:
@@ -72,9 +63,9 @@ def command(
     catch_signals()
     limit_files()
     try:
-        with closing(conduct(node, list(flags), checks, timeout)) as verdicts:
-            done = list(verdicts) if in_json else _print_lines(node, verdicts, verbose=verbose, when=when)
-            if in_json:
+        with closing(conduct(node, flags, checks, timeout)) as verdicts:
+            done = [*verdicts] if json else _print_lines(node, verdicts, verbose=verbose, when=color)
+            if json:
                 print_json(as_json(node, done))
             return int(any(each.failed for each in done))
     except Interrupted as interrupted:  # by now the run was ended, and its directory removed

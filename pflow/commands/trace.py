@@ -31,11 +31,11 @@ pflow trace last --otlp >spans.jsonl
 import os
 import time
 
-import click
-
-from pflow.commands._click import Known, OptionalValue, color_option, output_option
+from pflow.commands._command import COLOR, HTML, OUTPUT, as_command
 from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.help import usage as kinds
+from pflow.interface.interface import Flag, argument
 from pflow.many.report import map_items, map_report, map_text
 from pflow.plumbing._tool import take_store
 from pflow.process.streams import is_readable
@@ -49,52 +49,54 @@ from pflow.terminal.messages import say
 from pflow.words.printable import clean_json
 
 
-@click.command(help=__doc__)
-@click.argument("run", required=False)
-@click.argument("other", metavar="[RUN]", required=False)
-@click.option("--store", is_flag=True, help="Add the final store: keys, types, sizes; values too if it is piped.")
-@click.option("--html", "page", cls=OptionalValue, metavar="FILE", help="Write a page for a browser, to FILE if given.")
-@click.option("--open", "opens", is_flag=True, help="Open the page of --html.")
-@click.option("--json", "form", flag_value="json", help="Print one JSON document: trace, snapshot and events.")
-@click.option("--chrome", "form", flag_value="chrome", help="Print a timeline for Perfetto or chrome://tracing.")
-@click.option(
-    "--otlp",
-    cls=OptionalValue,
-    type=Known(("json", "protobuf")),
-    metavar="FORM",
-    help="Print OpenTelemetry spans, as lines of OTLP's JSON, or as protobuf.",
+@as_command(
+    __doc__,
+    Flag("store", "add the final store: keys, types, sizes; values too if it is piped"),
+    HTML,
+    Flag("open", "open the page of --html"),
+    Flag("json", "print one JSON document: trace, snapshot and events"),
+    Flag("chrome", "print a timeline for Perfetto or chrome://tracing"),
+    Flag(
+        "otlp",
+        "print OpenTelemetry spans, as lines of OTLP's JSON, or as protobuf",
+        word="FORM",
+        choices=("json", "protobuf"),
+    ),
+    Flag("send", "send the spans of --otlp to OTEL_EXPORTER_OTLP_ENDPOINT"),
+    OUTPUT,
+    COLOR,
+    argument("[RUN]", kinds.RUN, name="run"),
+    argument("[RUN]", kinds.RUN, name="other"),
 )
-@click.option("--send", "sends", is_flag=True, help="Send the spans of --otlp to OTEL_EXPORTER_OTLP_ENDPOINT.")
-@output_option
-@color_option
 def command(
-    run: str | None, other: str | None, store: bool, page: str | None, opens: bool, form: str | None,
-    otlp: str | None, sends: bool, output: str | None, when: str,
+    run: str | None, other: str | None, store: bool, html: str | bool, open: bool, json: bool, chrome: bool,
+    otlp: str | bool, send: bool, output: str | None, color: str,
 ) -> int:  # fmt: skip
-    _check_otlp(form, otlp, sends, output)
-    form = form if otlp is None else "otlp"
-    _check_flags(run, other, store, page, opens, form)
-    when = "never" if output else when
+    form = "json" if json else "chrome" if chrome else None
+    _check_otlp(form, otlp, send, output)
+    form = form if otlp is False else "otlp"
+    _check_flags(run, other, store, html, open, form)
+    when = "never" if output else color
     if other is not None:
         return _compare(run or "", other, form, output, when)
     if run is None and is_readable():
-        trace, code = _from_stdin(with_store=store or page is not None)
+        trace, code = _from_stdin(with_store=store or html is not False)
     else:
-        trace, code = _find(run or "last", is_for_page=page is not None), 0
-    if page is not None:
+        trace, code = _find(run or "last", is_for_page=html is not False), 0
+    if html is not False:
         from pflow.page.page import run_page
 
-        write_page(run_page(trace, now=time.time()), page, output, f"{trace['run'] or 'trace'}.html", opens=opens)
+        write_page(run_page(trace, now=time.time()), html, output, f"{trace['run'] or 'trace'}.html", opens=open)
         return code
-    if "map" in trace and otlp is not None:
+    if "map" in trace and otlp is not False:
         trace["map_items"] = map_items(find_run(trace["run"]))
     elif "map" in trace and (store or form == "chrome"):
         what = f"cannot take --{'store' if store else form} for a map: a step of it has no times or values of its own"
         raise PflowError(what, hint="pflow trace RUN --json, or pflow why RUN ITEM", exit=USAGE)
-    if sends:
-        from pflow.record.otlp import send
+    if send:
+        from pflow.record.otlp import send as send_spans
 
-        say("pflow trace", send(requests_of(trace)))
+        say("pflow trace", send_spans(requests_of(trace)))
     elif otlp == "protobuf":
         from pflow.record.otlp import as_protobuf
 
@@ -108,13 +110,13 @@ def command(
     return code
 
 
-def _check_otlp(form: str | None, otlp: str | None, sends: bool, output: str | None) -> None:
+def _check_otlp(form: str | None, otlp: str | bool, sends: bool, output: str | None) -> None:
     """Raise PflowError (2) for flags that do not go with those of --otlp."""
     faults = {
-        "--send without --otlp": sends and otlp is None,
+        "--send without --otlp": sends and otlp is False,
         "-o with --send": sends and output,
-        f"--{form} with --otlp": form and otlp is not None,
-        f"--otlp={otlp}": otlp not in (None, "", "json", "protobuf"),
+        f"--{form} with --otlp": form and otlp is not False,
+        f"--otlp={otlp}": otlp not in (False, True, "json", "protobuf"),
         "--otlp=protobuf on a terminal": otlp == "protobuf" and not (sends or output) and os.isatty(1),
     }
     if what := next((what for what, is_there in faults.items() if is_there), ""):
@@ -127,21 +129,21 @@ def _is_page(word: str) -> bool:
 
 
 def _check_flags(
-    run: str | None, other: str | None, store: bool, page: str | None, opens: bool, form: str | None
+    run: str | None, other: str | None, store: bool, page: str | bool, opens: bool, form: str | None
 ) -> None:  # fmt: skip
     """Raise PflowError (2) for flags that do not go together."""
     if store and form in ("chrome", "otlp"):
         raise PflowError(f"cannot take --store with --{form}", hint="--store goes with --json", exit=USAGE)
-    if page is not None and (store or form or other):
+    if page is not False and (store or form or other):
         flag = "a second RUN" if other else f"--{form}" if form else "--store"
         raise PflowError(f"cannot take {flag} with --html", hint="--html goes alone", exit=USAGE)
     if other is not None and (store or form in ("chrome", "otlp")):
         flag = form or "store"
         raise PflowError(f"cannot take --{flag} with two runs", hint="--json goes with two runs", exit=USAGE)
-    if page is not None and _is_page(run or ""):
+    if page is not False and _is_page(run or ""):
         what = f"cannot take --html with '{run}': it is a page already"
         raise PflowError(what, hint="--html takes a run, or a store on stdin", exit=USAGE)
-    if opens and page is None:
+    if opens and page is False:
         raise PflowError("cannot take --open without --html", hint="pflow trace RUN --html --open", exit=USAGE)
 
 

@@ -18,9 +18,10 @@ cat examples/notes.txt | pflow run 'shell "wc -l" --cache' -q
 pflow why last shell
 """
 
-import click
-
+from pflow.commands._command import as_command
 from pflow.errors import USAGE, PflowError
+from pflow.help import usage as kinds
+from pflow.interface.interface import TEXT, Flag, argument
 from pflow.many.report import item_lines
 from pflow.process.streams import write_pieces
 from pflow.record.runs import find_run
@@ -28,10 +29,18 @@ from pflow.record.why import explain
 from pflow.words.printable import clean
 
 
-@click.command(help=__doc__)
-@click.argument("run")
-@click.argument("step", metavar="STEP|ITEM")
-@click.option("--against", metavar="RUN", help="Compare with RUN, instead of the newest earlier run that has the step.")
+@as_command(
+    __doc__,
+    Flag(
+        "against",
+        "compare with RUN, instead of the newest earlier run that has the step",
+        type=TEXT,
+        metavar="RUN",
+        tab=kinds.RUN,
+    ),
+    argument("RUN", kinds.RUN, required=True),
+    argument("STEP|ITEM", kinds.STEP, name="step", required=True),
+)
 def command(run: str, step: str, against: str | None) -> None:
     found = find_run(run)
     if found.ledger and against:

@@ -7,7 +7,7 @@ from pflow.errors import USAGE, PflowError, check_positive
 from pflow.flow.pipe.scan import separates
 from pflow.flow.subflow import is_one_step
 from pflow.interface.common import BOTH, COMMON, RUN, RUN_FLAGS, STEP, STREAM
-from pflow.interface.interface import spell_flag
+from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import check_common, value_of
 from pflow.words.budget import BUDGET
 
@@ -69,7 +69,7 @@ def leading_flags(words: list[str], own: Mapping[str, bool]) -> tuple[list[str],
     while at < len(words) and words[at].startswith("-") and len(words[at]) > 1:
         if words[at] == "--":
             return words[:at], words[at + 1 :]
-        at += 2 if own.get(words[at]) else 1
+        at += 2 if own.get(words[at].replace("_", "-")) else 1
     return words[:at], words[at:]
 
 
@@ -90,15 +90,18 @@ def _of_stream(fd: int) -> list[str]:
 
 
 class RunFlags:
-    """The flags of one run, each as an attribute. They are removed from `texts`."""
+    """The flags of one run, each as an attribute. They are removed from `texts`.
+
+    What a command has `declared` itself stands for the flag of `pflow run` of that name.
+    """
 
     if TYPE_CHECKING:
         encoding: str | None
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, texts: dict[str, list[str | bool]]) -> None:
-        items = {**{name: COMMON[name] for name in TAKEN}, **RUN_FLAGS}
+    def __init__(self, texts: dict[str, list[str | bool]], declared: Mapping[str, Item] | None = None) -> None:
+        items: dict[str, Item] = {**{name: COMMON[name] for name in TAKEN}, **RUN_FLAGS, **(declared or {})}
         self.__dict__ = {name: item.default for name, item in items.items()}
         for name in list(texts):
             flag = spell_flag(name)

@@ -101,6 +101,8 @@ class Item:
 
 
 SWITCH, TEXT, COUNT, NUMBER, TEXTS = Type("bool"), Type("str"), Type("int"), Type("float"), Type("list")
+PATH = Type("path")
+PATHS = Type("list", items=PATH)
 
 
 class Flag(Item):
@@ -131,11 +133,11 @@ class Flag(Item):
 
 
 def argument(
-    metavar: str, tab: str = "", *, name: str = "", repeats: bool = False, required: bool = False,
+    metavar: str, tab: str = "", *, name: str = "", type: Type = TEXT, required: bool = False,
     choices: tuple[str, ...] = (),
 ) -> Flag:  # fmt: skip
-    """Return a bare word of a command, or several, named as in the synopsis."""
-    type, default = TEXTS if repeats else TEXT, UNDECLARED if required else None
+    """Return a bare word of a command, or several (a list), named as in the synopsis."""
+    default = UNDECLARED if required else None
     word = Flag(
         name or metavar.lower(), type=type, default=default, metavar=metavar, tab=tab, choices=choices, kind=ARGUMENT
     )

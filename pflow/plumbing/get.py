@@ -17,7 +17,7 @@ from pflow import Any
 from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import usage_of_command
-from pflow.interface.interface import Flag, argument
+from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, take_store
 from pflow.process.streams import raw_form, write_pieces
 from pflow.stage.document import Document
@@ -37,7 +37,7 @@ USAGE.flags = [
     FROM,
     *HELP_FLAGS,
 ]
-USAGE.arguments = [argument("PATH", repeats=True)]
+USAGE.arguments = [argument("PATH", type=TEXTS)]
 
 
 def work(flags: dict[str, Any], tool: Tool) -> int:

@@ -35,7 +35,7 @@ USAGE.flags = [
     FROM,
     *HELP_FLAGS,
 ]
-USAGE.arguments = [argument("KEY=VALUE", name="member", repeats=True)]
+USAGE.arguments = [argument("KEY=VALUE", name="member", type=TEXTS)]
 
 
 def work(flags: dict[str, Any], tool: Tool) -> int:

@@ -7,7 +7,7 @@ from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.store import INPUTS, key_mappings, named_place
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, is_shared
-from pflow.interface.interface import Interface, Item, by_name, spell_flag, with_keys
+from pflow.interface.interface import ARGUMENT, Interface, Item, by_name, spell_flag, with_keys
 from pflow.process.signals import Deadline
 from pflow.stage.words import doubts, flags_in, take_words
 from pflow.values.paths import Path, is_step_name, meet
@@ -179,7 +179,7 @@ def value_of(flag: Item, texts: list[str | bool]) -> Any:
     if word and text not in ("true", "false"):
         what = f"cannot take {flag.flag}='{shorten(text)}': it does not take that word"
         raise PflowError(what, hint=f"{flag.flag}, or {flag.flag}={word}", exit=USAGE)
-    value = flag_value(flag.flag, flag.type, text)
+    value = flag_value("" if flag.kind == ARGUMENT else flag.flag, flag.type, text)
     least, most = flag.least, flag.most
     if not ((least is None or value >= least) and (most is None or value <= most)):
         bounds = f"at least {least}" if most is None else f"from {least} to {most}"

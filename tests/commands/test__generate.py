@@ -82,14 +82,18 @@ COMMAND = '''"""pflow shout: Print a text in capitals.
 pflow shout hello
 """
 
-import click
+from pflow.commands._command import as_command
+from pflow.commands._output import print_text
+from pflow.interface.interface import COUNT, Flag, argument
 
 
-@click.command(help=__doc__)
-@click.option("--often", metavar="N", help="Print it N times.")
-@click.argument("text")
-def command(text: str, often: str | None) -> None:
-    click.echo("\\n".join([text.upper()] * int(often or 1)))
+@as_command(
+    __doc__,
+    Flag("often", "print it N times", type=COUNT, default=1, metavar="N"),
+    argument("TEXT", required=True),
+)
+def command(text: str, often: int) -> None:
+    print_text(f"{text.upper()}\\n" * often)
 '''
 
 

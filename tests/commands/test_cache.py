@@ -8,7 +8,7 @@ import pytest
 
 from pflow.cache.entries import find, keep, paths
 from pflow.cache.key import Key, KeyPart
-from pflow.commands._click import run_click
+from pflow.commands._command import run_command
 from pflow.commands.cache import command
 from pflow.errors import PflowError
 
@@ -30,7 +30,7 @@ def results(tmp_path, monkeypatch):
 @pytest.fixture
 def cache(results, capfd):
     def run(*words):
-        code = run_click(command, "cache", list(words))
+        code = run_command(command, list(words))
         return code, *capfd.readouterr()
 
     return run

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from pflow.commands._click import run_click
+from pflow.commands._command import run_command
 from pflow.commands.check import command
 
 GOOD = {"nodes": [{"id": "read", "type": "read-file"}]}
@@ -28,7 +28,7 @@ def check(here, capfd):
     def run(flow, *flags, file="f.json"):
         text = flow if isinstance(flow, str) else json.dumps(flow)
         (here / file).write_text(text)
-        code = run_click(command, "check", [*flags, file])
+        code = run_command(command, [*flags, file])
         return code, *capfd.readouterr()
 
     return run

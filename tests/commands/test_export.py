@@ -6,13 +6,13 @@ import pytest
 
 import pflow.export
 from pflow.commands import export as export_command
-from pflow.commands._click import run_click
+from pflow.commands._command import run_command
 from pflow.commands.export import command
 from pflow.errors import PflowError
 
 
-def export(*words):
-    return run_click(command, "export", ["--to=dot", *words, "llm --prompt='in ${a'"])
+def export(*words, to="dot"):
+    return run_command(command, [f"--to={to}", *words, "llm --prompt='in ${a'"])
 
 
 def test_what_is_doubtful_in_pipe_syntax_is_said_and_the_flow_is_exported_all_the_same(capfd):
@@ -36,7 +36,7 @@ def test_an_output_is_made_with_the_folders_above_it_or_it_is_73(tmp_path, monke
 def test_a_script_is_executable_over_a_file_that_was_not(tmp_path, target, mode):
     (tmp_path / "out").touch()
     (tmp_path / "out").chmod(0o640)
-    assert export(f"--to={target}", "-o", str(tmp_path / "out")) == 0
+    assert export("-o", str(tmp_path / "out"), to=target) == 0
     assert (tmp_path / "out").stat().st_mode & 0o777 == mode
 
 
@@ -59,7 +59,7 @@ def one_more(monkeypatch, tmp_path):
 
 
 def test_a_file_beside_the_others_is_an_exporter(one_more, capfd):
-    assert run_click(one_more, "export", ["--to=count", "shell --command=true => shell --command=true"]) == 0
+    assert run_command(one_more, ["--to=count", "shell --command=true => shell --command=true"]) == 0
     assert capfd.readouterr().out == "2\n"
-    assert run_click(one_more, "export", ["--help"]) == 0
+    assert run_command(one_more, ["--help"]) == 0
     assert "count    How many steps there are." in capfd.readouterr().out

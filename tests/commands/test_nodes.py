@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog.kinds import forget_kinds
-from pflow.commands.nodes import main
+from pflow.commands._command import run_command
+from pflow.commands.nodes import command
 from pflow.errors import PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.values import digest
@@ -76,7 +77,7 @@ def own(tmp_path, monkeypatch):
 @pytest.fixture
 def nodes(capfdbinary):
     def run(*words):
-        assert main(list(words)) == 0
+        assert run_command(command, list(words)) == 0
         return capfdbinary.readouterr().out.decode()
 
     return run

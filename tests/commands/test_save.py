@@ -6,7 +6,7 @@ import pytest
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.catalog.registry import saved_flow, saved_flows
-from pflow.commands._click import run_click
+from pflow.commands._command import run_command
 from pflow.commands.list import command as list_command
 from pflow.commands.remove import command as remove_command
 from pflow.commands.save import command as save_command
@@ -30,7 +30,7 @@ def home(tmp_path, monkeypatch):
 
 
 def pflow(name, *words):
-    return run_click(COMMANDS[name], name, list(words))
+    return run_command(COMMANDS[name], list(words))
 
 
 def failure(name, *words):

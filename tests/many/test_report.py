@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.commands._click import run_click
+from pflow.commands._command import run_command
 from pflow.commands.runs import command as runs
 from pflow.commands.trace import command as trace
 from pflow.commands.why import command as why
@@ -46,7 +46,7 @@ def log(tmp_path, monkeypatch):
 
 
 def printed(command, capfd, *words: str) -> str:
-    run_click(command, "x", list(words))
+    run_command(command, list(words))
     return capfd.readouterr().out
 
 
@@ -96,5 +96,5 @@ def test_why_tells_of_an_item_by_its_id_or_number_and_what_to_type(log, capfd):
 @pytest.mark.parametrize(("words", "exit"), [("item", MISSING), ("7", MISSING), ("0 --against=last", USAGE)])
 def test_why_refuses_an_item_that_is_unknown_or_compared(log, words, exit):
     with pytest.raises(PflowError) as caught:
-        run_click(why, "why", [ID, *words.split()])
+        run_command(why, [ID, *words.split()])
     assert caught.value.exit == exit

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from pflow.commands._click import run_click
+from pflow.commands._command import run_command
 from pflow.commands.check import command as check_command
 from pflow.errors import PflowError
 from pflow.models import choose, servers
@@ -123,7 +123,7 @@ def test_that_nobody_chose_the_small_model_is_said_once_a_run_with_what_is_bette
     assert said() == line.splitlines(True)[0]
     monkeypatch.setattr(messages, "is_quiet", True)
     monkeypatch.setattr("os.isatty", lambda fd: False)
-    checks = partial(run_click, check_command, "check", ["--", "llm Hi"])
+    checks = partial(run_command, check_command, ["--", "llm Hi"])
     for ask in (said, lambda: identify(None) and capfd.readouterr().err, lambda: checks() or capfd.readouterr().err):
         monkeypatch.setattr(parent, "_said", set())
         assert ask() == line.splitlines(True)[0]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pflow.commands import _click
-from pflow.commands._click import error_document, say_in_json
+from pflow.commands import _command
+from pflow.commands._command import error_document, say_in_json
 from pflow.errors import PflowError
 
 PFLOW = str(Path(sys.executable).parent / "pflow")
@@ -19,7 +19,7 @@ ERROR = PflowError("cannot do it", hint="did you mean this or that?", exit=66, d
 @pytest.fixture
 def said(monkeypatch, capfdbinary):
     """What is printed for the error of a command line."""
-    monkeypatch.setattr(_click, "begun", set())
+    monkeypatch.setattr(_command, "begun", set())
 
     def say(*words):
         say_in_json(list(words), ERROR)
@@ -52,7 +52,7 @@ def test_what_is_no_flag_of_the_command_s_does_not_count(said, words):
 
 
 def test_nothing_is_printed_after_something_else(said, monkeypatch):
-    monkeypatch.setattr(_click, "begun", {1})
+    monkeypatch.setattr(_command, "begun", {1})
     assert said("check", "--json", "f") == ""
 
 

@@ -1,0 +1,197 @@
+"""Commands as data: what one declares, how its words are parsed, and the flags that several have.
+
+This loads no click, so that the list of nodes and the help of pflow stay quick.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from keyword import iskeyword
+
+from pflow import Any, Callable, Mapping
+from pflow.commands._output import print_json
+from pflow.driver.arguments import RunFlags
+from pflow.errors import OK, USAGE, PflowError
+from pflow.flow.pipe.scan import is_cut_separator, is_separator
+from pflow.flow.pipe.steps import split_step
+from pflow.flow.subflow import is_one_step
+from pflow.help import usage as kinds
+from pflow.help.usage import HELP, CommandUsage, names_of, usage_of_command
+from pflow.interface.common import OF_RUNS
+from pflow.interface.interface import ARGUMENT, OPTION, PATH, TEXT, Flag, Item, choice, spell_flag
+from pflow.process.signals import ClosedPipe
+from pflow.process.streams import begun, write_pieces
+from pflow.stage.flags import values_of
+from pflow.stage.words import groups, is_asked, take_words
+from pflow.terminal.columns import AUTO, WHEN
+from pflow.words.naming import names_meant
+
+COLOR = Flag(
+    "color",
+    "print in colour; auto, the default, does so on a terminal unless NO_COLOR is set",
+    type=choice(*WHEN),
+    default=AUTO,
+)
+OUTPUT = Flag("output", "write to FILE, whole or not at all", letter="o", type=PATH, metavar="FILE")
+HTML = Flag("html", "write a page for a browser, to FILE if given", word="FILE", tab=kinds.FILE)
+MODEL = Flag("model", "the model that plans", type=TEXT, metavar="MODEL", tab=kinds.MODEL)
+FRESH = Flag("fresh", "ask the model again, even if it planned the sentence before")
+
+
+def own(flag: Flag, doc: str = "", **facts: Any) -> Flag:
+    """Return a common flag as a command's own: perhaps in other words, with another letter, range or default."""
+    made = copy(flag)
+    vars(made).update(facts, kind=OPTION, doc=doc or flag.doc)
+    return made
+
+
+class Command:
+    """A command of pflow: its usage, and the function that does its work with the values of its words.
+
+    `others` is the name by which the function gets the flags that are not declared, as they were typed; without the
+    name they are refused. `refused` says why a run's flag is of no use here. With `of_run` the function gets what a run
+    has too as its `flags`. A `quick` command runs without click.
+    """
+
+    def __init__(
+        self, work: Callable[..., int | None], usage: CommandUsage, *, others: str = "", of_run: bool = False,
+        refused: Mapping[str, str] | None = None, quick: bool = False,
+    ) -> None:  # fmt: skip
+        self.work = work
+        self.usage = usage
+        self.others = others
+        self.of_run = of_run
+        self.refused = refused or {}
+        self.quick = quick
+
+    def parse(self, words: list[str]) -> dict[str, Any]:
+        """Return the arguments of its function, `from_` for --from. Raises PflowError (2) for the first wrong word."""
+        items, found = self.usage.items, dict[str, Any]()
+        if is_of_flow(self.usage):
+            words, found[self.usage.arguments[-1].name] = own_words(self.usage, words)
+        if self.others:
+            words, found[self.others] = known_words(words, items)
+        texts = take_words(words, items | {name: OF_RUNS[name] for name in self.refused})
+        for name in self.refused.keys() & texts.keys():
+            what = f"cannot take {spell_flag(name)}: {self.refused[name]}"
+            raise PflowError(what, hint=f"{self.usage.name} --help", exit=USAGE)
+        self._check_required(texts.keys() | {name for name, value in found.items() if value})
+        if self.of_run:
+            of_run = {name: item for name, item in items.items() if isinstance(item, Flag) and item.of}
+            found["flags"] = RunFlags({name: texts[name] for name in of_run if name in texts}, of_run)
+            items = {name: item for name, item in items.items() if name not in of_run}
+        values = values_of(texts, items) | found
+        values.pop("help", None)
+        return {f"{name}_" if iskeyword(name) else name: value for name, value in values.items()}
+
+    def _check_required(self, there: set[str]) -> None:
+        for item in [*self.usage.flags, *self.usage.arguments]:
+            if item.required and item.name not in there:
+                name = item.metavar if item.kind == ARGUMENT else item.flag
+                what = f"cannot run {self.usage.name}: {name} is missing"
+                raise PflowError(what, hint=f"{self.usage.name} --help", exit=USAGE)
+
+
+def known_words(words: list[str], items: Mapping[str, Item], *, is_open: bool = False) -> tuple[list[str], list[str]]:
+    """Part the words from flags that are none of the items; with `is_open` these have their values with them."""
+    known, others = list[str](), list[str]()
+    for found, group in groups(words, items, is_open=is_open):
+        (others if not found and _is_flag(group[0]) else known).extend(group)
+    return known, others
+
+
+def is_of_flow(usage: CommandUsage) -> bool:
+    """Return True if a command's last words are a flow.
+
+    Its flags then stand before several steps, on either side of one word, and among the flags of one step.
+    """
+    return any(word.tab == kinds.FLOW and word.type.name == "list" for word in usage.arguments[-1:])
+
+
+def own_words(usage: CommandUsage, words: list[str]) -> tuple[list[str], list[str]]:
+    """Part the words of a command from those of the flow that follows them, if one does."""
+    if not is_of_flow(usage):
+        return words, []
+    own, bare = list[str](), len(usage.arguments) - 1
+    for _, group in groups(words, usage.items):
+        if group[0] == "--":
+            return own, group[1:]
+        bare -= not _is_flag(group[0])
+        if bare < 0:
+            break
+        own += group
+    rest = words[len(own) :]
+    if any(is_separator(word) or is_cut_separator(word) for word in rest):
+        return own, rest
+    if is_one_step(rest):
+        step, beside = split_step(rest, _spellings(usage))
+        return own + beside, step
+    flow = list[str]()
+    for _, group in groups(rest, usage.items):
+        (own if _is_flag(group[0]) else flow).extend(group[group[0] == "--" :])
+    return own, flow
+
+
+def _spellings(usage: CommandUsage) -> dict[str, bool]:
+    flags = [(name, each.type.name != "bool") for each in usage.flags for name in names_of(each)]
+    return dict(flags)
+
+
+def _is_flag(word: str) -> bool:
+    return word[:1] == "-" and word not in ("-", "--")
+
+
+def as_command(
+    doc: str | None, *declared: Item, epilog: str = "", **manner: Any
+) -> Callable[[Callable[..., int | None]], Command]:  # fmt: skip
+    """Make a command of a function that takes the values of what is declared: its flags, and its words in their order.
+
+    `doc` is its file's docstring, which begins with its name, the epilog a note in its help, the manner a Command's.
+    """
+    name = (doc or "").partition(":")[0]
+    arguments = [each for each in declared if each.kind == ARGUMENT]
+    words = filter(None, [name, "[FLAG]…", *(each.metavar for each in arguments)])
+    usage = usage_of_command(name, doc, " ".join(words))
+    usage.flags, usage.arguments = [each for each in declared if each.kind != ARGUMENT], arguments
+    usage.flags += [] if HELP.name in usage.items else [HELP]
+    usage.notes = (epilog,) if epilog else ()
+    return lambda work: Command(work, usage, **manner)
+
+
+def run_command(command: Command, words: list[str], about: object = None) -> int:
+    """Run a command, or print its help; `about` is its context's object. Raises PflowError (2) for wrong words."""
+    if is_asked("help", own_words(command.usage, words)[0], command.usage.items):
+        from pflow.help.text import help_text
+
+        write_pieces(1, [help_text(command.usage).encode()])
+        return OK
+    if command.quick:
+        return command.work(**command.parse(words)) or OK
+    from pflow.commands._click import ClickCommand
+
+    return ClickCommand(command.usage.name, command.work, command.parse).run(words, about) or OK
+
+
+def say_in_json(words: list[str], error: PflowError) -> bool:
+    """Print an error as JSON if --json is among a command's own flags, and return True if it is.
+
+    Nothing is printed if stdout has output already.
+    """
+    from pflow.completion.names import read_table
+
+    usage = read_table()[f"pflow {words[0]}"]  # the command's own module may be what failed
+    is_wanted = is_asked("json", own_words(usage, words[1:])[0], usage.items)
+    if is_wanted and 1 not in begun:
+        try:
+            print_json({"error": error_document(error, words[0])})
+        except (ClosedPipe, PflowError):
+            pass  # without a reader the exit code is enough
+    return is_wanted
+
+
+def error_document(error: PflowError, command: str) -> dict[str, Any]:
+    """Return an error as a document: its words, its exit code, the names that may have been meant, its details."""
+    about: dict[str, Any] = {"message": error.message, "hint": error.hint, "exit": error.exit, "command": command}
+    if near := names_meant(error.hint):
+        about["near"] = near
+    return about | {name: value for name, value in error.details.items() if name not in about}

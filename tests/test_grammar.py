@@ -1,0 +1,334 @@
+"""One grammar of flags: every program and every command answers the same questions alike, in the same words."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from pflow.catalog.kinds import Catalog
+from pflow.catalog.registry import PACKAGE, names_in
+from pflow.commands import _command, _dispatch, _run_sentence
+from pflow.driver.arguments import RunFlags, split
+from pflow.driver.driver import checked, load, parse
+from pflow.errors import USAGE, PflowError
+from pflow.flow.pipe.steps import draft_step
+from pflow.help.usage import usage_of_node
+from pflow.interface.common import COMMON, NODE, OF_RUNS, RUN
+from pflow.interface.interface import ARGUMENT, READ, Item
+from pflow.interface.source import read_interface
+from pflow.stage.flags import flags_of, values_of
+from pflow.stage.words import is_asked, take_words
+
+BIN = Path(sys.executable).parent
+FLOW = "split-text => join-text"
+ANSWERED_FIRST = ("help", "version", "describe")
+"""Flags that are answered whatever stands beside them."""
+
+
+class Program(NamedTuple):
+    """What is asked: its name, its flags and words, how it parses, and the words without which it does nothing."""
+
+    name: str
+    items: dict[str, Item]
+    parse: Callable[[list[str]], Any]
+    needed: tuple[str, ...] = ()
+    is_open: bool = False
+
+    def ask(self, *words: str, bare: bool = False) -> Any:
+        """Return what the words give, or the exit code, message and hint of what they are refused with.
+
+        The needed words follow, but for a flag that is asked about.
+        """
+        said = [item.flag for item in self.flags(values=True) if item.letter and f"-{item.letter}" == words[0][:2]]
+        said += [word.partition("=")[0] for word in words[:1]]
+        needed = [word for word in self.needed if word.partition("=")[0] not in said]
+        try:
+            return self.parse([*words, *([] if bare else needed)])
+        except PflowError as error:
+            return error.exit, error.message, error.hint
+
+    def flags(self, *, bools: bool = False, values: bool = False) -> Iterator[Item]:
+        """Yield each flag once: bools, or flags that need a value."""
+        for item in {item.name: item for item in self.items.values()}.values():
+            is_bool = item.type.name == "bool"
+            is_wanted = (bools and is_bool) or (values and not is_bool)
+            is_flag = item.kind != ARGUMENT and "secret" not in item.marks
+            if is_flag and is_wanted and not item.word and item.name not in ANSWERED_FIRST:
+                yield item
+
+
+def nodes() -> Iterator[Program]:
+    for name in names_in("nodes"):
+        interface = read_interface(os.path.join(PACKAGE, "nodes", f"{name.replace('-', '_')}.py"))
+        items = usage_of_node(name, interface).items
+
+        def parse_stage(words: list[str], interface: Any = interface) -> Any:
+            flags = flags_of(words, interface)
+            own = {key: (each.value, each.references) for key, each in {**flags.data, **flags.params}.items()}
+            return own, {name: getattr(flags, name) for name in COMMON}
+
+        yield Program(f"pflow-{name}", items, parse_stage, is_open=interface.open)
+        common = {key: item for key, item in items.items() if getattr(item, "of", "") not in (RUN, NODE)}
+        yield Program(f"step {name}", common, lambda words, name=name: step(name, words), is_open=interface.open)
+
+
+def step(name: str, words: list[str]) -> Any:
+    draft = draft_step(name, None, words, Catalog(), None)
+    fields = ("inputs", "params", "input_mappings", "output_mappings", "retries", "wait", "timeout", "cache")
+    return {field: getattr(draft.step, field) for field in fields}, sorted(draft.stream)
+
+
+def tools() -> Iterator[Program]:
+    for name in names_in("plumbing"):
+        usage = import_module(f"pflow.plumbing.{name.replace('-', '_')}").USAGE
+        items = usage.items
+        yield Program(f"pflow-{name}", items, lambda words, items=items: values_of(take_words(words, items), items))
+
+
+def runs() -> Iterator[Program]:
+    def parse_run(words: list[str]) -> Any:
+        flow, flags = split(words)
+        found, inputs = parse(checked(load(flow)), flags)
+        return vars(found), inputs.values
+
+    items = {name: item for name, item in OF_RUNS.items() if name in vars(RunFlags({}))}
+    yield Program("pflow run", items, parse_run, (FLOW,))
+
+
+def commands() -> Iterator[Program]:
+    named = {name: import_module(f"pflow.commands.{name.replace('-', '_')}") for name in names_in("commands")}
+    for name, module in {**named, "'SENTENCE'": _run_sentence}.items():
+        if hasattr(module, "command"):
+            usage = module.command.usage
+            required = [each for each in [*usage.flags, *usage.arguments] if each.required]
+            needed = [f"{each.flag}={value(each)}" if each.kind != ARGUMENT else value(each) for each in required]
+            command = module.command
+            parse_command = lambda words, command=command: shown(command.parse(words))  # noqa: E731
+            yield Program(f"pflow {name}", usage.items, parse_command, tuple(needed), bool(command.others))
+
+
+def shown(values: dict[str, Any]) -> Any:
+    return {name: vars(value) if isinstance(value, RunFlags) else value for name, value in values.items()}
+
+
+def value(item: Item) -> str:
+    """Return a text that the item's type takes."""
+    return item.type.choices[0] if item.type.choices else {"int": "1", "float": "1"}.get(item.type.name, "x")
+
+
+PROGRAMS = [*nodes(), *tools(), *runs(), *commands()]
+every = pytest.mark.parametrize("program", [pytest.param(each, id=each.name) for each in PROGRAMS])
+
+
+def assert_same(program: Program, *pairs: tuple[list[str], list[str]]) -> None:
+    for one, other in pairs:
+        assert (one, program.ask(*one)) == (one, program.ask(*other))
+
+
+def assert_refused(
+    program: Program, words: Iterable[str], message: str, hint: str | None = None, *, bare: bool = False
+) -> None:
+    found = program.ask(*words, bare=bare)
+    assert is_refused(found), words
+    assert found[1] == message or (message.endswith("…") and found[1].startswith(message[:-1]))
+    assert hint is None or found[2] == hint
+
+
+def is_refused(found: Any) -> bool:
+    return isinstance(found, tuple) and found[0] == USAGE
+
+
+def test_every_program_and_command_is_asked():
+    asked = {each.name for each in PROGRAMS}
+    assert {f"pflow-{name}" for name in (*names_in("nodes"), *names_in("plumbing"))} <= asked
+    assert {f"pflow {name}" for name in names_in("commands")} <= asked
+
+
+@every
+def test_a_bool_alone_is_true(program):
+    for item in program.flags(bools=True):
+        assert_same(program, ([item.flag], [f"{item.flag}=true"]))
+
+
+@every
+def test_a_bool_may_be_off(program):
+    for item in program.flags(bools=True):
+        if not item.name.startswith("no_"):
+            assert_same(program, ([f"--no-{item.flag[2:]}"], [f"{item.flag}=false"]))
+        assert not is_refused(program.ask(f"{item.flag}=false"))
+
+
+@every
+def test_a_bool_takes_nothing_else(program):
+    for item in program.flags(bools=True):
+        what = f"cannot take {item.flag}='maybe': it is neither true nor false"
+        assert_refused(program, [f"{item.flag}=maybe"], what)
+
+
+@every
+def test_letters_may_stand_in_one_word(program):
+    letters = [item.letter for item in program.flags(bools=True) if item.letter]
+    for one, other in pairwise(letters):
+        assert_same(program, ([f"-{one}{other}"], [f"-{one}", f"-{other}"]))
+
+
+@every
+def test_a_letter_with_a_value_is_the_last_in_its_word(program):
+    letters = [item.letter for item in program.flags(bools=True) if item.letter]
+    for item in program.flags(values=True):
+        if item.letter and "pairs" not in item.marks:
+            text = value(item)
+            for words in ([f"-{item.letter}{text}"], [f"-{item.letter}", text]):
+                assert_same(program, (words, [item.flag, text]))
+            for letter in letters[:1]:
+                assert_same(program, ([f"-{letter}{item.letter}{text}"], [f"-{letter}", f"{item.flag}={text}"]))
+
+
+@every
+def test_a_value_stands_behind_a_blank_or_an_equals_sign(program):
+    for item in program.flags(values=True):
+        for text in (value(item), "a value", "-v", "--", "--verbose"):
+            assert_same(program, ([item.flag, text], [f"{item.flag}={text}"]))
+
+
+@every
+def test_an_empty_value_is_a_value(program):
+    for item in program.flags(values=True):
+        assert_same(program, ([item.flag, ""], [f"{item.flag}="]))
+        if item.type.name in ("int", "float", "choice"):
+            assert_refused(program, [f"{item.flag}="], f"cannot take {item.flag}='': it is not …")
+
+
+@every
+def test_a_value_may_not_be_missing(program):
+    for item in program.flags(values=True):
+        words = [*(() if item.required else program.needed), item.flag]
+        assert_refused(program, words, f"cannot take {item.flag}: it needs a value", f"{item.flag}=VALUE", bare=True)
+
+
+@every
+def test_an_unknown_flag_is_refused(program):
+    if not program.is_open and program.name != "pflow run":  # a flow's flags are not known before it is
+        assert_refused(program, ["--zzzzzz"], "cannot take --zzzzzz: no such flag", "--help lists the flags")
+
+
+@every
+def test_a_misspelt_flag_is_recognized(program):
+    for item in program.flags(bools=True, values=True):
+        if not program.is_open and len(item.flag) > 5 and not is_near_another(item, program):
+            words = [f"{item.flag}q"]
+            assert_refused(program, words, f"cannot take {words[0]}: no such flag", f"did you mean {item.flag}?")
+
+
+def is_near_another(item: Item, program: Program) -> bool:
+    return any(other != item.name and (item.name in other or other in item.name) for other in program.items)
+
+
+@every
+def test_an_unknown_letter_is_refused(program):
+    free = next(letter for letter in "ZXWUYK" if letter not in [item.letter for item in program.items.values()])
+    if not program.is_open or program.name.startswith(("pflow-", "step")):
+        assert_refused(program, [f"-{free}"], f"cannot take -{free}: no such flag")
+
+
+@every
+def test_nothing_is_said_twice(program):
+    for item in program.flags(values=True):
+        if item.type.name != "list":
+            words = [f"{item.flag}={value(item)}"] * 2
+            assert_refused(program, words, f"cannot take {item.flag} twice")
+            if item.letter:
+                assert_refused(program, [f"-{item.letter}", value(item), words[0]], f"cannot take {item.flag} twice")
+
+
+@every
+def test_a_switch_may_be_said_twice_alike(program):
+    for item in program.flags(bools=True):
+        assert_same(program, ([item.flag, item.flag], [item.flag]))
+        if item.letter:
+            assert_same(program, ([f"-{item.letter}", item.flag], [item.flag]))
+        if not item.name.startswith("no_"):
+            assert_refused(program, [item.flag, f"--no-{item.flag[2:]}"], f"cannot take --no-{item.flag[2:]} twice")
+
+
+@every
+def test_behind_two_dashes_everything_is_a_word(program):
+    found = program.ask(*program.needed, "--", "--zzz", bare=True)
+    assert not is_refused(found) or "no such flag" not in found[1]
+
+
+@every
+def test_a_word_too_many_is_refused(program):
+    takes_words = any(item.kind == ARGUMENT or "word" in item.marks for item in program.items.values())
+    if not takes_words and program.name != "pflow run":
+        assert_refused(program, ["zzz"], "cannot take the bare word 'zzz': it takes flags only")
+
+
+@every
+def test_dashes_and_underscores_are_one_in_a_flag(program):
+    for item in program.flags(bools=True, values=True):
+        text = [] if item.type.name == "bool" else [value(item)]
+        assert_same(program, ([f"--{item.flag[2:].replace('-', '_')}", *text], [item.flag, *text]))
+
+
+@every
+def test_a_value_has_its_type(program):
+    faults = {"int": "it is not an int", "float": "it is not a number", "choice": "it is not one of …"}
+    for item in program.flags(values=True):
+        if fault := faults.get(item.type.name):
+            assert_refused(program, [f"{item.flag}=many"], f"cannot take {item.flag}='many': {fault}")
+        if item.least is not None:
+            assert_refused(program, [f"{item.flag}=-1"], f"cannot take {item.flag}=-1…")
+
+
+@every
+def test_only_data_params_and_inputs_come_from_files_and_json(program):
+    for item in program.flags(bools=True, values=True):
+        if item.kind not in (READ, "param", "input"):
+            for sign, what in {"@": "no file", ":=": "no JSON"}.items():
+                words = [f"{item.flag}{sign}1"]
+                assert_refused(program, words, f"cannot take {item.flag}{sign}: it takes {what}", f"{item.flag}=1")
+
+
+@every
+def test_help_is_asked_for_anywhere_before_two_dashes(program):
+    if "help" not in program.items:
+        return  # a step's help is its node's, in the quotes of its flow
+    assert is_asked("help", ["--zzz", "x", "-h"], program.items)
+    assert is_asked("help", ["--help", "--zzz=1"], program.items)
+    assert not is_asked("help", ["--", "--help"], program.items)
+    for item in program.flags(values=True):
+        assert not is_asked("help", [item.flag, "--help"], program.items), "it is the flag's value"
+        break
+
+
+WITH_JSON = [each.name[6:] for each in PROGRAMS if each.name.startswith("pflow ") and "json" in each.items]
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_JSON if name not in _dispatch._RUNS])
+def test_a_command_with_json_tells_its_error_in_json(name, capfd, monkeypatch):
+    monkeypatch.setattr(_command, "begun", set())
+    error = PflowError("cannot take --zzz: no such flag", exit=USAGE)
+    assert _dispatch._fail([name, "--json", "--zzz"], error) == USAGE
+    assert json.loads(capfd.readouterr().out)["error"]["message"] == error.message
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["pflow-get", "-zz"], ["pflow-read-file", "--json=maybe"], ["pflow", "nodes", "--json=maybe"],
+        ["pflow", "list", "--jsn"], ["pflow", "run", "llm x", "--raw=maybe"], ["pflow", "map", "llm x", "--jobs=0"],
+        ["pflow", "resume", "last", "--raw", "--no-raw"], ["pflow", "read-file x", "--zzz"], ["pflow", "doctor", "x"],
+    ],
+)  # fmt: skip
+def test_the_executables_say_so_with_two(words):
+    done = subprocess.run([BIN / words[0], *words[1:]], capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    assert done.returncode == USAGE
+    assert ": cannot take -" in done.stderr.decode() or ": cannot take the bare word" in done.stderr.decode()
