@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from pflow.files.directories import pflow_directory
 from pflow.help.man import files as man_pages
 from pflow.help.usage import CommandUsage, usage_of_node
 from pflow.interface.source import NO_CLASS
+from pflow.process.children import output_of
 from pflow.values.digest import bytes_digest
 
 FOLDERS = {
@@ -241,7 +241,7 @@ def _man_lines(pages: str) -> list[str]:
     listed = os.environ.get("MANPATH", "").split(":")
     searched = ""
     if shutil.which("manpath"):
-        searched = subprocess.run(["manpath", "-q"], capture_output=True, text=True, check=False).stdout
+        _, searched, _ = output_of(["manpath", "-q"])
     if pages in [*listed, *searched.strip().split(":")]:
         return []
     return [f"export MANPATH={shlex.quote(':'.join([pages, *listed]))}"]

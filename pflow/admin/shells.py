@@ -2,11 +2,10 @@
 
 import os
 import shutil
-import signal
 import time
-from subprocess import DEVNULL, Popen
+from contextlib import ExitStack
 
-from pflow.process.children import signal_session
+from pflow.process.children import Child, Program, end
 
 SHELLS = {
     "bash": "complete -p pflow-llm || _completion_loader pflow-llm || _comp_load pflow-llm"
@@ -24,17 +23,13 @@ def ask_shells() -> dict[str, bool | None]:
     start-up file has.
     """
     environment = os.environ | {"TMUX": "/nowhere/tmux,0,0"}  # for start-up files that start tmux unless it is there
-    end, asked = time.monotonic() + 5, {}
-    try:
+    asked: dict[str, Child] = {}
+    with ExitStack() as programs:
         for shell in filter(shutil.which, SHELLS):
             argv = [shell, "-c" if shell == "fish" else "-ic", f"{SHELLS[shell]} && exit 42; exit 43"]
-            asked[shell] = Popen(
-                argv, env=environment, start_new_session=True, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
-            )
-        while time.monotonic() < end and any(process.poll() is None for process in asked.values()):
+            asked[shell] = programs.enter_context(Program(argv, (-1, -1, -1), environment))
+        limit = time.monotonic() + 5
+        while time.monotonic() < limit and not all(program.has_ended() for program in asked.values()):
             time.sleep(0.01)
-    finally:
-        for process in asked.values():
-            signal_session(process.pid, signal.SIGKILL)
-            process.wait()
-    return {shell: {42: True, 43: False}.get(process.returncode) for shell, process in asked.items()}
+        end(asked.values(), 0)
+    return {shell: {42: True, 43: False}.get(program.code or 0) for shell, program in asked.items()}

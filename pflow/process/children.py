@@ -37,16 +37,13 @@ class Child:
 
     def has_ended(self) -> bool:
         """Return True if it has ended. Signals are held until its code is noted."""
-        held = HeldSignals()
-        try:
-            if self.code is None:
-                pid, status = os.waitpid(self.pid, os.WNOHANG)
-                if pid:
-                    self.code = os.waitstatus_to_exitcode(status)
-        except ChildProcessError:  # another thread is noting it, or the system kept no code
-            self.code = self.code or 0
-        finally:
-            held.release()
+        with HeldSignals():
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG) if self.code is None else (0, 0)
+            except ChildProcessError:  # the system kept no code
+                pid, status = self.pid, 0
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
         return self.code is not None
 
     def is_left(self) -> bool:
@@ -60,6 +57,14 @@ class Child:
         else:
             for signum in signums if not self.has_ended() else ():
                 os.kill(self.pid, signum)
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *about: object) -> None:
+        """End it after an exception. Else it has ended, and background processes may stay."""
+        if error is not None:
+            end([self])
 
     def hang_up(self) -> None:
         """Close the connection to it, if there is one, so that neither waits for the other."""
@@ -113,7 +118,7 @@ class Program(Child):
             raise
         self._guard.watch(self.pid)
 
-    def __enter__(self) -> Program:
+    def __enter__(self) -> Child:
         try:
             self._held.release()
         except BaseException as error:
@@ -122,10 +127,8 @@ class Program(Child):
         return self
 
     def __exit__(self, error: type[BaseException] | None, *about: object) -> None:
-        """End it after an exception. Else it has ended, and background processes may stay."""
         try:
-            if error is not None:
-                end([self])
+            super().__exit__(error)
         finally:
             self._guard.close(ends_session=error is not None)
 
@@ -148,6 +151,13 @@ def run(
     """
     with Pipes(input, on_stdout, on_stderr) as pipes, Program(argv, pipes.theirs, env, directory) as program:
         return pipes.talk(program)
+
+
+def output_of(argv: Sequence[str | bytes], env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    """Run a program as `run` does, and return its exit code, its stdout and its stderr."""
+    stdout, stderr = bytearray(), bytearray()
+    code = run(argv, on_stdout=stdout.extend, on_stderr=stderr.extend, env=env)
+    return code, stdout.decode(errors="replace"), stderr.decode(errors="replace")
 
 
 class Pipes:

@@ -57,7 +57,7 @@ class Guard:
         theirs, self.pipe = os.pipe()
         path = {"PATH": os.environ.get("PATH", os.defpath)}  # the rest may be secret
         try:
-            self.pid = spawn(["/bin/sh", "-c", _SCRIPT], [theirs, -1, -1], path)
+            self.pid = spawn(["/bin/sh", "-c", _SCRIPT], [theirs, -1, -1], path, is_ours=True)
         except OSError:
             self.pid = 0
         finally:
@@ -72,17 +72,15 @@ class Guard:
 
     def close(self, *, ends_session: bool = False) -> None:
         """End it. With `ends_session` let it end what is left, as when a second signal came too early."""
-        held = HeldSignals()
-        try:
-            if self.pid and not ends_session:
-                os.kill(self.pid, _signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # it was collected already
-        os.close(self.pipe)
-        try:
-            if self.pid:
-                os.waitpid(self.pid, 0)
-        except ChildProcessError:
-            pass
-        finally:
-            held.release()
+        with HeldSignals():
+            try:
+                if self.pid and not ends_session:
+                    os.kill(self.pid, _signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it was collected already
+            os.close(self.pipe)
+            try:
+                if self.pid:
+                    os.waitpid(self.pid, 0)
+            except ChildProcessError:
+                pass

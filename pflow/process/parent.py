@@ -153,14 +153,11 @@ class Parent:
                 threading.Thread(target=self.serve, args=(serve,), daemon=True).start()
 
     def _send(self, message: bytes) -> None:
-        held = HeldSignals()
-        try:
-            with self._sending:
+        with HeldSignals(), self._sending:
+            try:
                 write_all(self._inbox.fd, message)
-        except (BrokenPipeError, ConnectionResetError):
-            raise _parent_is_gone() from None
-        finally:
-            held.release()
+            except (BrokenPipeError, ConnectionResetError):
+                raise _parent_is_gone() from None
 
     def _next(self, box: Box) -> Any:
         """Return what comes into a box. Those that wait read in turn, unless one thread reads for all."""
@@ -173,17 +170,15 @@ class Parent:
     def _read(self) -> int:
         """Wait for messages and put each into its box; return how many bring work."""
         wait_for(self._inbox.fd)
-        held = HeldSignals()
-        try:
-            for kind, number, value in self._inbox.read():
-                if kind == WORK:
-                    self._work.put((number, value))
-                elif (reply := self._answers.pop(number, None)) is not None:
-                    reply(value)
-        except EOFError:
-            raise _parent_is_gone() from None
-        finally:
-            held.release()
+        with HeldSignals():
+            try:
+                for kind, number, value in self._inbox.read():
+                    if kind == WORK:
+                        self._work.put((number, value))
+                    elif (reply := self._answers.pop(number, None)) is not None:
+                        reply(value)
+            except EOFError:
+                raise _parent_is_gone() from None
         return self._work.qsize()
 
 
@@ -231,28 +226,21 @@ def serve_parent(
     """Do the work that comes through a socket, and end the process, so that it never runs the parent's code."""
     code = FAILED
     try:
-        code = _serve_parent(serve, fd, parent, held, unused, threads)
+        try:
+            gc.freeze()  # what the parent has open is not closed here
+            for other in unused:
+                os.close(other)
+            forget_deadlines()
+            end_with_parent(parent)
+            held.release()
+            above = Parent(fd)
+            _parents.append(above)
+            above.serve_in_threads(serve, threads) if threads else above.serve(serve)
+        except Interrupted as interrupted:
+            code = interrupted.exit
+        finally:
+            flush_prints()
     except Interrupted as again:  # a second signal, while the first ended it; a third would kill it
         code = again.exit
     finally:
         os._exit(code)
-
-
-def _serve_parent(serve: Serve, fd: int, parent: int, held: HeldSignals, unused: Sequence[int], threads: int) -> int:
-    try:
-        gc.freeze()  # what the parent has open is not closed here
-        for other in unused:
-            os.close(other)
-        forget_deadlines()
-        end_with_parent(parent)
-        held.release()
-        above = Parent(fd)
-        _parents.append(above)
-        above.serve_in_threads(serve, threads) if threads else above.serve(serve)
-    except Interrupted as interrupted:
-        return interrupted.exit
-    except BaseException:
-        pass
-    finally:
-        flush_prints()
-    return FAILED

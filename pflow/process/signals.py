@@ -139,7 +139,7 @@ _held: list[Callable[[], None]] = []
 
 
 class HeldSignals:
-    """Keeps signals and time limits from raising until `release`.
+    """Keeps signals and time limits from raising until `release`, or the end of a `with`.
 
     Blocking the signals would not do: the system would give them to another thread, and Python still call the handler
     in ours.
@@ -149,6 +149,12 @@ class HeldSignals:
         self.on_held: Callable[[], None] | None = None
         if is_main_thread():  # only there handlers are called
             _holders.append(self)
+
+    def __enter__(self) -> HeldSignals:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
 
     def notify(self, call: Callable[[], None] | None) -> None:
         """Call `call` for each one held from now on, and now if one is held already."""
@@ -169,13 +175,11 @@ def load(warm: Callable[[], None]) -> None:
 
     The node itself reports a failure.
     """
-    held = HeldSignals()
-    try:
-        warm()
-    except Exception:
-        pass
-    finally:
-        held.release()
+    with HeldSignals():
+        try:
+            warm()
+        except Exception:
+            pass
 
 
 def is_main_thread() -> bool:

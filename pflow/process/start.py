@@ -30,11 +30,13 @@ def spawn(
     files: Sequence[int],
     env: Mapping[str, str] | None = None,
     directory: str | None = None,
+    *,
+    is_ours: bool = False,
 ) -> int:
     """Start a program in its own session: without a terminal, since asking there from the background would stop it.
 
     `files` become its stdin, stdout and stderr, -1 /dev/null. Inheritable files stay open in it, as with any shell. One
-    that a run within bounds starts is confined to them. Return its process id. Raises OSError.
+    that a run within bounds starts is confined to them, unless it `is_ours`. Return its process id. Raises OSError.
     """
     actions: list[Any] = [
         (os.POSIX_SPAWN_DUP2, fd, n) if fd >= 0 else (os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_RDWR, 0)
@@ -52,7 +54,7 @@ def spawn(
             setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
         )
 
-    if not os.environ.get(CONFINED):
+    if is_ours or not os.environ.get(CONFINED):
         return start()
     from pflow.process.confine import start_restricted
 

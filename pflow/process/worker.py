@@ -33,8 +33,7 @@ class Worker(Child):
         ours.setblocking(False)  # the child may not read before we do
         self.fd = ours.detach()
         self._inbox = Inbox(self.fd)
-        held = HeldSignals()  # an exception before the child is known would leave it running
-        try:
+        with HeldSignals() as held:  # an exception before the child is known would leave it running
             flush_prints()
             if isinstance(serve, list):
                 super().__init__(spawn(serve, [theirs.fileno(), 2, 2]), leads_session=True)
@@ -46,8 +45,6 @@ class Worker(Child):
                     serve_parent(serve, theirs.fileno(), parent, held, unused=unused, threads=threads)
             workers.append(self)  # before a held signal can end us
             theirs.close()
-        finally:
-            held.release()
 
     def send(self, message: bytes) -> None:
         """Send a message, or what the socket takes of it now: the pool sends the rest."""

@@ -82,25 +82,23 @@ class Journal:
             record = {**record, "changes": [self._sealed(change) for change in record["changes"]]}
         pieces = pieces_of(record)
         name = f"journal.{next(iter(record))}"
-        held = HeldSignals()
-        try:
-            failpoint(name)
-            before = self._size
-            for piece in pieces:
-                write_all(self._fd, piece)
-                self._size += len(piece)
-            self._limit = max(self._limit, 3 * (self._size - before))  # one record alone replaces nothing
-            failpoint(f"{name}.written")
-            if "begin" in record:
-                self._has_begun = True
-                self._left(self._size)  # nothing of it is replaced yet, however large the store was
-            elif self._size > self._limit:
-                self._compact()
-        except OSError as error:
-            self._close()
-            raise self._cannot_keep(error) from error
-        finally:
-            held.release()
+        with HeldSignals():
+            try:
+                failpoint(name)
+                before = self._size
+                for piece in pieces:
+                    write_all(self._fd, piece)
+                    self._size += len(piece)
+                self._limit = max(self._limit, 3 * (self._size - before))  # one record alone replaces nothing
+                failpoint(f"{name}.written")
+                if "begin" in record:
+                    self._has_begun = True
+                    self._left(self._size)  # nothing of it is replaced yet, however large the store was
+                elif self._size > self._limit:
+                    self._compact()
+            except OSError as error:
+                self._close()
+                raise self._cannot_keep(error) from error
 
     def _compact(self) -> None:
         """Rewrite the journal, aside, without values that were replaced later; a full disk leaves it as it is."""

@@ -11,11 +11,8 @@ import gc
 import importlib
 import json
 import os
-import select
 import signal
-import subprocess
 import sys
-import threading
 from pathlib import Path
 
 from pflow.catalog.registry import load_bundled
@@ -24,6 +21,7 @@ from pflow.conformance.conduct import CHECKS, FAILED, conduct
 from pflow.conformance.sandbox import EARLY, GONE, NodeRun
 from pflow.conformance.trial import TestedNode, find_node
 from pflow.process import signals
+from pflow.process.children import Child, Pipes
 from pflow.stage.main import main
 
 LIBRARIES = (
@@ -42,49 +40,24 @@ def failed(name: str, ids: list[str], words: list[str], timeout: int = 60) -> di
     return {each.check.id: each.failed.came for each in verdicts if each.result == FAILED}
 
 
-class Forked:
-    """What a Run asks of its process, for a fork."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid, self.returncode = pid, None
-
-    def communicate(self, stdin: bytes | None, timeout: float) -> None:
-        if self.returncode is None:
-            ended = os.pidfd_open(self.pid)
-            is_ended, _, _ = select.select([ended], [], [], timeout)
-            os.close(ended)
-            if not is_ended:
-                raise subprocess.TimeoutExpired("a fork", timeout)
-            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-    def wait(self) -> None:
-        self.communicate(None, 60)
-
-
 def fork_runs(node: TestedNode) -> None:
     """Let the runs of a bundled node be forks, but those under another program and in another environment."""
     getattr(load_bundled(node.name), "warm", lambda: None)()
     for module in LIBRARIES:
         importlib.import_module(module)
     gc.freeze()  # else a collection in a fork would copy the memory of all libraries
-    popen = NodeRun._popen
+    start = NodeRun._start
 
-    def fork(run: NodeRun, place: Path) -> object:
+    def fork(run: NodeRun, place: Path, pipes: Pipes) -> Child:
         if run.argv[0] != node.argv[0] or "TZ" in run.environment:
-            return popen(run, place)
+            return start(run, place, pipes)
         (place / "stdin").write_bytes(run.stdin or b"")
-        ours, theirs = os.pipe()
         pid = os.fork()
         if pid == 0:
-            _be_the_node(node.name, run, place, theirs)
-        os.close(theirs)
-        if run.reader == EARLY:
-            threading.Thread(target=sandbox._read_one_byte, args=(ours,), daemon=True).start()
-        else:
-            os.close(ours)
-        return Forked(pid)
+            _be_the_node(node.name, run, place, pipes.theirs[1])
+        return Child(pid, leads_session=True)
 
-    NodeRun._popen = fork
+    NodeRun._start = fork
 
 
 def _be_the_node(name: str, run: NodeRun, place: Path, pipe: int) -> None:
@@ -115,10 +88,10 @@ def _be_the_node(name: str, run: NodeRun, place: Path, pipe: int) -> None:
 
 
 if __name__ == "__main__":
-    popen = NodeRun._popen
+    start = NodeRun._start
     for line in sys.stdin:
         name, ids, words, variables = json.loads(line)
         os.environ.clear()
         os.environ.update(variables)
-        NodeRun._popen = popen
+        NodeRun._start = start
         print(json.dumps(failed(name, ids, words)), flush=True)

@@ -52,14 +52,13 @@ def _key_of_gh() -> str:
 
 def _printed_by(*argv: str) -> str:
     """Return what a program prints; "" if it fails, or is not installed."""
-    from pflow.process.children import run
+    from pflow.process.children import output_of
 
-    said = bytearray()
     try:
-        code = run([*argv], on_stdout=said.extend, on_stderr=lambda part: None)
+        code, printed, _ = output_of(argv)
     except OSError:
         return ""
-    return "" if code else said.decode(errors="replace").strip()
+    return "" if code else printed.strip()
 
 
 _NAME = r"(?P<owner>[\w-]+)/(?P<name>(?!\.{1,2}(?:$|[#/]))[\w.-]+?)"

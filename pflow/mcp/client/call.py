@@ -9,6 +9,7 @@ from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import BAD_DATA, DENIED, UNAVAILABLE, Attempt, PflowError
 from pflow.mcp.client.sockets import is_peer_ours, make_place, name_peer, owner_of, run_socket, socket_of
 from pflow.process.signals import time_left
+from pflow.process.start import spawn
 from pflow.values.jsontext import encode, scan
 
 if TYPE_CHECKING:
@@ -131,12 +132,10 @@ def _start(path: str, act: str) -> None:
     from pflow.files.installation import no_extra
 
     words = [sys.executable, "-P", "-m", "pflow.mcp.client.broker", path, str(owner_of(path))]
-    null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 2)]
     ours, theirs = os.pipe()
     with os.fdopen(ours, "rb") as said:
         try:
-            actions = [*null, (os.POSIX_SPAWN_DUP2, theirs, 1)]
-            os.posix_spawn(words[0], words, os.environ, file_actions=actions, setsid=True)
+            spawn(words, [-1, theirs, -1], is_ours=True)
         finally:
             os.close(theirs)
         line = said.readline()

@@ -3,10 +3,11 @@
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 from pflow.errors import NOT_FOUND, UNAVAILABLE, PflowError, reason_of, shorten
+from pflow.process.children import output_of
+from pflow.process.signals import Deadline, TimedOut
 from pflow.words.printable import one_line
 
 _SECONDS = 300
@@ -69,17 +70,15 @@ def _ask(words: list[str], env: dict[str, str]) -> str:
     """Run npx or uvx, and return the last line that it prints."""
     act = f"cannot find out what '{shorten(os.path.basename(words[0]))}' runs"
     try:
-        done = subprocess.run(
-            words, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False, text=True,
-            errors="replace",
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
+        with Deadline(_SECONDS):
+            code, printed, errors = output_of(words, env)
+    except TimedOut:
         raise PflowError(f"{act}: it took longer than {_SECONDS} s", exit=UNAVAILABLE) from None
     except OSError as error:
         raise PflowError(f"{act}: {reason_of(error)}", hint=f"install {words[0]}", exit=NOT_FOUND) from None
-    if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip() and not _ADVICE.search(line)]
-        why = shorten(one_line(said[-1]), 200) if said else f"it ended with {done.returncode}"
+    if code:
+        said = [line for line in errors.splitlines() if line.strip() and not _ADVICE.search(line)]
+        why = shorten(one_line(said[-1]), 200) if said else f"it ended with {code}"
         raise PflowError(f"{act}: {why}", exit=UNAVAILABLE)
-    lines = done.stdout.splitlines()
+    lines = printed.splitlines()
     return lines[-1] if lines else ""

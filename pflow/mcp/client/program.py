@@ -20,7 +20,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, UNAVAILABLE, PflowError, reason_o
 from pflow.mcp.child import talk
 from pflow.mcp.client.servers import Server
 from pflow.process import children
-from pflow.process.children import Pipes, Program, wait_for_end
+from pflow.process.children import Child, Pipes, Program, wait_for_end
 from pflow.values.json_values import has_too_many_values
 
 MOST = 50 << 20
@@ -96,7 +96,7 @@ class LocalServer:
             hint = f"pflow mcp {act.format(self.server.name)}"
             raise PflowError(f"cannot start it: {why}", hint=hint, exit=BAD_CONFIG) from None
 
-    async def _read(self, pipes: Pipes, program: Program) -> None:
+    async def _read(self, pipes: Pipes, program: Child) -> None:
         """Pass on the messages of its stdout until it ends, which ends the session."""
         async with self._sender:
             try:

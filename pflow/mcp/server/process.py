@@ -15,7 +15,7 @@ from anyio.to_thread import run_sync as run_in_thread
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.mcp.child import talk
 from pflow.process import children
-from pflow.process.children import Pipes, Program
+from pflow.process.children import Child, Pipes, Program
 
 AT_ONCE = 8
 """Children that run at the same time; further calls wait."""
@@ -38,7 +38,7 @@ class Children:
 
     def __init__(self) -> None:
         self.limiter = anyio.CapacityLimiter(AT_ONCE)
-        self.running: set[Program] = set()
+        self.running: set[Child] = set()
 
     async def run(
         self, words: list[str], stdin: bytes, on_line: OnLine, on_event: OnEvent | None = None
