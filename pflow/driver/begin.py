@@ -155,11 +155,10 @@ def known_secrets(inputs: RunInputs, store: Any) -> Iterator[Any]:
 
 
 def _secrets_of(step: WiredStep, store: Any, params: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[Any]:
-    batch = step.step.batch
     try:
         if step.interface.secrets:
             yield from bind(step, params, data).secrets(store)
-        if batch is not None and step.over is not None and step.has_secret_items(batch.item):
+        if step.over is not None and step.has_secret_items:
             yield step.over.find(store)
     except PflowError:
         pass  # the step says what is wrong when it runs

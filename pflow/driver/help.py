@@ -113,14 +113,14 @@ def _flow_flags(wired: WiredFlow) -> list[Item]:
 
 
 def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Item:
-    if wanted.secret or wanted.is_unflagged:
-        origin = "a secret, from the store" if wanted.secret else f"from the store, since {wanted.flag} is the run's"
-        item = Item(INPUT, wanted.name, wanted.type)
+    item = wanted.as_item(INPUT)
+    item.doc = clean(item.doc)
+    if item.is_secret or wanted.is_unflagged:
+        origin = "a secret, from the store" if item.is_secret else f"from the store, since {wanted.flag} is the run's"
         item.marks.add("secret")
-        item.doc, item.default = f"{clean(wanted.doc)} [{origin}]".lstrip(), None
+        item.doc, item.default = f"{item.doc} [{origin}]".lstrip(), None
         return item
-    item = Item(INPUT, wanted.flag[2:], wanted.type)
-    item.doc = clean(wanted.doc)
+    item.name = wanted.flag[2:]
     if not wanted.required:
         default = wired.default_of(wanted)
         item.default = None if default is UNDECLARED else default

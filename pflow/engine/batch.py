@@ -124,7 +124,7 @@ class BatchStep(StepNode):
         """Name an item, from 1: `item 3 ("a.txt")`, or `item 3` if its value is not JSON or is a secret."""
         secrets = self.context.secrets
         index = index + 1 if isinstance(index, int) else index
-        if not self.wired.has_secret_items(self.batch.item):
+        if not self.wired.has_secret_items:
             try:
                 return f"item {value_text(index)} ({secrets.mask(value_text(secrets.masked(item)))})"
             except PflowError:

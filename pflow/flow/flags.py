@@ -56,10 +56,8 @@ class FlowFlags:
             self._add_step(step)
 
     def _add_input(self, wanted: FlowInput) -> None:
-        item = Item("read", wanted.name, wanted.type)
-        item.doc, item.default = wanted.doc, wanted.default
-        if wanted.secret:
-            item.marks.add("secret")
+        item = wanted.as_item()
+        item.default = wanted.default
         target = (INPUT, "", wanted.name)
         for name in _names_of(wanted):
             self._add(name, target, item)

@@ -7,6 +7,7 @@ from pflow.binding.sources import assign
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.common import OF_RUNS
+from pflow.interface.interface import READ, Item
 from pflow.values.paths import Path
 from pflow.values.types import Type
 
@@ -65,6 +66,14 @@ class FlowInput:
         self.readers: list[tuple[str, str]] = []
         self.flags: list[str] = []
         self.flag = ""
+
+    def as_item(self, kind: str = READ) -> Item:
+        """Return what it is for those who do not know it in the flow."""
+        item = Item(kind, self.name, self.type)
+        item.doc = self.doc
+        if self.secret:
+            item.marks.add("secret")
+        return item
 
     @property
     def is_unflagged(self) -> bool:

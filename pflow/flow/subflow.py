@@ -132,16 +132,16 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         reader = None
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
         led = led_by_input(flow, given.name) if given.type.name in ("any", "str") else ""
-        item = Item("read", given.name, Type("path" if led == DIRECTORY else "url") if led else given.type)
-        item.doc = given.doc
+        item = given.as_item()
+        item.type = Type("path" if led == DIRECTORY else "url") if led else item.type
         if not given.required:
             item.default = given.default
-        marks = {"pipe": given.pipe, "secret": given.secret, "explicit": given.step is not None}
+        marks = {"pipe": given.pipe, "explicit": given.step is not None}
         marks["own"] = given.name == "stdin"
         takers = [flow.steps[id].interface.reads.get(key) for id, key in given.readers]
         marks["verbatim"] = any(taker is not None and taker.marks >= {"explicit", "verbatim"} for taker in takers)
         marks[ITEM] = bool(first and reader and not given.pipe and (first.id, reader.name) in given.readers)
-        item.marks = {mark for mark, is_so in marks.items() if is_so}
+        item.marks |= {mark for mark, is_so in marks.items() if is_so}
         is_named = given.flag == spell_flag(given.name)  # outside, no other flag is shown either
         item.flags = [] if is_named else [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item

@@ -138,9 +138,11 @@ class WiredStep:
         """Return True if it takes a secret under this name; then all that it is made of is secret too."""
         return any(item.name == key for item in self.interface.secrets)
 
-    def has_secret_items(self, name: str) -> bool:
-        """Return True if a secret is made of its batch's item of this name."""
-        readers = [*self.sources.items(), *self.params.items()]
+    @property
+    def has_secret_items(self) -> bool:
+        """True if a secret is made of the items of its batch."""
+        name = self.step.batch.item if self.step.batch is not None else ""
+        readers = [*self.sources.items(), *self.params.items()] if name else []
         keys = [name, *(key for key, source in readers if any(path[0] == name for path in source.paths))]
         return any(map(self.is_secret, keys))
 
@@ -152,7 +154,7 @@ class WiredStep:
                 yield from source.paths if source else ((key,),)
         for key, source in self.params.items():
             yield from source.paths if self.is_secret(key) else ()
-        if self.step.batch is not None and self.over is not None and self.has_secret_items(self.step.batch.item):
+        if self.over is not None and self.has_secret_items:
             yield from self.over.paths
 
     def place_of(self, key: str) -> Path:

@@ -205,7 +205,7 @@ class _Wiring(_Layout):
                 wired.sources[key] = Fallback(*first, PathSource((key,)), mapped)
         if wired.subflow is not None:
             self._hold_hosts(wired, wired.subflow)
-        if wired.step.batch is not None and wired.over is not None and wired.has_secret_items(wired.step.batch.item):
+        if wired.over is not None and wired.has_secret_items:
             for path in wired.over.paths:
                 if (needed := self.inputs.get(str(path[0]))) is not None:
                     needed.secret = True

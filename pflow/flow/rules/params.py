@@ -30,13 +30,13 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
             for part in flow.parts[wired.id]:
                 yield from _check_value(flow, wired, part, at.get(part.place))
         if wired.step.batch is not None and wired.step.batch.keep_item:
-            yield from _check_kept_items(wired, wired.step.batch.item)
+            yield from _check_kept_items(wired)
         if wired.step.repeats is not None and wired.subflow is not None:
             message = f"'{wired.id}' is a flow, so each of its steps says whether it repeats"
             yield Finding("PF13", (*wired.step.place, "repeats"), message, "say it in its steps")
     for name, given in flow.flow.inputs.items():
-        item, place = Item("read", name, flow.inputs[name].type), ("inputs", name, "default")
-        if given.default is not None and flow.inputs[name].secret:
+        item, place = flow.inputs[name].as_item(), ("inputs", name, "default")
+        if given.default is not None and item.is_secret:
             message = f"'{name}' is secret, but its value is in the flow"
             yield Finding("PF13", place, message, "leave it out: the store gives it")
         if given.default is not None and (why := misfit(item, given.default)):
@@ -89,10 +89,10 @@ def _check_needed(wired: WiredStep) -> Iterator[Finding]:
             yield Finding("PF13", (*step.place, "params"), message, remedy, is_warning=True, is_said_by_run=is_said)
 
 
-def _check_kept_items(wired: WiredStep, item: str) -> Iterator[Finding]:
+def _check_kept_items(wired: WiredStep) -> Iterator[Finding]:
     """Refuse keep_item if the items are secret, or if the node writes an `item` of its own."""
     place = (*wired.step.place, "batch", "keep_item")
-    if wired.has_secret_items(item):
+    if wired.has_secret_items:
         message = f"'{wired.id}' uses its items as secrets, so results may not hold them"
         yield Finding("PF13", place, message, "leave it out")
     if "item" in wired.interface.writes:
