@@ -195,6 +195,14 @@ class Attempt:
         raise PflowError(f"{self.act}: {reason_of(error)}", hint=self.hint, exit=exit) from error
 
 
+class Within(Attempt):
+    """A larger act: a PflowError within it becomes its reason, as `PflowError.within` says."""
+
+    def __exit__(self, kind: object, error: BaseException | None, frames: object) -> None:
+        if isinstance(error, PflowError):
+            raise error.within(self.act) from error
+
+
 def no_memory(act: str, error: BaseException, size: int = 0) -> PflowError:
     """Return the failure of an act that ran out of memory; `size` is how many bytes it needed, if known."""
     wanted = f" for {size:,} bytes" if size else f": {error}" if isinstance(error, MemoryError) and str(error) else ""

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from pflow.errors import EXIT_CODES, Attempt, PflowError, bug_error, exit_code, not_written, wait_asked
+from pflow.errors import EXIT_CODES, Attempt, PflowError, Within, bug_error, exit_code, not_written, wait_asked
 
 
 def os_error(number: int) -> OSError:
@@ -80,3 +80,11 @@ def test_an_attempt_that_the_system_refuses_names_the_act_and_the_reason():
         assert (error.value.message, error.value.exit, error.value.hint) == ("cannot read 'x': why", exit, hint)
     with pytest.raises(ValueError, match="y"), Attempt("cannot read 'x'"):
         raise ValueError("y")
+
+
+def test_a_failure_within_a_larger_act_is_its_reason():
+    with pytest.raises(PflowError) as error, Within("cannot go"):
+        raise PflowError("no way", hint="look", exit=77)
+    assert (error.value.message, error.value.exit, error.value.hint) == ("cannot go: no way", 77, "look")
+    with pytest.raises(OSError, match="why"), Within("cannot go"):
+        raise os_error(errno.ENOENT)

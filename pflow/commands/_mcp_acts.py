@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from pflow.commands._output import print_json, print_table, print_text
-from pflow.errors import FAILED, USAGE, PflowError, shorten
+from pflow.errors import FAILED, USAGE, PflowError, Within, shorten
 from pflow.library.command import command_file, is_on_path
 from pflow.mcp.client.add import Comparison, add_server, compare_server, refresh_server, remove_server
 from pflow.mcp.client.call import is_listening, request
@@ -35,11 +35,9 @@ def add(words: list[str], flags: dict[str, Any]) -> int:
         what = "a command and a URL" if command else "neither a command nor a URL" if name else "no name"
         raise PflowError(f"cannot add a server with {what}", hint=ADD, exit=USAGE)
     check_server_name(name)
-    try:
+    with Within(f"cannot add '{name}'"):
         read_headers(list(flags["header"]))  # refuses a key that is written out
         env = inherited() | kept_variables(list(flags["env"]))
-    except PflowError as error:
-        raise error.within(f"cannot add '{name}'") from None
     pairs = (text.partition(":") for text in flags["header"])
     headers = {key.strip(): value.strip() for key, _, value in pairs}
     server = Server(name, command, url=flags["url"] or "", headers=headers, env=env, directory=os.getcwd())

@@ -15,7 +15,7 @@ from pflow.driver.questions import ask_for
 from pflow.engine.context import Context
 from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
-from pflow.errors import PflowError
+from pflow.errors import PflowError, Within
 from pflow.flow.leads import led_by_data
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -182,13 +182,11 @@ class Execution:
         declared = self.wired.flow.outputs
         found = outputs_of(self.wired, shared) if declared else shared.changes(lambda key: True)
         for key, value in found.items():
-            try:
+            with Within(f"cannot store '{key}'"):
                 if value is REMOVED:
                     document.remove((key,))
                 else:
                     document.set(key, None if self.output.form == NOTHING else value)  # to encode rows takes long
-            except PflowError as error:
-                raise error.within(f"cannot store '{key}'") from None
         last = self.wired.place_outside(carried)
         if last is not None and (last[0] in found or not declared):
             document.header["last"] = write_path(last)

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from pflow.catalog.kinds import Catalog, add_class, find_kind, only_in
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, PflowError, Within
 from pflow.flow.build import id_after, numbered
 from pflow.flow.constructors import lost_arguments, set_later
 from pflow.flow.flow import FlowSpec
@@ -253,10 +253,8 @@ def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]
 
 def _json(id_: str, key: str, value: Any) -> Any:
     """Return a value as JSON holds it. Raises PflowError (65) if it cannot."""
-    try:
+    with Within(f"cannot use '{id_}' with its '{key}'"):
         return decode(encode(value))
-    except PflowError as error:
-        raise error.within(f"cannot use '{id_}' with its '{key}'") from None
 
 
 def _more_than_walks(flow: Any) -> str:

@@ -2,7 +2,7 @@
 
 from mimetypes import guess_type
 
-from pflow.errors import MISSING, TRY_AGAIN, PflowError
+from pflow.errors import MISSING, TRY_AGAIN, PflowError, Within
 from pflow.models.media import VAGUE
 from pflow.web.answer import Response, check
 from pflow.web.client import request
@@ -14,10 +14,8 @@ _PATIENCE = 5.0
 
 def fetch(url: str, act: str) -> tuple[str, bytes]:
     """Return the type that a server says, and the file. Raises PflowError, for the failed `act`."""
-    try:
+    with Within(act):
         answer = check(request("GET", url))
-    except PflowError as error:
-        raise error.within(act) from error
     return answer.kind, _filled(answer, act)
 
 
@@ -27,13 +25,11 @@ def look_at(url: str, act: str, name: str) -> tuple[str, bytes]:
     Servers lie in answers to HEAD, or refuse it, and what is signed for GET is signed for nothing else. So HEAD is
     asked only where GET has no answer, and the name counts where neither has. Raises PflowError, for the failed `act`.
     """
-    try:
+    with Within(act):
         answer = _ask("GET", url)
         if answer is None or answer.status in (405, 501):
             return _said(url, guess_type(name, strict=False)[0] or ""), b""
         check(answer)
-    except PflowError as error:
-        raise error.within(act) from error
     return answer.kind, _filled(answer, act)
 
 

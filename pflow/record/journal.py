@@ -6,7 +6,7 @@ import os
 from binascii import crc32
 
 from pflow import TYPE_CHECKING, Any, Iterator
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, reason_of
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, Within, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.files.reading import open_regular, read_regular
 from pflow.process.signals import HeldSignals
@@ -219,10 +219,8 @@ def first_record(directory: str) -> Record | None:
             line = file.readline()
     except OSError:
         return None
-    try:
+    with Within(f"cannot resume the run {os.path.basename(directory)}"):
         return next(iter(read_lines(line)[0]), None)
-    except PflowError as error:
-        raise error.within(f"cannot resume the run {os.path.basename(directory)}") from None
 
 
 def _record_in(line: bytes) -> Record | None:

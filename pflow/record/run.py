@@ -9,7 +9,7 @@ import fcntl
 import os
 
 from pflow import TYPE_CHECKING, Any, Iterator
-from pflow.errors import OVER_BUDGET, Attempt, PflowError
+from pflow.errors import OVER_BUDGET, Attempt, PflowError, Within
 from pflow.files.reading import open_regular, read_regular
 from pflow.record.events import parse_event, read_events
 from pflow.record.log import LOCK, SNAPSHOT, STATUS, TRACE
@@ -173,10 +173,8 @@ class Run:
         """
         if not self.has_journal:
             return None
-        try:
+        with Within(f"cannot read the values of the run {self.id}"):
             return {record["end"]: _values_in(record) for record in self.records() if record.get("changes")}
-        except PflowError as error:
-            raise error.within(f"cannot read the values of the run {self.id}") from None
 
 
 def read_status(directory: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.resolve import Binding
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED, NodeStore
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, PflowError, Within
 from pflow.interface.common import COMMON
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, divert_prints, raw_form, secure_standard_files, write_pieces
@@ -178,10 +178,8 @@ class Outcome:
             if value is REMOVED:
                 document.remove(place)
                 continue
-            try:
+            with Within(f"cannot store '{key}'"):
                 document.put(place, value)
-            except PflowError as error:
-                raise error.within(f"cannot store '{key}'") from None
             writes[key] = (write_path(place),)
         self._note_carried(document, writes)
         return document, writes

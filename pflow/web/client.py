@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 import httpx2
 
 from pflow import __version__
-from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError, Within
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say
 from pflow.values.jsontext import encode
@@ -147,10 +147,8 @@ def _ask(request: _Request, *, follow: bool) -> Response | _Request:
 
 
 def _client(request: _Request, timeout: httpx2.Timeout) -> httpx2.Client:
-    try:
+    with Within(request.act):
         return httpx2.Client(**route(str(request.url)), timeout=timeout, cookies=request.cookies)
-    except PflowError as error:
-        raise error.within(request.act) from error.__cause__
 
 
 def _next(request: _Request, response: httpx2.Response) -> _Request | None:

@@ -13,7 +13,7 @@ from pflow.driver.arguments import RunFlags
 from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, Attempt, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, Attempt, PflowError, Within
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.directories import make_private
 from pflow.files.state_key import state_key
@@ -53,10 +53,8 @@ class Reopened:
         self.run = run = Run(run.directory)  # as it is now that nobody else writes
         _refuse_finished(run, choices)
         self.events = run.events()[0]
-        try:
+        with Within(f"cannot resume the run {run.id}"):
             self.journal = self.log.journal = Journal(run.directory, secrets, state_key())
-        except PflowError as error:
-            raise error.within(f"cannot resume the run {run.id}") from None
         if self.journal.records is None:
             raise cannot_resume(run.id, "it was ended before anything ran", "pflow run begins it anew", FAILED)
         self.records = self.journal.records

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pflow.catalog.kinds import find_node, forget_kinds
 from pflow.catalog.registry import data_directory
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, not_written, shorten
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, Within, not_written, shorten
 from pflow.files.atomic import failpoint
 from pflow.files.atomic import replace as write_file
 from pflow.files.directories import make_private
@@ -48,10 +48,8 @@ def add_server(server: Server) -> Comparison:
     """Make a node of each tool of a new server. Raises PflowError (2, 65, 73, 77, 78), then nothing is written."""
     servers.check_server_name(server.name)
     _check_new(server.name)
-    try:
+    with Within(f"cannot add '{server.name}'"):
         _look_up(server)
-    except PflowError as error:
-        raise error.within(f"cannot add '{server.name}'") from None
     change = _compare(server)
     with _locked(f"cannot add '{server.name}'"):
         _check_new(server.name)
