@@ -122,8 +122,7 @@ def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> t
     with reopened.reading():
         wired = reopened.load()
         refuse_errors(check(wired), "resume")
-        vars(flags).update(reopened.flags(flags))
-        return flags, *reopened.restore(wired)
+        return flags.replaced(reopened.flags(flags)), *reopened.restore(wired)
 
 
 def _file(word: str) -> tuple[str, str]:

@@ -115,6 +115,12 @@ class RunFlags:
         if self.resume and self.no_journal:
             raise PflowError("cannot take --resume with --no-journal", hint="choose one", exit=USAGE)
 
+    def replaced(self, values: Mapping[str, Any]) -> RunFlags:
+        """Return these flags with other values."""
+        flags = object.__new__(RunFlags)
+        flags.__dict__ = {**self.__dict__, **values}
+        return flags
+
     @property
     def limits(self) -> dict[str, float]:
         """The limits of the budget, by amount."""

@@ -174,8 +174,7 @@ class RunInputs:
             self.piped_path = given.path
             return {name: write_path(place)}
         if self.wired.runs_over_pipe:
-            first = next(iter(self.wired.steps))
-            self.wired = _rewired(self.wired, first, over=PathSource(place))
+            self._own_step(next(iter(self.wired.steps))).over = PathSource(place)
             return {}
         if not self._is_open_to_pipe() or any(each.pipe and each.declared for each in self.wired.inputs.values()):
             return {}
@@ -194,17 +193,15 @@ class RunInputs:
         if not is_taken and item.required:
             return {}
         source = PathSource(place) if is_taken else Constant(fresh(item.default), key)
-        self.wired = _rewired(self.wired, id, sources={**step.sources, key: source})
+        self._own_step(id).sources = {**step.sources, key: source}
         self.wired.inputs = _without_reader(self.wired, id, key)
         return {key: write_path(place)} if is_taken else {}
 
-
-def _rewired(flow: WiredFlow, id: str, **members: Any) -> WiredFlow:
-    """Return a flow with other members of one step."""
-    flow, step = copy(flow), copy(flow.steps[id])
-    vars(step).update(members)
-    flow.steps = {**flow.steps, id: step}
-    return flow
+    def _own_step(self, id: str) -> WiredStep:
+        """Return a copy of a step, which takes its place in the flow of this run."""
+        self.wired, step = copy(self.wired), copy(self.wired.steps[id])
+        self.wired.steps = {**self.wired.steps, id: step}
+        return step
 
 
 def _without_reader(flow: WiredFlow, id: str, key: str) -> dict[str, FlowInput]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
@@ -88,6 +88,10 @@ class LedgerEntry:
     def began(self) -> float:
         """Return when its last try began."""
         return (self.time or 0) - (self.ms or 0) / 1000
+
+    def ended(self, result: Result) -> "LedgerEntry":
+        """Return the entry after a try with this result."""
+        return replace(self, **result, tries=self.tries + 1)
 
     def calls(self) -> list[dict[str, Any]]:
         """Return the calls of models in all its tries."""
@@ -181,8 +185,8 @@ class Ledger(LedgerFile):
         if entry is None or entry.status == DONE:
             return False
         earlier = entry.calls()
-        known = ("status", "exit", "outputs", "carried", "error", "usage", "ms")
-        vars(entry).update({name: result[name] for name in known}, tries=entry.tries + 1, time=round(time.time(), 3))
+        entry = entry.ended(result)
+        entry.time = round(time.time(), 3)
         if earlier:
             entry.usage = {**entry.usage, "asked": [*earlier, *entry.calls()]}
         self.save(entry)

@@ -201,12 +201,10 @@ class MapLoop(ItemLoop):
 
     def _keep(self, task: MapTask, result: Result) -> None:
         """Keep the end of an item in the ledger, and print it."""
-        entry = task.entry
-        self._tasks_by_id.pop(entry.id, None)
+        self._tasks_by_id.pop(task.entry.id, None)
+        self.ledger.end(task.entry.id, result)
+        entry = task.entry.ended(result)
         entry.has_begun = task.has_begun
-        self.ledger.end(entry.id, result)
-        vars(entry).update({name: value for name, value in result.items() if name in vars(entry)})
-        entry.tries += 1
         self._put(task.index, task.item, entry, is_new=True)
 
     def _put(self, index: int, item: Any, entry: LedgerEntry, *, is_new: bool) -> None:

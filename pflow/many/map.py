@@ -120,7 +120,7 @@ class Map:
         with reopened.reading():
             wired = reopened.load()
             refuse_errors(check(wired), "resume")
-            vars(flags).update(reopened.flags(flags))
+            flags = flags.replaced(reopened.flags(flags))
             options = Options(**reopened.begin["map"])
             options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
             options.allow_empty = True  # _ended says what it then has to
