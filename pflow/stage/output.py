@@ -37,7 +37,8 @@ class Output:
         self.form = NOTHING
         self.is_closed = 1 in secure_standard_files()
         self.fd = divert_prints()
-        self.has_begun, messages.unfinished = False, 0
+        self.has_begun = False
+        messages.note_output(self.fd)
         said = flags_in(words, COMMON, is_open=True)  # the form if the flags turn out to be wrong
         self.choose_form(quiet="quiet" in said, raw="raw" in said, json="json" in said)
 
@@ -57,7 +58,7 @@ class Output:
 
     def follow(self, flags: Any) -> None:
         """Choose the form by the flags of a stage or a run. Raises PflowError (2, 73 if stdout is closed)."""
-        messages.is_quiet = flags.quiet
+        messages.be_quiet(flags.quiet)
         self.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact)
         if self.is_closed and not flags.quiet:
             raise closed_stdout("-q prints nothing")
@@ -71,7 +72,7 @@ class Output:
         data = part.encode("utf-8", "replace") if isinstance(part, str) else part
         self.write([data])
         if data:
-            messages.unfinished = 0 if data.endswith(b"\n") else self.fd
+            messages.note_output(self.fd, data)
 
     def write_document(self, document: Document) -> None:
         """Write the store, if that is the form."""
@@ -128,7 +129,7 @@ class Output:
     def end_line(self) -> None:
         """End the line of the emitted parts before another message on the same terminal."""
         if messages.unfinished and os.isatty(self.fd):
-            messages.unfinished = 0
+            messages.note_output(self.fd)
             if self.form == TERMINAL:
                 self.write([b"\n"])
             else:

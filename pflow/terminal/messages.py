@@ -13,6 +13,17 @@ unfinished = 0
 """The descriptor on which the parts of an answer end within a line; 0 if there is none."""
 
 
+def be_quiet(quiet: bool) -> None:
+    global is_quiet
+    is_quiet = quiet
+
+
+def note_output(fd: int, data: bytes = b"\n") -> None:
+    """Note what was written last as output: unless it ends a line, a message on the same terminal begins a new one."""
+    global unfinished
+    unfinished = 0 if data.endswith(b"\n") else fd
+
+
 def say(program: str, text: str) -> None:
     """Print `program: text` as one line."""
     _say("heading", program, text)
