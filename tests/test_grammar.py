@@ -332,3 +332,17 @@ def test_the_executables_say_so_with_two(words):
     done = subprocess.run([BIN / words[0], *words[1:]], capture_output=True, stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == USAGE
     assert ": cannot take -" in done.stderr.decode() or ": cannot take the bare word" in done.stderr.decode()
+
+
+def test_the_flags_of_a_flow_are_handed_on_as_they_were_typed():
+    parse = _run_sentence.command.parse
+    assert parse(["count it", "--path", "a.txt", "-q", "--yes", "--jobs=4"])["words"] == [
+        "--path",
+        "a.txt",
+        "-q",
+        "--jobs=4",
+    ]
+    found = import_module("pflow.commands.map").command.parse(
+        ["flow", "--dry", "a", "-j4", "b", "--tone=x", "--", "--c"]
+    )
+    assert (found["flow_flags"], found["items"], found["flags"].jobs) == (["--dry", "--tone=x"], ["a", "b", "--c"], 4)

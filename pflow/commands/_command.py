@@ -33,8 +33,8 @@ COLOR = Flag(
     default=AUTO,
 )
 OUTPUT = Flag("output", "write to FILE, whole or not at all", letter="o", type=PATH, metavar="FILE")
-HTML = Flag("html", "write a page for a browser, to FILE if given", word="FILE", tab=kinds.FILE)
-MODEL = Flag("model", "the model that plans", type=TEXT, metavar="MODEL", tab=kinds.MODEL)
+HTML = Flag("html", "write a page for a browser, to FILE if given", word="FILE", excludes=("json", "chrome", "otlp"))
+MODEL = Flag("model", "the model that plans", type=TEXT, metavar="MODEL")
 FRESH = Flag("fresh", "ask the model again, even if it planned the sentence before")
 
 
@@ -70,7 +70,8 @@ class Command:
         if is_of_flow(self.usage):
             words, found[self.usage.arguments[-1].name] = own_words(self.usage, words)
         if self.others:
-            words, found[self.others] = known_words(words, items)
+            has_one = all(word.type.name != "list" for word in self.usage.arguments)  # then no more words follow
+            words, found[self.others] = known_words(words, items, is_open=has_one)
         texts = take_words(words, items | {name: OF_RUNS[name] for name in self.refused})
         for name in self.refused.keys() & texts.keys():
             what = f"cannot take {spell_flag(name)}: {self.refused[name]}"
@@ -149,10 +150,10 @@ def as_command(
     `doc` is its file's docstring, which begins with its name, the epilog a note in its help, the manner a Command's.
     """
     name = (doc or "").partition(":")[0]
-    arguments = [each for each in declared if each.kind == ARGUMENT]
-    words = filter(None, [name, "[FLAG]…", *(each.metavar for each in arguments)])
+    flags, arguments = [[each for each in declared if (each.kind == ARGUMENT) == is_word] for is_word in (False, True)]
+    words = filter(None, [name, "[FLAG]…" * bool(flags), *(each.metavar for each in arguments)])
     usage = usage_of_command(name, doc, " ".join(words))
-    usage.flags, usage.arguments = [each for each in declared if each.kind != ARGUMENT], arguments
+    usage.flags, usage.arguments = flags, arguments
     usage.flags += [] if HELP.name in usage.items else [HELP]
     usage.notes = (epilog,) if epilog else ()
     return lambda work: Command(work, usage, **manner)

@@ -26,7 +26,6 @@ from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs
 from pflow.driver.questions import inputs_missing
 from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
-from pflow.help import usage as kinds
 from pflow.interface.common import COMMON, OF_RUNS
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.plan.approval.dialogue import Dialogue
@@ -70,7 +69,6 @@ def main(words: list[str], closed: list[int]) -> int:
         "also allow commands, any path, anything, the tools of an MCP server, or files below a directory",
         type=TEXTS,
         metavar="commands|paths|anything|mcp-NAME|DIR",
-        tab=kinds.DIRECTORY,
         choices=("commands", "paths", "anything"),
     ),
     MODEL,

@@ -10,7 +10,6 @@ pflow explain --graph 'read-file --path=a.txt => llm --prompt=Summarize'
 
 from pflow.commands._command import COLOR, as_command
 from pflow.commands._output import examined, print_json, print_text
-from pflow.errors import USAGE, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text
 from pflow.flow.subflow import load_named
@@ -21,14 +20,12 @@ from pflow.terminal.columns import colour_of, terminal_width
 
 @as_command(
     __doc__,
-    Flag("graph", "list only the flow's steps and edges"),
+    Flag("graph", "list only the flow's steps and edges", excludes=("json",)),
     Flag("json", "print one JSON document"),
     COLOR,
     argument("FLOW…", FLOW, name="flow", type=TEXTS),
 )
 def command(flow: list[str], graph: bool, json: bool, color: str) -> int:
-    if graph and json:
-        raise PflowError("cannot take both --graph and --json", exit=USAGE)
     wired, findings, code = examined(load_named(flow, is_run_here=True), "pflow")
     if json:
         print_json(explain(wired, findings))

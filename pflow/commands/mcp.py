@@ -86,7 +86,7 @@ ACTS = ("serve", "add", "refresh", "list", "test", "remove", "status", "up", "do
     Flag("keep", "use the server only while pflow mcp up keeps it: its state matters"),
     Flag("trust_hints", "believe what its tools say of themselves: read-only, idempotent"),
     Flag(
-        "from", "add the servers of this client", type=PATH, metavar="|".join([*CLIENTS, "FILE"]), tab=kinds.FILE,
+        "from", "add the servers of this client", type=PATH, metavar="|".join([*CLIENTS, "FILE"]),
         choices=CLIENTS,
     ),
     Flag("yes", "with --from, add the servers without asking"),
@@ -98,7 +98,6 @@ ACTS = ("serve", "add", "refresh", "list", "test", "remove", "status", "up", "do
         "with serve, work in DIR, and let calls reach only files below it; the default is '.'",
         type=PATH,
         metavar="DIR",
-        tab=kinds.DIRECTORY,
     ),
     argument("|".join(ACTS), name="act", type=choice(*ACTS), required=True),
     argument("[NAME]…", kinds.SERVER, name="names", type=TEXTS),

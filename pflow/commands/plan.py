@@ -51,7 +51,7 @@ _LIMITS = "\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items
     FRESH,
     own(COMMON["timeout"], "end planning after so many seconds, with 124"),
     own(COMMON["no_stdin"], "do not read stdin: plan as if nothing were piped"),
-    Flag("wire", "propose the mappings that a flow lacks: pflow plan --wire FLOW"),
+    Flag("wire", "propose the mappings that a flow lacks: pflow plan --wire FLOW", excludes=("edit",)),
     Flag("edit", "change a flow as a sentence says: pflow plan --edit FLOW SENTENCE"),
     Flag("write", "write the flow that --wire or --edit changed back to its file, after asking"),
     Flag("yes", "let --write go ahead without asking"),
@@ -63,8 +63,6 @@ _LIMITS = "\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items
 def command(
     words: list[str], wire: bool, edit: bool, pipe: bool, json: bool, fresh: bool, no_stdin: bool, **options: Any
 ) -> int:  # fmt: skip
-    if wire and edit:
-        raise PflowError("cannot take both --wire and --edit", exit=USAGE)
     if wire or edit:  # a change asks anew each time, and knows its flow
         from pflow.plan.change import ChangeOptions
 

@@ -25,7 +25,6 @@ from typing import Any
 from pflow.commands._command import COLOR, HTML, OUTPUT, as_command
 from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import USAGE, PflowError
-from pflow.help.usage import SAVED
 from pflow.interface.interface import COUNT, TEXT, Flag
 from pflow.record.run import DONE, FAILED, FINISHED, KILLED, RUNNING, Run
 from pflow.record.runs import list_runs
@@ -52,7 +51,7 @@ def moment(text: str) -> float:
     __doc__,
     Flag("most", "list only the newest N runs", letter="n", type=COUNT, metavar="N", least=0),
     Flag("failed", "list only runs that failed, also in some items, or were killed"),
-    Flag("flow", "list only runs of this flow", type=TEXT, metavar="FLOW", tab=SAVED),
+    Flag("flow", "list only runs of this flow", type=TEXT, metavar="FLOW"),
     Flag("since", "list only runs that began since a date or an age (2d, 3h)", type=TEXT, metavar="WHEN"),
     Flag("json", "print a JSON list"),
     HTML,
@@ -67,8 +66,6 @@ def command(
     def is_wanted(run: Run) -> bool:
         return flow in (None, run.name) and (not failed or run.status in (FAILED, FINISHED, KILLED))
 
-    if html is not False and json:
-        raise PflowError("cannot take --json with --html", hint="--html goes alone", exit=USAGE)
     runs = list_runs(most, since=0.0 if since is None else moment(since), is_wanted=is_wanted)
     if html is not False:
         from pflow.page.page import runs_page

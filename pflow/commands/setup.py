@@ -21,7 +21,6 @@ from pflow.admin import setup as admin
 from pflow.admin.shells import SHELLS, ask_shells
 from pflow.commands._command import as_command, own
 from pflow.errors import not_written, reason_of
-from pflow.help.usage import DIRECTORY
 from pflow.interface.common import COMMON
 from pflow.interface.interface import PATH, Flag
 from pflow.process.streams import write_pieces
@@ -40,7 +39,6 @@ _WOULD = _DONE | {admin.WRITE: "would write", admin.UPDATE: "would update", admi
         "install below DIR/share; the default is the user's own directory",
         type=PATH,
         metavar="DIR",
-        tab=DIRECTORY,
     ),
     own(COMMON["dry_run"], "print what would be done, and touch nothing"),
     Flag("undo", "remove exactly what an earlier setup installed"),

@@ -48,21 +48,18 @@ from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 from pflow.words.printable import clean_json
 
+_FORMS = ("chrome", "otlp")
+
 
 @as_command(
     __doc__,
-    Flag("store", "add the final store: keys, types, sizes; values too if it is piped"),
+    Flag("store", "add the final store: keys, types, sizes; values too if it is piped", excludes=("html", *_FORMS)),
     HTML,
     Flag("open", "open the page of --html"),
-    Flag("json", "print one JSON document: trace, snapshot and events"),
-    Flag("chrome", "print a timeline for Perfetto or chrome://tracing"),
-    Flag(
-        "otlp",
-        "print OpenTelemetry spans, as lines of OTLP's JSON, or as protobuf",
-        word="FORM",
-        choices=("json", "protobuf"),
-    ),
-    Flag("send", "send the spans of --otlp to OTEL_EXPORTER_OTLP_ENDPOINT"),
+    Flag("json", "print one JSON document: trace, snapshot and events", excludes=_FORMS),
+    Flag("chrome", "print a timeline for Perfetto or chrome://tracing", excludes=("otlp",)),
+    Flag("otlp", "print OpenTelemetry spans, as lines of OTLP's JSON, or as protobuf", word="json|protobuf"),
+    Flag("send", "send the spans of --otlp to OTEL_EXPORTER_OTLP_ENDPOINT", excludes=("output",)),
     OUTPUT,
     COLOR,
     argument("[RUN]", kinds.RUN, name="run"),
@@ -72,10 +69,19 @@ def command(
     run: str | None, other: str | None, store: bool, html: str | bool, open: bool, json: bool, chrome: bool,
     otlp: str | bool, send: bool, output: str | None, color: str,
 ) -> int:  # fmt: skip
-    form = "json" if json else "chrome" if chrome else None
-    _check_otlp(form, otlp, send, output)
-    form = form if otlp is False else "otlp"
-    _check_flags(run, other, store, html, open, form)
+    form = "json" if json else "chrome" if chrome else None if otlp is False else "otlp"
+    alone = "store" if store else "html" if html is not False else form if form != "json" else None
+    is_binary = otlp == "protobuf" and not (send or output)
+    faults = [
+        (open and html is False, "--open without --html", "pflow trace RUN --html --open"),
+        (send and otlp is False, "--send without --otlp", "pflow trace RUN --otlp --send"),
+        (other and alone, f"--{alone} with two runs", "--json goes with two runs"),
+        (is_binary and os.isatty(1), "--otlp=protobuf on a terminal", "pflow trace RUN --otlp=protobuf >FILE"),
+        (html is not False and _is_page(run or ""), f"--html with '{run}': it is a page already", "--html takes a run"),
+    ]
+    for is_there, what, hint in faults:
+        if is_there:
+            raise PflowError(f"cannot take {what}", hint=hint, exit=USAGE)
     when = "never" if output else color
     if other is not None:
         return _compare(run or "", other, form, output, when)
@@ -110,41 +116,9 @@ def command(
     return code
 
 
-def _check_otlp(form: str | None, otlp: str | bool, sends: bool, output: str | None) -> None:
-    """Raise PflowError (2) for flags that do not go with those of --otlp."""
-    faults = {
-        "--send without --otlp": sends and otlp is False,
-        "-o with --send": sends and output,
-        f"--{form} with --otlp": form and otlp is not False,
-        f"--otlp={otlp}": otlp not in (False, True, "json", "protobuf"),
-        "--otlp=protobuf on a terminal": otlp == "protobuf" and not (sends or output) and os.isatty(1),
-    }
-    if what := next((what for what, is_there in faults.items() if is_there), ""):
-        raise PflowError(f"cannot take {what}", hint="--otlp >FILE, --otlp=protobuf >FILE, --otlp --send", exit=USAGE)
-
-
 def _is_page(word: str) -> bool:
     """Return True for the file of a page; a run's id has no dot and no slash."""
     return "." in word or "/" in word
-
-
-def _check_flags(
-    run: str | None, other: str | None, store: bool, page: str | bool, opens: bool, form: str | None
-) -> None:  # fmt: skip
-    """Raise PflowError (2) for flags that do not go together."""
-    if store and form in ("chrome", "otlp"):
-        raise PflowError(f"cannot take --store with --{form}", hint="--store goes with --json", exit=USAGE)
-    if page is not False and (store or form or other):
-        flag = "a second RUN" if other else f"--{form}" if form else "--store"
-        raise PflowError(f"cannot take {flag} with --html", hint="--html goes alone", exit=USAGE)
-    if other is not None and (store or form in ("chrome", "otlp")):
-        flag = form or "store"
-        raise PflowError(f"cannot take --{flag} with two runs", hint="--json goes with two runs", exit=USAGE)
-    if page is not False and _is_page(run or ""):
-        what = f"cannot take --html with '{run}': it is a page already"
-        raise PflowError(what, hint="--html takes a run, or a store on stdin", exit=USAGE)
-    if opens and page is False:
-        raise PflowError("cannot take --open without --html", hint="pflow trace RUN --html --open", exit=USAGE)
 
 
 def _compare(run: str, other: str, form: str | None, output: str | None, when: str) -> int:

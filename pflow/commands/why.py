@@ -36,7 +36,6 @@ from pflow.words.printable import clean
         "compare with RUN, instead of the newest earlier run that has the step",
         type=TEXT,
         metavar="RUN",
-        tab=kinds.RUN,
     ),
     argument("RUN", kinds.RUN, required=True),
     argument("STEP|ITEM", kinds.STEP, name="step", required=True),

@@ -178,11 +178,15 @@ def metavar(item: Item) -> str:
     return item.metavar or "|".join(item.type.choices) or _METAVARS.get(item.type.name, "TEXT")
 
 
+_TABS = {"FILE": FILE, "DIR": DIRECTORY, "MODEL": MODEL, "RUN": RUN, "STEP": STEP, "FLOW": SAVED}
+
+
 def tab_of(item: Item) -> str:
-    """Return the kind of an item's value: as declared, by its type or mark, or by its name for a directory or model."""
+    """Return the kind of an item's value: as declared, by its value's name, its type, its mark, or its name."""
     type = item.type.items or item.type
-    if item.tab or (type.name == "bool" and not item.metavar):
-        return item.tab
+    tab = item.tab or _TABS.get(item.metavar.rpartition("|")[2], "")
+    if tab or (type.name == "bool" and not item.metavar):
+        return tab
     if type.name == "path":
         return DIRECTORY if item.name in ("directory", "dir", "folder") else FILE
     if item.kind == PARAM and type.name in ("str", "any"):
@@ -192,7 +196,7 @@ def tab_of(item: Item) -> str:
 
 def choices_of(item: Item) -> tuple[str, ...]:
     """Return the values that TAB offers."""
-    return item.choices or item.type.choices or ((item.word,) if item.word.islower() else ())
+    return item.choices or item.type.choices or tuple(item.word.split("|") if item.word.islower() else ())
 
 
 def default_note(value: Any) -> list[str]:

@@ -50,6 +50,7 @@ class Item:
 
     metavar = word = tab = ""
     choices: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
 

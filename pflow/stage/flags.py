@@ -158,7 +158,18 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
 def values_of(texts: Texts, items: Items) -> dict[str, Any]:
     """Return the value of each flag and bare word of a command; its default without a text. Raises PflowError (2)."""
     named = {item.name: item for item in items.values()}
-    return {name: value_of(item, texts[name]) if name in texts else _unsaid(item) for name, item in named.items()}
+    values = {name: value_of(item, texts[name]) if name in texts else _unsaid(item) for name, item in named.items()}
+    check_pairs(named, values)
+    return values
+
+
+def check_pairs(items: Items, values: Mapping[str, Any]) -> None:
+    """Raise PflowError (2) for two flags of which one excludes the other."""
+    for flag in items.values():
+        for other in flag.excludes:
+            if all(values.get(name) not in (None, False) for name in (flag.name, other)):
+                what = f"cannot take both {flag.flag} and {spell_flag(other)}"
+                raise PflowError(what, hint="choose one", exit=USAGE)
 
 
 def _unsaid(item: Item) -> Any:
@@ -174,7 +185,11 @@ def value_of(flag: Item, texts: list[str | bool]) -> Any:
     if flag.type.name == "list":
         return ["" if text is True else str(text) for text in texts]
     word, text = flag.word, texts[-1]
-    if isinstance(text, bool) or (word and text == word) or (word.isupper() and text not in ("true", "false")):
+    if (
+        isinstance(text, bool)
+        or (word and text in word.split("|"))
+        or (word.isupper() and text not in ("true", "false"))
+    ):
         return text
     if word and text not in ("true", "false"):
         what = f"cannot take {flag.flag}='{shorten(text)}': it does not take that word"
@@ -212,11 +227,7 @@ def check_common(values: Mapping[str, Any]) -> None:
     forms = [f"--{name}" for name in ("raw", "stream", "json", "quiet") if values[name]]
     if len(forms) > 1 and forms != ["--raw", "--stream"]:
         raise PflowError(f"cannot print in two ways: {' and '.join(forms)}", hint="choose one", exit=USAGE)
-    for flag in COMMON.values():
-        for other in flag.excludes:
-            if values[flag.name] and values[other]:
-                both = f"{flag.flag} and {COMMON[other].flag}"
-                raise PflowError(f"cannot take both {both}", hint="choose one", exit=USAGE)
+    check_pairs(COMMON, values)
     if values["refresh"] and values["cache"] in (False, "require"):
         form = "--no-cache" if values["cache"] is False else "--cache=require"
         raise PflowError(f"cannot take both --refresh and {form}", hint="choose one", exit=USAGE)

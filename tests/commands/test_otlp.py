@@ -162,9 +162,9 @@ def test_a_receiver_that_does_not_take_the_spans_is_a_failure(pflow, tmp_path, w
     ("words", "exit", "said"),
     [
         ("--send", 2, "cannot take --send without --otlp"),
-        ("--otlp=xml", 2, "cannot take --otlp=xml"),
-        ("--otlp --send -o x", 2, "cannot take -o with --send"),
-        ("--otlp --json", 2, "cannot take --json with --otlp"),
+        ("--otlp=xml", 2, "cannot take --otlp='xml'"),
+        ("--otlp --send -o x", 2, "cannot take both --send and --output"),
+        ("--otlp --json", 2, "cannot take both --json and --otlp"),
         ("--otlp --send", 69, "no connection"),
         ("--otlp --send", 78, "this is not an address"),
         ("--otlp --send", 78, "cannot send the spans: opentelemetry-exporter-otlp-proto-http is not inst"),
