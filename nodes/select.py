@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
+from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError, shorten
 from pflow.node import Any, Node, Shared, flow_safe
 from pflow.values.paths import Path, kind_of, look_inside, look_up, parse_path, write_path
 
@@ -34,10 +34,8 @@ class Select(Node):
 
     def exec(self, prepared: tuple[Any, str]) -> Any:
         data, place = prepared
-        try:
+        with Attempt(f"cannot select '{shorten(place)}'", of=ValueError, exit=USAGE):
             steps = ("data", *(parse_path(place) if place else ()))
-        except ValueError as error:
-            raise PflowError(f"cannot select '{shorten(place)}': {error}", exit=USAGE) from None
         found = self._find(data, steps, 1)
         if not self.params["fields"]:
             return found

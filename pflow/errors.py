@@ -168,7 +168,8 @@ def not_written(act: str, error: OSError, hint: str = "") -> PflowError:
 
 
 class Attempt:
-    """What the system may refuse: within it, an OSError becomes a PflowError that names the `act` and the reason.
+    """What may fail in a way that needs words: within it, an OSError, or an error `of` another kind, becomes a
+    PflowError that names the `act` and the reason.
 
     `failure` makes it, if `hint` and `exit` are not enough. Without an `exit` the exit code is that of the error.
     """
@@ -176,23 +177,25 @@ class Attempt:
     def __init__(
         self,
         act: str,
-        failure: Callable[[str, OSError], PflowError] | None = None,
+        failure: Callable[[str, Any], PflowError] | None = None,
         *,
+        of: type[Exception] | tuple[type[Exception], ...] = OSError,
         hint: str = "",
         exit: int | None = None,
     ) -> None:
-        self.act, self.failure, self.hint, self.exit = act, failure, hint, exit
+        self.act, self.failure, self.of, self.hint, self.exit = act, failure, of, hint, exit
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, frames: object) -> None:
-        if not isinstance(error, OSError):
+        if not isinstance(error, self.of):
             return
         if self.failure is not None:
             raise self.failure(self.act, error) from error
+        why = reason_of(error) if isinstance(error, OSError) else error
         exit = exit_code(error) if self.exit is None else self.exit
-        raise PflowError(f"{self.act}: {reason_of(error)}", hint=self.hint, exit=exit) from error
+        raise PflowError(f"{self.act}: {why}", hint=self.hint, exit=exit) from error
 
 
 class Within(Attempt):

@@ -80,6 +80,8 @@ def test_an_attempt_that_the_system_refuses_names_the_act_and_the_reason():
         assert (error.value.message, error.value.exit, error.value.hint) == ("cannot read 'x': why", exit, hint)
     with pytest.raises(ValueError, match="y"), Attempt("cannot read 'x'"):
         raise ValueError("y")
+    with pytest.raises(PflowError, match="cannot read 'x': Y"), Attempt("cannot read 'x'", of=ValueError, exit=2):
+        raise ValueError("Y")
 
 
 def test_a_failure_within_a_larger_act_is_its_reason():

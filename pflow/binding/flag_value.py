@@ -63,10 +63,8 @@ class FlagValue:
         self.references: list[Path] = []
         written = parse_texts(flag, type, texts, verbatim=verbatim)
         if not verbatim:
-            try:
+            with Attempt(f"cannot take {flag}", of=ValueError, exit=USAGE):
                 self.references = list(references(written))
-            except ValueError as error:
-                raise PflowError(f"cannot take {flag}: {error}", exit=USAGE) from None
             if not self.references:
                 written = expand(written, lambda path: None)
         self.value = written if self.references else flag_value(flag, type, written)

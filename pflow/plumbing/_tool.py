@@ -7,7 +7,7 @@ from copy import copy
 
 from pflow import Any, Callable, NoReturn, __version__
 from pflow.binding.flag_value import read_text
-from pflow.errors import MISSING, USAGE, PflowError, shorten
+from pflow.errors import MISSING, USAGE, Attempt, PflowError, shorten
 from pflow.files.reading import limit_input
 from pflow.help.usage import HELP, CommandUsage
 from pflow.interface.common import COMMON
@@ -101,10 +101,8 @@ def place(text: str) -> Path:
     """Parse a path of the command line. Raises PflowError (2) for a malformed one."""
     from pflow.values.paths import parse_path
 
-    try:
+    with Attempt("cannot take the path", of=ValueError, exit=USAGE):
         return parse_path(text)
-    except ValueError as error:
-        raise PflowError(f"cannot take the path: {error}", exit=USAGE) from None
 
 
 def set_members(document: Document, words: list[str]) -> list[Path]:

@@ -7,7 +7,7 @@ import time
 
 from pflow import TYPE_CHECKING, Any, Collection, Iterable, Iterator
 from pflow.binding.sources import assign, check_place, has, is_whole_object, remove
-from pflow.errors import BAD_DATA, FAILED, OK, PflowError
+from pflow.errors import BAD_DATA, FAILED, OK, Attempt, PflowError
 from pflow.interface.interface import Interface, fresh
 from pflow.stage import VERSION, WRITER
 from pflow.values.jsontext import LONG, decode, encode, quote
@@ -40,10 +40,8 @@ class Document:
         """Return the value of a key, decoded once. Raises KeyError, and PflowError (65) if it does not parse."""
         if key not in self._values:
             json = self._members[key]
-            try:
+            with Attempt(f"cannot read '{key}' of the store", of=ValueError, exit=BAD_DATA):
                 self._values[key] = _decoded(json)
-            except ValueError as error:
-                raise PflowError(f"cannot read '{key}' of the store: {error}", exit=BAD_DATA) from None
         return self._values[key]
 
     def json(self, key: str) -> Piece:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Mapping, Sequence
 from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.store import INPUTS, key_mappings, named_place
-from pflow.errors import USAGE, PflowError, shorten
+from pflow.errors import USAGE, Attempt, PflowError, shorten
 from pflow.interface.common import COMMON, is_shared
 from pflow.interface.interface import ARGUMENT, Interface, Item, by_name, spell_flag, with_keys
 from pflow.process.signals import Deadline
@@ -212,11 +212,9 @@ def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
     key, equals, path = text.partition("=")
     if not equals:
         raise PflowError(f"cannot take {flag}='{text}': it has no =", hint=f"{flag}=KEY=PATH", exit=USAGE)
-    try:
+    with Attempt(f"cannot take {flag}={key}=PATH", of=ValueError, exit=USAGE):
         path.encode()
         steps = parse_place(path) if path or flag != "--map-in" else ()
-    except ValueError as error:
-        raise PflowError(f"cannot take {flag}={key}=PATH: {error}", exit=USAGE) from None
     if key in mapping:
         raise PflowError(f"cannot take {flag}={key}=PATH twice", exit=USAGE)
     mapping[key] = steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError
 
 BYTES = "bytes"
 """The word for data that is not to be decoded."""
@@ -39,13 +39,11 @@ def split_encoding(encoding: str) -> tuple[str, str]:
 def decode_as(encoding: str, data: bytes, name: str) -> str:
     """Decode data; `name` is a file's, or stdin. Raises PflowError: 2 for an unknown encoding, 65 for a wrong byte."""
     codec, handler = split_encoding(encoding)
-    try:
+    hint = f"--encoding={codec}:replace takes it"
+    with Attempt(f"cannot read '{name}' as {codec}", of=UnicodeError, hint=hint, exit=BAD_DATA):
         text = data.decode(codec, handler)
         text.encode()  # some codecs know lone surrogates
         return text if data.startswith(b"\xef\xbb\xbf") else text.removeprefix("\ufeff")  # utf-16le leaves it
-    except UnicodeError as error:
-        what = f"cannot read '{name}' as {codec}: {error}"
-        raise PflowError(what, hint=f"--encoding={codec}:replace takes it", exit=BAD_DATA) from None
 
 
 def not_utf8(data: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from pflow import TYPE_CHECKING, Any
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, Attempt, PflowError
 from pflow.flow.flow import Batch, Step
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import WiredFlow, WiredStep, item_reader
@@ -38,11 +38,8 @@ def take_batch(texts: Texts) -> Batch | None:
 def _value(name: str, text: str | bool) -> Any:
     value = value_of(BATCH[name], [text])
     if name == "each" and isinstance(value, str):
-        try:
+        with Attempt(f"cannot take --each={text}", of=ValueError, hint="--each=PATH names a list", exit=USAGE):
             parse_place(value)
-        except ValueError as error:
-            hint = "--each=PATH names a list"
-            raise PflowError(f"cannot take --each={text}: {error}", hint=hint, exit=USAGE) from None
     return value
 
 

@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.flag_value import FlagValue, parse_texts
 from pflow.catalog.kinds import Catalog, interface_of_type
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, Attempt, PflowError
 from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.pipe.batches import batch_words, check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
@@ -232,10 +232,8 @@ def _as_json(value: Any) -> Any:
 
 def _escaped(flag: str, value: Any) -> Any:
     """Return a value as a template that gives exactly it. Raises PflowError (2) for a template in an object's key."""
-    try:
+    with Attempt(f"cannot take {flag}", of=ValueError, hint="choose another key", exit=USAGE):
         list(references(value))
-    except ValueError as error:
-        raise PflowError(f"cannot take {flag}: {error}", hint="choose another key", exit=USAGE) from None
     return escaped(value)
 
 

@@ -70,10 +70,8 @@ def _read(line: bytes, act: str) -> dict[str, Any]:
 
     Raises PflowError: the line's own, 65 for a number that pflow's JSON has not, 69 if it is from another version.
     """
-    try:
+    with Attempt(f"{act}: its answer cannot be kept", of=ValueError, exit=BAD_DATA):
         answer: dict[str, Any] = scan(line.decode())[0]
-    except ValueError as error:
-        raise PflowError(f"{act}: its answer cannot be kept: {error}", exit=BAD_DATA) from None
     if not _is_ours(answer):
         what = f"{act}: the broker has another version than this pflow"
         raise PflowError(what, hint="pflow mcp down ends it", exit=UNAVAILABLE)

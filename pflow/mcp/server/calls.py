@@ -14,7 +14,7 @@ import mcp_types as types
 
 from pflow.binding.sources import assign
 from pflow.catalog.kinds import BUNDLED
-from pflow.errors import BAD_DATA, BUG, DENIED, FAILED, USAGE, PflowError, bug_error
+from pflow.errors import BAD_DATA, BUG, DENIED, FAILED, USAGE, Attempt, PflowError, bug_error
 from pflow.explain.effects import FROM_ENVIRONMENT
 from pflow.interface.interface import spell_flag
 from pflow.mcp.schema import ends_of, fault_in, input_schema, output_schema
@@ -175,10 +175,8 @@ def _words_of(offered: Offered, given: dict[str, Any], store: dict[str, Any]) ->
 
 def _flag(name: str, type: Type, value: Any) -> str:
     """Return a flag and its value in one word, in the form that its type reads."""
-    try:
+    with Attempt(f"cannot take '{name}'", of=ValueError, exit=BAD_DATA):
         text = value if isinstance(value, str) else _text_of(type, value)
-    except ValueError as error:
-        raise PflowError(f"cannot take '{name}': {error}", exit=BAD_DATA) from None
     if "\0" in text or len(os.fsencode(text)) > _LONGEST_WORD:
         what = f"it holds a NUL, or is longer than {_LONGEST_WORD:,} bytes"
         raise PflowError(f"cannot take '{name}': {what}", exit=BAD_DATA)
