@@ -10,19 +10,16 @@ from keyword import iskeyword
 
 from pflow import Any, Callable, Mapping
 from pflow.commands._output import print_json
-from pflow.driver.arguments import RunFlags
+from pflow.driver.arguments import RunFlags, split_flow
 from pflow.errors import OK, USAGE, PflowError
-from pflow.flow.pipe.scan import is_cut_separator, is_separator
-from pflow.flow.pipe.steps import split_step
-from pflow.flow.subflow import is_one_step
 from pflow.help import usage as kinds
-from pflow.help.usage import HELP, CommandUsage, names_of, usage_of_command
+from pflow.help.usage import HELP, CommandUsage, usage_of_command
 from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import ARGUMENT, OPTION, PATH, TEXT, Flag, Item, choice, spell_flag
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
 from pflow.stage.flags import values_of
-from pflow.stage.words import groups, is_asked, take_words
+from pflow.stage.words import groups, is_asked, is_flag, take_words
 from pflow.terminal.columns import AUTO, WHEN
 from pflow.words.naming import names_meant
 
@@ -97,7 +94,7 @@ def known_words(words: list[str], items: Mapping[str, Item], *, is_open: bool = 
     """Part the words from flags that are none of the items; with `is_open` these have their values with them."""
     known, others = list[str](), list[str]()
     for found, group in groups(words, items, is_open=is_open):
-        (others if not found and _is_flag(group[0]) else known).extend(group)
+        (others if not found and is_flag(group[0]) else known).extend(group)
     return known, others
 
 
@@ -113,33 +110,7 @@ def own_words(usage: CommandUsage, words: list[str]) -> tuple[list[str], list[st
     """Part the words of a command from those of the flow that follows them, if one does."""
     if not is_of_flow(usage):
         return words, []
-    own, bare = list[str](), len(usage.arguments) - 1
-    for _, group in groups(words, usage.items):
-        if group[0] == "--":
-            return own, group[1:]
-        bare -= not _is_flag(group[0])
-        if bare < 0:
-            break
-        own += group
-    rest = words[len(own) :]
-    if any(is_separator(word) or is_cut_separator(word) for word in rest):
-        return own, rest
-    if is_one_step(rest):
-        step, beside = split_step(rest, _spellings(usage))
-        return own + beside, step
-    flow = list[str]()
-    for _, group in groups(rest, usage.items):
-        (own if _is_flag(group[0]) else flow).extend(group[group[0] == "--" :])
-    return own, flow
-
-
-def _spellings(usage: CommandUsage) -> dict[str, bool]:
-    flags = [(name, each.type.name != "bool") for each in usage.flags for name in names_of(each)]
-    return dict(flags)
-
-
-def _is_flag(word: str) -> bool:
-    return word[:1] == "-" and word not in ("-", "--")
+    return split_flow(words, usage.items, len(usage.arguments) - 1)
 
 
 def as_command(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.errors import USAGE, PflowError, check_positive
-from pflow.flow.pipe.scan import separates
+from pflow.flow.pipe.scan import is_cut_separator, separates
 from pflow.flow.subflow import is_one_step
 from pflow.interface.common import BOTH, COMMON, RUN, RUN_FLAGS, STEP, STREAM
 from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import check_common, value_of
+from pflow.stage.words import groups, is_flag
 from pflow.words.budget import BUDGET
+
+if TYPE_CHECKING:
+    from pflow.stage.words import Items
 
 PROGRAM = "pflow run"
 
@@ -26,11 +30,11 @@ OF_NO_STEP = ("describe", "version")
 """The refused flags that no step in a flow takes either."""
 
 
-def own_flags() -> dict[str, bool]:
-    """Return the flags of `pflow run` itself, as they are typed; True if a value may follow."""
-    ours = {name: flag for name, flag in COMMON.items() if name in (*TAKEN, "help", *OF_NO_STEP)}
-    flags = {flag.flag: flag.type.name != "bool" for flag in [*ours.values(), *RUN_FLAGS.values()]}
-    return flags | {f"-{flag.letter}": False for flag in ours.values() if flag.letter}
+OWN: dict[str, Item] = {
+    **{name: flag for name, flag in COMMON.items() if name in (*TAKEN, "help", *OF_NO_STEP)},
+    **RUN_FLAGS,
+}
+"""The flags of `pflow run` itself."""
 
 
 def split(words: list[str]) -> tuple[list[str], list[str]]:
@@ -39,17 +43,48 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     A flow is one word with flags on both sides; or a step and its flags, with ours among them; or words with separators
     (`a :: b`): then the flags before the first word are ours, and so are stream flags in the first and the last step.
     """
-    own = own_flags()
-    flags, rest = leading_flags(words, own)
-    if is_one_step(rest) and not separators(rest):
+    flags, rest, _ = leading(words, OWN)
+    if separators(rest):
+        flow, taken = _take_stream_flags(rest)
+        return flow, flags + taken
+    if is_one_step(rest):
         from pflow.flow.pipe.steps import split_step
 
-        step, beside = split_step(rest, own)
+        step, beside = split_step(rest, OWN)
         return step, flags + beside
-    if not separators(rest):
-        return rest[:1], flags + rest[1:]
-    flow, taken = _take_stream_flags(rest)
-    return flow, flags + taken
+    return rest[:1], flags + rest[1:]
+
+
+def split_flow(words: list[str], own: Items, before: int = 0) -> tuple[list[str], list[str]]:
+    """Return the words of a command, its `own` flags and so many bare words, and those of the flow behind them.
+
+    The flags may stand before several steps, on either side of one word, and among the flags of one step.
+    """
+    from pflow.flow.pipe.steps import split_step
+
+    kept, rest, is_ended = leading(words, own, before)
+    if is_ended or any(separates(word) or is_cut_separator(word) for word in rest):
+        return kept, rest
+    if is_one_step(rest):
+        step, beside = split_step(rest, own)
+        return kept + beside, step
+    flow = list[str]()
+    for _, group in groups(rest, own):
+        (kept if is_flag(group[0]) else flow).extend(group[group[0] == "--" :])
+    return kept, flow
+
+
+def leading(words: list[str], own: Items, before: int = 0) -> tuple[list[str], list[str], bool]:
+    """Return the flags, and so many bare words, before a flow; the flow's words; True if a `--` is between them."""
+    kept = list[str]()
+    for _, group in groups(words, own):
+        if group[0] == "--":
+            return kept, group[1:], True
+        before -= not is_flag(group[0])
+        if before < 0:
+            break
+        kept += group
+    return kept, words[len(kept) :], False
 
 
 def separators(words: list[str]) -> list[int]:
@@ -63,30 +98,15 @@ def _is_value(words: list[str], at: int) -> bool:
     return is_after_flag and (not after or after[0].startswith("-"))
 
 
-def leading_flags(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
-    """Return the flags before the first word, and the rest. `own` is True for a flag that a value may follow."""
-    at = 0
-    while at < len(words) and words[at].startswith("-") and len(words[at]) > 1:
-        if words[at] == "--":
-            return words[:at], words[at + 1 :]
-        at += 2 if own.get(words[at].replace("_", "-")) else 1
-    return words[:at], words[at:]
-
-
 def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
     """Take the flags for stdin and stdout out of the first and the last step."""
     from pflow.flow.pipe.steps import split_step
 
-    own, places = own_flags(), separators(words)
+    places = separators(words)
     begin, end = places[0], places[-1] + 1
-    first, reading = split_step(words[:begin], {flag: own[flag] for flag in _of_stream(0)})
-    last, printing = split_step(words[end:], {flag: own[flag] for flag in _of_stream(1)})
+    first, reading = split_step(words[:begin], {name: flag for name, flag in COMMON.items() if flag.fd == 0})
+    last, printing = split_step(words[end:], {name: flag for name, flag in COMMON.items() if flag.fd == 1})
     return [*first, *words[begin:end], *last], reading + printing
-
-
-def _of_stream(fd: int) -> list[str]:
-    ours = [flag for flag in COMMON.values() if flag.fd == fd]
-    return [flag.flag for flag in ours] + [f"-{flag.letter}" for flag in ours if flag.letter]
 
 
 class RunFlags:
@@ -100,7 +120,7 @@ class RunFlags:
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, texts: dict[str, list[str | bool]], declared: Mapping[str, Item] | None = None) -> None:
+    def __init__(self, texts: dict[str, list[str | bool]], declared: Items | None = None) -> None:
         items: dict[str, Item] = {**{name: COMMON[name] for name in TAKEN}, **RUN_FLAGS, **(declared or {})}
         self.__dict__ = {name: item.default for name, item in items.items()}
         for name in list(texts):

@@ -67,30 +67,26 @@ class Driver:
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
         self.output = Output(words)
-        self.debug = is_asked("debug", words, OF_RUNS, is_open=True)
+        self.debug = _asks("debug", words)
         return end_in_order(work, self._fail)
 
     def _run_made(
         self, flow: FlowSpec, words: list[str], pinned: Mapping[str, Any] | None, intake: Intake | None
     ) -> int:  # fmt: skip
-        if is_asked("help", words, OF_RUNS, is_open=True):
+        if _asks("help", words):
             from pflow.driver.help import help_of
 
             synopsis = f"{os.path.basename(sys.argv[0])} [FLAG]…"
-            return self._say(
-                help_of(flow, synopsis=synopsis, is_whole=is_asked("verbose", words, OF_RUNS, is_open=True))
-            )
+            return self._say(help_of(flow, synopsis=synopsis, is_whole=_asks("verbose", words)))
         return self._run(flow, words, pinned, intake)
 
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
-        if is_asked("help", flag_words, OF_RUNS, is_open=True) and not separators(flow_words):
+        if _asks("help", flag_words) and not separators(flow_words):
             from pflow.driver.help import help_of
 
             flow = load(flow_words[:1]) if flow_words else None
-            return self._say(
-                help_of(flow, flow_words[:1], is_whole=is_asked("verbose", flag_words, OF_RUNS, is_open=True))
-            )
+            return self._say(help_of(flow, flow_words[:1], is_whole=_asks("verbose", flag_words)))
         intake = Intake(Document(), NOTHING) if is_stdin(flow_words) else None
         with parsing_limit(flag_words, OF_RUNS, is_open=True):
             flow = load(flow_words)
@@ -176,6 +172,10 @@ class Driver:
             document.add_step({"id": document.step_id(self.name), **about})
             self.output.write_error(document, step, node, error)
         return error.exit
+
+
+def _asks(name: str, words: list[str]) -> bool:
+    return is_asked(name, words, OF_RUNS, is_open=True)
 
 
 def ends_early(intake: Intake, flags: RunFlags) -> bool:

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from pflow.driver.arguments import RunFlags, own_flags
+from pflow.driver.arguments import OWN, RunFlags
 from pflow.driver.begin import Beginning
 from pflow.driver.budget import Budget
 from pflow.driver.driver import checked, parse, refuse_errors
@@ -46,6 +46,7 @@ from pflow.record.runs import run_directories
 from pflow.record.snapshot import kept
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import NOTHING, Intake
+from pflow.stage.words import groups
 from pflow.terminal.ask import confirm, open_terminal
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
@@ -105,7 +106,7 @@ class Map:
         spec = load_named([flow], is_run_here=True, items=(ITEM,))
         spec.items = (ITEM,)
         refuse_errors(spec.findings)
-        if strays := [word for word in flow_flags if word.partition("=")[0] in own_flags()]:
+        if strays := [item.flag for found, _ in groups(flow_flags, OWN, is_open=True) for item in found]:
             raise PflowError(f"cannot take {strays[0]} for a map", hint="pflow map --help", exit=USAGE)
         spec.name = spec.name or "map"
         if flags.encoding:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Iterator, Mapping, Sequence
 from pflow.binding.flag_value import Json, Word, read_text
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.interface.common import OF_FLOWS, RUN_FLAGS, is_shared
+from pflow.interface.common import COMMON, OF_FLOWS, RUN_FLAGS, is_shared
 from pflow.interface.interface import ARGUMENT, COMMON_FLAG, OPTION, READ, REFUSED, TEXT, Item, spell_flag, word_reads
 from pflow.values.templates import uses_arguments
 
@@ -38,7 +38,7 @@ def take_words(words: Sequence[str], items: Items, *, is_open: bool = False, hin
     for found, (word, *values) in groups(words, items, is_open=is_open):
         if word == "--":
             bare += values
-        elif not _is_flag(word):
+        elif not is_flag(word):
             _check_bare(word, switch, items)
             bare.append(word)
             switch = ""
@@ -71,11 +71,10 @@ def groups(words: Sequence[str], items: Items, *, is_open: bool = False) -> Iter
             found = [item] if item else []
             if not sign:
                 wanted = _count(item, first) if item else int(is_open and not first.startswith("-"))
-        elif _is_flag(word):
+        elif is_flag(word):
             found = of_letters(word, items)
             at = len(found) + 1
-            is_known = len(found) == len(word) - 1 or (bool(found) and found[-1].type.name != "bool")
-            wanted = _count(found[-1], word[at:] or first) - bool(word[at:]) if is_known else 0
+            wanted = _count(found[-1], word[at:] or first) - bool(word[at:]) if is_known(word, found) else 0
         yield found, [word, *(rest.pop() for _ in range(min(wanted, len(rest))))]
 
 
@@ -103,8 +102,26 @@ def is_asked(name: str, words: Sequence[str], items: Items, *, is_open: bool = F
     return flags_in(words, items, is_open=is_open).get(name, ["false"])[-1] != "false"
 
 
-def _is_flag(word: str) -> bool:
-    return len(word) > 1 and word[0] == "-"
+def is_flag(word: str) -> bool:
+    """Return True for a flag or letters, but neither `-`, which is a word, nor `--`, which ends the flags."""
+    return len(word) > 1 and word[0] == "-" and word != "--"
+
+
+def is_known(word: str, found: list[Item]) -> bool:
+    """Return True for a flag of which these are all items: none of several letters is unknown."""
+    is_whole = word.startswith("--") or len(found) == len(word) - 1
+    return bool(found) and (is_whole or found[-1].type.name != "bool")
+
+
+def part(
+    words: Sequence[str], items: Items, own: Items, *, is_open: bool = False
+) -> tuple[list[str], list[str]]:  # fmt: skip
+    """Split the words from a command's `own` flags. A flag that is among `items` too is not the command's."""
+    others, beside = list[str](), list[str]()
+    for found, group in groups(words, {**COMMON, **own, **items}, is_open=is_open):
+        is_own = is_known(group[0], found) and all(own.get(item.name) is item for item in found)
+        (beside if is_own else others).extend(group)
+    return others, beside
 
 
 def _plain(flag: str) -> str:
@@ -202,8 +219,8 @@ def _take_letters(
 ) -> str:  # fmt: skip
     """Take letters behind one dash, of which only the last may have a value; return its flag if it is a switch."""
     name = word[1:].partition("=")[0].replace("-", "_")
-    is_known = len(found) == len(word) - 1 and all(item.type.name == "bool" for item in found)
-    if len(name) > 1 and name in items and not is_known:
+    are_switches = len(found) == len(word) - 1 and all(item.type.name == "bool" for item in found)
+    if len(name) > 1 and name in items and not are_switches:
         from pflow.words.naming import did_you_mean
 
         flag = shorten(word.partition("=")[0])

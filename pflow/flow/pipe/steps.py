@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any, Mapping
+from pflow import TYPE_CHECKING, Any
 from pflow.binding.flag_value import FlagValue, parse_texts
 from pflow.catalog.kinds import Catalog, interface_of_type
 from pflow.errors import USAGE, Attempt, PflowError
@@ -26,7 +26,7 @@ from pflow.stage.flags import (
     type_of,
     value_of,
 )  # fmt: skip
-from pflow.stage.words import groups, split_flag, take_words
+from pflow.stage.words import flags_in, groups, is_flag, part, split_flag, take_words
 from pflow.values.jsontext import BLANK, compact, text_of
 from pflow.values.paths import Path
 from pflow.values.templates import is_reference, references
@@ -119,44 +119,21 @@ def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
     kept = []
     for found, group in groups(words, items, is_open=True):
         flag, sign, _ = split_flag(group[0])
-        if is_known or (flag.startswith("--") and flag != "--"):
-            is_alone = flag.startswith("--") and flag != "--" and not (found or sign or group[1:])
-            kept += [f"{flag}=true"] if is_alone else group
+        is_long = is_flag(flag) and flag.startswith("--")
+        if is_known or is_long:
+            kept += [f"{flag}=true"] if is_long and not (found or sign or group[1:]) else group
     return kept
 
 
-def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
-    """Split a step's words from flags that only the command has: its `own`, each True if a value may follow."""
+def split_step(words: list[str], own: Items) -> tuple[list[str], list[str]]:
+    """Split a step's words from flags that only the command has, its `own`."""
     name = "".join(words[:1]).removeprefix("pflow-")
     interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
-    is_batch = any(word.partition("=")[0] == "--each" for word in words)  # then --jobs are its own
-    items: Items = {**items_of(interface), **(BATCH if is_batch else {}), "repeats": OF_VISITS["repeats"]}
-    step, beside = part_flags(words[1:], items, own, is_open=interface.open)
+    items = {**items_of(interface), "repeats": OF_VISITS["repeats"]}
+    if "each" in flags_in(words[1:], {**COMMON, **items, **BATCH}, is_open=interface.open):
+        items |= BATCH  # then --jobs are its own
+    step, beside = part(words[1:], items, own, is_open=interface.open)
     return [*words[:1], *step], beside
-
-
-def part_flags(
-    words: list[str], items: Items, own: Mapping[str, bool], *, is_open: bool
-) -> tuple[list[str], list[str]]:  # fmt: skip
-    """Split the words from a command's `own` flags. A flag that is among `items` too is not the command's."""
-    others, beside = list[str](), list[str]()
-    known = {*(name.replace("_", "-") for name in items), *(item.letter for item in items.values())}
-    own = {flag: has_value for flag, has_value in own.items() if flag.lstrip("-") not in known}
-    rest = words
-    while rest:
-        flag, sign, _ = split_flag(rest[0].replace("_", "-"))
-        is_own = _is_among(flag, own)
-        _, group = next(groups(rest, {**COMMON, **items}, is_open=is_open))
-        count = 1 + int(own.get(flag, False) and not sign) if is_own else len(group)
-        (beside if is_own else others).extend(rest[:count])
-        rest = rest[count:]
-    return others, beside
-
-
-def _is_among(flag: str, own: Mapping[str, bool]) -> bool:
-    """Return True if a flag, or each letter after one dash, is among `own`."""
-    letters = "" if flag.startswith("--") or not flag.startswith("-") else flag[1:]
-    return flag in own or (bool(letters) and all(f"-{letter}" in own for letter in letters))
 
 
 def _refuse_files(words: list[str]) -> None:
