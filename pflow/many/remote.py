@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
-from functools import partial
-from math import inf
 from threading import Thread
 from typing import Any
 
 from pflow import __version__
 from pflow.driver.begin import Beginning, enter, restore_environment, restore_flow, restore_inputs
-from pflow.errors import BAD_CONFIG, TIMED_OUT, PflowError
+from pflow.errors import BAD_CONFIG, PflowError
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.many.executor import FAILED, Result, unfinished
 from pflow.many.item import ITEM, ItemFlow
-from pflow.process.children import GRACE
+from pflow.process.loop import ItemLoop, Task
 from pflow.process.parent import Parent, serve_parent
 from pflow.process.signals import HeldSignals, catch_signals
 from pflow.process.workers import Died, Pool
@@ -104,6 +101,42 @@ def main(parent: int) -> None:
     serve_parent(serve, fd, parent, HeldSignals())
 
 
+class TaskLoop(ItemLoop):
+    """The loop over what one process gets of a task of dask: an order, or items, as long as no other waits too long.
+
+    The process is of no use any more after a `failure`: of the order, or of an item that it left without a result.
+    """
+
+    def __init__(self, service: Service, texts: list[str], timeout: float | None) -> None:
+        super().__init__(map(Task, texts), timeout=timeout)
+        self.service = service
+        self.results: list[Result] = []
+        self.failure: PflowError | None = None
+        self._claims: list[str] = []
+        self._until = time.monotonic() + LONG
+
+    def answer(self, name: str, about: Any, reply: Callable[[Any], None]) -> None:
+        """Answer what a flow tells (ItemFlow.run): the map learns with the result which files it has written."""
+        if name == "claim_file":
+            self._claims.append(about[1])
+        reply(None)
+
+    def rest(self) -> None:
+        if not self.service.is_wanted:
+            self.failure = PflowError("cannot go on: the map is gone")
+            self.stop(self.failure, at_once=True)
+        elif self.results and time.monotonic() > self._until:
+            self.stop(PflowError("cannot go on: the others would wait too long"), at_once=False)
+
+    def end(self, task: Task, result: Any) -> None:
+        if isinstance(result, PflowError):
+            self.failure = result
+            self.stop(result, at_once=True)
+            result = unfinished(LOST if isinstance(result, Died) else FAILED, result.exit, result.message)
+        self.results.append({**result, "claims": [*self._claims]})
+        self._claims.clear()
+
+
 class Service:
     """What a worker does for a map. Each of its threads has a process of its own, with the flow of the `order`."""
 
@@ -118,63 +151,34 @@ class Service:
 
         Raises PflowError if the flow cannot run here.
         """
-        claims: list[str] = []
         try:
             pool = self._idle.pop()
         except IndexError:
-            pool = self._begin()
-        pool.ask = partial(_answer, claims)
-        results: list[Result] = []
-        waiting, end = deque(lines.split("\n") if lines else ()), time.monotonic() + LONG
-        while waiting and pool.workers and time.monotonic() < end:
-            result = self._result(pool, waiting.popleft())
-            results.append({**result, "claims": [*claims]})
-            claims.clear()
-        if pool.workers:
+            program = f"from pflow.many.remote import main; main({os.getpid()})"
+            pool = Pool([sys.executable, "-P", "-c", program], jobs=1)
+            if failure := self._work(pool, [self.order], None).failure:
+                raise failure from None
+        loop = self._work(pool, lines.split("\n") if lines else [], self.timeout)
+        if loop.failure is None:
             self._idle.append(pool)
         if not self.is_wanted:  # it was not here as the map was forgotten
             self.end()
-        return results
+        return loop.results
 
-    def _begin(self) -> Pool:
-        program = f"from pflow.many.remote import main; main({os.getpid()})"
-        pool = Pool([sys.executable, "-P", "-c", program], jobs=1)
-        self._ask(pool, self.order)
-        return pool
-
-    def _result(self, pool: Pool, line: str) -> Result:
-        try:
-            return self._ask(pool, line, self.timeout and self.timeout + GRACE)
-        except PflowError as error:
-            return unfinished(LOST if isinstance(error, Died) else FAILED, error.exit, error.message)
-
-    def _ask(self, pool: Pool, text: str, seconds: float | None = None) -> Result:
-        """Return the answer of a process; end it if that is an error, takes longer, or is not wanted any more."""
-        end = time.monotonic() + (seconds or inf)
-        pool.submit(0, text)
-        answer: Any = None
-        while answer is None and self.is_wanted and (left := end - time.monotonic()) > 0:
-            answer = next((answer for _, answer in pool.wait(min(left, _LOOK))), None)
-        if answer is None:
-            what = f"cannot finish: it took longer than the {self.timeout or 0:g} s of its timeout"
-            answer = PflowError(what, exit=TIMED_OUT)
-        if isinstance(answer, PflowError):
+    def _work(self, pool: Pool, texts: list[str], timeout: float | None) -> TaskLoop:
+        """Have a process work on texts; end it after a failure."""
+        loop = TaskLoop(self, texts, timeout)
+        pool.ask = loop.answer
+        loop.work(pool)
+        if loop.failure is not None:
             pool.close()
-            raise answer
-        return dict(answer)
+        return loop
 
     def end(self) -> None:
         """End the processes that are idle; the others end as soon as their threads look again."""
         self.is_wanted = False
         while self._idle:
             self._idle.pop().close()
-
-
-def _answer(claims: list[str], name: str, about: Any, reply: Callable[[Any], None]) -> None:
-    """Answer what a flow tells (ItemFlow.run): the client learns of the files that it has written with its result."""
-    if name == "claim_file":
-        claims.append(about[1])
-    reply(None)
 
 
 _served: dict[str, Service] = {}

@@ -109,13 +109,17 @@ class ItemLoop:
 
     def run(self, executor: Executor) -> None:
         """Run until every item has ended, or the pass is stopped. The executor is closed in any case."""
-        self.executor = executor
         try:
-            while self._fill() or self.running:
-                self.take_results(self.seconds())
+            self.work(executor)
         finally:
-            self.executor.close()
+            executor.close()
             self.rest()
+
+    def work(self, executor: Executor) -> None:
+        """Run, and leave the executor open."""
+        self.executor = executor
+        while self._fill() or self.running:
+            self.take_results(self.seconds())
 
     def take_results(self, seconds: float) -> None:
         """Take what has come, or comes in so many seconds, and keep it before more begins."""
