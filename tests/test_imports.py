@@ -120,6 +120,28 @@ def test_only_nodes_import_the_kit():
     assert importers_of("pflow.kit") & modules_in("pflow.nodes")
 
 
+def set_from_afar(tree: ast.Module) -> Iterator[str]:
+    """Every import of a file of which it sets a name: `module.name = …`, `vars(module)[…] = …`, setattr."""
+    imported: set[str] = set()
+    holders: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imported |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            holders.append(("vars(%s)" if isinstance(node, ast.Attribute) else "%s") % ast.unparse(node.value))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update":
+            holders.append(ast.unparse(node.func.value))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "setattr":
+            holders.append(f"vars({ast.unparse(node.args[0])})")
+    yield from (name for name in imported if f"vars({name})" in holders)
+
+
+def test_no_module_sets_what_belongs_to_another():
+    """What Python itself offers to be set: sys.argv, sys.stderr and its hooks; and the lookup of names of hosts."""
+    found = {(each, name) for name, file in SOURCES.items() for each in set_from_afar(ast.parse(file.read_text()))}
+    assert {(each, name) for each, name in found if each != "sys"} == {("socket", "pflow.web.names")}
+
+
 def test_only_the_commands_import_click():
     assert importers_of("click") <= modules_in("pflow.commands")
     assert importers_of("click")

@@ -36,6 +36,11 @@ class Catalog:
     opens_files = True
     """True if a flow's text may name files to read, as flows or as values of flags. A stranger's text may not."""
 
+    @classmethod
+    def open_no_files(cls) -> None:
+        """Take every text for a stranger's from now on."""
+        cls.opens_files = False
+
     def __init__(self, directory: str = ".") -> None:
         self.directory = directory
 

@@ -35,7 +35,7 @@ def run_child() -> NoReturn:
     if sys.argv[1] in ("check", "plan"):  # a stranger's text: no file that it names is opened
         from pflow.flow.subflow import FlowCatalog
 
-        FlowCatalog.opens_files = False
+        FlowCatalog.open_no_files()
     sys.argv[0] = "pflow"
     main()
 
