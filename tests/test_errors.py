@@ -4,7 +4,17 @@ import errno
 
 import pytest
 
-from pflow.errors import EXIT_CODES, Attempt, PflowError, Within, bug_error, exit_code, not_written, wait_asked
+from pflow.errors import (
+    EXIT_CODES,
+    Attempt,
+    Ignoring,
+    PflowError,
+    Within,
+    bug_error,
+    exit_code,
+    not_written,
+    wait_asked,
+)
 
 
 def os_error(number: int) -> OSError:
@@ -90,3 +100,10 @@ def test_a_failure_within_a_larger_act_is_its_reason():
     assert (error.value.message, error.value.exit, error.value.hint) == ("cannot go: no way", 77, "look")
     with pytest.raises(OSError, match="why"), Within("cannot go"):
         raise os_error(errno.ENOENT)
+
+
+def test_only_an_error_of_these_kinds_is_ignored():
+    with Ignoring(OSError, ValueError):
+        raise ValueError
+    with pytest.raises(KeyError), Ignoring(OSError, ValueError):
+        raise KeyError("x")

@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, Any, Collection, Iterator, Mapping
 from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead, is_blank
 from pflow.binding.store import FOUND, INPUT_KEY, OWN, NodeStore, named_place
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, node_error
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, Ignoring, PflowError, node_error
 from pflow.files.beneath import hold_in_bounds, is_confined
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import Interface, Item, fresh, spell_flag
@@ -317,10 +317,8 @@ class Binding:
 
 def _secrets_in(source: Source, store: Any) -> Iterator[Any]:
     for each in [source, *(source.sources.values() if isinstance(source, TemplateSource) else ())]:
-        try:
+        with Ignoring(PflowError):  # missing: the node will not start, and its error names the place
             yield each.find(store)
-        except PflowError:
-            pass  # missing: the node will not start, and its error names the place
 
 
 def is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:

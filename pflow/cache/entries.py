@@ -8,7 +8,7 @@ import time
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator
 from pflow.cache.key import Key
 from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, touch
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, Ignoring, PflowError
 from pflow.files.directories import read_cached
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import decode, encode, quote
@@ -70,10 +70,8 @@ def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, Entry] | None:
         return None
     except ValueError as why:
         warn(f"the cached answer of '{key.node}' is damaged and made anew: {why}")
-        try:
+        with Ignoring(OSError):  # the disk is read-only
             drop(path)
-        except OSError:
-            pass  # the disk is read-only
         return None
     if entry.used < time.time() - _MOMENT:
         touch(entry.path)

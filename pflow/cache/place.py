@@ -8,7 +8,7 @@ import stat
 import time
 
 from pflow import Any, Callable, Iterable, Iterator
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, PflowError
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, Ignoring, PflowError
 from pflow.files.atomic import failpoint, open_private, replace
 from pflow.files.directories import cache_directory, make_private, needed, read_cached
 from pflow.values.digest import digest_of, file_digest, file_stamp
@@ -74,10 +74,8 @@ def save(path: str, data: bytes) -> None:
 
 def touch(path: str) -> None:
     """Note that a file is used: the least recently used is pruned first."""
-    try:
+    with Ignoring(OSError):  # it is gone, or the disk is read-only
         os.utime(path)
-    except OSError:
-        pass  # it is gone, or the disk is read-only
 
 
 def size_limit() -> int:
@@ -109,11 +107,9 @@ def files() -> Iterator[tuple[str, os.stat_result]]:
     for folder, _, names in os.walk(directory()):
         for name in names:
             path = os.path.join(folder, name)
-            try:
+            with Ignoring(FileNotFoundError):  # another process was faster
                 if name != _GROWN:
                     yield path, os.lstat(path)
-            except FileNotFoundError:
-                pass  # another process was faster
 
 
 def prune(limit: int) -> tuple[int, int]:
@@ -156,21 +152,17 @@ def remembered(question: list[str], find: Callable[[], tuple[Any, Iterable[str]]
         file = os.path.join(directory("digests"), digest_of(question))
     except PflowError:
         file = ""
-    try:
+    with Ignoring(ValueError, KeyError, TypeError, AttributeError):  # nothing is there, or it is not ours
         known = decode(read_cached(file) or b"")
         if all(stamp_of(path, _LATER) == stamp for path, stamp in known["files"].items()):
             touch(file)
             return known["answer"]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        pass  # nothing is there, or it is not ours
     now = time.time_ns()
     answer, paths = find()
     stamps = {path: stamp_of(path, now) for path in paths}
     if file and all(stamps.values()):
-        try:
+        with Ignoring(PflowError):
             save(file, encode({"answer": answer, "files": stamps}, escape=False))
-        except PflowError:
-            pass
     return answer
 
 

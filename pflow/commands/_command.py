@@ -11,7 +11,7 @@ from keyword import iskeyword
 from pflow import Any, Callable, Mapping
 from pflow.commands._output import print_json
 from pflow.driver.arguments import RunFlags, split_flow
-from pflow.errors import OK, USAGE, PflowError
+from pflow.errors import OK, USAGE, Ignoring, PflowError
 from pflow.help import usage as kinds
 from pflow.help.usage import HELP, CommandUsage, usage_of_command
 from pflow.interface.common import OF_RUNS
@@ -154,10 +154,8 @@ def say_in_json(words: list[str], error: PflowError) -> bool:
     usage = read_table()[f"pflow {words[0]}"]  # the command's own module may be what failed
     is_wanted = is_asked("json", own_words(usage, words[1:])[0], usage.items)
     if is_wanted and 1 not in begun:
-        try:
+        with Ignoring(ClosedPipe, PflowError):  # without a reader the exit code is enough
             print_json({"error": error_document(error, words[0])})
-        except (ClosedPipe, PflowError):
-            pass  # without a reader the exit code is enough
     return is_wanted
 
 

@@ -12,7 +12,7 @@ from pflow.driver.arguments import RunFlags
 from pflow.driver.inputs import RunInputs
 from pflow.engine.results import set_defaults
 from pflow.engine.step import bind
-from pflow.errors import BAD_DATA, MISSING, Attempt, PflowError
+from pflow.errors import BAD_DATA, MISSING, Attempt, Ignoring, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog, load_named, python_source
@@ -155,13 +155,11 @@ def known_secrets(inputs: RunInputs, store: Any) -> Iterator[Any]:
 
 
 def _secrets_of(step: WiredStep, store: Any, params: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[Any]:
-    try:
+    with Ignoring(PflowError):  # the step says what is wrong when it runs
         if step.interface.secrets:
             yield from bind(step, params, data).secrets(store)
         if step.over is not None and step.has_secret_items:
             yield step.over.find(store)
-    except PflowError:
-        pass  # the step says what is wrong when it runs
     for inner in step.subflow.steps.values() if step.subflow is not None else ():
         yield from _secrets_of(inner, {}, {}, {})
 

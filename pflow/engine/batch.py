@@ -9,7 +9,7 @@ from pflow.binding.store import OUTPUT_KEY, REMOVED
 from pflow.engine.context import Context, StepFailed, drop, in_words, name_items, storable
 from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
-from pflow.errors import BAD_DATA, FAILED, PflowError
+from pflow.errors import BAD_DATA, FAILED, Ignoring, PflowError
 from pflow.flow.wired import WiredStep
 from pflow.process.loop import FileClaims, Here, ListLoop, Task
 from pflow.process.signals import ClosedPipe, Interrupted
@@ -125,10 +125,8 @@ class BatchStep(StepNode):
         secrets = self.context.secrets
         index = index + 1 if isinstance(index, int) else index
         if not self.wired.has_secret_items:
-            try:
+            with Ignoring(PflowError):  # a flow in Python may run over anything
                 return f"item {value_text(index)} ({secrets.mask(value_text(secrets.masked(item)))})"
-            except PflowError:
-                pass  # a flow in Python may run over anything
         return f"item {value_text(index)}"
 
     def _writer(self, path: str) -> str:

@@ -7,6 +7,7 @@ import os
 import stat
 
 from pflow import Callable
+from pflow.errors import Ignoring
 from pflow.files.attributes import DISK_ERRORS, read_attributes, set_attributes
 from pflow.files.beneath import Place, hold_link, locate, mode_of, open_file
 from pflow.files.reading import open_regular
@@ -78,10 +79,8 @@ def append(path: str, data: bytes) -> None:
     turns, so that none undoes another's write. Raises OSError, and PflowError (77).
     """
     if not mode_of(path):
-        try:
+        with Ignoring(FileExistsError):
             return replace(path, data, overwrite=False, is_own=False)
-        except FileExistsError:
-            pass
     fd = open_file(path, os.O_WRONLY | os.O_APPEND)
     try:
         take_turn(fd)
@@ -105,10 +104,8 @@ def take_turn(fd: int) -> None:
     """Lock this file or directory until it is closed; wait while another process has it."""
     import fcntl
 
-    try:
+    with Ignoring(OSError):  # a file system without locks
         fcntl.flock(fd, fcntl.LOCK_EX)
-    except OSError:
-        pass  # a file system without locks
 
 
 def take_lock(fd: int) -> None:
@@ -199,10 +196,8 @@ def _put(target: Place, make: Callable[[Place], bool], *, overwrite: bool, lasts
         error.filename = real if error.filename == name else error.filename
         raise
     finally:
-        try:
+        with Ignoring(FileNotFoundError):  # it has its name
             os.unlink(draft.name, dir_fd=folder)
-        except FileNotFoundError:
-            pass  # it has its name
     if lasts:
         _sync_folder(folder)
 

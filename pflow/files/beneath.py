@@ -11,7 +11,7 @@ import errno
 import os
 
 from pflow import Any, Iterator, Sequence
-from pflow.errors import DENIED, PflowError, reason_of, shorten
+from pflow.errors import DENIED, Ignoring, PflowError, reason_of, shorten
 
 ROOT = "PFLOW_ROOT"
 """The variable that names the directory which file access is limited to, as for calls of an MCP client."""
@@ -156,10 +156,8 @@ def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Place:
                 return Place(fd, name, real)
             else:
                 if make and not _fault_of_real(_joined(names, [name])):
-                    try:
+                    with Ignoring(FileExistsError):
                         os.mkdir(name, dir_fd=fd)
-                    except FileExistsError:
-                        pass
                 enter(name)
                 names += [name] * (name != ".")
     except BaseException as error:

@@ -2,7 +2,7 @@
 
 import os
 
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, PflowError
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, Ignoring, PflowError
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private, needed, state_directory
 from pflow.files.reading import read_regular
@@ -36,8 +36,6 @@ def _read_key(path: str) -> bytes:
 
 def _make_key(path: str) -> bytes:
     make_private(os.path.dirname(path))
-    try:
+    with Ignoring(FileExistsError):  # another process was faster
         replace(path, os.urandom(_KEY_SIZE), mode=0o600, overwrite=False)
-    except FileExistsError:
-        pass  # another process was faster
     return _read_key(path)

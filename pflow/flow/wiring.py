@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, PathSource, Source, TemplateSource
-from pflow.errors import PflowError
+from pflow.errors import Ignoring, PflowError
 from pflow.flow.build import numbered
 from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
@@ -97,10 +97,8 @@ class _Layout:
         """Send writes where their step maps them, or under their step's id if a path somewhere says `ID.KEY`."""
         for wired in self.steps.values():
             for key, written in wired.step.output_mappings.items():
-                try:
+                with Ignoring(ValueError):  # a finding of the rules
                     wired.targets[key] = parse_place(written)
-                except ValueError:
-                    pass  # a finding of the rules
         for path in [path for parts in self.wired.parts.values() for part in parts for path in part.paths]:
             writer = self.steps.get(str(path[0]))
             key = str(path[1]) if len(path) > 1 else ""

@@ -6,6 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING, Callable, Iterable, Iterator, Mapping, Sequence
+from pflow.errors import Ignoring
 from pflow.process.guard import Guard
 from pflow.process.signals import HeldSignals, is_main_thread
 from pflow.process.start import spawn
@@ -310,11 +311,9 @@ def writers(fd: int) -> list[str]:
 def _holders(file: str | int) -> Iterator[tuple[int, bytes, list[bytes], int]]:
     """Yield each other process that opened a file, as `_processes` does, with the mode of its descriptor's link."""
     for pid, name, fields in _processes() if os.path.isdir("/proc") else ():
-        try:
+        with Ignoring(OSError):  # it has ended, or belongs to another user
             for link in descriptors(pid, file) if pid != os.getpid() else ():
                 yield pid, name, fields, os.lstat(link).st_mode
-        except OSError:
-            pass  # it has ended, or belongs to another user
 
 
 def descriptors(pid: int, file: str | int) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
+from pflow.errors import Ignoring
 from pflow.process.signals import HeldSignals
 from pflow.process.start import spawn
 
@@ -65,22 +66,16 @@ class Guard:
 
     def watch(self, session: int) -> None:
         """Tell it the session to end once we are gone."""
-        try:
+        with Ignoring(BrokenPipeError):  # it was killed
             os.write(self.pipe, b"%d\n" % session)
-        except BrokenPipeError:
-            pass  # it was killed
 
     def close(self, *, ends_session: bool = False) -> None:
         """End it. With `ends_session` let it end what is left, as when a second signal came too early."""
         with HeldSignals():
-            try:
+            with Ignoring(ProcessLookupError):  # it was collected already
                 if self.pid and not ends_session:
                     os.kill(self.pid, _signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # it was collected already
             os.close(self.pipe)
-            try:
+            with Ignoring(ChildProcessError):
                 if self.pid:
                     os.waitpid(self.pid, 0)
-            except ChildProcessError:
-                pass

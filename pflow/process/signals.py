@@ -8,7 +8,7 @@ import sys
 import time
 
 from pflow import TYPE_CHECKING, Callable, NoReturn
-from pflow.errors import TIMED_OUT, PflowError, bug_error
+from pflow.errors import TIMED_OUT, Ignoring, PflowError, bug_error
 
 if TYPE_CHECKING:
     import signal as _signal
@@ -175,11 +175,8 @@ def load(warm: Callable[[], None]) -> None:
 
     The node itself reports a failure.
     """
-    with HeldSignals():
-        try:
-            warm()
-        except Exception:
-            pass
+    with HeldSignals(), Ignoring(Exception):
+        warm()
 
 
 def is_main_thread() -> bool:

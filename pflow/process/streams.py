@@ -7,7 +7,7 @@ import stat
 import sys
 
 from pflow import TYPE_CHECKING, Any, Iterator
-from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory, reason_of
+from pflow.errors import BAD_STDIN, CANNOT_WRITE, Ignoring, PflowError, no_memory, reason_of
 from pflow.files.reading import read_to_end
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.terminal.foreign import tame_stderr
@@ -114,10 +114,8 @@ def divert_prints() -> int:
 def flush_prints() -> None:
     """Flush what was printed."""
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with Ignoring(OSError, AttributeError, ValueError):  # its reader is gone, or it was closed
             stream.flush()
-        except (OSError, AttributeError, ValueError):
-            pass  # its reader is gone, or it was closed
 
 
 class Diverted:

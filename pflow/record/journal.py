@@ -6,7 +6,7 @@ import os
 from binascii import crc32
 
 from pflow import TYPE_CHECKING, Any, Iterator
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, Within, reason_of
+from pflow.errors import BAD_DATA, CANNOT_WRITE, Ignoring, PflowError, Within, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.files.reading import open_regular, read_regular
 from pflow.process.signals import HeldSignals
@@ -150,10 +150,8 @@ class Journal:
 
 
 def unlink(path: str) -> None:
-    try:
+    with Ignoring(OSError):  # who removed the run's directory has removed it
         os.unlink(path)
-    except OSError:
-        pass  # who removed the run's directory has removed it
 
 
 def pieces_of(record: Record) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, Any
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, PflowError, not_written, reason_of
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, Ignoring, PflowError, not_written, reason_of
 from pflow.files.atomic import failpoint, open_private, replace, take_lock, write_all
 from pflow.files.directories import is_on_network, make_private, state_directory
 from pflow.files.reading import open_regular, read_regular
@@ -185,11 +185,9 @@ class RunLog:
     def release(self) -> None:
         """Release the lock; nothing is written any more."""
         for fd in (self.lock, self._files[TRACE]):
-            try:
+            with Ignoring(OSError):  # a full disk ended the log before, or a node closed what is not its own
                 self._size += os.fstat(fd).st_size
                 os.close(fd)
-            except OSError:
-                pass  # a full disk ended the log before, or a node closed what is not its own
         self._files[TRACE] = -1
 
 
@@ -199,10 +197,8 @@ def write_status(directory: str, counts: dict[str, Any]) -> None:
     `begun` counts the failed items that have begun a step which does not repeat. A map calls it at most once a second,
     and goes on if it cannot be written.
     """
-    try:
+    with Ignoring(OSError):  # a later one may fit
         replace(os.path.join(directory, STATUS), encode(counts) + b"\n", mode=0o600, lasts=False)
-    except OSError:
-        pass  # a later one may fit
 
 
 def _note_order(place: str, run_id: str) -> None:
@@ -210,11 +206,9 @@ def _note_order(place: str, run_id: str) -> None:
     times = 10  # characters of an id
     later = {id for id in os.listdir(place) if len(id) == len(run_id) and id[:times] > run_id[:times]}
     if later and (later := later - noted_order(place).keys()):
-        try:
-            with open(open_private(os.path.join(place, AHEAD), os.O_APPEND), "w") as file:
-                file.write("".join(f"{id} {run_id}\n" for id in later))
-        except OSError:
-            pass  # they stay the newest
+        # Where it cannot be written, they stay the newest.
+        with Ignoring(OSError), open(open_private(os.path.join(place, AHEAD), os.O_APPEND), "w") as file:
+            file.write("".join(f"{id} {run_id}\n" for id in later))
 
 
 def noted_order(place: str) -> dict[str, str]:
@@ -247,10 +241,8 @@ def _lock(directory: str) -> int:
     mark, fd = open_lock(os.path.join(directory, LOCK))
     try:
         take_lock(fd)
-        try:
+        with Ignoring(OSError):  # a full disk
             os.pwrite(mark, mark_of(os.getpid()), 0)  # for `pflow cancel`; each mark has the same length
-        except OSError:
-            pass  # a full disk
         return fd
     finally:
         os.close(mark)

@@ -6,6 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 from pflow.binding.sources import assign
+from pflow.errors import Ignoring
 from pflow.files.state_key import state_key
 from pflow.record.journal import raw
 from pflow.values.digest import keyed_digest
@@ -96,7 +97,5 @@ def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:
 def _values(text: str) -> Iterator[Any]:
     """Yield the values that a text may have been: itself, with a newline, decoded JSON."""
     yield from (text, f"{text}\n")
-    try:
+    with Ignoring(ValueError):
         yield decode(text.encode())
-    except ValueError:
-        pass

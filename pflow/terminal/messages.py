@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.errors import PflowError
+from pflow.errors import Ignoring, PflowError
 
 is_quiet = False
 """True under -q: what is merely good to know is not said."""
@@ -48,10 +48,8 @@ def write_stderr(text: str | bytes) -> None:
     global unfinished
     data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     unfinished = 0 if data.endswith(b"\n") and _break() else unfinished
-    try:
+    with Ignoring(OSError):
         os.write(2, for_terminal(2, data))
-    except OSError:
-        pass
 
 
 def for_terminal(fd: int, data: bytes, *, is_data: bool = False) -> bytes:

@@ -10,8 +10,8 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.files.installation import read_installation
+from pflow.kit import youtube as module
 from pflow.nodes.yt_transcript import YtTranscript
-from pflow.web import youtube as module
 from tests.peers.youtube import PAGES, PLAYERS, SEGMENTS, TRANSCRIPT, YouTube
 
 VIDEOS = {*PAGES, *PLAYERS, "a", "cut", "deep", "stall"}

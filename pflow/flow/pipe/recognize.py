@@ -8,7 +8,7 @@ from itertools import pairwise
 from pflow import Sequence
 from pflow.catalog.kinds import find_kind, list_kinds
 from pflow.catalog.registry import is_flow_type, saved_flow
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, Ignoring, PflowError
 from pflow.flow.build import id_after
 from pflow.flow.pipe.scan import ARROWS, LINK, UNQUOTED, WORD, Token, is_cut_separator, is_separator, scan
 from pflow.values.paths import is_step_name
@@ -147,14 +147,12 @@ def _file_of_stdout() -> str:
     """Return the name of the file in this directory that stdout goes to; "" for any other stdout."""
     import stat
 
-    try:
+    with Ignoring(OSError):
         there = os.fstat(1)
         if stat.S_ISREG(there.st_mode):
             with os.scandir(".") as entries:
                 own = (each for each in entries if each.inode() == there.st_ino)
                 return next((each.name for each in own if os.path.samestat(each.stat(), there)), "")
-    except OSError:
-        pass
     return ""
 
 

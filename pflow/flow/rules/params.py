@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import Collection, Iterator
 from pflow.binding.store import KEY_PARAMS, key_mappings
+from pflow.errors import Ignoring
 from pflow.flow.build import OF_BINDINGS
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
@@ -132,11 +133,9 @@ def _check_value(flow: WiredFlow, wired: WiredStep, part: Part, reference: Refer
 def _wanted(item: Item, value: object) -> str:
     if item.type.choices:
         return guess(str(value), item.type.choices)
-    try:
+    with Ignoring(ValueError):
         if isinstance(value, str):
             return f"write {text_of(from_text(item.type, value))}, without quotes"
-    except ValueError:
-        pass
     return f"write {named(item.type)}"
 
 

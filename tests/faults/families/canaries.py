@@ -13,6 +13,7 @@ from shlex import quote
 from typing import Any
 from urllib.parse import quote as percent
 
+from pflow.errors import Ignoring
 from tests.faults.points import Point, processes, spread
 from tests.faults.programs import Ended, run, run_warm
 from tests.mcp.client.remote_server import Hostile
@@ -245,10 +246,8 @@ class Watch(threading.Thread):
     def run(self) -> None:
         while not self.is_over:
             for pid in processes(os.environ["FAULT_POINT"]):
-                try:
+                with Ignoring(OSError):  # it has ended
                     self.seen.add(Path(f"/proc/{pid}/cmdline").read_text())
-                except OSError:
-                    pass  # it has ended
             time.sleep(0.05)
 
 

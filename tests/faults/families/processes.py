@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from subprocess import Popen
 
+from pflow.errors import Ignoring
 from tests.faults.points import Point, series, spread
 from tests.faults.scene import ALL, KILLED, NAMES, PROGRAM, Scene, check_resumed, has_finished
 
@@ -83,10 +84,8 @@ def stop_beside(scene: Scene, process: Popen[bytes], child: int) -> None:
 
 
 def send(pid: int, number: signal.Signals) -> None:
-    try:
+    with Ignoring(ProcessLookupError):  # it has ended
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass  # it has ended
 
 
 KINDS = [
