@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
-from pflow.binding.sources import assign, find, has
+from pflow.binding.sources import find, has
 from pflow.binding.store import NodeStore
 from pflow.cache.code import code_of
 from pflow.driver.arguments import RunFlags
 from pflow.driver.inputs import RunInputs
-from pflow.engine.results import set_defaults
 from pflow.engine.step import bind
 from pflow.errors import BAD_DATA, MISSING, Attempt, Ignoring, PflowError
 from pflow.flow.flow import FlowSpec
@@ -66,9 +65,7 @@ class Beginning:
         self.store = NodeStore(intake.document, has_copies=False)
         secrets.add([*known_secrets(inputs, self.store)])
         self.snapshot = self._snapshot()
-        for path, value in inputs.stored().items():
-            assign(self.store, path, value)
-        set_defaults(self.wired, self.store)
+        inputs.fill(self.store)
         secrets.add([*known_secrets(inputs, self.store)])
 
     def _snapshot(self) -> Snapshot:

@@ -6,7 +6,6 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pflow.binding.sources import assign
 from pflow.binding.store import without_flow
 from pflow.catalog.registry import load_file
 from pflow.driver.arguments import PROGRAM
@@ -15,7 +14,7 @@ from pflow.driver.inputs import RunInputs
 from pflow.driver.questions import inputs_missing
 from pflow.engine.context import Context
 from pflow.engine.engine import Engine, goes_on
-from pflow.engine.results import outputs_of, set_defaults
+from pflow.engine.results import outputs_of
 from pflow.engine.step import copied
 from pflow.errors import MISSING, USAGE, PflowError
 from pflow.flow.build import numbered
@@ -176,8 +175,6 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
         _warn(f"no step takes '{name}'")
     known = {name: value for name, value in inputs.items() if name not in shared}
     given = RunInputs(wired, {flags.target(name, spell_flag(name))[0]: value for name, value in known.items()})
-    for path, value in given.stored().items():
-        assign(shared, path, value)
     if missing := given.missing(Document()):
         raise inputs_missing(wired, missing)
     _run_wired(given, shared)
@@ -186,8 +183,8 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
 
 def _run_wired(inputs: RunInputs, shared: dict[str, Any]) -> Any:
     """Run a flow on a dict, which has all writes and the outputs in the end; return its action."""
-    set_defaults(inputs.wired, shared)
-    action = Engine(inputs.wired, Context(warn=_warn), inputs.params, inputs.data).run(shared)
+    data = inputs.fill(shared)
+    action = Engine(inputs.wired, Context(warn=_warn), inputs.params, data).run(shared)
     shared.update(outputs_of(inputs.wired, shared))
     return action
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from copy import copy
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
-from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has, is_blank
+from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, find, has, is_blank
+from pflow.engine.results import set_defaults
 from pflow.errors import BAD_STDIN, MISSING, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
 from pflow.flow.flow import FlowInput
@@ -103,6 +104,19 @@ class RunInputs:
     def stored_by_flags(self) -> dict[Path, Any]:
         """Return the values that go into the store, without the one from the pipe."""
         return {path: value for path, value in self.stored().items() if path != self.piped_path}
+
+    def fill(self, store: Any, values: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+        """Put what a run begins with into its store: these inputs, an item's `values` over them, and defaults.
+
+        Return the data of single steps.
+        """
+        data = {step: dict(given) for step, given in self.data.items()}
+        for path, value in self.stored().items():
+            assign(store, path, value)
+        for name, value in (values or {}).items():
+            self.wired.inputs[name].give(value, store, data)
+        set_defaults(self.wired, store)
+        return data
 
     def missing(self, document: Document) -> list[FlowInput]:
         """Return the required inputs that no flag, no key of the store, and no earlier dry stage gives."""

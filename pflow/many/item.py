@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from pflow.binding.sources import DIR, NAME, STEM, NameSource, assign, find
+from pflow.binding.sources import DIR, NAME, STEM, NameSource, find
 from pflow.cache.wishes import Wishes
 from pflow.driver.inputs import RunInputs, missing_inputs
 from pflow.engine.commits import Commits, gate_of
 from pflow.engine.context import Context, Recorder, StepFailed
 from pflow.engine.engine import Engine
-from pflow.engine.results import outputs_of, set_defaults
+from pflow.engine.results import outputs_of
 from pflow.errors import MISSING, OK, PflowError, bug_error
 from pflow.flow.subflow import interface_of_flow, repeats
 from pflow.flow.wired import WiredFlow, item_reader
@@ -120,12 +120,7 @@ class ItemFlow:
         context = self._context(id, tally, secrets)
         context.services.outside, tell = tell, context.services.ask
         store: dict[str, Any] = {}
-        data = {step: dict(given) for step, given in self.inputs.data.items()}
-        for path, value in self.inputs.stored().items():
-            assign(store, path, value)
-        for name, value in values.items():
-            self.wired.inputs[name].give(value, store, data)
-        set_defaults(self.wired, store)
+        data = self.inputs.fill(store, values)
         if self.writes_files:
             ask = partial(tell, "claim_file")
             context.claim = FileClaims(id, ask, lambda first: f"the item {first}", f"{ITEM}_name")
