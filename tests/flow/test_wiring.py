@@ -85,6 +85,14 @@ def test_an_explicit_read_is_an_input_of_its_step_alone():
     ]
 
 
+def test_the_value_of_an_input_goes_to_the_store_or_to_the_one_step_that_it_is_for():
+    inputs = plan(Step("one", "save"), Step("two", "save")).inputs
+    store, data = {}, {}
+    for name, value in {"content": "x", "path": "a.txt", "two.path": "b.txt"}.items():
+        inputs[name].give(value, store, data)
+    assert (store, data) == ({"content": "x"}, {"one": {"path": "a.txt"}, "two": {"path": "b.txt"}})
+
+
 @pytest.mark.parametrize(
     "step", [Step("save", "save", inputs={"path": "x"}), Step("save", "save", input_mappings={"path": "where"})]
 )
