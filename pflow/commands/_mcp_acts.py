@@ -1,24 +1,18 @@
-"""The acts of `pflow mcp` besides `serve`."""
+"""The acts of `pflow mcp`: each takes the names behind it and its flags, and may return an exit code."""
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pflow.commands._output import print_json, print_table, print_text
 from pflow.errors import FAILED, USAGE, PflowError, Within, shorten
 from pflow.library.command import command_file, is_on_path
+from pflow.mcp.client import servers
 from pflow.mcp.client.add import Comparison, add_server, compare_server, refresh_server, remove_server
 from pflow.mcp.client.call import is_listening, request
 from pflow.mcp.client.other_clients import find_servers
-from pflow.mcp.client.servers import (
-    ADD,
-    Server,
-    check_server_name,
-    inherited,
-    kept_variables,
-    list_servers,
-    load_server,
-)
+from pflow.mcp.client.servers import ADD, Server, list_servers, load_server
 from pflow.mcp.client.sockets import socket_of
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import AUTO
@@ -27,17 +21,27 @@ from pflow.web.headers import read_headers
 from pflow.words.naming import kebab
 from pflow.words.printable import clean, counted, one_line
 
+Flags = dict[str, Any]
 
-def add(words: list[str], flags: dict[str, Any]) -> int:
-    """Add one server, as it is typed."""
+
+def serve(names: list[str], flags: Flags) -> None:
+    from pflow.mcp.server.server import serve
+
+    serve(names, flags["root"], is_all=flags["all"], read_only=flags["read_only"])
+
+
+def add(words: list[str], flags: Flags) -> int:
+    """Add one server, as it is typed, or those of another client."""
+    if flags["from"]:
+        return _add_from(words, flags)
     name, *command = words or [""]
     if not name or bool(command) == bool(flags["url"]):
         what = "a command and a URL" if command else "neither a command nor a URL" if name else "no name"
         raise PflowError(f"cannot add a server with {what}", hint=ADD, exit=USAGE)
-    check_server_name(name)
+    servers.check_server_name(name)
     with Within(f"cannot add '{name}'"):
         read_headers(list(flags["header"]))  # refuses a key that is written out
-        env = inherited() | kept_variables(list(flags["env"]))
+        env = servers.inherited() | servers.kept_variables(list(flags["env"]))
     pairs = (text.partition(":") for text in flags["header"])
     headers = {key.strip(): value.strip() for key, _, value in pairs}
     server = Server(name, command, url=flags["url"] or "", headers=headers, env=env, directory=os.getcwd())
@@ -45,7 +49,7 @@ def add(words: list[str], flags: dict[str, Any]) -> int:
     return 0
 
 
-def add_from(names: list[str], flags: dict[str, Any]) -> int:
+def _add_from(names: list[str], flags: Flags) -> int:
     """Add the servers of another client, or those of them that have these names, once they were shown."""
     if flags["url"] or flags["header"] or flags["env"]:
         raise PflowError("cannot take --url, --header or --env with --from", hint=ADD, exit=USAGE)
@@ -86,7 +90,7 @@ def _failed(error: PflowError) -> int:
 
 def _shown(server: Server, file: str) -> tuple[str, str, str]:
     """Return the row of a server: its name, what is run or reached, and the names of what is kept for it."""
-    kept = [*(f"${name}" for name in server.env if name not in inherited()), *server.headers]
+    kept = [*(f"${name}" for name in server.env if name not in servers.inherited()), *server.headers]
     return server.name, _what(server), one_line(" ".join([f"from {file}", *(["with", *kept] if kept else [])]))
 
 
@@ -97,7 +101,7 @@ def _what(server: Server) -> str:
     return one_line(" ".join(server.command) or url)
 
 
-def _add(server: Server, flags: dict[str, Any]) -> None:
+def _add(server: Server, flags: Flags) -> None:
     server.is_kept, server.trusts_hints = flags["keep"], flags["trust_hints"]
     change = add_server(server)
     _say_names(change)
@@ -116,13 +120,12 @@ def _say_names(change: Comparison) -> None:
         say("pflow mcp", f"'{change.server.name}': {note}")
 
 
-def refresh(names: list[str]) -> int:
+def refresh(names: list[str], flags: Flags) -> None:
     """Take the present tools of servers, and show what differs."""
     _compare(names, takes=True)
-    return 0
 
 
-def test(names: list[str]) -> int:
+def test(names: list[str], flags: Flags) -> int:
     """Start servers, and show how their tools differ from the nodes; 1 if they do."""
     return FAILED if _compare(names, takes=False) else 0
 
@@ -146,7 +149,7 @@ def _compare(names: list[str], *, takes: bool) -> int:
     return differing
 
 
-def remove(names: list[str]) -> int:
+def remove(names: list[str], flags: Flags) -> None:
     """Remove servers with their nodes; none if one of the names is unknown."""
     if not names:
         raise PflowError("cannot remove a server without its name", hint="pflow mcp list", exit=USAGE)
@@ -154,19 +157,23 @@ def remove(names: list[str]) -> int:
         load_server(name)
     for name in dict.fromkeys(names):
         print_text("".join(f"{clean(file)}\n" for file in remove_server(name)))
-    return 0
 
 
-def show_servers(names: list[str], *, as_json: bool) -> int:
+def show_servers(names: list[str], flags: Flags) -> None:
     """Print the servers, or those with these names."""
-    servers = [load_server(name) for name in names or list_servers()]
-    if as_json:
-        print_json([_document(each) for each in servers])
-        return 0
-    if not servers:
-        say("pflow mcp", "no server is added yet; pflow mcp add NAME -- COMMAND adds one")
-    print_table([(each.name, each.version, counted(len(each.tools), "tool"), _what(each)) for each in servers], AUTO)
-    return 0
+    there = [load_server(name) for name in names or list_servers()]
+    rows = [(each.name, each.version, counted(len(each.tools), "tool"), _what(each)) for each in there]
+    otherwise = "no server is added yet; pflow mcp add NAME -- COMMAND adds one"
+    _show([_document(each) for each in there], rows, otherwise, flags)
+
+
+def _show(documents: list[Any], rows: Sequence[Sequence[str]], otherwise: str, flags: Flags) -> None:
+    if flags["json"]:
+        print_json(documents)
+        return
+    if not rows:
+        say("pflow mcp", otherwise)
+    print_table([[one_line(cell) for cell in row] for row in rows], AUTO)
 
 
 def _document(server: Server) -> dict[str, Any]:
@@ -185,36 +192,29 @@ def _document(server: Server) -> dict[str, Any]:
     }
 
 
-def show_status(names: list[str], *, as_json: bool) -> int:
+def show_status(names: list[str], flags: Flags) -> None:
     """Print the servers that `up` keeps, or those of them with these names."""
     path = socket_of("up")
     kept = request(path, {"status": True}, "cannot ask the broker")["servers"] if is_listening(path) else []
-    servers = [each for each in kept if not names or each["name"] in names]
-    if as_json:
-        print_json(servers)
-        return 0
-    if not servers:
-        say("pflow mcp", "no server is kept; pflow mcp up NAME keeps one")
-    rows = [(each["name"], each["version"], _place(each["pid"]), counted(each["calls"], "call")) for each in servers]
-    print_table([[one_line(cell) for cell in row] for row in rows], AUTO)
-    return 0
+    there = [each for each in kept if not names or each["name"] in names]
+    rows = [(each["name"], each["version"], _place(each["pid"]), counted(each["calls"], "call")) for each in there]
+    _show(there, rows, "no server is kept; pflow mcp up NAME keeps one", flags)
 
 
 def _place(pid: int) -> str:
     return f"process {pid}" if pid else "reached by its URL"
 
 
-def up(names: list[str]) -> int:
+def up(names: list[str], flags: Flags) -> None:
     """Start servers, without names all of them, and keep them."""
     wanted = [load_server(name).name for name in names or list_servers()]
     if not wanted:
         raise PflowError("cannot keep a server: none is added", hint=ADD, exit=FAILED)
     request(socket_of("up"), {"up": wanted}, "cannot keep the servers")
     say("pflow mcp", f"{', '.join(wanted)}: kept until pflow mcp down, or ten minutes without a call")
-    return 0
 
 
-def down(names: list[str]) -> int:
+def down(names: list[str], flags: Flags) -> None:
     """End all servers that `up` keeps."""
     if names:
         raise PflowError("cannot end single servers: down ends all", hint="pflow mcp down", exit=USAGE)
@@ -223,4 +223,10 @@ def down(names: list[str]) -> int:
         request(path, {"down": True}, "cannot end the servers")
     else:
         say("pflow mcp", "no server is kept")
-    return 0
+
+
+act_of: dict[str, Callable[[list[str], Flags], int | None]] = {
+    "list": show_servers,
+    "status": show_status,
+    **{act.__name__: act for act in (serve, add, refresh, test, remove, up, down)},
+}

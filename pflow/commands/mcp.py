@@ -108,24 +108,10 @@ def command(act: str, names: list[str], **chosen: Any) -> int:
     if wrong:
         raise PflowError(f"cannot take {spell_flag(wrong[0])} with {act}", hint="pflow mcp --help", exit=USAGE)
     try:
-        return _do(act, names, flags)
+        from pflow.commands._mcp_acts import act_of
+
+        return act_of[act](names, flags) or 0
     except ImportError as error:
         if not (error.name or "").startswith(("mcp", "anyio", "jsonschema", "httpx", "pydantic")):
             raise
         raise no_extra(f"cannot {act}", "the official MCP SDK in its present form", "mcp") from None
-
-
-def _do(act: str, names: list[str], flags: dict[str, Any]) -> int:
-    if act == "serve":
-        from pflow.mcp.server.server import serve
-
-        serve(names, flags["root"], is_all=flags["all"], read_only=flags["read_only"])
-        return 0
-    from pflow.commands import _mcp_acts as acts
-
-    if act == "add":
-        return acts.add_from(names, flags) if flags["from"] else acts.add(names, flags)
-    if act in ("list", "status"):
-        show = acts.show_servers if act == "list" else acts.show_status
-        return show(names, as_json=flags["json"])
-    return int(getattr(acts, act)(names))
