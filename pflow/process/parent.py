@@ -206,11 +206,6 @@ def own_parent() -> Parent | None:
     return _parents[-1] if _parents else None
 
 
-def ask_parent(name: str, question: Any) -> Any:
-    """Ask the process that forked this one: never that one's own parent, whose answers only it can hear."""
-    return _parents[-1].ask(name, question)
-
-
 def line_of_descent() -> list[int]:
     """Return the ids of the processes from the first that was forked for work to this one."""
     return [parent.child for parent in _parents]
