@@ -9,8 +9,6 @@ from copy import copy
 from keyword import iskeyword
 
 from pflow import Any, Callable, Mapping
-from pflow.commands._output import print_json
-from pflow.driver.arguments import RunFlags, split_flow
 from pflow.errors import OK, USAGE, Ignoring, PflowError
 from pflow.help import usage as kinds
 from pflow.help.usage import HELP, CommandUsage, usage_of_command
@@ -75,6 +73,8 @@ class Command:
             raise PflowError(what, hint=f"{self.usage.name} --help", exit=USAGE)
         self._check_required(texts.keys() | {name for name, value in found.items() if value})
         if self.of_run:
+            from pflow.driver.arguments import RunFlags
+
             of_run = {name: item for name, item in items.items() if isinstance(item, Flag) and item.of}
             found["flags"] = RunFlags({name: texts[name] for name in of_run if name in texts}, of_run)
             items = {name: item for name, item in items.items() if name not in of_run}
@@ -110,6 +110,8 @@ def own_words(usage: CommandUsage, words: list[str]) -> tuple[list[str], list[st
     """Part the words of a command from those of the flow that follows them, if one does."""
     if not is_of_flow(usage):
         return words, []
+    from pflow.driver.arguments import split_flow
+
     return split_flow(words, usage.items, len(usage.arguments) - 1)
 
 
@@ -149,6 +151,7 @@ def say_in_json(words: list[str], error: PflowError) -> bool:
 
     Nothing is printed if stdout has output already.
     """
+    from pflow.commands._output import print_json
     from pflow.completion.names import read_table
 
     usage = read_table()[f"pflow {words[0]}"]  # the command's own module may be what failed

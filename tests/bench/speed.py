@@ -208,7 +208,7 @@ def measure_tools(scratch: Path, rounds: int) -> list[Line]:
     """A stage that calls a tool of a kept MCP server, against a stage that reads a file, and its call on the clock."""
     kept = {**os.environ, "HOME": str(scratch / "home"), "XDG_RUNTIME_DIR": str(scratch), "XDG_DATA_HOME": ""}
     (scratch / "home").mkdir()
-    server, text = Path(__file__).parents[1] / "broker" / "server.py", scratch / "line"
+    server, text = Path(__file__).parents[1] / "mcp" / "client" / "server.py", scratch / "line"
     text.write_text("a line of text")
 
     def mcp(*words: str) -> None:
