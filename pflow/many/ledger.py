@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
@@ -89,9 +89,11 @@ class LedgerEntry:
         """Return when its last try began."""
         return (self.time or 0) - (self.ms or 0) / 1000
 
-    def ended(self, result: Result) -> "LedgerEntry":
-        """Return the entry after a try with this result."""
-        return replace(self, **result, tries=self.tries + 1)
+    def end(self, result: Result) -> None:
+        """Take the result of a try."""
+        self.tries += 1
+        for name, value in result.items():
+            setattr(self, name, value)
 
     def calls(self) -> list[dict[str, Any]]:
         """Return the calls of models in all its tries."""
@@ -185,7 +187,7 @@ class Ledger(LedgerFile):
         if entry is None or entry.status == DONE:
             return False
         earlier = entry.calls()
-        entry = entry.ended(result)
+        entry.end(result)
         entry.time = round(time.time(), 3)
         if earlier:
             entry.usage = {**entry.usage, "asked": [*earlier, *entry.calls()]}

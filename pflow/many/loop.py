@@ -142,6 +142,9 @@ class MapLoop(ItemLoop):
             self.take_results(min(self.seconds(), _GLANCE))
         raise StopReading
 
+    def flush(self) -> None:
+        self.rows.flush()
+
     def rest(self) -> None:
         """Keep what has ended, print it, and show the progress."""
         self.ledger.commit()
@@ -203,9 +206,9 @@ class MapLoop(ItemLoop):
         """Keep the end of an item in the ledger, and print it."""
         self._tasks_by_id.pop(task.entry.id, None)
         self.ledger.end(task.entry.id, result)
-        entry = task.entry.ended(result)
-        entry.has_begun = task.has_begun
-        self._put(task.index, task.item, entry, is_new=True)
+        task.entry.end(result)
+        task.entry.has_begun = task.has_begun
+        self._put(task.index, task.item, task.entry, is_new=True)
 
     def _put(self, index: int, item: Any, entry: LedgerEntry, *, is_new: bool) -> None:
         if entry.status != DONE or entry.error:

@@ -93,8 +93,11 @@ class ItemLoop:
         """Keep the result of a task, or the PflowError of its last try."""
         raise NotImplementedError
 
+    def flush(self) -> None:
+        """Show what there is before the loop waits."""
+
     def rest(self) -> None:
-        """Do what is due before the loop waits, and before more begins."""
+        """Keep what has ended, before more begins."""
 
     def stop(self, error: PflowError, *, at_once: bool) -> None:
         """Begin no more items. What runs goes on to its end, or ends with the executor `at_once`."""
@@ -123,7 +126,7 @@ class ItemLoop:
 
     def take_results(self, seconds: float) -> None:
         """Take what has come, or comes in so many seconds, and keep it before more begins."""
-        self.rest()
+        self.flush()
         for number, result in self.executor.wait(seconds) if self.running else ():
             if (task := self.running.pop(number, None)) is not None:  # else an answer that came twice or too late
                 self._settle(task, result)
