@@ -18,8 +18,8 @@ from pflow.commands._command import OUTPUT, as_command, own
 from pflow.errors import FAILED, OK
 from pflow.help.usage import FILE
 from pflow.interface.interface import PATHS, UNDECLARED, argument
-from pflow.many.executor import DONE
 from pflow.many.merge import merge
+from pflow.many.states import DONE
 from pflow.terminal.messages import say
 
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pflow.engine.context import drop
 from pflow.errors import BAD_CONFIG, OK, TIMED_OUT, TRY_AGAIN, USAGE, PflowError, reason_of
 from pflow.files.installation import no_extra
-from pflow.many.executor import DONE, TODO, Result, unfinished
 from pflow.many.item import ItemFlow
 from pflow.many.remote import LOST, forget, order_of, run_items
+from pflow.many.states import DONE, TODO, Result, unfinished
 from pflow.process.children import GRACE
 from pflow.process.workers import Lost
 from pflow.terminal.foreign import silence

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.binding.resolve import environment
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.many.executor import DONE
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.ledger import Ledger
 from pflow.many.loop import ItemPolicy
+from pflow.many.states import DONE
 from pflow.terminal.columns import rough_time
 from pflow.values.jsontext import text_of
 from pflow.values.templates import TEMPLATE

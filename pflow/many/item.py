@@ -17,7 +17,7 @@ from pflow.engine.results import outputs_of
 from pflow.errors import MISSING, OK, PflowError, bug_error
 from pflow.flow.subflow import interface_of_flow, repeats
 from pflow.flow.wired import WiredFlow, item_reader
-from pflow.many.executor import DONE, FAILED, TODO, Result
+from pflow.many.states import DONE, FAILED, TODO, Result
 from pflow.process.loop import FileClaims
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.record.events import parse_event

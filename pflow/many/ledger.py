@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
-from pflow.many.executor import BEGUN, DONE, STATUSES, TODO, Result
 from pflow.many.ledger_file import LedgerFile
+from pflow.many.states import BEGUN, DONE, STATUSES, TODO, Result
 from pflow.values.digest import bytes_digest, digest_of
 from pflow.values.fast_json import decode, encode
 from pflow.words.naming import joined

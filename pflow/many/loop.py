@@ -11,12 +11,12 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.errors import FAILED as EXIT_FAILED
-from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, WHY_BEGUN, Result, unfinished
 from pflow.many.items import BadItem
 from pflow.many.ledger import Ledger, LedgerEntry, SameId, item_digest, share_of
 from pflow.many.limiter import Limiter
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
+from pflow.many.states import BEGUN, DONE, FAILED, POISON, TODO, WHY_BEGUN, Result, unfinished
 from pflow.process.loop import ItemLoop, Task, TooLate, written_before
 from pflow.values.jsontext import text_of
 

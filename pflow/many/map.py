@@ -26,7 +26,6 @@ from pflow.flow.rules.paths import check_unfilled
 from pflow.flow.subflow import load_named
 from pflow.interface.common import MOST_JOBS
 from pflow.many.estimate import Estimate, estimate, most_of_item, questions_of
-from pflow.many.executor import DONE, Result
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.items import Chosen, Items
 from pflow.many.ledger import Ledger
@@ -36,6 +35,7 @@ from pflow.many.merge import parse_shard
 from pflow.many.options import Options, parse_halt
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows, check_errors
+from pflow.many.states import DONE, Result
 from pflow.mcp.client.sockets import begin_run
 from pflow.process.signals import Interrupted
 from pflow.process.streams import divert_prints, is_readable, write_pieces

@@ -5,8 +5,8 @@ from contextlib import closing
 from typing import Any
 
 from pflow.errors import USAGE, PflowError
-from pflow.many.executor import DONE
 from pflow.many.ledger import Ledger
+from pflow.many.states import DONE
 
 _ADD = (
     "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = excluded.calls,"

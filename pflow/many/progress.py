@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable
 
 from pflow.driver.progress import PERIOD, BatchProgress, LastLine
-from pflow.many.executor import DONE
 from pflow.many.ledger import LedgerEntry
+from pflow.many.states import DONE
 from pflow.record.log import write_status
 from pflow.terminal import messages
 from pflow.terminal.columns import rough_time

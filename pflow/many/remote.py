@@ -14,8 +14,8 @@ from pflow.driver.begin import Beginning, enter, restore_environment, restore_fl
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.many.executor import FAILED, Result, unfinished
 from pflow.many.item import ITEM, ItemFlow
+from pflow.many.states import FAILED, Result, unfinished
 from pflow.process.loop import ItemLoop, Task
 from pflow.process.parent import Parent, serve_parent
 from pflow.process.signals import HeldSignals, catch_signals

@@ -7,8 +7,8 @@ from contextlib import closing
 from typing import Any
 
 from pflow.errors import shorten
-from pflow.many.executor import BEGUN, DONE, STATUSES, TODO, WHY_BEGUN
 from pflow.many.ledger import Ledger
+from pflow.many.states import BEGUN, DONE, STATUSES, TODO, WHY_BEGUN
 from pflow.record.run import RUNNING, Run
 from pflow.terminal.columns import duration
 from pflow.values.jsontext import decode

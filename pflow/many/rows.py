@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import IO, Any
 
 from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError, not_written
-from pflow.many.executor import DONE
 from pflow.many.ledger import LedgerEntry
+from pflow.many.states import DONE
 from pflow.process.parent import say_once
 from pflow.tables.csv_text import write_csv
 from pflow.tables.rows import Row, columns_of, flatten, is_missing

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pflow.errors import PflowError
 from pflow.files import directories
 from pflow.many import ledger_file
-from pflow.many.executor import BEGUN, DONE, TODO
 from pflow.many.ledger import Ledger, item_digest, share_of
+from pflow.many.states import BEGUN, DONE, TODO
 
 ABOUT = {"flow": "f1", "nodes": {}}
 

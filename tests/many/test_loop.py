@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.driver.budget import Budget
-from pflow.many.executor import DONE, FAILED
 from pflow.many.items import BadItem
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter
 from pflow.many.loop import TRIES, Halt, ItemPolicy, MapLoop
 from pflow.many.progress import MapProgress
+from pflow.many.states import DONE, FAILED
 from pflow.process.workers import Lost
 
 
