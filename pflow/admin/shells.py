@@ -27,7 +27,7 @@ def ask_shells() -> dict[str, bool | None]:
     with ExitStack() as programs:
         for shell in filter(shutil.which, SHELLS):
             argv = [shell, "-c" if shell == "fish" else "-ic", f"{SHELLS[shell]} && exit 42; exit 43"]
-            asked[shell] = programs.enter_context(Program(argv, (-1, -1, -1), environment))
+            asked[shell] = programs.enter_context(Program(argv, on_stdout=-1, on_stderr=-1, env=environment))
         limit = time.monotonic() + 5
         while time.monotonic() < limit and not all(program.has_ended() for program in asked.values()):
             time.sleep(0.01)

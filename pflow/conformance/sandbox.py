@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from pflow.conformance.samples import FILES, OutputDocument
 from pflow.errors import EXIT_CODES, reason_of
 from pflow.files.directories import llm_directory
-from pflow.process.children import Child, Pipes, Program, end, wait_for_end
+from pflow.process.children import Program, end, wait_for_end
 from pflow.process.signals import Deadline, TimedOut
 
 ALL, GONE, EARLY = "", " | true", " | head -c 1"
@@ -83,9 +83,9 @@ class NodeRun:
 
     def _run(self, place: Path, timeout: float) -> None:
         try:
-            with self._pipes(place) as pipes, self._start(place, pipes) as node:
+            with self._start(place) as node:
                 with Deadline(timeout):
-                    code = pipes.talk(node)
+                    code = node.talk()
                 wait_for_end([node], _GRACE)
                 self.code, self.left_running = code, node.is_left()
                 end([node], 0)
@@ -101,20 +101,21 @@ class NodeRun:
         elif self.code is not None:
             self.stdout = (place / "stdout").read_bytes()
 
-    def _pipes(self, place: Path) -> Pipes:
+    def _start(self, place: Path) -> Program:
+        env, work = {**_environment(place), **self.environment}, str(place / "work")
+        ours, theirs = os.pipe()
+        if self.reader == EARLY:
+            threading.Thread(target=_read_one_byte, args=(ours,), daemon=True).start()
+        else:
+            os.close(ours)
         with open(place / "stderr", "wb") as stderr, open(place / "stdout", "wb") as file:
-            ours, theirs = os.pipe()
+            output = file.fileno() if self.reader == ALL else theirs
             try:
-                return Pipes(self.stdin, file.fileno() if self.reader == ALL else theirs, stderr.fileno())
+                return Program(
+                    self.argv, input=self.stdin, on_stdout=output, on_stderr=stderr.fileno(), env=env, directory=work
+                )
             finally:
                 os.close(theirs)
-                if self.reader == EARLY:
-                    threading.Thread(target=_read_one_byte, args=(ours,), daemon=True).start()
-                else:
-                    os.close(ours)
-
-    def _start(self, place: Path, pipes: Pipes) -> Child:
-        return Program(self.argv, pipes.theirs, {**_environment(place), **self.environment}, str(place / "work"))
 
     @cached_property
     def answer(self) -> OutputDocument:

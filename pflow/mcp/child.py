@@ -6,13 +6,13 @@ import math
 import anyio
 from anyio.to_thread import run_sync
 
-from pflow.process.children import Child, Pipes, end
+from pflow.process.children import Program, end
 
 
-async def talk(pipes: Pipes, program: Child, grace: float) -> int:
+async def talk(program: Program, grace: float) -> int:
     """Talk to a program until it ends, and return its exit code. The takers are called in a thread."""
     threads = anyio.CapacityLimiter(math.inf)
-    talking = asyncio.ensure_future(run_sync(pipes.talk, program, limiter=threads))
+    talking = asyncio.ensure_future(run_sync(program.talk, limiter=threads))
     try:
         return await asyncio.shield(talking)
     except BaseException:

@@ -59,14 +59,6 @@ class Child:
             for signum in signums if not self.has_ended() else ():
                 os.kill(self.pid, signum)
 
-    def __enter__(self) -> Child:
-        return self
-
-    def __exit__(self, error: type[BaseException] | None, *about: object) -> None:
-        """End it after an exception. Else it has ended, and background processes may stay."""
-        if error is not None:
-            end([self])
-
     def hang_up(self) -> None:
         """Close the connection to it, if there is one, so that neither waits for the other."""
 
@@ -97,29 +89,57 @@ def wait_for_end(children: Sequence[Child], seconds: float) -> None:
 class Program(Child):
     """A program in a session of its own: `with Program(…):` ends the session on any exception, a signal handler's too.
 
-    A guard ends it after kill -9 of us or a second signal. `files`, `env` and `directory` are those of `spawn`. Raises
-    OSError if it does not start.
+    A guard ends it after kill -9 of us or a second signal. `input` goes to its stdin (None: /dev/null); the program
+    need not read it. The takers get its output in parts as they come. Where one of these is a descriptor, the program
+    has that itself. Raises OSError if it does not start.
     """
 
     def __init__(
         self,
         argv: Sequence[str | bytes],
-        files: Sequence[int],
+        *,
+        on_stdout: Taker | int,
+        on_stderr: Taker | int,
+        input: bytes | int | None = None,
         env: Mapping[str, str] | None = None,
         directory: str | None = None,
     ) -> None:
         collect_children()
+        self.stdin = -1
+        self.rest = memoryview(input if isinstance(input, bytes) else b"")
+        self.takers: dict[int, Taker] = {}
+        self.open: set[int] = set()
+        theirs: list[int] = []
         self._held = HeldSignals()  # an exception before the child is known would leave it running
         self._guard = Guard()
         try:
+            files = [self._file(end, theirs) for end in (input, on_stdout, on_stderr)]
             super().__init__(spawn(argv, files, env, directory), leads_session=True)
         except BaseException:
-            self._guard.close()
+            self._close(ends_session=False)
             self._held.release()
             raise
+        finally:
+            for fd in theirs:
+                os.close(fd)
         self._guard.watch(self.pid)
 
-    def __enter__(self) -> Child:
+    def _file(self, end: bytes | int | Taker | None, theirs: list[int]) -> int:
+        """Return what `end` is in the program: a descriptor itself, else its end of a pipe, which `theirs` keeps."""
+        if end is None or isinstance(end, int):
+            return -1 if end is None else end
+        ours, other = os.pipe()
+        if isinstance(end, bytes):
+            ours, other = other, ours
+            self.stdin = ours
+        else:
+            self.takers[ours] = end
+        self.open.add(ours)
+        os.set_blocking(ours, False)
+        theirs.append(other)
+        return other
+
+    def __enter__(self) -> Program:
         try:
             self._held.release()
         except BaseException as error:
@@ -128,93 +148,26 @@ class Program(Child):
         return self
 
     def __exit__(self, error: type[BaseException] | None, *about: object) -> None:
+        """End it after an exception. Else it has ended, and background processes may stay."""
         try:
-            super().__exit__(error)
+            if error is not None:
+                end([self])
         finally:
-            self._guard.close(ends_session=error is not None)
+            self._close(ends_session=error is not None)
 
+    def _close(self, *, ends_session: bool) -> None:
+        for fd in [*self.open]:
+            self._close_pipe(fd)
+        self._guard.close(ends_session=ends_session)
 
-def run(
-    argv: Sequence[str | bytes],
-    *,
-    on_stdout: Taker | int,
-    on_stderr: Taker | int,
-    input: bytes | None = None,
-    env: Mapping[str, str] | None = None,
-    directory: str | None = None,
-) -> int:
-    """Run a program to its end and return its exit code, -n if signal n killed it.
+    def _close_pipe(self, fd: int) -> None:
+        self.open.remove(fd)
+        os.close(fd)
 
-    `input` goes to its stdin (None: /dev/null); the program need not read it. The takers get its output in parts as
-    they come; where one is a descriptor, the program writes to that itself. It returns when the program ends, even if
-    others still hold its stdout open. On any exception it ends the program as `Program` does. Raises OSError if it does
-    not start.
-    """
-    with Pipes(input, on_stdout, on_stderr) as pipes, Program(argv, pipes.theirs, env, directory) as program:
-        return pipes.talk(program)
-
-
-def output_of(argv: Sequence[str | bytes], env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
-    """Run a program as `run` does, and return its exit code, its stdout and its stderr."""
-    stdout, stderr = bytearray(), bytearray()
-    code = run(argv, on_stdout=stdout.extend, on_stderr=stderr.extend, env=env)
-    return code, stdout.decode(errors="replace"), stderr.decode(errors="replace")
-
-
-class Pipes:
-    """Our ends of the pipes to a program, `theirs`, and what goes through them, as `run` describes it."""
-
-    def __init__(self, input: bytes | int | None, *outputs: Taker | int) -> None:
-        self.open: set[int] = set()
-        self.takers: dict[int, Taker] = {}
-        self.theirs: list[int] = []
-        self.stdin = -1
-        self.rest = memoryview(input if isinstance(input, bytes) else b"")
-        try:
-            if isinstance(input, bytes):
-                self.stdin = self._pipe(ours=1)
-            else:
-                self.theirs.append(-1 if input is None else os.dup(input))
-            for output in outputs:
-                if isinstance(output, int):
-                    self.theirs.append(os.dup(output))
-                else:
-                    self.takers[self._pipe(ours=0)] = output
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def _pipe(self, ours: int) -> int:
-        ends = os.pipe()
-        self.theirs.append(ends[1 - ours])
-        self.open.add(ends[ours])
-        os.set_blocking(ends[ours], False)
-        return ends[ours]
-
-    def __enter__(self) -> Pipes:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close(*self.open)
-        self._close_theirs()
-
-    def close(self, *fds: int) -> None:
-        """Close some of our ends."""
-        for fd in fds:
-            self.open.remove(fd)
-            os.close(fd)
-
-    def _close_theirs(self) -> None:
-        for fd in self.theirs:
-            if fd >= 0:
-                os.close(fd)
-        self.theirs.clear()
-
-    def talk(self, program: Child) -> int:
-        """Feed a program and read it until it has ended, and return its exit code."""
-        self._close_theirs()
-        end = self._watch_end(program)
-        while not program.has_ended():
+    def talk(self) -> int:
+        """Feed it and read it until it ends, even if others still have its stdout open, and return its exit code."""
+        end = self._watch_end()
+        while not self.has_ended():
             for fd in self._ready(end):
                 if fd == self.stdin:
                     self._feed(fd)
@@ -223,13 +176,13 @@ class Pipes:
         for fd in self.takers.keys() & self.open:
             # Its output is in the pipe by now. Waiting for the pipe's end would be waiting for its daemons.
             self._take(fd, _WHOLE_PIPE)
-        assert program.code is not None
-        return program.code
+        assert self.code is not None
+        return self.code
 
-    def _watch_end(self, program: Child) -> int | None:
+    def _watch_end(self) -> int | None:
         """Open a descriptor that becomes readable when the program ends, if the system has such."""
         try:
-            end = os.pidfd_open(program.pid)
+            end = os.pidfd_open(self.pid)
         except (AttributeError, OSError):
             return None
         self.open.add(end)
@@ -249,7 +202,7 @@ class Pipes:
         except BrokenPipeError:
             self.rest = self.rest[:0]  # the program need not read it
         if not self.rest:
-            self.close(fd)
+            self._close_pipe(fd)
 
     def _take(self, fd: int, size: int) -> None:
         try:
@@ -259,7 +212,30 @@ class Pipes:
         if part:
             self.takers[fd](part)
         else:
-            self.close(fd)
+            self._close_pipe(fd)
+
+
+def run(
+    argv: Sequence[str | bytes],
+    *,
+    on_stdout: Taker | int,
+    on_stderr: Taker | int,
+    input: bytes | None = None,
+    env: Mapping[str, str] | None = None,
+    directory: str | None = None,
+) -> int:
+    """Run a Program to its end and return its exit code, -n if signal n killed it. Raises OSError."""
+    with Program(
+        argv, on_stdout=on_stdout, on_stderr=on_stderr, input=input, env=env, directory=directory
+    ) as program:  # fmt: skip
+        return program.talk()
+
+
+def output_of(argv: Sequence[str | bytes], env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    """Run a program as `run` does, and return its exit code, its stdout and its stderr."""
+    stdout, stderr = bytearray(), bytearray()
+    code = run(argv, on_stdout=stdout.extend, on_stderr=stderr.extend, env=env)
+    return code, stdout.decode(errors="replace"), stderr.decode(errors="replace")
 
 
 def collect_children() -> None:

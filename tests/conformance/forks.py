@@ -13,15 +13,11 @@ import json
 import os
 import signal
 import sys
-from pathlib import Path
 
 from pflow.catalog.registry import load_bundled
-from pflow.conformance import sandbox
 from pflow.conformance.conduct import CHECKS, FAILED, conduct
-from pflow.conformance.sandbox import EARLY, GONE, NodeRun
 from pflow.conformance.trial import TestedNode, find_node
-from pflow.process import signals
-from pflow.process.children import Child, Pipes
+from pflow.process import children, signals
 from pflow.stage.main import main
 
 LIBRARIES = (
@@ -46,52 +42,44 @@ def fork_runs(node: TestedNode) -> None:
     for module in LIBRARIES:
         importlib.import_module(module)
     gc.freeze()  # else a collection in a fork would copy the memory of all libraries
-    start = NodeRun._start
+    spawn = children.spawn
 
-    def fork(run: NodeRun, place: Path, pipes: Pipes) -> Child:
-        if run.argv[0] != node.argv[0] or "TZ" in run.environment:
-            return start(run, place, pipes)
-        (place / "stdin").write_bytes(run.stdin or b"")
+    def fork(argv: list[str], files: list[int], env: dict[str, str], directory: str | None) -> int:
+        if argv[0] != node.argv[0] or env.get("TZ") != os.environ.get("TZ"):
+            return spawn(argv, files, env, directory)
         pid = os.fork()
         if pid == 0:
-            _be_the_node(node.name, run, place, pipes.theirs[1])
-        return Child(pid, leads_session=True)
+            _be_the_node(node.name, argv, files, env, directory)
+        return pid
 
-    NodeRun._start = fork
+    children.spawn = fork
 
 
-def _be_the_node(name: str, run: NodeRun, place: Path, pipe: int) -> None:
+def _be_the_node(name: str, argv: list[str], files: list[int], env: dict[str, str], directory: str) -> None:
     """In the fork, where nothing of the test's may be open, held, or done at the end."""
     try:
         os.setsid()
         atexit._clear()
         signals._holders.clear()
         signal.set_wakeup_fd(-1)
-        for fd, file in enumerate(["stdin", "stdout", "stderr"]):
-            os.dup2(os.open(place / file if fd or run.stdin is not None else os.devnull, os.O_RDWR | os.O_CREAT), fd)
-        if run.reader == EARLY:
-            os.dup2(pipe, 1)
+        for fd, file in enumerate(files):
+            os.dup2(file if file >= 0 else os.open(os.devnull, os.O_RDWR), fd)
         os.closerange(3, 256)
-        if run.reader == GONE:  # a pipe of its own: a fork beside this one may hold the other's reading end for a while
-            reader, writer = os.pipe()
-            os.dup2(writer, 1)
-            os.closerange(reader, writer + 1)
         sys.stdin, sys.stdout, sys.stderr = (open(fd, mode, closefd=False) for fd, mode in enumerate("rww"))
-        os.chdir(place / "work")
-        environment = sandbox._environment(place)
+        os.chdir(directory)
         os.environ.clear()
-        os.environ.update(environment)
-        sys.argv[:] = run.argv
+        os.environ.update(env)
+        sys.argv[:] = argv
         main(name)
     finally:
         os._exit(99)
 
 
 if __name__ == "__main__":
-    start = NodeRun._start
+    spawn = children.spawn
     for line in sys.stdin:
         name, ids, words, variables = json.loads(line)
         os.environ.clear()
         os.environ.update(variables)
-        NodeRun._start = start
+        children.spawn = spawn
         print(json.dumps(failed(name, ids, words)), flush=True)

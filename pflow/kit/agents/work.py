@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, encode_text, shorten
@@ -123,11 +124,12 @@ def _answer(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
     program, said = os.path.abspath(shutil.which(agent.program) or agent.program), bytearray()
     with tempfile.TemporaryFile() as output:
         ended = run(
-            _command(task, program, *agent.words(task)),
+            [program, *agent.words(task)],
             input=encode_text(agent.prompt(task.prompt), "cannot hand on the prompt"),
             on_stdout=output.fileno(),
-            on_stderr=lambda part: _keep_end(said, part),
+            on_stderr=partial(_keep_end, said),
             env={**environment(), **agent.variables},
+            directory=task.directory,
         )
         output.seek(0)
         try:
@@ -148,11 +150,6 @@ def _answer(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
     return answer
 
 
-def _command(task: AgentTask, *words: str) -> list[str | bytes]:
-    """Return the words that run a program in the task's directory."""
-    return ["/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh", os.path.abspath(task.directory), *words]
-
-
 def _keep_end(said: bytearray, part: bytes) -> None:
     said += part
     del said[:-_TAIL]
@@ -167,8 +164,8 @@ def _check_expected(task: AgentTask, name: str, state: object, secrets: Secrets)
             raise PflowError(f"cannot find '{name}' as expected: {why}", exit=FAILED)
         return
     said = bytearray()
-    command = _command(task, "/bin/sh", "-c", "--", name[1:])
-    code = run(command, on_stdout=lambda part: _keep_end(said, part), on_stderr=lambda part: _keep_end(said, part))
+    keep, command = partial(_keep_end, said), ["/bin/sh", "-c", "--", name[1:]]
+    code = run(command, on_stdout=keep, on_stderr=keep, directory=task.directory)
     if code:
         write_stderr(secrets.mask(said.decode(errors="replace")))
         raise PflowError(f"cannot accept the work: '{shorten(name[1:])}' ended with {code}", exit=FAILED)

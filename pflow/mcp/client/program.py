@@ -20,7 +20,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, UNAVAILABLE, PflowError, reason_o
 from pflow.mcp.child import talk
 from pflow.mcp.client.servers import Server
 from pflow.process import children
-from pflow.process.children import Child, Pipes, Program, wait_for_end
+from pflow.process.children import Program, wait_for_end
 from pflow.values.json_values import has_too_many_values
 
 MOST = 50 << 20
@@ -63,10 +63,10 @@ class LocalServer:
         answers, receiver = anyio.create_memory_object_stream[SessionMessage](0)
         stdin, ours = os.pipe()
         os.set_blocking(ours, False)
-        with Pipes(stdin, self._take, self._hear) as pipes, self._start(pipes) as program:
+        with self._start(stdin) as program:
             os.close(stdin)
             self.pid = program.pid
-            reading = asyncio.create_task(self._read(pipes, program))
+            reading = asyncio.create_task(self._read(program))
             writing = asyncio.create_task(self._write(ours, receiver))
             try:
                 yield messages, answers
@@ -81,14 +81,15 @@ class LocalServer:
                     reading.cancel()
                     await asyncio.wait([reading])
 
-    def _start(self, pipes: Pipes) -> Program:
+    def _start(self, stdin: int) -> Program:
         words, folder = self.server.run, self.server.directory
         try:
             program = os.path.join(folder, words[0]) if "/" in words[0] else words[0]
             if not shutil.which(program, path=self.server.env.get("PATH", os.defpath)):
                 code = errno.EACCES if os.path.isfile(program) else errno.ENOENT
                 raise OSError(code, os.strerror(code))
-            return Program(words, pipes.theirs, self.server.env, folder)
+            env, take, hear = self.server.env, self._take, self._hear
+            return Program(words, input=stdin, on_stdout=take, on_stderr=hear, env=env, directory=folder)
         except (OSError, ValueError) as error:
             why = f"'{folder}' is no directory" if not os.path.isdir(folder) else f"'{words[0]}': {reason_of(error)}"
             is_resolved = words != self.server.command  # by npx or uvx, whose caches are emptied now and then
@@ -96,11 +97,11 @@ class LocalServer:
             hint = f"pflow mcp {act.format(self.server.name)}"
             raise PflowError(f"cannot start it: {why}", hint=hint, exit=BAD_CONFIG) from None
 
-    async def _read(self, pipes: Pipes, program: Child) -> None:
+    async def _read(self, program: Program) -> None:
         """Pass on the messages of its stdout until it ends, which ends the session."""
         async with self._sender:
             try:
-                await talk(pipes, program, GRACE)
+                await talk(program, GRACE)
                 await self._pass_on([bytes(self._line)] if self._line else [])
             except PflowError as fault:
                 self.on_fault(fault)

@@ -15,7 +15,7 @@ from anyio.to_thread import run_sync as run_in_thread
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.mcp.child import talk
 from pflow.process import children
-from pflow.process.children import Child, Pipes, Program
+from pflow.process.children import Program
 
 AT_ONCE = 8
 """Children that run at the same time; further calls wait."""
@@ -38,7 +38,7 @@ class Children:
 
     def __init__(self) -> None:
         self.limiter = anyio.CapacityLimiter(AT_ONCE)
-        self.running: set[Child] = set()
+        self.running: set[Program] = set()
 
     async def run(
         self, words: list[str], stdin: bytes, on_line: OnLine, on_event: OnEvent | None = None
@@ -52,10 +52,10 @@ class Children:
         argv = [sys.executable, "-P", "-m", "pflow.commands.main", *words]
         said = _Said(on_line)
         async with self.limiter, _trace(on_event) as env:
-            with Pipes(stdin, said.take, said.hear) as pipes, Program(argv, pipes.theirs, env) as program:
+            with Program(argv, input=stdin, on_stdout=said.take, on_stderr=said.hear, env=env) as program:
                 self.running.add(program)
                 try:
-                    return await talk(pipes, program, GRACE), bytes(said.document)
+                    return await talk(program, GRACE), bytes(said.document)
                 finally:
                     self.running.discard(program)
 
