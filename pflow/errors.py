@@ -5,7 +5,14 @@ from __future__ import annotations
 import errno
 import os
 
-from pflow import Any, Callable
+from pflow import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+    D = TypeVar("D")
+    Kinds = type[Exception] | tuple[type[Exception], ...]
 
 OK = 0
 FAILED = 1
@@ -217,6 +224,14 @@ class Ignoring:
 
     def __exit__(self, kind: object, error: BaseException | None, frames: object) -> bool:
         return isinstance(error, self.kinds)
+
+
+def result_of(call: Callable[..., T], *arguments: Any, otherwise: D, of: Kinds = OSError) -> T | D:
+    """Return the result of a call; something else if it raises an error of these kinds."""
+    try:
+        return call(*arguments)
+    except of:
+        return otherwise
 
 
 def no_memory(act: str, error: BaseException, size: int = 0) -> PflowError:

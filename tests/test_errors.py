@@ -13,6 +13,7 @@ from pflow.errors import (
     bug_error,
     exit_code,
     not_written,
+    result_of,
     wait_asked,
 )
 
@@ -107,3 +108,10 @@ def test_only_an_error_of_these_kinds_is_ignored():
         raise ValueError
     with pytest.raises(KeyError), Ignoring(OSError, ValueError):
         raise KeyError("x")
+
+
+def test_a_call_has_its_result_or_another_value_if_it_fails_in_a_known_way():
+    assert result_of(int, "7", of=ValueError, otherwise=0) == 7
+    assert result_of(int, "x", of=ValueError, otherwise=0) == 0
+    with pytest.raises(ValueError, match="invalid"):
+        result_of(int, "x", otherwise=0)

@@ -6,7 +6,7 @@ from _collections_abc import MutableMapping
 
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterator, Mapping
 from pflow.binding.sources import Constant, Source, assign, find, parse_source, remove
-from pflow.errors import PflowError
+from pflow.errors import PflowError, result_of
 from pflow.interface.interface import Interface, fresh
 from pflow.values.paths import Path, parse_path
 
@@ -165,10 +165,7 @@ class NodeStore(_MutableDict):
 
 
 def _differ(value: Any, before: Any) -> bool:
-    try:
-        return bool(value != before)
-    except Exception:  # such as an array, which has no one truth
-        return True
+    return result_of(lambda: bool(value != before), of=Exception, otherwise=True)  # an array has no one truth
 
 
 def is_same(one: Any, other: Any, *, is_rounded: bool = False) -> bool:
@@ -264,10 +261,7 @@ def key_mappings(params: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 def named_place(key: str) -> Path:
     """Return the place that a key in a param names: a path, or if it does not parse the key itself."""
-    try:
-        return parse_path(key)
-    except ValueError:
-        return (key,)
+    return result_of(parse_path, key, of=ValueError, otherwise=(key,))
 
 
 def without_flow(shared: Any, interface: Interface, params: Mapping[str, Any]) -> Any:

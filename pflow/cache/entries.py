@@ -8,7 +8,7 @@ import time
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator
 from pflow.cache.key import Key
 from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, touch
-from pflow.errors import BAD_DATA, Ignoring, PflowError
+from pflow.errors import BAD_DATA, Ignoring, PflowError, result_of
 from pflow.files.directories import read_cached
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import decode, encode, quote
@@ -121,10 +121,7 @@ def drop(path: str) -> None:
 
 
 def _read(path: str) -> Entry | None:
-    try:
-        return Entry(path)
-    except (OSError, ValueError):
-        return None
+    return result_of(Entry, path, of=(OSError, ValueError), otherwise=None)
 
 
 def clear(nodes: Collection[str] | None) -> int:

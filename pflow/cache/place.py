@@ -8,7 +8,7 @@ import stat
 import time
 
 from pflow import Any, Callable, Iterable, Iterator
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, Ignoring, PflowError
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, Ignoring, PflowError, result_of
 from pflow.files.atomic import failpoint, open_private, replace
 from pflow.files.directories import cache_directory, make_private, needed, read_cached
 from pflow.values.digest import digest_of, file_digest, file_stamp
@@ -148,10 +148,7 @@ def remembered(question: list[str], find: Callable[[], tuple[Any, Iterable[str]]
 
     Nothing is remembered if the cache cannot be used.
     """
-    try:
-        file = os.path.join(directory("digests"), digest_of(question))
-    except PflowError:
-        file = ""
+    file = result_of(lambda: os.path.join(directory("digests"), digest_of(question)), of=PflowError, otherwise="")
     with Ignoring(ValueError, KeyError, TypeError, AttributeError):  # nothing is there, or it is not ours
         known = decode(read_cached(file) or b"")
         if all(stamp_of(path, _LATER) == stamp for path, stamp in known["files"].items()):
@@ -167,10 +164,7 @@ def remembered(question: list[str], find: Callable[[], tuple[Any, Iterable[str]]
 
 
 def stamp_of(path: str, now: int) -> str:
-    try:
-        return file_stamp(os.stat(path), now)
-    except (OSError, ValueError):
-        return "missing"
+    return result_of(lambda: file_stamp(os.stat(path), now), of=(OSError, ValueError), otherwise="missing")
 
 
 def digest_of_file(path: str) -> str:

@@ -8,7 +8,7 @@ import stat
 
 from pflow import Any
 from pflow.catalog.registry import load_bundled, load_file
-from pflow.errors import BAD_DATA, Attempt, PflowError
+from pflow.errors import BAD_DATA, Attempt, PflowError, result_of
 from pflow.interface.interface import Interface
 
 BUNDLED, TOOL, PYTHON, PROGRAM, FLOW = "bundled", "tool", "python", "program", "flow"
@@ -135,10 +135,7 @@ def program_interface(file: str) -> tuple[Interface, str]:
 
 def _interpreter_of_binary(file: str) -> str:
     """Return the interpreter of a program with its interface beside it, which may be unreadable."""
-    try:
-        return interpreter(read_header(file)[0])
-    except OSError:
-        return ""
+    return result_of(lambda: interpreter(read_header(file)[0]), otherwise="")
 
 
 def _parse(file: str, text: str, is_cut: bool) -> Interface:

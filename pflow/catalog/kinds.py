@@ -13,7 +13,7 @@ import sys
 from pflow import Any, Iterator
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
 from pflow.catalog.registry import BESIDE, PACKAGE, is_flow_type, names_in, own_directories, saved_flows
-from pflow.errors import BAD_DATA, PflowError, reason_of
+from pflow.errors import BAD_DATA, PflowError, reason_of, result_of
 from pflow.interface.interface import Interface
 from pflow.interface.source import plain
 from pflow.words.naming import did_you_mean, listed, meant
@@ -242,10 +242,7 @@ def _is_made(found: Kind, flows: list[str]) -> bool:
 
 
 def _listed(directory: str) -> list[str]:
-    try:
-        return os.listdir(directory)
-    except OSError:
-        return []
+    return result_of(os.listdir, directory, otherwise=[])
 
 
 def _is_file(found: Kind) -> bool:

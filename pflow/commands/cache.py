@@ -23,7 +23,7 @@ from pflow.cache.entries import Entry, clear, drop, paths
 from pflow.cache.place import directory, files, prune, size_limit
 from pflow.commands._command import as_command
 from pflow.commands._output import print_json, print_table
-from pflow.errors import MISSING, USAGE, PflowError, not_written
+from pflow.errors import MISSING, USAGE, PflowError, not_written, result_of
 from pflow.help.usage import NODE
 from pflow.interface.interface import Flag, argument, choice
 from pflow.interface.source import plain
@@ -68,10 +68,7 @@ def _info(*, as_json: bool) -> int:
 
 
 def _used(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0  # it was pruned just now
+    return result_of(os.path.getmtime, path, otherwise=0.0)  # it was pruned just now
 
 
 def _prune() -> int:

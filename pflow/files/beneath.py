@@ -11,7 +11,7 @@ import errno
 import os
 
 from pflow import Any, Iterator, Sequence
-from pflow.errors import DENIED, Ignoring, PflowError, reason_of, shorten
+from pflow.errors import DENIED, Ignoring, PflowError, reason_of, result_of, shorten
 
 ROOT = "PFLOW_ROOT"
 """The variable that names the directory which file access is limited to, as for calls of an MCP client."""
@@ -114,10 +114,7 @@ def status(path: str, *, follow: bool = True) -> os.stat_result:
 
 def mode_of(path: str, *, follow: bool = True) -> int:
     """Return the mode of a file, with its type; 0 if it is missing or out of bounds."""
-    try:
-        return status(path, follow=follow).st_mode
-    except (OSError, ValueError, PflowError):
-        return 0
+    return result_of(lambda: status(path, follow=follow).st_mode, of=(OSError, ValueError, PflowError), otherwise=0)
 
 
 def hold_link(old: Place, new: Place, path: str) -> None:
@@ -176,10 +173,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _link_in(folder: int, name: str) -> str | None:
-    try:
-        return os.readlink(name, dir_fd=folder)
-    except OSError:  # it is something else, or missing
-        return None
+    return result_of(lambda: os.readlink(name, dir_fd=folder), otherwise=None)  # it is something else, or missing
 
 
 def _joined(names: list[str], more: list[str]) -> str:

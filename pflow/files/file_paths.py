@@ -18,6 +18,7 @@ from pflow.errors import (
     no_memory,
     not_written,
     reason_of,
+    result_of,
 )
 from pflow.files.beneath import is_confined, mode_of, open_file, status
 from pflow.files.reading import read_to_end
@@ -145,10 +146,7 @@ def is_stream(path: str) -> bool:
     """Return True for a pipe, a device or an open file, which cannot be replaced. Raises PflowError (77), OSError."""
     if _descriptor(path) is not None:
         return True
-    try:
-        return not stat.S_ISREG(status(path).st_mode)
-    except FileNotFoundError:
-        return False
+    return result_of(lambda: not stat.S_ISREG(status(path).st_mode), of=FileNotFoundError, otherwise=False)
 
 
 def _descriptor(path: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterable, Iterator
-from pflow.errors import PflowError
+from pflow.errors import PflowError, result_of
 from pflow.flow.build import INLINE_MEMBERS, STEP_MEMBERS, chain
 from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -85,10 +85,8 @@ def flow_hash(flow: WiredFlow) -> str:
 def _version(wired: WiredStep) -> str:
     if wired.subflow is not None:
         return flow_hash(wired.subflow)
-    try:
-        return wired.kind.version if wired.kind else wired.step.version or ""
-    except (PflowError, OSError):
-        return wired.step.version or ""
+    asked, kind = wired.step.version or "", wired.kind
+    return result_of(lambda: kind.version if kind else asked, of=(PflowError, OSError), otherwise=asked)
 
 
 def _mapped(wired: WiredStep, parts: list[Part]) -> dict[str, Any]:
@@ -113,7 +111,4 @@ def _places(parts: Iterable[Part]) -> Iterator[list[Any]]:
 
 
 def _path(written: str) -> str:
-    try:
-        return write_path(parse_path(written))
-    except ValueError:
-        return written
+    return result_of(lambda: write_path(parse_path(written)), of=ValueError, otherwise=written)

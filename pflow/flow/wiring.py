@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, PathSource, Source, TemplateSource
-from pflow.errors import Ignoring, PflowError
+from pflow.errors import Ignoring, PflowError, result_of
 from pflow.flow.build import numbered
 from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
@@ -298,10 +298,7 @@ class _Wiring(_Layout):
 
 def _declared(flow: FlowSpec, name: str) -> FlowInput:
     written = flow.inputs[name]
-    try:
-        type, _ = parse_type(written.type)
-    except ValueError:
-        type = Type("any")  # a finding of the rules
+    type, _ = result_of(parse_type, written.type, of=ValueError, otherwise=(Type("any"), 0))  # the rules say why
     declared = FlowInput(name, (name,), type)
     declared.doc, declared.required, declared.pipe = written.description, written.required, written.pipe
     declared.default, declared.has_default = written.default, written.has_default

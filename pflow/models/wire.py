@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 
+from pflow.errors import result_of
 from pflow.models.errors import ErrorInAnswer
 from pflow.models.transport import current_ending
 
@@ -176,10 +177,7 @@ def _lines(parts: Iterable[bytes]) -> Iterator[str]:
 
 
 def _decoded(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return _GARBLED
+    return result_of(json.loads, text, of=ValueError, otherwise=_GARBLED)
 
 
 def _chunk(name: str, text: str, value: Any) -> dict[str, Any] | str | None:

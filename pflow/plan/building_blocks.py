@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.catalog.kinds import BUNDLED, FLOW, list_kinds
 from pflow.catalog.lines import cannot_read, lines
-from pflow.errors import PflowError, shorten
+from pflow.errors import PflowError, result_of, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
@@ -126,10 +126,7 @@ def _digest(blocks: list[_Block], saved: list[Saved]) -> str:
 
 
 def _content(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+    return result_of(lambda: Path(file).read_text(encoding="utf-8", errors="replace"), otherwise="")
 
 
 def interface_text(name: str, interface: Interface, hide: Callable[[str], str]) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, Attempt, PflowError, not_written
+from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, Attempt, PflowError, not_written, result_of
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
@@ -79,10 +79,7 @@ class FlowFile:
 
 def _content(file: str | None) -> bytes:
     """Return a file's content; empty if it cannot be read, which loading reports."""
-    try:
-        return Path(file or "").read_bytes()
-    except (OSError, ValueError):
-        return b""
+    return result_of(Path(file or "").read_bytes, of=(OSError, ValueError), otherwise=b"")
 
 
 def open_flow(words: Sequence[str], options: ChangeOptions, act: str) -> tuple[FlowFile, WiredFlow]:

@@ -6,6 +6,7 @@ TAB lists runs by it, so this module stays lean.
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any
+from pflow.errors import result_of
 from pflow.values.jsontext import decode
 from pflow.values.paths import UNITS
 
@@ -26,10 +27,7 @@ def read_events(data: bytes) -> tuple[list[Event], list[str]]:
 
 def parse_event(line: bytes) -> Event | None:
     """Return the event in a line; None for anything that this pflow does not know."""
-    try:
-        event = decode(line)
-    except ValueError:
-        return None
+    event: Any = result_of(decode, line, of=ValueError, otherwise=None)
     is_ours = isinstance(event, dict) and event.get("v") == 1 and isinstance(event.get("event"), str)
     return event if is_ours and is_sound(event) else None
 

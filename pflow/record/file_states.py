@@ -7,6 +7,7 @@ import time
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.cache import place
+from pflow.errors import result_of
 from pflow.files.listing import list_paths
 from pflow.values.digest import file_digest
 from pflow.values.jsontext import decode, encode
@@ -57,10 +58,8 @@ def stamp_of(key: str) -> State:
 
 
 def _list(pattern: str, directory: str, hidden: bool, kind: str) -> list[str]:
-    try:
-        found = list_paths(path_of(pattern), path_of(directory), hidden=hidden, kind=kind, is_told=False)
-    except OSError:
-        return []
+    wanted, place = path_of(pattern), path_of(directory)
+    found = result_of(lambda: list_paths(wanted, place, hidden=hidden, kind=kind, is_told=False), otherwise=[])
     return [file_key(path) for path in found]
 
 

@@ -6,7 +6,7 @@ import os
 from binascii import crc32
 
 from pflow import TYPE_CHECKING, Any, Iterator
-from pflow.errors import BAD_DATA, CANNOT_WRITE, Ignoring, PflowError, Within, reason_of
+from pflow.errors import BAD_DATA, CANNOT_WRITE, Ignoring, PflowError, Within, reason_of, result_of
 from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.files.reading import open_regular, read_regular
 from pflow.process.signals import HeldSignals
@@ -225,8 +225,5 @@ def _record_in(line: bytes) -> Record | None:
     checksum, data = line[:9], line[9:]
     if checksum != b"%08x " % crc32(data):
         return None
-    try:
-        record = decode(data)
-    except ValueError:
-        return None
+    record = result_of(decode, data, of=ValueError, otherwise=None)
     return record if isinstance(record, dict) else None

@@ -6,7 +6,17 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, Any
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, Ignoring, PflowError, not_written, reason_of
+from pflow.errors import (
+    BAD_CONFIG,
+    CANNOT_WRITE,
+    OK,
+    TRY_AGAIN,
+    Ignoring,
+    PflowError,
+    not_written,
+    reason_of,
+    result_of,
+)
 from pflow.files.atomic import failpoint, open_private, replace, take_lock, write_all
 from pflow.files.directories import is_on_network, make_private, state_directory
 from pflow.files.reading import open_regular, read_regular
@@ -276,10 +286,7 @@ def _cut_torn_line(file: str) -> None:
 
 
 def _last_pruning(place: str) -> float:
-    try:
-        return os.stat(os.path.join(place, PRUNED)).st_mtime
-    except OSError:
-        return 0.0
+    return result_of(os.path.getmtime, os.path.join(place, PRUNED), otherwise=0.0)
 
 
 def _warn(text: str) -> None:

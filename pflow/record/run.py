@@ -9,7 +9,7 @@ import fcntl
 import os
 
 from pflow import TYPE_CHECKING, Any, Iterator
-from pflow.errors import OVER_BUDGET, Attempt, PflowError, Within
+from pflow.errors import OVER_BUDGET, Attempt, Ignoring, PflowError, Within, result_of
 from pflow.files.reading import open_regular, read_regular
 from pflow.record.events import parse_event, read_events
 from pflow.record.log import LOCK, SNAPSHOT, STATUS, TRACE
@@ -125,10 +125,9 @@ class Run:
             return []
         from pflow.record.records import Records, name_of
 
-        try:
+        with Ignoring(PflowError):  # it is damaged, as pflow resume says
             return list(dict.fromkeys(map(name_of, Records(self.records()).interrupted)))
-        except PflowError:
-            return []  # damaged, as pflow resume says
+        return []
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file in its directory; b"" if it is unreadable."""
@@ -136,10 +135,7 @@ class Run:
 
     def read_json(self, name: str) -> Any:
         """Return the JSON of a file in its directory; None if that is missing or broken."""
-        try:
-            return decode(self.read(name))
-        except ValueError:
-            return None
+        return result_of(decode, self.read(name), of=ValueError, otherwise=None)
 
     def events(self) -> tuple[list[Event], list[str]]:
         """Return the events of its log, and warnings for lines left out. Raises PflowError if it is unreadable."""
@@ -179,10 +175,7 @@ class Run:
 
 def read_status(directory: str) -> dict[str, Any]:
     """Return the status of a map; empty if there is none, as of a run that is no map, or if it is damaged."""
-    try:
-        counts = decode(read_kept(directory, STATUS))
-    except ValueError:
-        return {}
+    counts: Any = result_of(decode, read_kept(directory, STATUS), of=ValueError, otherwise=None)
     are_sound = isinstance(counts, dict) and isinstance(counts.get("usage", {}), dict)
     is_sound = are_sound and all(counts.get(name) is None or amount(counts[name]) is not None for name in _AMOUNTS)
     return counts if is_sound else {}
@@ -192,10 +185,7 @@ def _is_map(directory: str) -> bool | None:
     """Return True if the journal of a run says that it is a map; None if there is none, or it is damaged."""
     from pflow.record.journal import first_record
 
-    try:
-        record = first_record(directory)
-    except PflowError:
-        return None
+    record = result_of(first_record, directory, of=PflowError, otherwise=None)
     return None if record is None else "map" in record
 
 
@@ -205,9 +195,8 @@ def is_locked(directory: str) -> bool:
 
 
 def _is_file_locked(file: str) -> bool:
-    try:
-        fd = open_regular(file)
-    except OSError:
+    fd = result_of(open_regular, file, otherwise=-1)
+    if fd < 0:
         return False
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -222,10 +211,7 @@ def _is_file_locked(file: str) -> bool:
 
 def read_kept(directory: str, name: str) -> bytes:
     """Return the bytes of a file in a run's directory; b"" if it is unreadable."""
-    try:
-        return read_regular(os.path.join(directory, name))
-    except OSError:
-        return b""
+    return result_of(read_regular, os.path.join(directory, name), otherwise=b"")
 
 
 def is_ulid(text: str) -> bool:

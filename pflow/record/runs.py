@@ -10,7 +10,7 @@ import time
 from itertools import islice, takewhile
 
 from pflow import Callable, Iterator
-from pflow.errors import MISSING, PflowError
+from pflow.errors import MISSING, PflowError, result_of
 from pflow.files.atomic import open_private
 from pflow.record.log import PRUNED, TRACE, noted_order, runs_directory
 from pflow.record.records import JOURNAL
@@ -61,10 +61,7 @@ def _with_files() -> Iterator[tuple[float, str]]:
 
 def _runs_in(place: str) -> list[tuple[float, str]]:
     """Return when each run in a place began, and its directory, newest first; an unreadable place has none."""
-    try:
-        ids = filter(is_ulid, os.listdir(place))
-    except OSError:
-        return []
+    ids = filter(is_ulid, result_of(os.listdir, place, otherwise=[]))
     noted = noted_order(place)
     orders = sorted(((*_order(id, noted), id) for id in ids), reverse=True)
     return [(time_of(known), os.path.join(place, id)) for known, _, id in orders]

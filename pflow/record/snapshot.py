@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.resolve import from_environment
 from pflow.binding.sources import Constant, find
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, PflowError, result_of
 from pflow.files.beneath import CONFINED
 from pflow.flow.flow import FlowSpec
 from pflow.flow.reaching import is_stored
@@ -54,10 +54,7 @@ class Snapshot:
     @classmethod
     def of(cls, run: Run) -> Snapshot | None:
         """Return the snapshot that a run has kept; None if it is missing or damaged."""
-        try:
-            return cls._read(run.read_json(SNAPSHOT))
-        except UNSOUND:
-            return None
+        return result_of(lambda: cls._read(run.read_json(SNAPSHOT)), of=UNSOUND, otherwise=None)
 
     @classmethod
     def _read(cls, members: Any) -> Snapshot:
@@ -203,10 +200,7 @@ def directory_of(flow: FlowSpec) -> str:
 
 def here() -> str:
     """Return the working directory; empty if it is gone."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
+    return result_of(os.getcwd, otherwise="")
 
 
 def environment_params(wired: WiredFlow, given: Values) -> Iterator[tuple[str, str, Item]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Mapping, Sequence
 from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.store import INPUTS, key_mappings, named_place
-from pflow.errors import USAGE, Attempt, PflowError, shorten
+from pflow.errors import USAGE, Attempt, PflowError, result_of, shorten
 from pflow.interface.common import COMMON, is_shared
 from pflow.interface.interface import ARGUMENT, Interface, Item, by_name, spell_flag, with_keys
 from pflow.process.signals import Deadline
@@ -58,10 +58,7 @@ def parsing_limit(words: Sequence[str], items: Items, *, is_open: bool = False) 
 
 def time_limit(text: str) -> float | None:
     """Return the seconds of --timeout; None for a text that it does not take."""
-    try:
-        return float(value_of(COMMON["timeout"], [text]))
-    except PflowError:
-        return None
+    return result_of(lambda: float(value_of(COMMON["timeout"], [text])), of=PflowError, otherwise=None)
 
 
 def flags_of(words: list[str], interface: Interface) -> Flags:

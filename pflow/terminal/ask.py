@@ -10,7 +10,7 @@ import tempfile
 import termios
 from contextlib import suppress
 
-from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError, reason_of
+from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError, reason_of, result_of
 from pflow.files.atomic import take_turn
 from pflow.terminal.messages import for_terminal
 from pflow.words.printable import harmless
@@ -130,10 +130,7 @@ def open_terminal() -> Terminal | None:
     """Open the terminal; None without one, or if stderr is not a terminal: nobody would see the question."""
     if not os.isatty(2):
         return None
-    try:
-        return Terminal(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
-    except OSError:
-        return None
+    return result_of(lambda: Terminal(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)), otherwise=None)
 
 
 def ask(question: str, *, is_secret: bool = False) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Callable, Mapping, Sequence
-from pflow.errors import shorten
+from pflow.errors import result_of, shorten
 from pflow.words.printable import clean
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
@@ -77,10 +77,7 @@ def terminal_width(*, otherwise: int = 80) -> int:
 
 def stderr_width() -> int:
     """Return the width of the terminal on stderr; 80 if it is unknown."""
-    try:
-        return os.get_terminal_size(2).columns or 80
-    except OSError:
-        return 80
+    return result_of(lambda: os.get_terminal_size(2).columns or 80, otherwise=80)
 
 
 def for_locale(text: str) -> str:

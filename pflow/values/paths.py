@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import Any
-from pflow.errors import MISSING, PflowError
+from pflow.errors import MISSING, PflowError, result_of
 from pflow.values.jsontext import BLANK, TooLarge, decode, quote, scanstring
 
 Path = tuple["str | int", ...]
@@ -105,10 +105,7 @@ def look_inside(text: str) -> Any:
     """Decode a string that holds a JSON object or list; return any other string unchanged."""
     if not text.lstrip(BLANK).startswith(("{", "[")):
         return text
-    try:
-        return decode(text.encode())
-    except ValueError:
-        return text
+    return result_of(lambda: decode(text.encode()), of=ValueError, otherwise=text)
 
 
 def fault_inside(text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import httpx2
 
-from pflow.errors import BAD_DATA, TRY_AGAIN, UNAVAILABLE, PflowError, causes, wait_asked
+from pflow.errors import BAD_DATA, TRY_AGAIN, UNAVAILABLE, PflowError, causes, result_of, wait_asked
 from pflow.values.jsontext import decode
 from pflow.values.secrets import masked
 from pflow.web.address import show
@@ -61,10 +61,7 @@ def _words_of(answer: Response) -> str:
     kind, text = answer.headers.get("content-type", ""), content_of(answer)
     text = text if isinstance(text, str) else text.decode(errors="replace")
     if "json" in kind:
-        try:
-            return one_line(Reason().read(decode(text.encode())))
-        except ValueError:
-            return ""
+        return result_of(lambda: one_line(Reason().read(decode(text.encode()))), of=ValueError, otherwise="")
     return one_line(text[:100_000]) if kind.startswith("text/plain") else ""
 
 

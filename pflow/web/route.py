@@ -11,7 +11,7 @@ from urllib.request import getproxies
 
 import httpx2
 
-from pflow.errors import BAD_CONFIG, PflowError, causes, reason_of
+from pflow.errors import BAD_CONFIG, PflowError, causes, reason_of, result_of
 from pflow.web.hosts import is_here
 
 _BY_CLIENTS = {"ImportError", "OSError", "ValueError", "InvalidURL"}
@@ -149,7 +149,4 @@ def _is_listed(url: httpx2.URL, listed: str) -> bool:
 
 
 def _is_in(host: str, network: str) -> bool:
-    try:
-        return ip_address(host) in ip_network(network, strict=False)
-    except ValueError:
-        return False
+    return result_of(lambda: ip_address(host) in ip_network(network, strict=False), of=ValueError, otherwise=False)

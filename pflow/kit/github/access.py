@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, result_of
 from pflow.kit.git.program import Git
 from pflow.web.hosts import is_here
 
@@ -26,10 +26,7 @@ def api_url() -> str:
 
 
 def _host_of(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
+    return result_of(lambda: urlsplit(url).hostname or "", of=ValueError, otherwise="")
 
 
 def web_host() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from pflow.errors import BAD_DATA, DENIED, TRY_AGAIN, PflowError, retry_after
+from pflow.errors import BAD_DATA, DENIED, TRY_AGAIN, PflowError, result_of, retry_after
 from pflow.kit.github.access import NO_KEY, api_url, find_key, web_host
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
@@ -234,10 +234,7 @@ def _limit(answer: Response, act: str, said: str, *, has_key: bool) -> PflowErro
 
 def _words(body: bytes) -> str:
     """Return GitHub's words for a failure, on one line."""
-    try:
-        said = decode(body)
-    except ValueError:
-        said = None
+    said = result_of(decode, body, of=ValueError, otherwise=None)
     if not isinstance(said, dict):
         return "it gives no reason"
     details = errors if isinstance(errors := said.get("errors") or [], list) else [errors]
