@@ -20,7 +20,7 @@ from pflow.stage.flags import Flags, add_keys, flags_of, map_keys
 from pflow.stage.intake import check_stdin, take_in_for
 from pflow.stage.output import Outcome, Output
 from pflow.stage.visit import Visit, Visitor
-from pflow.stage.words import is_asked
+from pflow.stage.words import flags_in, is_asked
 from pflow.terminal.messages import say, say_error
 from pflow.values.jsontext import encode
 from pflow.values.paths import write_path
@@ -57,7 +57,7 @@ class Stage(Visitor):
         node_class = self._load()
         interface = interface_of(node_class)
         self.entry["version"] = version_of(node_class)
-        flags = flags_of(words, interface)
+        flags = _flags_of(words, interface)
         self.debug = flags.debug
         self.output.follow(flags)
         interface = add_keys(flags, {})
@@ -252,6 +252,20 @@ class Stage(Visitor):
         if not self.output.has_begun:
             self.output.write_error(document, self.entry["id"], self.name, error)
         return error.exit
+
+
+def _flags_of(words: list[str], interface: Interface) -> Flags:
+    """Parse the words; help, the version and the interface are told even beside wrong ones."""
+    try:
+        return flags_of(words, interface)
+    except PflowError:
+        flags = Flags(interface)
+        said = flags_in(words, {**COMMON, **flags.items}, is_open=interface.open)
+        for name in ("help", "version", "describe", "verbose"):
+            setattr(flags, name, name in said)
+        if flags.help or flags.version or flags.describe:
+            return flags
+        raise
 
 
 def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
