@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.errors import USAGE, PflowError, check_positive
 from pflow.flow.pipe.scan import is_cut_separator, separates
 from pflow.flow.subflow import is_one_step
-from pflow.interface.common import BOTH, COMMON, RUN, RUN_FLAGS, STEP, STREAM
+from pflow.interface.common import COMMON, RUN_FLAGS, STEP
 from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import check_common, value_of
 from pflow.stage.words import groups, is_flag
@@ -17,24 +17,18 @@ if TYPE_CHECKING:
 
 PROGRAM = "pflow run"
 
-TAKEN = frozenset(name for name, flag in COMMON.items() if flag.of in (STREAM, RUN, BOTH))
-"""The common flags that a flow takes as a stage does."""
-
 REFUSED = {
     **{name: "it is for a step, in the flow" for name, flag in COMMON.items() if flag.of == STEP},
     "describe": "pflow explain describes a flow",
     "version": "pflow --version",
 }
-
-OF_NO_STEP = ("describe", "version")
-"""The refused flags that no step in a flow takes either."""
-
+"""The common flags that a flow does not take, and why; no step in it takes the last two either."""
 
 OWN: dict[str, Item] = {
-    **{name: flag for name, flag in COMMON.items() if name in (*TAKEN, "help", *OF_NO_STEP)},
+    **{name: flag for name, flag in COMMON.items() if flag.of != STEP and name not in RUN_FLAGS},
     **RUN_FLAGS,
 }
-"""The flags of `pflow run` itself."""
+"""The flags of `pflow run` itself, refused ones too."""
 
 
 def split(words: list[str]) -> tuple[list[str], list[str]]:
@@ -121,7 +115,7 @@ class RunFlags:
         def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, texts: dict[str, list[str | bool]], declared: Items | None = None) -> None:
-        items: dict[str, Item] = {**{name: COMMON[name] for name in TAKEN}, **RUN_FLAGS, **(declared or {})}
+        items = {**OWN, **(declared or {})}
         self.__dict__ = {name: item.default for name, item in items.items()}
         for name in list(texts):
             flag = spell_flag(name)

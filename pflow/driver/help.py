@@ -8,7 +8,7 @@ from copy import copy
 from pflow import Container
 from pflow.catalog.kinds import no_such_kind
 from pflow.catalog.registry import flow_name, saved_flow
-from pflow.driver.arguments import TAKEN
+from pflow.driver.arguments import OWN, REFUSED
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowInput, FlowSpec
 from pflow.flow.subflow import find_file
@@ -17,7 +17,6 @@ from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage
-from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import INPUT, PARAM, UNDECLARED, Item, argument
 from pflow.words.printable import clean
 
@@ -74,10 +73,10 @@ def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:
 
 def flags_of_runs(without: Container[str] = ()) -> list[Item]:
     """Return the flags of `pflow run` itself, without some."""
-    common = [copy(COMMON[name]) for name in COMMON if name in (*TAKEN, "help") and name not in without]
-    for flag in common:
+    flags = [copy(flag) for name, flag in OWN.items() if name not in REFUSED and name not in without]
+    for flag in flags:
         flag.doc = flag.doc.replace("the node", "the run")
-    return [*common, *(flag for name, flag in RUN_FLAGS.items() if name not in without)]
+    return flags
 
 
 def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:

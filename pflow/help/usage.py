@@ -175,7 +175,7 @@ def metavar(item: Item) -> str:
     """Return the name of an item's value; empty for a switch, and for a secret, which is never typed."""
     if item.is_secret:
         return ""
-    return item.metavar or "|".join(item.type.choices) or _METAVARS.get(item.type.name, "TEXT")
+    return item.metavar or item.word or "|".join(item.type.choices) or _METAVARS.get(item.type.name, "TEXT")
 
 
 _TABS = {"FILE": FILE, "DIR": DIRECTORY, "MODEL": MODEL, "RUN": RUN, "STEP": STEP, "FLOW": SAVED}
@@ -184,8 +184,8 @@ _TABS = {"FILE": FILE, "DIR": DIRECTORY, "MODEL": MODEL, "RUN": RUN, "STEP": STE
 def tab_of(item: Item) -> str:
     """Return the kind of an item's value: as declared, by its value's name, its type, its mark, or its name."""
     type = item.type.items or item.type
-    tab = item.tab or _TABS.get(item.metavar.rpartition("|")[2], "")
-    if tab or (type.name == "bool" and not item.metavar):
+    tab = item.tab or _TABS.get((item.metavar or item.word).rpartition("|")[2], "")
+    if tab or (type.name == "bool" and not (item.metavar or item.word)):
         return tab
     if type.name == "path":
         return DIRECTORY if item.name in ("directory", "dir", "folder") else FILE

@@ -28,7 +28,7 @@ def _table(*flags: Flag) -> dict[str, Flag]:
 
 
 COMMON = _table(
-    Flag("from", "how to read stdin", type=SOURCES, default="auto", metavar="auto|store|text|json", of=STREAM, fd=0),
+    Flag("from", "how to read stdin", type=SOURCES, default="auto", of=STREAM, fd=0),
     Flag("encoding", _ENCODING, type=TEXT, metavar="CODEC[:HANDLER]", of=RUN, fd=0),
     Flag("no_stdin", "do not read stdin: this stage starts the pipe", letter="n", of=STREAM, fd=0),
     Flag("allow_empty", "take an empty pipe as an empty text", of=STREAM, fd=0),
@@ -49,15 +49,7 @@ COMMON = _table(
     Flag("json", "print the store document, even to a terminal", letter="j", of=STREAM, fd=1),
     Flag("quiet", "print nothing", letter="q", of=STREAM, fd=1),
     Flag("dry_run", "show what would be read and done, without doing it", of=RUN),
-    Flag(
-        "retries",
-        "try again up to N times if the node fails",
-        type=COUNT,
-        default=0,
-        metavar="N",
-        least=0,
-        most=1_000_000,
-    ),
+    Flag("retries", "try again up to N times if the node fails", type=COUNT, default=0, least=0, most=1_000_000),
     Flag("wait", "seconds between tries", type=NUMBER, default=1.0, metavar="SECONDS", least=0, most=_YEARS),
     Flag(
         "timeout",
@@ -87,7 +79,7 @@ LETTERS = frozenset(flag.letter for flag in COMMON.values() if flag.letter)
 BATCH = _table(
     Flag("each", "run once for each item in the pipe, or in the list at PATH", word="PATH"),
     Flag("as", "the key of the current item", type=TEXT, metavar="NAME"),
-    Flag("jobs", "the number of items to run at the same time", type=COUNT, metavar="N", least=1, most=MOST_JOBS),
+    Flag("jobs", "the number of items to run at the same time", type=COUNT, least=1, most=MOST_JOBS),
     Flag("keep_going", "give null for an item that fails, and put the failure into ID.errors"),
     Flag("with_item", "put each result beside its item: {item, WRITE}"),
 )
@@ -95,7 +87,7 @@ BATCH = _table(
 
 OF_VISITS = _table(
     Flag("repeats", "rerun it without asking if it was interrupted; --no-repeats: ask first"),
-    Flag("max_visits", "fail if a loop leads here more than N times", type=COUNT, metavar="N", least=1, most=_VISITS),
+    Flag("max_visits", "fail if a loop leads here more than N times", type=COUNT, least=1, most=_VISITS),
 )
 OF_FLOWS = {**BATCH, **OF_VISITS}
 """The flags that only steps of flows have."""
@@ -108,12 +100,7 @@ _CALLS = "end the run (79) before a call of a model after this many calls"
 RUN_FLAGS = _table(
     Flag("refresh", "rerun the cached steps, or only STEP, and keep their results", word="STEP"),
     Flag(
-        "jobs",
-        "run at most this many branches of a fork at once (default: all)",
-        type=COUNT,
-        metavar="N",
-        least=1,
-        most=MOST_JOBS,
+        "jobs", "run at most this many branches of a fork at once (default: all)", type=COUNT, least=1, most=MOST_JOBS
     ),
     Flag("isolate", "run each step in a process of its own"),
     Flag("show_store", "print the final store on stderr"),
@@ -121,15 +108,14 @@ RUN_FLAGS = _table(
     Flag("keep_store", "keep the journal, and with it the store, of a successful run"),
     Flag("resume", "resume the newest unfinished run of this flow, inputs and params, or begin one"),
     Flag("locked", "fail if a node or flow differs from the lock file (pflow lock)"),
-    Flag("if_running", _TURN, type=_TURNS, metavar="skip|wait|fail"),
+    Flag("if_running", _TURN, type=_TURNS),
     Flag("max_cost", _COST, type=NUMBER, metavar="X"),
-    Flag("max_tokens_total", _TOKENS, type=COUNT, metavar="N"),
-    Flag("max_calls", _CALLS, type=COUNT, metavar="N"),
+    Flag("max_tokens_total", _TOKENS, type=COUNT),
+    Flag("max_calls", _CALLS, type=COUNT),
     Flag(
         "max_visits",
         "fail if a loop leads to any step more than N times (default: 100, 20 if it asks a model)",
         type=COUNT,
-        metavar="N",
         least=1,
         most=_VISITS,
     ),

@@ -45,7 +45,7 @@ class Item:
     `letter` is its short flag; with the mark `pairs`, a name and a value follow it as two words. `metavar` names its
     value. A switch with `word` also takes that word after an = (one in capitals stands for any text); a list with
     `word` also takes no value. `least` and `most` are the range of a number. `tab` and `choices` tell TAB what its
-    value may be, if its type does not.
+    value may be, if its type does not. `excludes` are the flags that it cannot stand beside.
     """
 
     metavar = word = tab = ""
@@ -107,41 +107,25 @@ PATHS = Type("list", items=PATH)
 
 
 class Flag(Item):
-    """A flag that belongs to no node: one of a command, of every stage, or of every run.
+    """A flag that belongs to no node: one of a command, of every stage, or of every run, with more facts of an Item.
 
-    `of` says where a common one belongs in a flow, `fd` which stream it is about (0 or 1), `excludes` which flags it
-    cannot stand beside.
+    `of` says where a common one belongs in a flow, `fd` which stream it is about (0 or 1).
     """
 
-    def __init__(
-        self, name: str, doc: str = "", *, letter: str = "", type: Type = SWITCH, default: Any = None,
-        metavar: str = "", word: str = "", tab: str = "", choices: tuple[str, ...] = (), least: float | None = None,
-        most: float | None = None, kind: str = OPTION, of: str = "", fd: int | None = None,
-        excludes: tuple[str, ...] = (),
-    ) -> None:  # fmt: skip
+    of = ""
+    fd: int | None = None
+
+    def __init__(self, name: str, doc: str = "", *, kind: str = OPTION, type: Type = SWITCH, **facts: Any) -> None:
         super().__init__(kind, name, type)
         self.doc = doc
-        self.letter = letter
-        self.default = default
-        self.metavar = metavar or word
-        self.word = word
-        self.tab = tab
-        self.choices = choices
-        self.least, self.most = least, most
-        self.of = of
-        self.fd = fd
-        self.excludes = excludes
+        self.default = None
+        self.__dict__.update(facts)
 
 
-def argument(
-    metavar: str, tab: str = "", *, name: str = "", type: Type = TEXT, required: bool = False,
-    choices: tuple[str, ...] = (),
-) -> Flag:  # fmt: skip
+def argument(metavar: str, tab: str = "", *, name: str = "", required: bool = False, **facts: Any) -> Flag:
     """Return a bare word of a command, or several (a list), named as in the synopsis."""
-    default = UNDECLARED if required else None
-    word = Flag(
-        name or metavar.lower(), type=type, default=default, metavar=metavar, tab=tab, choices=choices, kind=ARGUMENT
-    )
+    word = Flag(name or metavar.lower(), kind=ARGUMENT, **{"type": TEXT, "metavar": metavar, "tab": tab, **facts})
+    word.default = UNDECLARED if required else None
     word.marks.add("word")
     return word
 

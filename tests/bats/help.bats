@@ -116,3 +116,15 @@ PL09  the piped input is used\n(pflow help plan has all)\n77  not allowed, or no
     in_shells 'pflow help exit | col -b'
     [[ $output == *'PFLOW-EXIT(7)'* ]]
 }
+
+@test "a stage and a tool show their help even beside wrong flags, unless it is the value of one" {
+    for program in pflow-template pflow-get pflow-set; do
+        run --separate-stderr "$program" --zzz -n --help
+        [ "$status" = 0 ]
+        [[ $output == "Usage: $program"* ]]
+    done
+    run --separate-stderr pflow-template -n --template --help -r
+    expect 0 --help
+    run --separate-stderr pflow-template --zzz --version
+    [[ $output == "pflow-template "* ]]
+}
