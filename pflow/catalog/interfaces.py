@@ -9,6 +9,7 @@ import stat
 from pflow import Any
 from pflow.catalog.registry import load_bundled, load_file
 from pflow.errors import BAD_DATA, Attempt, PflowError, result_of
+from pflow.files.reading import Opened
 from pflow.interface.interface import Interface
 
 BUNDLED, TOOL, PYTHON, PROGRAM, FLOW = "bundled", "tool", "python", "program", "flow"
@@ -181,12 +182,9 @@ def _is_unfinished(text: str) -> bool:
 def read_header(file: str) -> tuple[str, bool]:
     """Read the beginning of a regular file; return it, and True if there is more. Raises OSError for other files."""
     _check_regular(os.stat(file).st_mode)
-    fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    try:
+    with Opened(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)) as fd:
         _check_regular(os.fstat(fd).st_mode)  # the file of this name may have been replaced
         data = os.read(fd, _SIZE + 1)
-    finally:
-        os.close(fd)
     is_cut = len(data) > _SIZE
     if is_cut:
         data = data[:_SIZE].rpartition(b"\n")[0]

@@ -10,7 +10,7 @@ from pflow import Callable
 from pflow.errors import Ignoring
 from pflow.files.attributes import DISK_ERRORS, read_attributes, set_attributes
 from pflow.files.beneath import Place, hold_link, locate, mode_of, open_file
-from pflow.files.reading import open_regular
+from pflow.files.reading import Opened, open_regular
 
 _PART = 1 << 20
 """Bytes that are copied at a time."""
@@ -80,13 +80,11 @@ def append(path: str, data: bytes) -> None:
     """
     if not mode_of(path):
         with Ignoring(FileExistsError):
-            return replace(path, data, overwrite=False, is_own=False)
-    fd = open_file(path, os.O_WRONLY | os.O_APPEND)
-    try:
+            replace(path, data, overwrite=False, is_own=False)
+            return
+    with Opened(open_file(path, os.O_WRONLY | os.O_APPEND)) as fd:
         take_turn(fd)
         _append_or_restore(fd, data)
-    finally:
-        os.close(fd)
 
 
 def write_cached(path: str, data: bytes) -> None:
@@ -155,13 +153,11 @@ def _existing(target: Place, overwrite: bool) -> tuple[os.stat_result, dict[str,
         fd = os.open(target.name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=target.folder)
     except FileNotFoundError:
         return None
-    try:
+    with Opened(fd):
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", target.real)
         return status, read_attributes(fd)
-    finally:
-        os.close(fd)
 
 
 def _fill(
@@ -218,15 +214,13 @@ def _write(
         if has_name:
             raise
         return _write(draft, fill, mode, old, lasts=lasts, has_name=True)
-    try:
+    with Opened(fd):
         fill(fd)
         if old:
             set_attributes(fd, *old)
         if lasts:
             os.fsync(fd)
         place = draft if has_name else _name(fd, draft, None if old else target)
-    finally:
-        os.close(fd)
     return place is target if place else _write(draft, fill, mode, old, lasts=lasts, has_name=True)
 
 
@@ -247,8 +241,7 @@ def _duplicate(old: Place, draft: Place) -> bool:
     if (link := old.link()) is not None:
         os.symlink(link, draft.name, dir_fd=draft.folder)
         return False
-    source = os.open(old.name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=old.folder)
-    try:
+    with Opened(os.open(old.name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=old.folder)) as source:
         status = os.fstat(source)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", old.real)
@@ -258,8 +251,6 @@ def _duplicate(old: Place, draft: Place) -> bool:
             os.utime(fd, ns=(status.st_atime_ns, status.st_mtime_ns))
 
         return _write(draft, fill, 0o600, (status, read_attributes(source)), lasts=True)
-    finally:
-        os.close(source)
 
 
 def _write_data(fd: int, data: str | bytes) -> None:

@@ -8,6 +8,7 @@ import stat
 from pflow import Callable, Iterator
 from pflow.errors import reason_of
 from pflow.files.beneath import fault_of, mode_of, open_file
+from pflow.files.reading import Opened
 from pflow.words.printable import on_one_line
 
 _ANY_DEPTH = "**"
@@ -82,12 +83,9 @@ class _Search:
     def _entries(self, folder: str, *, follow: bool) -> list[tuple[str, bool]]:
         """Return the names in a directory, and for each True if it is a directory itself."""
         try:
-            fd = open_file(self.base + folder or ".", os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                with os.scandir(fd) as entries:
-                    return [(each.name, _is_folder(each, follow=follow)) for each in entries]
-            finally:
-                os.close(fd)
+            opened = Opened(open_file(self.base + folder or ".", os.O_RDONLY | os.O_DIRECTORY))
+            with opened as fd, os.scandir(fd) as entries:
+                return [(each.name, _is_folder(each, follow=follow)) for each in entries]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:  # list the rest

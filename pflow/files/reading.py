@@ -34,6 +34,19 @@ def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
     return fd
 
 
+class Opened:
+    """A descriptor for a context, at whose end it is closed: `open` takes no directories, and contextlib takes time."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+
+    def __enter__(self) -> int:
+        return self.fd
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self.fd)
+
+
 def read_regular(path: str) -> bytes:
     """Read one of pflow's own files. Raises OSError, for what is no regular file too."""
     with open(open_regular(path), "rb", buffering=0) as file:

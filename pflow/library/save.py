@@ -15,6 +15,7 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, Attempt, PflowError, not_writte
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
+from pflow.files.reading import Opened
 from pflow.flow.flow import FlowSpec
 from pflow.flow.lock import lock_of
 from pflow.flow.secrets import is_literal, secrets_of
@@ -108,12 +109,9 @@ def locked(folder: str, act: str) -> Iterator[None]:
     """Lock a directory of the library, so that another process waits. Raises PflowError (73, 77) for any OSError."""
     with Attempt(act, as_error):
         make_private(folder)
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
+        with Opened(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as fd:
             take_turn(fd)
             yield
-        finally:
-            os.close(fd)
 
 
 def _keep_old(name: str, data: bytes) -> str:

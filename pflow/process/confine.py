@@ -13,6 +13,7 @@ from pflow.errors import BAD_CONFIG, Attempt
 from pflow.files.atomic import open_private
 from pflow.files.beneath import CONFINED, Bounds, bounds_of, is_below
 from pflow.files.directories import cache_directory, make_private, own_directories
+from pflow.files.reading import Opened
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
@@ -118,12 +119,9 @@ def _allow(ruleset: int, path: str, make: Callable[[str], None] | None = None) -
     with suppress(OSError):  # a pipe needs no rule, and what cannot be made cannot be written
         if make and not os.path.lexists(path):
             make(path)
-        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        try:
+        with Opened(os.open(path, os.O_PATH | os.O_CLOEXEC)) as fd:
             rights = _OF_DIRECTORIES if os.path.isdir(path) else _OF_FILES
             _call(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights, fd), 0)
-        finally:
-            os.close(fd)
 
 
 def _call(number: int, *arguments: int | bytes | None) -> int:

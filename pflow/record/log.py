@@ -19,7 +19,7 @@ from pflow.errors import (
 )
 from pflow.files.atomic import failpoint, open_private, replace, take_lock, write_all
 from pflow.files.directories import is_on_network, make_private, state_directory
-from pflow.files.reading import open_regular, read_regular
+from pflow.files.reading import Opened, open_regular, read_regular
 from pflow.files.state_key import state_key
 from pflow.stage import WRITER
 from pflow.stage.trace import event_line
@@ -249,13 +249,11 @@ def _remove(directory: str) -> None:
 def _lock(directory: str) -> int:
     """Lock a run's directory, and write into the lock whose it is. Raises BlockingIOError if it stays locked."""
     mark, fd = open_lock(os.path.join(directory, LOCK))
-    try:
+    with Opened(mark):
         take_lock(fd)
         with Ignoring(OSError):  # a full disk
             os.pwrite(mark, mark_of(os.getpid()), 0)  # for `pflow cancel`; each mark has the same length
         return fd
-    finally:
-        os.close(mark)
 
 
 def open_lock(file: str) -> tuple[int, int]:

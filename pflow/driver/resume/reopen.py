@@ -16,6 +16,7 @@ from pflow.driver.resume.choices import Choices, Decision, cannot_resume
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, Attempt, PflowError, Within
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.directories import make_private
+from pflow.files.reading import Opened
 from pflow.files.state_key import state_key
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
@@ -259,11 +260,9 @@ def alone() -> Iterator[None]:
     with Attempt(f"cannot look for an unfinished run in '{place}'", exit=CANNOT_WRITE):
         make_private(place)
         fd = open_private(os.path.join(place, ".resuming"))
-    try:
+    with Opened(fd):
         take_turn(fd)
         yield
-    finally:
-        os.close(fd)
 
 
 def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:

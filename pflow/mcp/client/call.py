@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
-from pflow.errors import BAD_DATA, DENIED, UNAVAILABLE, Attempt, PflowError
+from pflow.errors import BAD_DATA, DENIED, UNAVAILABLE, Attempt, Ignoring, PflowError
 from pflow.mcp.client.sockets import is_peer_ours, make_place, name_peer, owner_of, run_socket, socket_of
 from pflow.process.signals import time_left
 from pflow.process.start import spawn
@@ -96,18 +96,15 @@ def _is_ours(answer: Any) -> bool:
 def _connect(path: str, act: str) -> socket:
     """Connect to a broker; if nobody listens, start one. Of many processes that want one, only one does."""
     from pflow.files.atomic import take_turn
+    from pflow.files.reading import Opened
 
-    try:
+    with Ignoring(FileNotFoundError, ConnectionRefusedError):
         return _open(path)
-    except (FileNotFoundError, ConnectionRefusedError):
-        turn = os.open(os.path.dirname(path), os.O_RDONLY)  # which is locked while one is started
-    try:
+    with Opened(os.open(os.path.dirname(path), os.O_RDONLY)) as turn:  # which is locked while one is started
         take_turn(turn)
         if not is_listening(path):
             _start(path, act)
         return _open(path)
-    finally:
-        os.close(turn)
 
 
 def _open(path: str) -> socket:
