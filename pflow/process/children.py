@@ -273,23 +273,21 @@ def signal_session(session: int, *signums: int) -> None:
 
 def holder(file: str) -> str:
     """Return the other process that opened a file first, `4711 (sleep)`; empty if the system has no /proc."""
-    found = [(int(fields[19]), f"{pid} ({name.decode(errors='replace')})") for pid, name, fields, _ in _holders(file)]
-    return min(found, default=(0, ""))[1]
+    return min(_holders(file), default=(0, ""))[1]
 
 
 def writers(fd: int) -> list[str]:
     """Return the processes that can write to a pipe, the newest first, `4711 (sleep)`; empty without /proc."""
-    found = [(int(about[19]), f"{pid} ({name.decode(errors='replace')})") for pid, name, about, mode in _holders(fd)
-             if mode & _MAY_WRITE]  # fmt: skip
-    return [each for _, each in sorted(found, reverse=True)]
+    return [who for _, who in sorted(_holders(fd, _MAY_WRITE), reverse=True)]
 
 
-def _holders(file: str | int) -> Iterator[tuple[int, bytes, list[bytes], int]]:
-    """Yield each other process that opened a file, as `_processes` does, with the mode of its descriptor's link."""
+def _holders(file: str | int, mode: int = 0) -> Iterator[tuple[int, str]]:
+    """Yield the start of each other process that opened a file, in this mode too, and who it is."""
     for pid, name, fields in _processes() if os.path.isdir("/proc") else ():
         with Ignoring(OSError):  # it has ended, or belongs to another user
             for link in descriptors(pid, file) if pid != os.getpid() else ():
-                yield pid, name, fields, os.lstat(link).st_mode
+                if os.lstat(link).st_mode & mode == mode:
+                    yield int(fields[19]), f"{pid} ({name.decode(errors='replace')})"
 
 
 def descriptors(pid: int, file: str | int) -> Iterator[str]:

@@ -43,8 +43,9 @@ class Inbox:
         self._data = bytearray()
 
     def read(self) -> list[Message]:
-        """Read once; return the messages that are whole now. Raises EOFError, PflowError (71)."""
-        found, size = [], 8
+        """Read once; return the messages that are whole now, at the end GONE. Raises PflowError (71)."""
+        found: list[Message] = []
+        size = 8
         try:
             part = os.read(self.fd, _PART)
             self._data += part
@@ -54,10 +55,8 @@ class Inbox:
         except MemoryError as error:
             raise no_memory("cannot take what a process gave", error, size) from error
         except ConnectionResetError:
-            raise EOFError from None
-        if not part:
-            raise EOFError
-        return found
+            part = b""
+        return found if part else [(GONE, 0, None)]
 
 
 def framed(kind: str, number: int, value: Any) -> bytes:
@@ -81,7 +80,7 @@ def _outcome(number: int, serve: Serve, about: tuple[Any, ...], parent: Parent) 
     return framed(RESULT, number, failure)
 
 
-class Parent:
+class Parent(Inbox):
     """The process that forked this one: `take` sends it a line, `ask` sends a request and waits for the answer.
 
     Several threads may ask at once. A signal ends the wait for an answer, but cuts no message. `ask_later` passes on
@@ -90,9 +89,8 @@ class Parent:
     """
 
     def __init__(self, fd: int) -> None:
-        self.fd = fd
+        super().__init__(fd)
         self.child = os.getpid()
-        self._inbox = Inbox(fd)
         self._sending = _thread.allocate_lock()
         self._reading = _thread.allocate_lock()
         self._numbers = count(1)
@@ -155,7 +153,7 @@ class Parent:
     def _send(self, message: bytes) -> None:
         with HeldSignals(), self._sending:
             try:
-                write_all(self._inbox.fd, message)
+                write_all(self.fd, message)
             except (BrokenPipeError, ConnectionResetError):
                 raise _parent_is_gone() from None
 
@@ -169,16 +167,15 @@ class Parent:
 
     def _read(self) -> int:
         """Wait for messages and put each into its box; return how many bring work."""
-        wait_for(self._inbox.fd)
+        wait_for(self.fd)
         with HeldSignals():
-            try:
-                for kind, number, value in self._inbox.read():
-                    if kind == WORK:
-                        self._work.put((number, value))
-                    elif (reply := self._answers.pop(number, None)) is not None:
-                        reply(value)
-            except EOFError:
-                raise _parent_is_gone() from None
+            for kind, number, value in self.read():
+                if kind == GONE:
+                    raise _parent_is_gone()
+                if kind == WORK:
+                    self._work.put((number, value))
+                elif (reply := self._answers.pop(number, None)) is not None:
+                    reply(value)
         return self._work.qsize()
 
 

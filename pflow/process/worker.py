@@ -8,13 +8,13 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.process.children import Child
-from pflow.process.parent import GONE, Inbox, serve_parent
+from pflow.process.parent import Inbox, serve_parent
 from pflow.process.signals import HeldSignals
 from pflow.process.start import spawn
 from pflow.process.streams import flush_prints
 
 if TYPE_CHECKING:
-    from pflow.process.parent import Message, Serve
+    from pflow.process.parent import Serve
 
 
 class Worker(Child):
@@ -32,7 +32,7 @@ class Worker(Child):
         ours, theirs = _socket.socketpair()
         ours.setblocking(False)  # the child may not read before we do
         self.fd = ours.detach()
-        self._inbox = Inbox(self.fd)
+        self.read = Inbox(self.fd).read
         with HeldSignals() as held:  # an exception before the child is known would leave it running
             flush_prints()
             if isinstance(serve, list):
@@ -55,13 +55,6 @@ class Worker(Child):
             pass
         except OSError:  # it has ended; `read` reports that
             self.rest.clear()
-
-    def read(self) -> list[Message]:
-        """Return the messages that have come; GONE at its end."""
-        try:
-            return self._inbox.read()
-        except EOFError:
-            return [(GONE, 0, None)]
 
     def close(self) -> None:
         """Let it end and wait for that."""

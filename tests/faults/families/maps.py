@@ -29,7 +29,8 @@ def flow(*flags: str) -> str:
 
 
 def words(*flags: str, repeats: bool = True, ledger: str = "l.db") -> list[str]:
-    flags = ("--from=lines", f"--ledger={ledger}", f"--jobs={JOBS}", *flags)
+    jobs = () if any(flag.startswith("--jobs=") for flag in flags) else (f"--jobs={JOBS}",)
+    flags = ("--from=lines", f"--ledger={ledger}", *jobs, *flags)
     return ["pflow", "map", flow(*["--repeats"] * repeats), "items", *flags]
 
 

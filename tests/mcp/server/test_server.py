@@ -1,7 +1,6 @@
 """How calls and the server end: nothing that they began goes on."""
 
 import json
-import os
 import select
 import signal
 import subprocess
@@ -101,7 +100,6 @@ def test_a_signal_ends_everything(home, server, signum):
     assert not home.napping()
 
 
-@pytest.mark.skipif(os.uname().sysname != "Linux", reason="the system does not tell children of their parent's death")
 def test_a_server_that_is_killed_leaves_nothing_behind(home, server):
     server.kill()
     wait(lambda: not home.napping())
