@@ -7,7 +7,7 @@ import os
 import time
 
 from pflow import Any
-from pflow.errors import CANNOT_WRITE, PflowError, reason_of
+from pflow.errors import CANNOT_WRITE, Attempt, Ignoring
 from pflow.files.directories import make_private, needed, state_directory
 from pflow.files.reading import open_regular
 from pflow.flow.flow import FlowSpec
@@ -69,12 +69,11 @@ class Turn:
         state = needed(state_directory(), "cannot keep a lock", "XDG_STATE_HOME")
         self.name = name_of_lock(flow)
         self.path = os.path.join(state, "locks", self.name)
-        try:
+        self.locking = Attempt(f"cannot lock '{self.path}'", exit=CANNOT_WRITE)
+        with self.locking:
             make_private(os.path.dirname(self.path))
             mark, self.fd = open_lock(self.path)
             os.close(mark)
-        except OSError as error:
-            raise self._cannot_lock(error) from None
 
     def try_now(self) -> Other | None:
         """Take the turn, or return the run that has it; wait a moment until the programs of a killed run have ended."""
@@ -109,18 +108,12 @@ class Turn:
         return kept is not None and _name(kept.place["file"], kept.place["directory"], run.read_json(FLOW)) == self.name
 
     def _lock(self, how: int = 0) -> bool:
-        try:
+        with self.locking, Ignoring(BlockingIOError):  # it fails on a file system without locks
             fcntl.flock(self.fd, fcntl.LOCK_EX | how)
-        except BlockingIOError:
-            return False
-        except OSError as error:  # a file system without locks
-            raise self._cannot_lock(error) from None
-        return True
+            return True
+        return False
 
     def release(self) -> None:
         """Release the lock, for programs in the background too."""
         fcntl.flock(self.fd, fcntl.LOCK_UN)
         os.close(self.fd)
-
-    def _cannot_lock(self, error: OSError) -> PflowError:
-        return PflowError(f"cannot lock '{self.path}': {reason_of(error)}", exit=CANNOT_WRITE)

@@ -3,7 +3,7 @@
 from copy import copy
 from typing import Any
 
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, Attempt, PflowError
 from pflow.flow.flow import Batch, FlowSpec, Step
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -19,10 +19,8 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
 
     Raises PflowError (65) if the flow has no pipe form; with a secret in it it never has one.
     """
-    try:
+    with Attempt("", lambda act, error: _no_pipe(str(error)), of=ValueError):  # a mapping that is not a path
         flow = with_literals(wired, values or {})
-    except ValueError as error:  # a mapping that is not a path
-        raise _no_pipe(str(error)) from None
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
     text = write_pipe(flow)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 
 from pflow import Any, Iterable
-from pflow.errors import BAD_CONFIG, PflowError
+from pflow.errors import BAD_CONFIG, Attempt, PflowError
 
 NAME = "pflow-shell"
 UV, UVX, PIPX, PIP, USER = "uv tool", "uvx", "pipx", "pip", "pip --user"
@@ -109,6 +109,11 @@ def no_extra(act: str, library: str, extra: str) -> PflowError:
     """Return the failure of an act that needs a library from an extra of pflow-shell."""
     hint = read_installation().add(f"{NAME}[{extra}]")
     return PflowError(f"{act}: {library} is not installed", hint=hint, exit=BAD_CONFIG)
+
+
+def needs(act: str, library: str, extra: str) -> Attempt:
+    """Return the attempt to import a library from an extra of pflow-shell. It raises PflowError (78) without that."""
+    return Attempt(act, lambda act, error: no_extra(act, library, extra), of=ImportError)
 
 
 def _requirement(listed: dict[str, Any]) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 
 from pflow import Any, Callable
-from pflow.errors import BAD_DATA, PflowError, check_natural, check_positive, shorten
+from pflow.errors import BAD_DATA, Attempt, check_natural, check_positive, shorten
 from pflow.interface.common import is_shared
 from pflow.interface.interface import Item
 from pflow.values.encoding import BYTES, split_encoding
 from pflow.values.paths import parse_path
 from pflow.values.types import names_schema_file
 from pflow.words.naming import read_pairs, read_types
+
+_A_PATH, _A_REGEX = "a path is like items[0].name", "a regular expression of Python"
 
 
 def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
@@ -55,23 +57,15 @@ def _check_url(flag: str, url: str) -> None:
 
 
 def _check_place(flag: str, place: str) -> None:
-    try:
+    with Attempt(f"cannot take {flag}='{shorten(place)}'", of=ValueError, hint=_A_PATH, exit=BAD_DATA):
         parse_path(place or "all")
-    except ValueError as error:
-        raise _unfit(flag, place, error, "a path is like items[0].name") from None
 
 
 def _check_regex(flag: str, pattern: str) -> None:
     import re
 
-    try:
+    with Attempt(f"cannot take {flag}='{shorten(pattern)}'", of=re.error, hint=_A_REGEX, exit=BAD_DATA):
         re.compile(pattern)
-    except re.error as error:
-        raise _unfit(flag, pattern, error, "a regular expression of Python") from None
-
-
-def _unfit(flag: str, text: str, why: Exception, hint: str) -> PflowError:
-    return PflowError(f"cannot take {flag}='{shorten(text)}': {why}", hint=hint, exit=BAD_DATA)
 
 
 _CHECKS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, filled, shorten
 from pflow.files import atomic
 from pflow.files.directories import cache_directory, make_private
-from pflow.files.installation import no_extra
+from pflow.files.installation import needs
 from pflow.web.names import see_signals
 from pflow.web.route import check_bundle, via
 
@@ -83,12 +83,10 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
     """
     act = f"cannot get the transcript of '{video}'"
     check_bundle()
-    try:
+    with needs(act, "youtube-transcript-api", "youtube"):
         import requests
         from defusedxml.ElementTree import ParseError
         from youtube_transcript_api import CouldNotRetrieveTranscript, YouTubeTranscriptApi
-    except ImportError as error:
-        raise no_extra(act, "youtube-transcript-api", "youtube") from error
     raised = (CouldNotRetrieveTranscript, requests.RequestException, ParseError, LookupError)
     try:
         with _session(proxy) as session:

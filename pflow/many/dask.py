@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pflow.engine.context import drop
 from pflow.errors import BAD_CONFIG, OK, TIMED_OUT, TRY_AGAIN, USAGE, PflowError, reason_of
-from pflow.files.installation import no_extra
+from pflow.files.installation import needs
 from pflow.many.item import ItemFlow
 from pflow.many.remote import LOST, forget, order_of, run_items
 from pflow.many.states import DONE, TODO, Result, unfinished
@@ -59,10 +59,8 @@ def _connect(scheduler: str) -> Any:
     if not scheduler:
         hint = "--scheduler=tcp://HOST:8786; 'dask scheduler' starts one"
         raise PflowError("cannot use a cluster: no scheduler is named", hint=hint, exit=USAGE)
-    try:
+    with needs("cannot use a cluster", "distributed", "dask"):
         from distributed import Client
-    except ImportError as error:
-        raise no_extra("cannot use a cluster", "distributed", "dask") from error
     silence("distributed", "distributed.client", "asyncio")
     try:
         return Client(scheduler, timeout=PATIENCE, set_as_default=False)

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from pflow import __version__
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, UNAVAILABLE, PflowError
-from pflow.files.installation import no_extra
+from pflow.files.installation import needs
 from pflow.record.trace_formats import GEN_AI, RESOURCE, Span
 from pflow.values.secrets import masked
 from pflow.web.address import show
@@ -20,16 +20,15 @@ from pflow.words.printable import one_line
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
 
+_EXTRA = ("opentelemetry-exporter-otlp-proto-http", "otlp")
 _ADDRESS = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _HINT = f"{_ADDRESS}=http://HOST:4318, or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT with the whole address"
 
 
 def as_protobuf(requests: Iterable[list[Span]]) -> Iterator[bytes]:
     """Yield each request as an ExportTraceServiceRequest; several in a row are one. Raises PflowError (78)."""
-    try:
+    with needs("cannot write protobuf", *_EXTRA):
         from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
-    except ImportError as error:
-        raise no_extra("cannot write protobuf", "opentelemetry-exporter-otlp-proto-http", "otlp") from error
     for spans in requests:
         yield encode_spans(_readable(spans)).SerializeToString()
 
@@ -40,11 +39,9 @@ def send(requests: Iterable[list[Span]]) -> str:
     Raises PflowError: 65, 69, 75, 77, and 78 without the exporter or a right address.
     """
     act = "cannot send the spans"
-    try:
+    with needs(act, *_EXTRA):
         import requests as http
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    except ImportError as error:
-        raise no_extra(act, "opentelemetry-exporter-otlp-proto-http", "otlp") from error
 
     class ObservedSession(http.Session):
         """Keeps what the exporter only logs: the address, and its answer or the reason for none."""

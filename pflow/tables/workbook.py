@@ -9,7 +9,7 @@ from typing import Any
 from zipfile import ZipFile
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.files.installation import no_extra
+from pflow.files.installation import needs
 from pflow.files.reading import check_unpacked
 from pflow.process.parent import say_once
 from pflow.values.binary import UNIT
@@ -27,10 +27,8 @@ def first_sheet(data: bytes, act: str) -> str:
     The delimiter is UNIT, each cell is in quotes. `act` begins the messages. Raises PflowError: 65 for a damaged
     workbook and for a bomb, 78 without openpyxl.
     """
-    try:
+    with needs(f"{act}: it is an Excel workbook", "openpyxl", "xlsx"):
         from openpyxl import load_workbook
-    except ImportError as error:
-        raise no_extra(f"{act}: it is an Excel workbook", "openpyxl", "xlsx") from error
     told = act.replace("cannot read", "read")
     try:
         with ZipFile(io.BytesIO(data)) as archive, warnings.catch_warnings(action="ignore"):
