@@ -146,7 +146,8 @@ def own_prices() -> dict[str, Price]:
         return {}
     except (OSError, ValueError) as error:
         raise PflowError(f"cannot read '{file}': {error}", hint=_example("MODEL"), exit=BAD_CONFIG) from error
-    return read_as(dict[str, Price], prices, f"cannot read '{file}'", hint=_example("MODEL"), exit=BAD_CONFIG)
+    act = f"cannot read '{file}': a model needs two prices, input and output"
+    return read_as(dict[str, Price], prices, act, hint=_example("MODEL"), exit=BAD_CONFIG)
 
 
 def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> float | None:

@@ -120,7 +120,7 @@ END
     expect 1 - ''
     says "nodes   broken  cannot read the node '$PWD/.local/share/pflow/nodes/odd.py': SyntaxError"
     says "llm     broken  $PWD/llm/extra-openai-models.yaml: entry 1 is passed over: it has no model_id; correct that file"
-    says "prices  broken  cannot read '$PWD/.config/pflow/prices.toml': 'toy' needs two prices"
+    says "prices  broken  cannot read '$PWD/.config/pflow/prices.toml': a model needs two prices, input and output: 'toy' is an int, not a dict"
     echo '"toy" = { input = 1, output = 2 }' >.config/pflow/prices.toml
     says "state   broken  "
     [[ $output == *"; chmod go= $PWD/.local/state/pflow"* && $stderr != *passed* ]]
