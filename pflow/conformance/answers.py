@@ -9,7 +9,7 @@ from typing import Any
 from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
-from pflow.interface.account import inferred_in_words
+from pflow.interface.account import account_of, inferred_in_words
 from pflow.interface.interface import ANYTHING, ONE_OF, spell_flag
 from pflow.process.streams import raw_form
 from pflow.values.paths import kind_of
@@ -40,9 +40,9 @@ def describe_agrees(trial: Trial) -> None:
         about: dict[str, Any] = dict(json.loads(run.stdout))
     except (ValueError, TypeError):
         run.fail(shown(run.stdout), "one JSON object with name, reads, writes and params")
-    for kind, items in (("reads", interface.reads), ("writes", interface.writes), ("params", interface.params)):
-        came = {name: (each.get("type"), each.get("default")) for name, each in about.get(kind, {}).items()}
-        wanted = {name: (str(item.type), None if item.required else item.default) for name, item in items.items()}
+    for kind in ("reads", "writes", "params"):
+        both = (said.get(kind, {}).items() for said in (about, account_of(interface)))
+        came, wanted = ({name: (each.get("type"), each.get("default")) for name, each in items} for items in both)
         if came != wanted:
             run.fail(f"{kind}: {came}", f"{kind}: {wanted}", "--describe and the interface have to say the same")
     for name, text in (("name", trial.node.name), ("version", trial.node.version)):

@@ -69,8 +69,8 @@ def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout
 
 def _secrets_of(node: TestedNode) -> Secrets:
     secrets = Secrets()
-    for item in node.interface.params.values():
-        secrets.add(os.environ.get(item.env) if item.is_secret else None)
+    for item in node.interface.secrets:
+        secrets.add(os.environ.get(item.env))
     return secrets
 
 

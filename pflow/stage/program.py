@@ -96,10 +96,9 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     def _secrets(self, document: Document) -> Secrets:
         """Return the secrets that the program gets, to be masked in its output."""
         secrets = Secrets()
-        for name, item in {**self.interface.reads, **self.interface.params}.items():
-            if item.is_secret:
-                value = document[name] if name in document else self.params.get(name)
-                secrets.add(None if is_same(value, item.default) else value)
+        for item in self.interface.secrets:
+            value = document[item.name] if item.name in document else self.params.get(item.name)
+            secrets.add(None if is_same(value, item.default) else value)
         return secrets
 
     def _without_nul(self, where: str, value: Any) -> str:
