@@ -26,6 +26,7 @@ from pflow.mcp.client.replies import reply_of, texts_of
 from pflow.mcp.client.servers import INHERITED, Server
 from pflow.mcp.schema import as_dict, as_list
 from pflow.terminal.foreign import silence
+from pflow.values.documents import misfit
 from pflow.values.secrets import Secrets
 from pflow.web.answer import malformed
 from pflow.web.route import via
@@ -229,10 +230,7 @@ class Session:
             if self._fault is None or not (self.server.url or error.code == types.INTERNAL_ERROR):
                 return self._own(error.message)
         elif isinstance(error, ValidationError | RuntimeError):
-            why = str(error)
-            if isinstance(error, ValidationError):
-                first = error.errors()[0]
-                why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            why = misfit(error) if isinstance(error, ValidationError) else str(error)
             return PflowError(f"its answer is not as the protocol says: {self._shown(why)}", exit=BAD_DATA)
         self.is_over = True
         if self._fault is not None:
