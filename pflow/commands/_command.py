@@ -41,23 +41,34 @@ def own(flag: Flag, doc: str = "", **facts: Any) -> Flag:
 
 
 class Command:
-    """A command of pflow: its usage, and the function that does its work with the values of its words.
+    """A command of pflow, which decorates the function that does its work: it gets the values of what is declared.
 
-    `others` is the name by which the function gets the flags that are not declared, as they were typed; without the
-    name they are refused. `refused` says why a run's flag is of no use here. With `of_run` the function gets what a run
-    has too as its `flags`. A `quick` command runs without click.
+    `doc` is its file's docstring, which begins with its name, and the epilog a note in its help. `others` is the name
+    by which the function gets the flags that are not declared, as they were typed; without the name they are refused.
+    `refused` says why a run's flag is of no use here. With `of_run` the function gets what a run has too as its
+    `flags`. A `quick` command runs without click.
     """
 
+    work: Callable[..., int | None]
+
     def __init__(
-        self, work: Callable[..., int | None], usage: CommandUsage, *, others: str = "", of_run: bool = False,
+        self, doc: str | None, *declared: Item, epilog: str = "", others: str = "", of_run: bool = False,
         refused: Mapping[str, str] | None = None, quick: bool = False,
     ) -> None:  # fmt: skip
-        self.work = work
-        self.usage = usage
+        name = (doc or "").partition(":")[0]
+        flags, bare = [[each for each in declared if (each.kind == ARGUMENT) == is_bare] for is_bare in (False, True)]
+        words = filter(None, [name, "[FLAG]…" * bool(flags), *(each.metavar for each in bare)])
+        self.usage = usage_of_command(name, doc, " ".join(words))
+        self.usage.flags, self.usage.arguments, self.usage.notes = flags, bare, (epilog,) * bool(epilog)
+        self.usage.flags += [] if HELP.name in self.usage.items else [HELP]
         self.others = others
         self.of_run = of_run
         self.refused = refused or {}
         self.quick = quick
+
+    def __call__(self, work: Callable[..., int | None]) -> Command:
+        self.work = work
+        return self
 
     def parse(self, words: list[str]) -> dict[str, Any]:
         """Return the arguments of its function, `from_` for --from. Raises PflowError (2) for the first wrong word."""
@@ -113,23 +124,6 @@ def own_words(usage: CommandUsage, words: list[str]) -> tuple[list[str], list[st
     from pflow.driver.arguments import split_flow
 
     return split_flow(words, usage.items, len(usage.arguments) - 1)
-
-
-def as_command(
-    doc: str | None, *declared: Item, epilog: str = "", **manner: Any
-) -> Callable[[Callable[..., int | None]], Command]:  # fmt: skip
-    """Make a command of a function that takes the values of what is declared: its flags, and its words in their order.
-
-    `doc` is its file's docstring, which begins with its name, the epilog a note in its help, the manner a Command's.
-    """
-    name = (doc or "").partition(":")[0]
-    flags, arguments = [[each for each in declared if (each.kind == ARGUMENT) == is_word] for is_word in (False, True)]
-    words = filter(None, [name, "[FLAG]…" * bool(flags), *(each.metavar for each in arguments)])
-    usage = usage_of_command(name, doc, " ".join(words))
-    usage.flags, usage.arguments = flags, arguments
-    usage.flags += [] if HELP.name in usage.items else [HELP]
-    usage.notes = (epilog,) if epilog else ()
-    return lambda work: Command(work, usage, **manner)
 
 
 def run_command(command: Command, words: list[str], about: object = None) -> int:

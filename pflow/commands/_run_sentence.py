@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import click
 
-from pflow.commands._command import FRESH, MODEL, as_command, known_words, own, run_command
+from pflow.commands._command import FRESH, MODEL, Command, known_words, own, run_command
 from pflow.driver.arguments import RunFlags
 from pflow.driver.budget import Budget
 from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
@@ -61,7 +61,7 @@ def main(words: list[str], closed: list[int]) -> int:
     return run_command(command, words, closed)
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("yes", "run the flow without asking, if --allow allows it"),
     Flag(

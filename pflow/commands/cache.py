@@ -21,7 +21,7 @@ import time
 
 from pflow.cache.entries import Entry, clear, drop, paths
 from pflow.cache.place import directory, files, prune, size_limit
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_table
 from pflow.errors import MISSING, USAGE, PflowError, not_written, result_of
 from pflow.help.usage import NODE
@@ -32,7 +32,7 @@ from pflow.terminal.messages import say
 from pflow.words.printable import counted
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("json", "with info, print a JSON object"),
     argument("[info|prune|verify|clear]", name="act", type=choice("info", "prune", "verify", "clear")),

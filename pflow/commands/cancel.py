@@ -16,7 +16,7 @@ import os
 import select
 import signal
 
-from pflow.commands._command import as_command, own
+from pflow.commands._command import Command, own
 from pflow.errors import DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, PflowError
 from pflow.help import usage as kinds
 from pflow.interface.common import COMMON
@@ -28,7 +28,7 @@ from pflow.record.runs import find_run, run_directories
 from pflow.terminal.messages import say
 
 
-@as_command(
+@Command(
     __doc__,
     own(COMMON["timeout"], "wait so long for the end of the run", default=10.0),
     argument("RUN", kinds.RUNNING, name="word", required=True),

@@ -25,7 +25,7 @@ from json import dumps, loads
 from typing import Any
 
 from pflow.catalog.kinds import FLOW
-from pflow.commands._command import COLOR, as_command
+from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json
 from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import outside
@@ -62,7 +62,7 @@ _RULES = [
 ]
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("json", "print one JSON document: findings, and what the flow needs, gives and touches"),
     Flag("strict", "treat warnings as errors"),

@@ -16,7 +16,7 @@ pflow doctor --json | jq -r '.findings[] | select(.state == "broken") | .todo'
 """
 
 from pflow.admin.doctor import ADVICE, BROKEN, WELL, Line, examine
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, OK
 from pflow.interface.interface import Flag
@@ -25,7 +25,7 @@ from pflow.terminal.columns import colour_of
 from pflow.words.printable import clean
 
 
-@as_command(__doc__, Flag("json", "print one JSON document: ok, and findings with about, state, text and todo"))
+@Command(__doc__, Flag("json", "print one JSON document: ok, and findings with about, state, text and todo"))
 def command(json: bool) -> int:
     with Diverted():  # plugins may print
         lines = list(examine())

@@ -8,7 +8,7 @@ pflow explain examples/report.pflow.json
 pflow explain --graph 'read-file --path=a.txt => llm --prompt=Summarize'
 """
 
-from pflow.commands._command import COLOR, as_command
+from pflow.commands._command import COLOR, Command
 from pflow.commands._output import examined, print_json, print_text
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text
@@ -18,7 +18,7 @@ from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.terminal.columns import colour_of, terminal_width
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("graph", "list only the flow's steps and edges", excludes=("json",)),
     Flag("json", "print one JSON document"),

@@ -10,7 +10,7 @@ pflow export --to=json 'read-file --path=examples/notes.txt => llm Summarize' -o
 pflow export --to=mermaid examples/report.pflow.json
 """
 
-from pflow.commands._command import OUTPUT, as_command, own
+from pflow.commands._command import OUTPUT, Command, own
 from pflow.commands._output import write_output
 from pflow.driver.driver import checked
 from pflow.export import exporter, targets
@@ -22,7 +22,7 @@ _ABOUT = {target: (exporter(target).__doc__ or "").partition("\n")[0] for target
 _TARGETS = "\n".join(["Targets:", *(f"  {target:9}{about}" for target, about in _ABOUT.items())])
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("to", "choose the form to write", type=choice(*targets()), default=UNDECLARED),
     own(OUTPUT, f"{OUTPUT.doc}; scripts become executable"),

@@ -15,7 +15,7 @@ pflow find summary --json | jq -r '.[0].name'
 
 from itertools import islice
 
-from pflow.commands._command import COLOR, as_command
+from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json, print_table
 from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError, shorten
 from pflow.interface.interface import COUNT, TEXTS, Flag, argument, choice
@@ -25,7 +25,7 @@ from pflow.models.embed import configured
 from pflow.words.printable import clean
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("most", "show at most N flows; the default is 5", letter="n", type=COUNT, default=5, metavar="N", least=1),
     Flag(

@@ -21,7 +21,7 @@ from importlib import import_module
 
 from pflow.catalog.kinds import list_kinds
 from pflow.catalog.registry import PACKAGE, bundled_directory, names_in, saved_flows
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.driver.help import usage_of_run
 from pflow.errors import EXIT_CODES, NOT_FOUND, USAGE, PflowError, shorten
 from pflow.help import usage as kinds
@@ -62,7 +62,7 @@ def _entry(word: str) -> str:
     return ""
 
 
-@as_command(__doc__, argument("[WORD]", kinds.WORD, name="word", choices=tuple(sorted(_pages()))), others="words")
+@Command(__doc__, argument("[WORD]", kinds.WORD, name="word", choices=tuple(sorted(_pages()))), others="words")
 def command(word: str | None, words: list[str]) -> None:
     """Show a page, an entry of one, or the help of pflow. Other WORDs are dispatched before.
 

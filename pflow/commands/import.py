@@ -18,7 +18,7 @@ pflow export --to=python -o report.py examples/report.pflow.json
 pflow import report.py:flow -o again.pflow.json
 """
 
-from pflow.commands._command import OUTPUT, as_command
+from pflow.commands._command import OUTPUT, Command
 from pflow.commands._output import write_output
 from pflow.errors import USAGE, PflowError
 from pflow.flow.load import is_script, load_file
@@ -31,7 +31,7 @@ from pflow.terminal.messages import say
 from pflow.values.fast_json import write_json
 
 
-@as_command(__doc__, OUTPUT, argument("FILE", FILE, type=PATH, required=True))
+@Command(__doc__, OUTPUT, argument("FILE", FILE, type=PATH, required=True))
 def command(file: str, output: str | None) -> None:
     if is_script(file):
         flow = load_file(file, FlowCatalog())

@@ -16,7 +16,7 @@ pflow list --json
 
 from typing import Any
 
-from pflow.commands._command import COLOR, as_command
+from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json, print_table
 from pflow.errors import PflowError, shorten
 from pflow.explain.account import Account, needs
@@ -31,7 +31,7 @@ _LONGEST = 24
 """The most columns of an input's default."""
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("json", "print one JSON list: name, file, run, description, inputs, outputs, types, needs"),
     COLOR,

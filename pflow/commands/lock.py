@@ -16,7 +16,7 @@ pflow check --locked words.pflow.json
 import os
 
 from pflow.cache.code import code_of
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.commands._output import write_output
 from pflow.driver.driver import checked
 from pflow.flow.lock import lock_file, lock_text
@@ -27,7 +27,7 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
 
-@as_command(__doc__, argument("FLOW", FLOW, type=TEXTS, required=True))
+@Command(__doc__, argument("FLOW", FLOW, type=TEXTS, required=True))
 def command(flow: list[str]) -> None:
     loaded = load_named(flow)
     file = lock_file(loaded)

@@ -15,7 +15,7 @@ seq 3 | pflow map 'template "number $item"' -r
 
 from typing import Any
 
-from pflow.commands._command import as_command, own
+from pflow.commands._command import Command, own
 from pflow.driver.arguments import RunFlags
 from pflow.driver.execution import pretend
 from pflow.errors import OK, USAGE, PflowError
@@ -38,7 +38,7 @@ _TOKENS = "stop (79) before a call that may use more tokens in all"
 _VISITS = "fail an item if a loop leads to a step more than N times (100, 20 if it asks a model)"
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("from", "how to read the items, or files: ITEMS are names of files", type=choice(*FORMS), default=""),
     own(COMMON["allow_empty"], "take an empty pipe as no items; without it that is 66"),

@@ -62,7 +62,7 @@ pflow mcp serve --all
 
 from typing import Any
 
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.errors import USAGE, PflowError
 from pflow.files.installation import no_extra
 from pflow.help import usage as kinds
@@ -78,7 +78,7 @@ _TAKEN = {
 ACTS = ("serve", "add", "refresh", "list", "test", "remove", "status", "up", "down")
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("url", "with add, reach a server over streamable HTTP", type=TEXT, metavar="URL"),
     Flag("header", "send this header; env:VAR is a variable's value", type=TEXTS, metavar="NAME: VALUE"),

@@ -14,7 +14,7 @@ done
 pflow merge 1.db 2.db -o all.db
 """
 
-from pflow.commands._command import OUTPUT, as_command, own
+from pflow.commands._command import OUTPUT, Command, own
 from pflow.errors import FAILED, OK
 from pflow.help.usage import FILE
 from pflow.interface.interface import PATHS, UNDECLARED, argument
@@ -23,7 +23,7 @@ from pflow.many.states import DONE
 from pflow.terminal.messages import say
 
 
-@as_command(
+@Command(
     __doc__,
     own(OUTPUT, "write to FILE, which is new or a ledger of the map", default=UNDECLARED),
     argument("LEDGER…", FILE, name="ledgers", type=PATHS, required=True),

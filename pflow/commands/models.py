@@ -24,7 +24,7 @@ pflow models get
 from contextlib import suppress
 from pathlib import Path
 
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.commands._output import print_json
 from pflow.errors import PflowError
 from pflow.interface.interface import Flag, argument, choice
@@ -38,7 +38,7 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("json", "print a JSON list"),
     Flag("yes", "download more than 1 GB without asking"),

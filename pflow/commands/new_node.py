@@ -17,7 +17,7 @@ import os
 
 from pflow.catalog.kinds import BUNDLED, TOOL, find_node
 from pflow.catalog.registry import PACKAGE, names_in, needed_directory
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError, not_written, shorten
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private
@@ -31,7 +31,7 @@ LANGUAGES = {PYTHON: PYTHON, "sh": "sh", "bash": "sh", "js": "js"}  # each with 
 _GOOD = "lower-case words with dashes between them: count-words"
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("lang", "the language: python (default), sh, bash, js", type=choice(*LANGUAGES), default=PYTHON),
     Flag("dir", "write it to DIR, instead of where pflow finds it by itself", type=PATH, metavar="DIR"),

@@ -22,7 +22,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
 from pflow.catalog.lines import Listing, about, entry, find, line_entry, lines
-from pflow.commands._command import COLOR, as_command
+from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, PflowError
 from pflow.flow.subflow import FlowCatalog
@@ -41,7 +41,7 @@ _ONE_LINE = 1 << 30
 """The width of a list that does not go to a terminal: a line a node, for grep."""
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("json", "print the interfaces as one JSON list"),
     Flag("search", "list only nodes that match all these words, best first", type=TEXT, metavar="WORDS"),

@@ -20,7 +20,7 @@ pflow plan 'read examples/notes.txt, summarize it and write summary.md' --pipe
 from importlib import import_module
 from typing import Any
 
-from pflow.commands._command import COLOR, FRESH, MODEL, as_command, own
+from pflow.commands._command import COLOR, FRESH, MODEL, Command, own
 from pflow.commands._dispatch import is_sentence
 from pflow.commands._output import write_output
 from pflow.driver.driver import checked
@@ -44,7 +44,7 @@ from pflow.values.fast_json import write_json
 _LIMITS = "\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items())])
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("pipe", "print the flow in pipe syntax"),
     MODEL,

@@ -12,7 +12,7 @@ pflow show count --old --json | pflow save count
 
 import os
 
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.errors import PflowError
 from pflow.help.usage import SAVED
 from pflow.interface.interface import TEXTS, argument
@@ -23,7 +23,7 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say, say_error
 
 
-@as_command(__doc__, argument("FLOW…", SAVED, name="flows", type=TEXTS, required=True))
+@Command(__doc__, argument("FLOW…", SAVED, name="flows", type=TEXTS, required=True))
 def command(flows: list[str]) -> None:
     found = _find([name.removeprefix("flow:") for name in flows])
     for name, file in found.items():

@@ -20,7 +20,7 @@ pflow replay last -r
 import os
 
 from pflow import errors
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.driver.arguments import RunFlags
 from pflow.driver.driver import Driver, checked
 from pflow.driver.help import flags_of_runs
@@ -42,7 +42,7 @@ _REFUSED = {
 """The flags of `pflow run` that a replay does not take, and why."""
 
 
-@as_command(
+@Command(
     __doc__,
     *flags_of_runs(without=_REFUSED),
     argument("RUN", kinds.RUN, name="word", required=True),
@@ -50,8 +50,7 @@ _REFUSED = {
     refused=_REFUSED,
 )
 def command(word: str, flags: RunFlags) -> int:
-    words = [f"--{name}" for name in ("raw", "stream", "json", "quiet", "debug") if getattr(flags, name)]
-    return Driver("pflow replay").run_prepared(words, lambda: _prepare(word, flags))
+    return Driver("pflow replay").run_prepared(flags, lambda: _prepare(word, flags))
 
 
 def _prepare(word: str, flags: RunFlags) -> tuple[RunFlags, RunInputs, Intake]:

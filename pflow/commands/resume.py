@@ -34,7 +34,7 @@ pflow run --resume 'shell "test -e ready"' -n -q
 
 import os
 
-from pflow.commands._command import as_command, own
+from pflow.commands._command import Command, own
 from pflow.driver.arguments import RunFlags
 from pflow.driver.driver import Driver, refuse_errors
 from pflow.driver.inputs import RunInputs
@@ -59,7 +59,7 @@ _FAILED = "run the failed items of a map, or of batches and all steps after them
 _VISITS = "set a new limit for the visits of each step, earlier parts included"
 
 
-@as_command(
+@Command(
     __doc__,
     own(COMMON["raw"], "print only what the pipe carries"),
     own(COMMON["json"]),
@@ -95,8 +95,7 @@ def command(
     if "" in choices.redo:
         raise PflowError("cannot take --redo without a step", hint="--redo=STEP, but for a map", exit=USAGE)
     driver = Driver("pflow resume")
-    words = [f"--{name}" for name in ("raw", "json", "quiet", "debug") if getattr(flags, name)]
-    return driver.run_prepared(words, lambda: _prepare(run, flags, choices, driver.secrets))
+    return driver.run_prepared(flags, lambda: _prepare(run, flags, choices, driver.secrets))
 
 
 def _resume_map(run: Run, choices: Choices, flags: RunFlags) -> int:

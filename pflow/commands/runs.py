@@ -22,7 +22,7 @@ import re
 import time
 from typing import Any
 
-from pflow.commands._command import COLOR, HTML, OUTPUT, as_command
+from pflow.commands._command import COLOR, HTML, OUTPUT, Command
 from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import USAGE, PflowError
 from pflow.interface.interface import COUNT, TEXT, Flag
@@ -47,7 +47,7 @@ def moment(text: str) -> float:
         raise PflowError(what, hint="pflow runs --help", exit=USAGE) from None
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("most", "list only the newest N runs", letter="n", type=COUNT, metavar="N", least=0),
     Flag("failed", "list only runs that failed, also in some items, or were killed"),

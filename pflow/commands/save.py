@@ -31,7 +31,7 @@ pflow show words --old --json | pflow save words --force -
 import os
 
 from pflow.catalog.kinds import find_node
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.driver.driver import checked
 from pflow.errors import FAILED, USAGE, PflowError, shorten
 from pflow.flow.flow import FlowSpec
@@ -53,7 +53,7 @@ _LONGEST = 40
 """The most letters of a step's words in the description of its flow."""
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("description", "describe the purpose of the flow", type=TEXT, metavar="TEXT"),
     Flag("command", "also make pflow-NAME, a program on PATH that runs it"),

@@ -19,7 +19,7 @@ from collections import Counter
 
 from pflow.admin import setup as admin
 from pflow.admin.shells import SHELLS, ask_shells
-from pflow.commands._command import as_command, own
+from pflow.commands._command import Command, own
 from pflow.errors import not_written, reason_of
 from pflow.interface.common import COMMON
 from pflow.interface.interface import PATH, Flag
@@ -32,14 +32,9 @@ _DONE |= {admin.KEEP: "unchanged", admin.CHANGED: "left"}
 _WOULD = _DONE | {admin.WRITE: "would write", admin.UPDATE: "would update", admin.REMOVE: "would remove"}
 
 
-@as_command(
+@Command(
     __doc__,
-    Flag(
-        "prefix",
-        "install below DIR/share; the default is the user's own directory",
-        type=PATH,
-        metavar="DIR",
-    ),
+    Flag("prefix", "install below DIR/share; the default is the user's own directory", type=PATH, metavar="DIR"),
     own(COMMON["dry_run"], "print what would be done, and touch nothing"),
     Flag("undo", "remove exactly what an earlier setup installed"),
     Flag("no_edit", "edit no start-up file: print the lines that shells need"),

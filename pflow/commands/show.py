@@ -14,7 +14,7 @@ pflow remove count
 pflow show count --old --json | pflow save count
 """
 
-from pflow.commands._command import COLOR, as_command
+from pflow.commands._command import COLOR, Command
 from pflow.commands._output import examined, print_text, write_output
 from pflow.errors import MISSING, OK, PflowError
 from pflow.explain.account import explain
@@ -30,7 +30,7 @@ from pflow.terminal.columns import colour_of, terminal_width
 from pflow.words.printable import clean
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("json", "print the flow's file unchanged"),
     Flag("old", "show the version before it was last replaced or removed"),

@@ -14,7 +14,7 @@ pflow test-node write-file --json | jq -r '.checks[] | select(.result != "ok") |
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 
-from pflow.commands._command import COLOR, as_command, own
+from pflow.commands._command import COLOR, Command, own
 from pflow.commands._output import print_json
 from pflow.conformance.conduct import Verdict, as_json, choose_checks, conduct, list_lines, summary, verdict_lines
 from pflow.conformance.sandbox import limit_files
@@ -30,7 +30,7 @@ from pflow.terminal.columns import colour_of
 _CHECKS = "\n".join(["Checks:", *(f"  {line}" for line in list_lines(CHECKS).splitlines())])
 
 
-@as_command(
+@Command(
     __doc__,
     Flag(
         "only",

@@ -31,7 +31,7 @@ pflow trace last --otlp >spans.jsonl
 import os
 import time
 
-from pflow.commands._command import COLOR, HTML, OUTPUT, as_command
+from pflow.commands._command import COLOR, HTML, OUTPUT, Command
 from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.help import usage as kinds
@@ -51,7 +51,7 @@ from pflow.words.printable import clean_json
 _FORMS = ("chrome", "otlp")
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("store", "add the final store: keys, types, sizes; values too if it is piped", excludes=("html", *_FORMS)),
     HTML,

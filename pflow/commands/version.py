@@ -7,10 +7,10 @@ pflow version
 """
 
 from pflow import __version__
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.process.streams import write_pieces
 
 
-@as_command(__doc__, quick=True)
+@Command(__doc__, quick=True)
 def command() -> None:
     write_pieces(1, [f"pflow (pflow-shell {__version__})\n".encode()])

@@ -18,7 +18,7 @@ cat examples/notes.txt | pflow run 'shell "wc -l" --cache' -q
 pflow why last shell
 """
 
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.errors import USAGE, PflowError
 from pflow.help import usage as kinds
 from pflow.interface.interface import TEXT, Flag, argument
@@ -29,14 +29,9 @@ from pflow.record.why import explain
 from pflow.words.printable import clean
 
 
-@as_command(
+@Command(
     __doc__,
-    Flag(
-        "against",
-        "compare with RUN, instead of the newest earlier run that has the step",
-        type=TEXT,
-        metavar="RUN",
-    ),
+    Flag("against", "compare with RUN, instead of the newest earlier run that has the step", type=TEXT, metavar="RUN"),
     argument("RUN", kinds.RUN, required=True),
     argument("STEP|ITEM", kinds.STEP, name="step", required=True),
 )

@@ -61,8 +61,9 @@ class Driver:
         """
         return self._in_order(words, lambda: self._run_made(make(), words, pinned, intake))
 
-    def run_prepared(self, words: list[str], prepare: Callable[[], tuple[RunFlags, RunInputs, Intake]]) -> int:
-        """Run what `prepare` returns: flags, values for the flow, and what came in."""
+    def run_prepared(self, flags: RunFlags, prepare: Callable[[], tuple[RunFlags, RunInputs, Intake]]) -> int:
+        """Run what `prepare` returns: flags, values for the flow, and what came in. A failure is told by `flags`."""
+        words = [f"--{name}" for name in ("raw", "json", "quiet", "debug") if getattr(flags, name)]
         return self._in_order(words, lambda: self._execute(*prepare()))
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:

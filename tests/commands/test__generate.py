@@ -82,12 +82,12 @@ COMMAND = '''"""pflow shout: Print a text in capitals.
 pflow shout hello
 """
 
-from pflow.commands._command import as_command
+from pflow.commands._command import Command
 from pflow.commands._output import print_text
 from pflow.interface.interface import COUNT, Flag, argument
 
 
-@as_command(
+@Command(
     __doc__,
     Flag("often", "print it N times", type=COUNT, default=1, metavar="N"),
     argument("TEXT", required=True),
