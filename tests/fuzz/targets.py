@@ -44,7 +44,7 @@ from pflow.many.ledger import Ledger
 from pflow.many.report import map_report, map_text
 from pflow.mcp.client import call as client
 from pflow.mcp.client.broker import Broker
-from pflow.mcp.client.replies import reply_of
+from pflow.mcp.client.messages import reply_of
 from pflow.mcp.client.servers import Server
 from pflow.mcp.client.tools import tool_nodes
 from pflow.models.talk import Said

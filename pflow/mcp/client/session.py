@@ -2,29 +2,26 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from math import inf
 from typing import Any, TypeVar
 
 import anyio
 import httpx2
 import mcp_types as types
-from anyio.abc import ObjectReceiveStream
 from mcp import Client
 from mcp.client._transport import TransportStreams
 from mcp.client.session import ClientRequestContext
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
-from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from pflow import __version__
 from pflow.errors import BAD_DATA, FAILED, NOT_FOUND, TIMED_OUT, UNAVAILABLE, PflowError, reason_of, shorten
+from pflow.mcp.client.messages import MOST_TOOLS, Mended, reply_of, texts_of
 from pflow.mcp.client.program import MOST, LocalServer, too_long
 from pflow.mcp.client.remote import RemoteServer
-from pflow.mcp.client.replies import reply_of, texts_of
 from pflow.mcp.client.servers import INHERITED, Server
-from pflow.mcp.schema import as_dict, as_list
 from pflow.terminal.foreign import silence
 from pflow.values.documents import misfit
 from pflow.values.secrets import Secrets
@@ -43,16 +40,8 @@ _AFTER_FAULT = 3.0
 _CLOSED = ("Connection closed", "SSE stream ", "Session terminated")
 """How the SDK's errors of a session that is over begin; a server may use their codes for its own errors."""
 
-_MOST_TOOLS = 10_000
-"""The most tools of a server."""
 _MOST_PAGES = 1_000
 """The most pages that list them."""
-
-_PATIENCE = 1.0
-"""Seconds to wait for the answer to the first question: servers of older protocols may not answer it."""
-_UNKNOWN = types.JSONRPCError(
-    jsonrpc="2.0", id=1, error=types.ErrorData(code=types.METHOD_NOT_FOUND, message="it does not say")
-)
 
 _FEW = 20
 """The most names in a message of what a server asks for."""
@@ -125,8 +114,8 @@ class Session:
             size += len(page.model_dump_json())
             if size > MOST:
                 raise too_long()
-            if len(tools) > _MOST_TOOLS:
-                raise PflowError(f"it has more than {_MOST_TOOLS:,} tools", exit=BAD_DATA)
+            if len(tools) > MOST_TOOLS:
+                raise PflowError(f"it has more than {MOST_TOOLS:,} tools", exit=BAD_DATA)
             if page.next_cursor in (None, "", cursor):
                 self.tools = {tool.name: tool for tool in tools}
                 return
@@ -165,7 +154,7 @@ class Session:
     @asynccontextmanager
     async def _transport(self) -> AsyncIterator[TransportStreams]:
         async with self.peer.run() as (messages, answers):
-            yield _Mended(messages, self.left_out), answers
+            yield Mended(messages, self.left_out), answers
 
     async def _answered(self, answer: Awaitable[T], limit: float | None) -> T:
         """Wait for an answer, at most `limit` seconds, or until the server has been silent for too long."""
@@ -243,81 +232,6 @@ class Session:
 
     def _shown(self, text: str) -> str:
         return shorten(self.secrets.mask(text).partition("\n")[0], 200)
-
-
-class _Mended(ObjectReceiveStream[Any]):
-    """A stream of a server's messages in the form that the SDK takes.
-
-    Tools that the SDK would refuse, the others with them, are mended, or `left_out` gets the reason. A list of too many
-    tools is cut. The schemas of results are removed: the SDK would check each result against them, and a server's
-    `pattern` or `$ref` could take for ever, as nothing interrupts `re`. If the SDK's first question, `server/discover`,
-    has no answer soon, or one without its id, as from older servers, the SDK gets an error instead: it would wait for
-    ten seconds.
-    """
-
-    def __init__(self, messages: Any, left_out: dict[str, str]) -> None:
-        self.messages = messages
-        self.left_out = left_out
-        self.patience = _PATIENCE
-
-    async def aclose(self) -> None:
-        await self.messages.aclose()
-
-    async def receive(self) -> SessionMessage | Exception:
-        item: SessionMessage | Exception = SessionMessage(_UNKNOWN)
-        with anyio.move_on_after(self.patience):
-            item = await self.messages.receive()
-        message = getattr(item, "message", None)
-        if self.patience < inf and isinstance(message, types.JSONRPCError) and message.id is None:
-            item = SessionMessage(_UNKNOWN)
-        self.patience = inf
-        if isinstance(message, types.JSONRPCResponse):
-            self._mend(message.result)
-        return item
-
-    def _mend(self, result: dict[str, Any]) -> None:
-        """Give a result the form that the SDK takes: it refuses a list for one tool in it, a reply for one member."""
-        if isinstance(tools := result.get("tools"), list):
-            del tools[_MOST_TOOLS + 1 :]
-            tools[:] = filter(None, [self._tool(each) for each in tools])
-        if isinstance(content := result.get("content"), str | dict | list):
-            result["content"] = [_block(each) for each in (content if isinstance(content, list) else [content])]
-        if result.get("isError", "") is None:
-            del result["isError"]
-        if (value := result.get("structuredContent")) is not None:
-            result["content"] = result.get("content") or []
-            result["structuredContent"] = value if isinstance(value, dict) else {"result": value}
-
-    def _tool(self, tool: Any) -> dict[str, Any] | None:
-        """Return what we use of a tool, as the protocol has it; None without a name, by which it could be called."""
-        name = tool.get("name") if isinstance(tool, dict) else None
-        if not isinstance(name, str) or not name.strip():
-            self.left_out[""] = "it has no name"
-            return None
-        schema = tool.get("inputSchema")
-        kind = as_dict(schema).get("type", "object")
-        if not isinstance(schema, dict | None) or "object" not in (as_list(kind) or [kind]):
-            self.left_out[name] = "its inputSchema is not that of an object"
-        schema = {key: each for key, each in as_dict(schema).items() if key != "$schema"} | {"type": "object"}
-        schema["properties"] = {key: as_dict(each) for key, each in as_dict(schema.get("properties")).items()}
-        schema["required"] = [each for each in as_list(schema.get("required")) if isinstance(each, str)]
-        hints = {key: each for key, each in as_dict(tool.get("annotations")).items() if isinstance(each, bool)}
-        texts = {key: tool[key] for key in ("name", "description", "title") if isinstance(tool.get(key), str)}
-        return {**texts, "annotations": {**hints, "title": None}, "inputSchema": schema}
-
-
-def _block(said: Any) -> dict[str, Any]:
-    """Return a block of a reply as the protocol has it; as a text if it has no such form."""
-    block = {name: each for name, each in as_dict(said).items() if each is not None}
-    if block.get("type") in ("image", "audio"):
-        block.setdefault("mimeType", "application/octet-stream")
-    for each in (block, {**block, "annotations": None}):
-        with suppress(ValidationError):
-            types.CallToolResult.model_validate({"content": [each]})
-            return each
-    text = as_dict(said).get("text", said)
-    text = "" if text is None else text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
-    return {"type": "text", "text": text}
 
 
 def list_tools(server: Server) -> dict[str, Any]:
