@@ -225,19 +225,31 @@ def test_a_plain_stage_loads_nothing_that_takes_long(tmp_path, name, words, stdi
     assert rooms <= {*LEAN}
 
 
-def test_a_flow_in_pipe_syntax_loads_nothing_that_takes_long(tmp_path):
-    (tmp_path / "a.txt").write_text("text")
+def loaded_by_run(words: list[str], folder: Path) -> set[str]:
+    """The modules that `pflow run` loads."""
     report = REPORT.replace("from pflow.stage.stage import Stage", "from pflow.commands._dispatch import run")
     report = report.replace("Stage({name!r}).run({words!r})", "run({words!r})")
-    flow = "read-file --path=a.txt => write-file --path=b.txt --content='${content}!'"
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "XDG_STATE_HOME": str(tmp_path)}
-    command = [sys.executable, "-c", report.format(words=["run", flow, "-q"])]
-    done = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "XDG_STATE_HOME": str(folder)}
+    command = [sys.executable, "-c", report.format(words=["run", *words, "-q"])]
+    done = subprocess.run(command, capture_output=True, cwd=folder, env=environment, check=False)
     assert done.returncode == 0, done.stderr
-    loaded = set(done.stderr.decode().split())
+    return set(done.stderr.decode().split())
+
+
+def test_a_flow_in_pipe_syntax_loads_nothing_that_takes_long(tmp_path):
+    (tmp_path / "a.txt").write_text("text")
+    loaded = loaded_by_run(["read-file --path=a.txt => write-file --path=b.txt --content='${content}!'"], tmp_path)
     assert (tmp_path / "b.txt").read_text() == "text!"
     assert loaded & set(HEAVY) == set()
     assert "pflow.engine.engine" in loaded
+
+
+def test_a_flow_that_is_as_it_was_locked_loads_no_pydantic(tmp_path):
+    (tmp_path / "x.pflow.json").write_text('{"nodes": [{"id": "a", "type": "template", "inputs": {"template": "x"}}]}')
+    subprocess.run([sys.executable, "-m", "pflow", "lock", "x.pflow.json"], cwd=tmp_path, check=True)
+    loaded = loaded_by_run(["--locked", "x.pflow.json"], tmp_path)
+    assert "pflow.flow.lock" in loaded
+    assert "pydantic" not in loaded
 
 
 @pytest.mark.parametrize("line", ["pflow ", "pflow-llm --", "pflow trace ", "pflow 'read-file => llm --model="])

@@ -38,7 +38,6 @@ TITLES = {
 GROUPS = {READ: DATA, INPUT: INPUTS, PARAM: PARAMS, OPTION: OPTIONS, COMMON_FLAG: COMMON}
 """The group of each kind of flag."""
 
-SWITCH = ""
 TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
 MODEL, NODE, FLOW, SAVED, STEP, WORD = "model", "node", "flow", "saved", "step", "word"
 RUN, UNFINISHED, RUNNING = "run", "unfinished", "running"
