@@ -117,23 +117,22 @@ class ItemFlow:
         return {**result, "usage": tally.total(), "ms": round((time.perf_counter() - began) * 1000, 3)}
 
     def _outcome(self, id: str, values: Mapping[str, Any], tell: Tell, tally: Tally, secrets: Secrets) -> Result:
-        context = self._context(id, tally, secrets)
-        context.services.outside, tell = tell, context.services.ask
+        context = self._context(id, tell, tally, secrets)
         store: dict[str, Any] = {}
         data = self.inputs.fill(store, values)
-        if self.writes_files:
-            ask = partial(tell, "claim_file")
-            context.claim = FileClaims(id, ask, lambda first: f"the item {first}", f"{ITEM}_name")
-        context.calls = Calls(gate_of(tell) if self.is_gated else None, is_priced=self.is_priced, in_map=True)
         Engine(self.wired, context, self.inputs.params, data).run(store)
         return {**self._outputs(store, context), "error": encodable("; ".join(tally.warnings))}
 
-    def _context(self, id: str, tally: Tally, secrets: Secrets) -> Context:
+    def _context(self, id: str, tell: Tell, tally: Tally, secrets: Secrets) -> Context:
         context = Context(max_visits=self.max_visits, secrets=secrets, run_id=self.run_id, cache=self.cache)
         context.prefix = f"{id}/"
         context.recorder = tally
+        context.services.outside, tell = tell, context.services.ask  # which a child of the item's process has, too
+        context.calls = Calls(gate_of(tell) if self.is_gated else None, is_priced=self.is_priced, in_map=True)
+        if self.writes_files:
+            ask = partial(tell, "claim_file")
+            context.claim = FileClaims(id, ask, lambda first: f"the item {first}", f"{ITEM}_name")
         if not self.repeats:
-            tell = context.services.ask
             context.commits = Commits(lambda record: tell("start", id) if "start" in record else None, {})
         return context
 
