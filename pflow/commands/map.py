@@ -23,6 +23,7 @@ from pflow.files.reading import limit_input
 from pflow.help.usage import FILE, FLOW
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import COUNT, NUMBER, PATH, PATHS, TEXT, Flag, argument, choice
+from pflow.many.execution import MapExecution
 from pflow.many.items import FORMS
 from pflow.many.map import PROGRAM, Map
 from pflow.many.options import Options
@@ -116,14 +117,14 @@ def command(
 
     def work() -> int:
         limit_input(flags.max_input)
-        each = Map.begin(flow, flow_flags, flags, options, secrets)
-        each.asks_nothing, each.resumes, each.accepts_changes = yes, flags.resume, accept_changes
+        about = {"asks_nothing": yes, "resumes": bool(flags.resume), "accepts_changes": accept_changes}
+        each = Map.begin(flow, flow_flags, flags, options, secrets, **about)
         if flags.dry_run:
             pretend(each.inputs, Document())
         elif estimate:
             write_pieces(1, [f"{each.foresee().account()}\n".encode()])
         else:
-            return each.run()
+            return MapExecution(each).run()
         return OK
 
     return end_in_order(work, fail)

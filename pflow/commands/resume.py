@@ -100,7 +100,7 @@ def command(
 
 def _resume_map(run: Run, choices: Choices, flags: RunFlags) -> int:
     """Go on with a map. Raises PflowError (2) for a flag that is for steps."""
-    from pflow.many.map import Map
+    from pflow.many.execution import resume_map
 
     named = {"redo": choices.redo - {""}, "skip": choices.skip, "from": choices.start, "only": choices.only}
     for name in [name for name, step in named.items() if step] + ["json"] * bool(flags.json):
@@ -112,7 +112,7 @@ def _resume_map(run: Run, choices: Choices, flags: RunFlags) -> int:
         say_error("pflow resume", secrets.hide(error), debug=flags.debug)
         return error.exit
 
-    return end_in_order(lambda: Map.resume(run, choices, flags, secrets, redo=redo), fail)
+    return end_in_order(lambda: resume_map(run, choices, flags, secrets, redo=redo), fail)
 
 
 def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:

@@ -63,7 +63,7 @@ ITEMS = ["a", "b", "c"]
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    import pflow.many.map  # noqa: F401  # once, before the forks
+    import pflow.many.execution  # noqa: F401  # once, before the forks
 
     return spread(
         share, *(series(f"nested/{kind}", SHAPES, seed, partial(check, kind)) for kind in ("undisturbed", "killed"))
