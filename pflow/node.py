@@ -8,7 +8,7 @@ import sys
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import environment
 from pflow.binding.store import without_flow
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, PflowError, result_of
 from pflow.interface.grammar import parse_interface
 from pflow.interface.interface import Interface, fresh
 from pflow.words.printable import clean
@@ -85,10 +85,7 @@ def _read_code(node: type) -> Interface | None:
     from pflow.interface.source import read_class
 
     file = _file_of(node)
-    try:
-        return read_class(node.__qualname__, file) if file else None
-    except (OSError, PflowError):
-        return None
+    return result_of(read_class, node.__qualname__, file, of=(OSError, PflowError), otherwise=None) if file else None
 
 
 def _file_of(node: type) -> str | None:

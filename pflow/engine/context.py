@@ -10,7 +10,7 @@ from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
 from pflow.cache.wishes import Wishes
 from pflow.engine.commits import Commits, Services, gate_of
-from pflow.errors import PflowError, Within
+from pflow.errors import PflowError, Within, result_of
 from pflow.files.state_key import state_key
 from pflow.flow.wired import WiredStep
 from pflow.mcp.client.sockets import begin_run
@@ -211,10 +211,7 @@ class Context:
 
 def name_items(items: Iterable[Any]) -> list[str]:
     """Return `DIGEST.N` for each item of a batch: a keyed digest, which reveals no value, and a count among equals."""
-    try:
-        key = state_key()
-    except PflowError:
-        key = os.urandom(32)  # this run keeps nothing
+    key = result_of(state_key, of=PflowError, otherwise=os.urandom(32))  # without a key, this run keeps nothing
     counts: dict[str, int] = {}
     names = []
     for item in items:

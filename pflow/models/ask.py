@@ -7,7 +7,7 @@ from typing import Any
 
 from llm import Conversation, Model, Response
 
-from pflow.errors import OVER_BUDGET, TRY_AGAIN, PflowError
+from pflow.errors import OVER_BUDGET, TRY_AGAIN, PflowError, result_of
 from pflow.files.schema import load_many, load_schema
 from pflow.models import log
 from pflow.models.attach import attach
@@ -306,10 +306,8 @@ def _billed(usage: Mapping[str, Any]) -> Any:
 
 def _proxy_cost(ending: Ending) -> float | None:
     """Return the cost that litellm's proxy says in a header; None if it says none, or 0, as where it knows no price."""
-    try:
-        return float(ending.headers.get("x-litellm-response-cost", "")) or None
-    except ValueError:
-        return None
+    said = ending.headers.get("x-litellm-response-cost", "")
+    return result_of(float, said, of=ValueError, otherwise=None) or None
 
 
 def _first(*values: Any) -> Any:
