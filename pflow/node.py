@@ -213,3 +213,37 @@ def flow_safe(node: C) -> C:
         raise PflowError(f"cannot mark '{node.__name__}' flow_safe: its interface has effects", exit=BAD_DATA)
     node.flow_safe = True  # type: ignore[attr-defined]
     return node
+
+
+def load_bundled(name: str) -> type:
+    """Load the class of a node that comes with pflow, by its executable's name."""
+    module = "pflow.nodes." + name.replace("-", "_")
+    __import__(module)
+    return pick_class(sys.modules[module], name)
+
+
+def pick_class(module: Any, name: str) -> type:
+    """Return the node class of a module: the one with the node's name, else the only one.
+
+    Raises PflowError (65) for a module without one, and for a class that is not a pocketflow.Node (PF09).
+    """
+    own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
+    nodes = [each for each in own if issubclass(each, pocketflow.Node)]
+    choice = own
+    if len(own) > 1:
+        from pflow.interface.source import plain
+
+        named = [each for each in own if plain(each.__name__) in (plain(name), plain(name) + "node")]
+        choice = named or nodes or own
+    if len(choice) != 1:
+        what = "no class" if not choice else f"{len(choice)} classes"
+        hint = f"name the class {''.join(part.title() for part in name.split('-'))}"
+        hint += f"; pflow run {module.__file__} runs a flow"
+        raise PflowError(f"cannot find the node in '{module.__file__}': it has {what}", hint=hint, exit=BAD_DATA)
+    if choice[0] not in nodes:
+        raise PflowError(
+            f"cannot use '{choice[0].__name__}' in '{module.__file__}' as a node: PF09: it is not a pocketflow.Node",
+            hint=f"class {choice[0].__name__}(pocketflow.Node)",
+            exit=BAD_DATA,
+        )
+    return choice[0]

@@ -148,7 +148,7 @@ def test_only_the_commands_import_click():
 
 
 def test_few_modules_and_nodes_import_pocketflow():
-    allowed = {"pflow.node", "pflow.catalog.registry", "pflow.stage.visit"}
+    allowed = {"pflow.node", "pflow.stage.visit"}
     assert importers_of("pocketflow") - modules_in("pflow.nodes") == allowed
 
 

@@ -10,7 +10,6 @@ from pflow.values.encoding import ELSE, conversion, not_utf8, remedy, wide_bytes
 from pflow.values.jsontext import BLANK, compact, decode
 from pflow.values.paths import Path, write_path
 from pflow.values.plain import change_texts
-from pflow.values.templates import Bare, expand, is_reference, references, unfilled_references
 from pflow.values.types import Type, fit, from_text
 
 _ANY = Type("any")
@@ -62,7 +61,9 @@ class FlagValue:
         self.flag = flag
         self.references: list[Path] = []
         written = parse_texts(flag, type, texts, verbatim=verbatim)
-        if not verbatim:
+        if not verbatim and not (isinstance(written, str) and "$" not in written):
+            from pflow.values.templates import expand, references
+
             with Attempt(f"cannot take {flag}", of=ValueError, exit=USAGE):
                 self.references = list(references(written))
             if not self.references:
@@ -80,8 +81,12 @@ def unfilled(
     item: Item, interface: Interface, text: Any, is_there: Callable[[Path], bool]
 ) -> Iterator[tuple[str, str]]:
     """Yield a warning and its remedy for each reference in a `[verbatim]` value to something that is there."""
+    if "verbatim" not in item.marks:
+        return
+    from pflow.values.templates import Bare, unfilled_references
+
     texts: list[str] = []
-    change_texts(text if "verbatim" in item.marks else None, texts.append)
+    change_texts(text, texts.append)
     found: dict[str, str] = {}
     for paths in [paths for each in texts for paths in unfilled_references(each)]:
         for path in [path for path in paths if is_there(path)][:1]:
@@ -135,8 +140,11 @@ def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: boo
         return _parse_json(flag, text)
     if type.name != "list":
         return str(text)
-    if len(texts) == 1 and not verbatim and not isinstance(text, Word) and is_reference(text):
-        return text
+    if len(texts) == 1 and not verbatim and not isinstance(text, Word) and "$" in text:
+        from pflow.values.templates import is_reference
+
+        if is_reference(text):
+            return text
     items: list[Any] = []
     for each in texts:
         is_text = not isinstance(each, Json) and (isinstance(each, Word) or not str(each).lstrip(BLANK).startswith("["))

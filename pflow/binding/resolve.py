@@ -14,7 +14,6 @@ from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import Interface, Item, fresh, spell_flag
 from pflow.values.jsontext import path_value
 from pflow.values.paths import Path, meet, write_path
-from pflow.values.templates import leading_references
 from pflow.values.types import from_text
 
 if TYPE_CHECKING:
@@ -303,7 +302,7 @@ class Binding:
     def led_by_data(self, key: str) -> str:
         """Return what data chooses of a path or URL from a mapping, or from a template that begins with a reference."""
         item, source = self.interface.item(key), self.source_of(key)
-        leads = leading_references(source.written) if isinstance(source, TemplateSource) else source and source.paths
+        leads = source.leads() if isinstance(source, TemplateSource) else source and source.paths
         return chosen_by_lead(item) if leads else ""
 
     def find_params(self, store: Any) -> Any:

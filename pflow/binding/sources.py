@@ -7,7 +7,6 @@ import os
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Mapping, MutableMapping
 from pflow.errors import BAD_DATA, DENIED, MISSING, PflowError, shorten
 from pflow.values.paths import Path, kind_of, look_up, missing, parse_path, write_path
-from pflow.values.templates import TEMPLATE, Directories, expand, join_path, leading_references, references
 
 if TYPE_CHECKING:
     from pflow.interface.interface import Item
@@ -187,6 +186,8 @@ class TemplateSource(Source):
     """A text, or a list or object of texts, whose references are replaced."""
 
     def __init__(self, written: Any, sources: Mapping[Path, Source] | None = None, *, flag: str = "") -> None:
+        from pflow.values.templates import references
+
         self.written = written
         self.flag = flag
         self.sources = {path: PathSource(path) for path in references(written)} if sources is None else sources
@@ -198,6 +199,8 @@ class TemplateSource(Source):
 
     def find(self, shared: Mapping[str, Any], type: Type | None = None) -> Any:
         """Return the text. Raises PflowError (77) if a value from the store leads a path or a URL elsewhere."""
+        from pflow.values.templates import Directories, expand, join_path
+
         is_path = type is not None and type.is_path
         join = join_path if is_path else None
 
@@ -215,9 +218,15 @@ class TemplateSource(Source):
             join = join_url
         return expand(self.written, find_one, join)
 
+    def leads(self) -> list[Path]:
+        """Return the references that it begins with."""
+        from pflow.values.templates import leading_references
+
+        return leading_references(self.written)
+
     def _hold_host(self) -> None:
         """Refuse a URL that begins with what a step wrote. Raises PflowError (77)."""
-        for path in leading_references(self.written):
+        for path in self.leads():
             if path in self.from_steps:
                 why = f"a step wrote '{write_path(path)}', and the host of a URL comes from a person"
                 hint = "a mapping such as --map-in url=PATH takes a whole URL from a step"
@@ -289,6 +298,8 @@ class Constant(Source):
 
 def parse_source(written: str | list[str]) -> Source:
     """Return the source that a mapping names. Raises ValueError if a path does not parse."""
+    from pflow.values.templates import TEMPLATE
+
     if isinstance(written, list):
         return AlternativeSource(tuple(parse_path(path) for path in written))
     if written.startswith(TEMPLATE):

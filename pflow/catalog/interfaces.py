@@ -7,7 +7,7 @@ import os
 import stat
 
 from pflow import Any
-from pflow.catalog.registry import load_bundled, load_file
+from pflow.catalog.registry import load_file
 from pflow.errors import BAD_DATA, Attempt, PflowError, result_of
 from pflow.files.reading import Opened
 from pflow.interface.interface import Interface
@@ -84,6 +84,8 @@ class Kind:
     def node_class(self) -> Any:
         """Import the class of a node in Python. Raises PflowError if that fails, or the class is not a node (PF09)."""
         if self._class is None:
+            from pflow.node import load_bundled
+
             is_bundled = self.origin == BUNDLED
             self._class = load_bundled(self.name) if is_bundled else load_file(self.file, self.name)
         return self._class

@@ -17,15 +17,10 @@ def bundled_directory() -> str:
     return share if os.path.isdir(share) else os.path.dirname(PACKAGE)
 
 
-def load_bundled(name: str) -> type:
-    """Load the class of a node that comes with pflow, by its executable's name."""
-    module = "pflow.nodes." + name.replace("-", "_")
-    __import__(module)
-    return pick_class(sys.modules[module], name)
-
-
 def load_file(file: str, name: str) -> type:
     """Load the class in a user's own file. Raises PflowError: 78 if an import is missing, 65 for other faults."""
+    from pflow.node import pick_class
+
     module = "pflow_node_" + name.replace("-", "_")
     return pick_class(load_module(file, module, "load the node", is_node=True), name)
 
@@ -110,35 +105,6 @@ def _has_fresh_files(folder: str) -> bool:
             return any(file.name.endswith(".py") and file.stat().st_mtime > since for file in files)
     except OSError:
         return False
-
-
-def pick_class(module: Any, name: str) -> type:
-    """Return the node class of a module: the one with the node's name, else the only one.
-
-    Raises PflowError (65) for a module without one, and for a class that is not a pocketflow.Node (PF09).
-    """
-    import pocketflow
-
-    own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
-    nodes = [each for each in own if issubclass(each, pocketflow.Node)]
-    choice = own
-    if len(own) > 1:
-        from pflow.interface.source import plain
-
-        named = [each for each in own if plain(each.__name__) in (plain(name), plain(name) + "node")]
-        choice = named or nodes or own
-    if len(choice) != 1:
-        what = "no class" if not choice else f"{len(choice)} classes"
-        hint = f"name the class {''.join(part.title() for part in name.split('-'))}"
-        hint += f"; pflow run {module.__file__} runs a flow"
-        raise PflowError(f"cannot find the node in '{module.__file__}': it has {what}", hint=hint, exit=BAD_DATA)
-    if choice[0] not in nodes:
-        raise PflowError(
-            f"cannot use '{choice[0].__name__}' in '{module.__file__}' as a node: PF09: it is not a pocketflow.Node",
-            hint=f"class {choice[0].__name__}(pocketflow.Node)",
-            exit=BAD_DATA,
-        )
-    return choice[0]
 
 
 def own_directories() -> list[str]:

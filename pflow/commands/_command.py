@@ -5,7 +5,6 @@ This loads no click, so that the list of nodes and the help of pflow stay quick.
 
 from __future__ import annotations
 
-from copy import copy
 from keyword import iskeyword
 
 from pflow import Any, Callable, Mapping
@@ -35,9 +34,7 @@ FRESH = Flag("fresh", "ask the model again, even if it planned the sentence befo
 
 def own(flag: Flag, doc: str = "", **facts: Any) -> Flag:
     """Return a common flag as a command's own: perhaps in other words, with another letter, range or default."""
-    made = copy(flag)
-    vars(made).update(facts, kind=OPTION, doc=doc or flag.doc)
-    return made
+    return flag.but(**facts, kind=OPTION, doc=doc or flag.doc)
 
 
 class Command:

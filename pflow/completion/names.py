@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from copy import copy
 
 from pflow import TYPE_CHECKING, Container, Iterable
 from pflow.catalog.registry import data_directory, saved_flow, saved_flows
@@ -215,10 +214,10 @@ def _with_places(usage: CommandUsage, interface: Interface, before: list[str]) -
         "map_in": tuple([f"{key}={place}" for key in interface.reads for place in ("", *places)]),
         "map_out": tuple([f"{key}=" for key in interface.writes]),
     }
-    usage.flags = [copy(flag) for flag in usage.flags]
-    for flag in usage.flags:
-        if flag.kind == COMMON_FLAG:
-            flag.choices = choices.get(flag.name, flag.choices)
+    usage.flags = [
+        flag.but(choices=choices[flag.name]) if flag.kind == COMMON_FLAG and flag.name in choices else flag
+        for flag in usage.flags
+    ]
     return usage
 
 

@@ -68,7 +68,7 @@ class Driver:
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
         self.output = Output(words)
-        self.debug = _asks("debug", words)
+        self.debug = "debug" in self.output.said
         return end_in_order(work, self._fail)
 
     def _run_made(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from copy import copy
 
 from pflow import Container
 from pflow.catalog.kinds import no_such_kind
@@ -73,10 +72,8 @@ def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:
 
 def flags_of_runs(without: Container[str] = ()) -> list[Item]:
     """Return the flags of `pflow run` itself, without some."""
-    flags = [copy(flag) for name, flag in OWN.items() if name not in REFUSED and name not in without]
-    for flag in flags:
-        flag.doc = flag.doc.replace("the node", "the run")
-    return flags
+    flags = [flag for name, flag in OWN.items() if name not in REFUSED and name not in without]
+    return [flag.but(doc=flag.doc.replace("the node", "the run")) for flag in flags]
 
 
 def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
@@ -103,11 +100,9 @@ def _flow_flags(wired: WiredFlow) -> list[Item]:
     flags = [_input_flag(wired, each) for each in wired.inputs.values()]
     for item, (name, *others) in FlowFlags(wired).of_steps():
         if not item.is_secret:
-            flag = copy(item)
-            flag.kind, flag.name, flag.flags, flag.letter = PARAM, name, others, ""
-            flag.marks = item.marks - {"word", "pipe"}
-            flag.default = None if item.required else item.default  # the step has a value
-            flags.append(flag)
+            default = None if item.required else item.default  # the step has a value
+            marks = item.marks - {"word", "pipe"}
+            flags.append(item.but(kind=PARAM, name=name, flags=others, letter="", marks=marks, default=default))
     return flags
 
 

@@ -13,7 +13,6 @@ from pflow.flow.writes import END, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.interface.interface import Item
 from pflow.values.paths import Path, meet, write_path
-from pflow.values.templates import leading_references
 from pflow.values.types import Type
 
 Origin = dict[str, Any]
@@ -79,7 +78,7 @@ class Origins:
             return {"from": "constant", "value": source.value}
         origin = self._of_references(source, step, role, key)
         if chosen_by_lead(item) == HOST and isinstance(source, TemplateSource):
-            leads = leading_references(source.written)
+            leads = source.leads()
             return {**origin, "chooses_host": not set(leads) & {*source.from_steps}} if leads else origin
         what = led_by_data(self.flow, step, key)
         return {**origin, f"chooses_{what}": True} if what else origin

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from pflow import Any, Collection, Iterable, Mapping
+from pflow import TYPE_CHECKING, Any, Collection, Iterable, Mapping
 from pflow.values.types import Type
+
+if TYPE_CHECKING:
+    from typing import Self
 
 UNDECLARED = object()
 """The default of an item without a default."""
@@ -64,6 +67,12 @@ class Item:
         self.letter = ""
         self.env = ""
         self.doc = ""
+
+    def but(self, **facts: Any) -> Self:
+        """Return a copy with these facts in place of its own."""
+        made = object.__new__(self.__class__)
+        made.__dict__ = {**self.__dict__, **facts}
+        return made
 
     @property
     def required(self) -> bool:

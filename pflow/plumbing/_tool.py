@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from copy import copy
 
 from pflow import Any, Callable, NoReturn, __version__
 from pflow.binding.flag_value import read_text
@@ -22,15 +21,7 @@ from pflow.stage.words import is_asked, take_words
 from pflow.terminal.messages import say_error
 from pflow.values.paths import Path
 
-
-def of_tool(flag: Flag) -> Flag:
-    """Return a common flag as a tool's own."""
-    flag = copy(flag)
-    flag.kind = OPTION
-    return flag
-
-
-FROM, MAX_INPUT = of_tool(COMMON["from"]), of_tool(COMMON["max_input"])
+FROM, MAX_INPUT = COMMON["from"].but(kind=OPTION), COMMON["max_input"].but(kind=OPTION)
 HELP_FLAGS = (MAX_INPUT, HELP, Flag("version", "print the version"))
 
 

@@ -11,7 +11,6 @@ from pflow.interface.interface import ARGUMENT, Interface, Item, by_name, spell_
 from pflow.process.signals import Deadline
 from pflow.stage.words import doubts, flags_in, take_words
 from pflow.values.paths import Path, is_step_name, meet
-from pflow.values.templates import broken_references, double_braces, parse_place
 from pflow.values.types import Type
 
 if TYPE_CHECKING:
@@ -134,7 +133,9 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     type = type_of(item, texts, is_open=flags.interface.open)
     verbatim = flags.verbatim or (item is not None and "verbatim" in item.marks)
     value = FlagValue(flag, type, texts, verbatim=verbatim)
-    if not verbatim:
+    if not verbatim and any("$" in str(text) or "{{" in str(text) for text in texts):
+        from pflow.values.templates import broken_references, double_braces
+
         broken = [each for text in texts for each in broken_references(str(text))]
         if broken and item is not None and item.is_template:
             what = f"cannot take {flag}: '{shorten(broken[0])}' is not a reference, and would be handed on"
@@ -206,6 +207,8 @@ def type_of(item: Item | None, texts: list[str | bool], *, is_open: bool) -> Typ
 
 def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
     """Add KEY=PATH to a mapping; --map-in=KEY= adds an empty path. Raises PflowError (2) for anything else."""
+    from pflow.values.templates import parse_place
+
     key, equals, path = text.partition("=")
     if not equals:
         raise PflowError(f"cannot take {flag}='{text}': it has no =", hint=f"{flag}=KEY=PATH", exit=USAGE)

@@ -39,7 +39,8 @@ class Output:
         self.fd = divert_prints()
         self.has_begun = False
         messages.note_output(self.fd)
-        said = flags_in(words, COMMON, is_open=True)  # the form if the flags turn out to be wrong
+        self.said = said = flags_in(words, COMMON, is_open=True)
+        """The flags that count if others turn out to be wrong: the form of the output, and --debug."""
         self.choose_form(quiet="quiet" in said, raw="raw" in said, json="json" in said)
 
     def choose_form(self, *, quiet: bool, raw: bool, json: bool, stream: bool = False, exact: bool = False) -> None:

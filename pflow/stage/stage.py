@@ -13,18 +13,17 @@ from pflow.binding.store import NodeStore
 from pflow.errors import PflowError, node_error
 from pflow.interface.common import COMMON
 from pflow.interface.interface import Interface
-from pflow.node import interface_of, version_of
+from pflow.node import interface_of, load_bundled, version_of
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import Document
 from pflow.stage.flags import Flags, add_keys, flags_of, map_keys
 from pflow.stage.intake import check_stdin, take_in_for
 from pflow.stage.output import Outcome, Output
 from pflow.stage.visit import Visit, Visitor
-from pflow.stage.words import flags_in, is_asked
+from pflow.stage.words import flags_in
 from pflow.terminal.messages import say, say_error
 from pflow.values.jsontext import encode
 from pflow.values.paths import write_path
-from pflow.values.templates import leading_references
 from pflow.words.printable import clean_json
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class Stage(Visitor):
     def run(self, words: list[str]) -> int:
         """Run the stage and return its exit code. It raises nothing; only a signal ends the process earlier."""
         self.output = Output(words)
-        self.debug = is_asked("debug", words, COMMON, is_open=True)  # for a failure before the flags are known
+        self.debug = "debug" in self.output.said  # for a failure before the flags are known
         return end_in_order(lambda: self._run(words), self._fail)
 
     def _run(self, words: list[str]) -> int:
@@ -124,9 +123,11 @@ class Stage(Visitor):
 
             refuse_itself(self.name)
             return program_class(self.file, self.name, program_interface(self.file)[0])
-        from pflow.catalog import registry
+        if not self.file:
+            return load_bundled(self.name)
+        from pflow.catalog.registry import load_file
 
-        return registry.load_file(self.file, self.name) if self.file else registry.load_bundled(self.name)
+        return load_file(self.file, self.name)
 
     def _tell(self, interface: Interface, node_class: Any, flags: Flags) -> int:
         if flags.version:
@@ -274,7 +275,7 @@ def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
     data, params = ({name: value.source() for name, value in each.items()} for each in (flags.data, flags.params))
     for source in [*data.values(), *params.values()]:
         if isinstance(source, TemplateSource):
-            source.from_steps = [path for path in leading_references(source.written) if document.is_written(path)]
+            source.from_steps = [path for path in source.leads() if document.is_written(path)]
     return Binding(
         interface,
         flags=data,

@@ -10,7 +10,6 @@ from pflow.binding.flag_value import Json, Word, read_text
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, OF_FLOWS, RUN_FLAGS, is_shared
 from pflow.interface.interface import ARGUMENT, COMMON_FLAG, OPTION, READ, REFUSED, TEXT, Item, spell_flag, word_reads
-from pflow.values.templates import uses_arguments
 
 if TYPE_CHECKING:
     Items = Mapping[str, Item]
@@ -240,7 +239,7 @@ def _unknown_letter(word: str, letter: str, items: Items, bare: list[str]) -> Pf
     if word[1] == "j" and word[2:].isdecimal() and "jobs" in items:
         return PflowError(f"cannot take {shorten(word)}: no such flag", hint=f"--jobs={word[2:]}", exit=USAGE)
     hint = _in_place_of(f"-{letter}", items) or _behind_dashes(word)
-    hint = hint or "--help lists them" + _quotes(bare, word, items)
+    hint = hint or "--help lists the flags" + _quotes(bare, word, items)
     return PflowError(f"cannot take -{letter}: no such flag", hint=hint, exit=USAGE)
 
 
@@ -274,7 +273,11 @@ def _fill(texts: Texts, items: Items, bare: list[str]) -> None:
         texts.setdefault(free[0].name, []).append(Word(word))
         free = free if free[0].type.name == "list" else free[1:]
     is_command = any("verbatim" in item.marks and texts.get(item.name) == bare[:1] for item in word_reads(items))
-    if is_command and len(bare) > 1 and not uses_arguments(bare[0]):
+    if is_command and len(bare) > 1:
+        from pflow.values.templates import uses_arguments
+
+        if uses_arguments(bare[0]):
+            return
         hint = f'{_together(bare)}; "$1" is a command\'s first argument'
         what = f"cannot take the bare word '{shorten(bare[1])}': '{shorten(bare[0])}' does not use its arguments"
         raise PflowError(what, hint=hint, exit=USAGE)

@@ -5,10 +5,10 @@ import os
 import pytest
 
 from pflow.catalog import registry
-from pflow.catalog.registry import load_bundled, load_file, names_in, own_directories
+from pflow.catalog.registry import load_file, names_in, own_directories
 from pflow.errors import PflowError
 from pflow.interface.source import read_interface
-from pflow.node import interface_of
+from pflow.node import interface_of, load_bundled
 
 NODE = "from pocketflow import Node\nclass {}(Node):\n    '''Do.'''\n"
 

@@ -14,9 +14,9 @@ import os
 import signal
 import sys
 
-from pflow.catalog.registry import load_bundled
 from pflow.conformance.conduct import CHECKS, FAILED, conduct
 from pflow.conformance.trial import TestedNode, find_node
+from pflow.node import load_bundled
 from pflow.process import children, signals
 from pflow.stage.main import main
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.registry import load_bundled, names_in
+from pflow.catalog.registry import names_in
 from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.flow.subflow import load_named
-from pflow.node import declared_interface
+from pflow.node import declared_interface, load_bundled
 from pflow.plan.approval.gate import Allowed, Gate
 from pflow.plan.approval.proposal import Proposal
 

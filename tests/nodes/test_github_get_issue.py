@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.catalog.registry import load_bundled
+from pflow.node import load_bundled
 from tests.peers.github_nodes import REPO, run
 
 

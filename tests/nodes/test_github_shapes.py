@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from pflow.catalog.registry import load_bundled
 from pflow.kit.github.rows import _KEPT
-from pflow.node import interface_of
+from pflow.node import interface_of, load_bundled
 from tests.peers.github import DESCRIPTION
 
 SCHEMAS = json.loads(DESCRIPTION.read_text())["components"]["schemas"]

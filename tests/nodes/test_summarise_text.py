@@ -134,7 +134,7 @@ def test_a_local_model_s_file_says_how_much_it_takes(local_models, tmp_path, mon
 
 
 def test_both_spellings_are_one_node():
-    from pflow.catalog.registry import load_bundled
+    from pflow.node import load_bundled
 
     one, other = load_bundled("summarise-text"), load_bundled("summarize-text")
     assert one.__doc__ == other.__doc__

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from pflow.catalog.registry import load_bundled
 from pflow.errors import PflowError
-from pflow.node import STEP_KEY
+from pflow.node import STEP_KEY, load_bundled
 from tests.peers.github import KEY, GitHub, Repository
 
 REPO = "owner/repo"

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.registry import load_bundled, names_in
+from pflow.catalog.registry import names_in
 from pflow.driver.driver import Driver
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.node import declared_interface
+from pflow.node import declared_interface, load_bundled
 from pflow.plan.approval.gate import Allowed, Gate, bounds_text
 from pflow.plan.approval.proposal import Proposal
 from pflow.process import confine

@@ -12,10 +12,10 @@ from typing import Any
 import pocketflow
 import pytest
 
-from pflow.catalog.registry import load_bundled, names_in
+from pflow.catalog.registry import names_in
 from pflow.conformance.samples import OutputDocument, Samples, document
 from pflow.errors import PflowError
-from pflow.node import Node, declared_interface
+from pflow.node import Node, declared_interface, load_bundled
 from pflow.stage import visit
 from pflow.stage.flags import flags_of
 from tests.nodes.cases.case import NOTHING, Case, filled, load_cases

@@ -215,7 +215,7 @@ def test_actions_forks_and_loops_are_edges():
         ("llm -x a", "cannot take -x: no such flag"),
         ("llm => judge:j --lines=2", "judge:j cannot take --lines: no such flag; pflow judge --help lists the flags"),
         ("judge --max-visits=0", "judge cannot take --max-visits=0: it must be from 1 to"),
-        ("judge -x", "judge cannot take -x: no such flag; pflow judge --help lists them"),
+        ("judge -x", "judge cannot take -x: no such flag; pflow judge --help lists the flags"),
         ("llm -m", "llm cannot take -m: it needs a value"),
         ("llm - => judge", "cannot take '-'"),
         ("llm:fix x => judge => fix y", "cannot refer to 'fix' here: words and flags belong where"),

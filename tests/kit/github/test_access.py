@@ -6,11 +6,11 @@ import subprocess
 
 import pytest
 
-from pflow.catalog.registry import load_bundled, names_in
+from pflow.catalog.registry import names_in
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, PflowError
 from pflow.kit.github.access import find_issue, resolve
 from pflow.kit.github.client import Client
-from pflow.node import declared_interface
+from pflow.node import declared_interface, load_bundled
 from tests.peers.github import KEY, GitHub, refusing
 from tests.peers.github_nodes import add_issues, refuse, run
 

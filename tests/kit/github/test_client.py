@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from pflow.catalog.registry import load_bundled
 from pflow.errors import BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
 from pflow.kit.github.client import Client
-from pflow.node import STEP_KEY, declared_interface
+from pflow.node import STEP_KEY, declared_interface, load_bundled
 from tests.peers.github import Refused, cut, refusing
 from tests.peers.github_nodes import add_issues, refuse, run
 from tests.tools import need

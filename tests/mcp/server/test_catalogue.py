@@ -9,8 +9,8 @@ from mcp import ClientSession
 from mcp.client.stdio import stdio_client
 from mcp.shared.tool_name_validation import validate_tool_name
 
-from pflow.catalog.registry import load_bundled, names_in
-from pflow.node import declared_interface
+from pflow.catalog.registry import names_in
+from pflow.node import declared_interface, load_bundled
 from tests.mcp.server.talking import COUNT, NAP, PATIENCE, call, call_all, furnished, listed, one_step, until, words
 from tests.peers.openai_server import OpenAIServer
 
