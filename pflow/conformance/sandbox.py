@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from pflow.conformance.samples import FILES, OutputDocument
 from pflow.errors import EXIT_CODES, reason_of
 from pflow.files.directories import llm_directory
-from pflow.process.children import Program, end, wait_for_end
+from pflow.process.children import GRACE, Program, end, wait_for_end
 from pflow.process.signals import Deadline, TimedOut
 
 ALL, GONE, EARLY = "", " | true", " | head -c 1"
@@ -29,7 +29,7 @@ _LATE = "it did not end in time (--timeout gives it longer)"
 _ENDLESS = "it did not end, and wrote more than 256 MB"
 _CANNOT_START = 126
 _LARGEST_FILE = 256 << 20
-_GRACE = 1.0
+_GRACE = GRACE / 2
 """Seconds that a node's own children may outlive it."""
 
 _WATCHED = {"work": "", "home": "$HOME/", "tmp": "$TMPDIR/"}

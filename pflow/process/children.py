@@ -164,6 +164,11 @@ class Program(Child):
         self.open.remove(fd)
         os.close(fd)
 
+    def hand_over_stdin(self) -> int:
+        """Return our end of its stdin, for who feeds and closes that."""
+        self.open.remove(self.stdin)
+        return self.stdin
+
     def talk(self) -> int:
         """Feed it and read it until it ends, even if others still have its stdout open, and return its exit code."""
         end = self._watch_end()

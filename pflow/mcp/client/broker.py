@@ -27,6 +27,7 @@ from pflow.mcp.client.program import MOST
 from pflow.mcp.client.servers import load_server, server_file
 from pflow.mcp.client.session import Session
 from pflow.mcp.client.sockets import PEER, SOCKET, is_peer_ours, is_running, owner_of, was_named
+from pflow.process.children import GRACE
 
 IDLE = 600.0
 """Seconds without a call after which a broker without an owner ends."""
@@ -34,7 +35,7 @@ IDLE = 600.0
 _TICK = 0.2
 _CPU = 20
 """The most seconds of CPU between two turns of the loop: then something holds it that nothing else interrupts."""
-_ENDING = 4
+_ENDING = 2 * GRACE
 """Seconds that the sessions have to end."""
 _LONGEST = 2 * MOST
 _BACKLOG = 512
@@ -106,7 +107,7 @@ class Broker:
         watching = [asyncio.create_task(each) for each in (self._watch(), _stay_alive())]
         _say({"result": {}})
         await self.ended.wait()
-        alarm(2 * _ENDING)  # which ends us, whatever does not
+        alarm(round(2 * _ENDING))  # which ends us, whatever does not
         for task in watching:
             task.cancel()
         with suppress(FileNotFoundError):

@@ -20,7 +20,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, UNAVAILABLE, PflowError, reason_o
 from pflow.mcp.child import talk
 from pflow.mcp.client.servers import Server
 from pflow.process import children
-from pflow.process.children import Program, wait_for_end
+from pflow.process.children import Program, end, wait_for_end
 from pflow.values.json_values import has_too_many_values
 
 MOST = 50 << 20
@@ -61,27 +61,24 @@ class LocalServer:
         """
         self._sender, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         answers, receiver = anyio.create_memory_object_stream[SessionMessage](0)
-        stdin, ours = os.pipe()
-        os.set_blocking(ours, False)
-        with self._start(stdin) as program:
-            os.close(stdin)
-            self.pid = program.pid
+        with self._start() as program:
+            self.pid, stdin = program.pid, program.hand_over_stdin()
             reading = asyncio.create_task(self._read(program))
-            writing = asyncio.create_task(self._write(ours, receiver))
+            writing = asyncio.create_task(self._write(stdin, receiver))
             try:
                 yield messages, answers
             finally:
                 with anyio.CancelScope(shield=True):
                     writing.cancel()
                     await asyncio.wait([writing])
-                    os.close(ours)  # which ends it, as the protocol says
+                    os.close(stdin)  # which ends it, as the protocol says
                     for stream in (messages, answers, receiver):
                         stream.close()
                     await to_thread.run_sync(wait_for_end, [program], GRACE)
-                    reading.cancel()
+                    await to_thread.run_sync(end, [program], GRACE)
                     await asyncio.wait([reading])
 
-    def _start(self, stdin: int) -> Program:
+    def _start(self) -> Program:
         words, folder = self.server.run, self.server.directory
         try:
             program = os.path.join(folder, words[0]) if "/" in words[0] else words[0]
@@ -89,7 +86,7 @@ class LocalServer:
                 code = errno.EACCES if os.path.isfile(program) else errno.ENOENT
                 raise OSError(code, os.strerror(code))
             env, take, hear = self.server.env, self._take, self._hear
-            return Program(words, input=stdin, on_stdout=take, on_stderr=hear, env=env, directory=folder)
+            return Program(words, input=b"", on_stdout=take, on_stderr=hear, env=env, directory=folder)
         except (OSError, ValueError) as error:
             why = f"'{folder}' is no directory" if not os.path.isdir(folder) else f"'{words[0]}': {reason_of(error)}"
             is_resolved = words != self.server.command  # by npx or uvx, whose caches are emptied now and then

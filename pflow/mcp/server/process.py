@@ -55,7 +55,7 @@ class Children:
             with Program(argv, input=stdin, on_stdout=said.take, on_stderr=said.hear, env=env) as program:
                 self.running.add(program)
                 try:
-                    return await talk(program, GRACE), bytes(said.document)
+                    return await talk(program, GRACE), said.all()
                 finally:
                     self.running.discard(program)
 
@@ -83,6 +83,12 @@ class _Said:
         *lines, rest = (self._rest + part).split(b"\n")
         self._rest = rest[-_LONGEST_LINE:]
         run_in_loop(lambda: [self.on_line(line) for line in lines])
+
+    def all(self) -> bytes:
+        """Return the document at the child's end, and pass on a last line without an end."""
+        if self._rest:
+            self.on_line(self._rest)
+        return bytes(self.document)
 
 
 @asynccontextmanager

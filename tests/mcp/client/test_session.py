@@ -15,6 +15,7 @@ from pflow.mcp.client.servers import Server
 from pflow.mcp.client.session import Session, list_tools
 from pflow.mcp.client.tools import tool_nodes
 from tests.mcp.client.test_remote import until_it_listens
+from tests.process.test_workers import is_running
 
 anyio = pytest.importorskip("anyio")
 
@@ -42,6 +43,28 @@ LOOP = {"$ref": "#/$defs/N", "$defs": {"N": {"type": "object", "properties": {"n
 def by_hand(tools: list[Any], reply: object = None) -> Server:
     run = [sys.executable, "-c", BY_HAND, json.dumps(reply), json.dumps(tools)]
     return Server("s", run, run, env={"PATH": os.environ["PATH"]}, directory="/")
+
+
+def test_what_a_server_leaves_behind_ends_with_its_session(tmp_path: Path) -> None:
+    server = by_hand([GOOD])
+    leaving = (
+        f"import subprocess; left = subprocess.Popen(['sleep', '600']).pid; open('pid', 'w').write(str(left)){BY_HAND}"
+    )
+    server.run[2], server.directory = leaving, str(tmp_path)
+    before = os.listdir("/proc/self/fd")
+    assert [each["name"] for each in list_tools(server)["tools"]] == ["good"]
+    assert not is_running(int((tmp_path / "pid").read_text()))
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def test_a_server_that_does_not_start_is_named_and_leaves_nothing_open(tmp_path: Path) -> None:
+    before = os.listdir("/proc/self/fd")
+    for name, why in (("gone", "no such file"), ("plain", "permission denied")):
+        (tmp_path / "plain").touch()
+        with pytest.raises(PflowError, match=f"cannot start it: './{name}': {why}") as failed:
+            list_tools(Server("s", [f"./{name}"], [f"./{name}"], env={}, directory=str(tmp_path)))
+        assert failed.value.exit == 78
+    assert len(os.listdir("/proc/self/fd")) == len(before)
 
 
 @pytest.mark.parametrize(

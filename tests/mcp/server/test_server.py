@@ -11,6 +11,7 @@ from mcp.client import Client
 from mcp.client.stdio import stdio_client
 from mcp_types.version import LATEST_MODERN_VERSION
 
+from pflow.mcp.server.process import Children
 from tests.mcp.server.talking import BIN, COUNT, PATIENCE, session, until
 
 
@@ -143,3 +144,11 @@ def test_a_client_of_the_newest_protocol_is_served_in_it_and_hears_of_changes(ho
                 assert "new" in {tool.name for tool in (await client.list_tools()).tools}
 
     anyio.run(whole)
+
+
+def test_a_last_line_without_an_end_is_passed_on():
+    lines = []
+    words = ["run", "shell 'echo one >&2; printf two >&2'", "-n"]
+    code, document = anyio.run(Children().run, words, b"", lines.append)
+    assert (code, lines) == (0, [b"one", b"two"])
+    assert b"stdout" in document
