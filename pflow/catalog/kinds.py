@@ -233,11 +233,9 @@ def _is_made(found: Kind, flows: list[str]) -> bool:
     """Return True for an executable that pflow made for a saved flow, or for a tool."""
     if found.name not in flows and not found.name.startswith("mcp-"):
         return False
-    try:
-        with open(found.file, "rb") as program:
-            begin = program.read(1024)
-    except OSError:
-        return False
+    from pflow.process.start import beginning
+
+    begin = beginning(found.file, 1024)
     return begin.startswith(RUNS_FLOW) or begin.partition(b"\n")[2].startswith(RUNS_TOOL)
 
 

@@ -13,7 +13,7 @@ from pflow import Any, __version__
 from pflow.catalog.interfaces import PROGRAM, PYTHON, interpreter_fault, program_interface
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_node, list_nodes, no_such_kind, node_at
 from pflow.catalog.registry import saved_flows
-from pflow.errors import NOT_FOUND, PflowError, reason_of
+from pflow.errors import NOT_FOUND, Ignoring, PflowError, reason_of
 from pflow.files.directories import cache_directory, read_cached
 from pflow.interface.account import account_of
 from pflow.interface.interface import Interface
@@ -127,10 +127,8 @@ def _save(path: str, rows: dict[str, list[str]]) -> None:
     from pflow.files.atomic import write_cached
 
     texts = [f"{quote(file)}:[{','.join(map(quote, row))}]" for file, row in rows.items()]
-    try:
+    with Ignoring(UnicodeEncodeError):
         write_cached(path, (",\n".join([_HEADER, *texts]) + "}\n").encode())
-    except UnicodeEncodeError:
-        return
 
 
 def stamp_of(kind: Kind) -> str:

