@@ -46,7 +46,9 @@ class Program(NamedTuple):
 
         The needed words follow, but for a flag that is asked about.
         """
-        said = [item.flag for item in self.flags(values=True) if item.letter and f"-{item.letter}" == words[0][:2]]
+        said = [
+            item.flag for item in self.flags(values=True) if item.letter and f"-{item.letter}" == "".join(words[:1])[:2]
+        ]
         said += [word.partition("=")[0] for word in words[:1]]
         needed = [word for word in self.needed if word.partition("=")[0] not in said]
         try:
@@ -346,3 +348,9 @@ def test_the_flags_of_a_flow_are_handed_on_as_they_were_typed():
         ["flow", "--dry", "a", "-j4", "b", "--tone=x", "--", "--c"]
     )
     assert (found["flow_flags"], found["items"], found["flags"].jobs) == (["--dry", "--tone=x"], ["a", "b", "--c"], 4)
+
+
+@pytest.mark.parametrize("program", [pytest.param(each, id=each.name) for each in PROGRAMS if each.needed])
+def test_what_is_missing_is_named(program):
+    code, message, _ = program.ask(bare=True)
+    assert (code, " is missing" in message) == (USAGE, True)

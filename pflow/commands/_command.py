@@ -93,7 +93,7 @@ class Command:
     def _check_required(self, there: set[str]) -> None:
         for item in [*self.usage.flags, *self.usage.arguments]:
             if item.required and item.name not in there:
-                name = item.metavar if item.kind == ARGUMENT else item.flag
+                name = item.metavar.rstrip("…") if item.kind == ARGUMENT else item.flag
                 what = f"cannot run {self.usage.name}: {name} is missing"
                 raise PflowError(what, hint=f"{self.usage.name} --help", exit=USAGE)
 

@@ -97,18 +97,18 @@ def command(
     accept_changes: bool, from_: str, null: bool, id: str, **chosen: Any,
 ) -> int:  # fmt: skip
     if letters := [word for word in flow_flags if not word.startswith("--")]:
-        hint = (
-            f"a flag of a step stands in the flow's quotes: 'llm Brief {letters[0]} …'; one of the flow is --NAME=VALUE"
-        )
+        where = f"a flag of a step stands in the flow's quotes: 'llm Brief {letters[0]} …'"
+        hint = f"{where}; one of the flow is --NAME=VALUE"
         raise PflowError(f"cannot take {letters[0]}", hint=hint, exit=USAGE)
-    ways: dict[str, Any] = {
-        "raw": bool(flags.raw),
-        "allow_empty": bool(flags.allow_empty),
-        "form": from_,
-        "nul": null,
-        "id_field": id,
-    }
-    options = Options(words=items, **ways, **chosen)
+    options = Options(
+        words=items,
+        form=from_,
+        nul=null,
+        id_field=id,
+        raw=bool(flags.raw),
+        allow_empty=bool(flags.allow_empty),
+        **chosen,
+    )
     secrets = Secrets()
 
     def fail(error: PflowError) -> int:
