@@ -327,7 +327,8 @@ def test_a_command_with_json_tells_its_error_in_json(name, capfd, monkeypatch):
     [
         ["pflow-get", "-zz"], ["pflow-read-file", "--json=maybe"], ["pflow", "nodes", "--json=maybe"],
         ["pflow", "list", "--jsn"], ["pflow", "run", "llm x", "--raw=maybe"], ["pflow", "map", "llm x", "--jobs=0"],
-        ["pflow", "resume", "last", "--raw", "--no-raw"], ["pflow", "read-file x", "--zzz"], ["pflow", "doctor", "x"],
+        ["pflow", "resume", "last", "--raw", "--no-raw"], ["pflow", "resume", "last", "--reddo=x"],
+        ["pflow", "read-file x", "--zzz"], ["pflow", "doctor", "x"],
     ],
 )  # fmt: skip
 def test_the_executables_say_so_with_two(words):

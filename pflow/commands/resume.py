@@ -50,6 +50,7 @@ from pflow.process.signals import end_in_order
 from pflow.record.run import Run
 from pflow.record.runs import find_run
 from pflow.stage.intake import Intake
+from pflow.stage.words import take_words
 from pflow.terminal.messages import say_error
 from pflow.values.secrets import Secrets
 
@@ -127,7 +128,6 @@ def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> t
 def _file(word: str) -> tuple[str, str]:
     """Return the secret and the file of `--KEY@FILE`. Raises PflowError (2) for any other word."""
     key, sign, file = word.removeprefix("--").partition("@")
-    if word.startswith("--") and sign and "=" not in key:
-        return key.replace("-", "_"), os.path.abspath(file)
-    hint = "a secret's text comes from a file: --KEY@FILE" if word.startswith("--") else "pflow resume RUN"
-    raise PflowError(f"cannot take '{word.partition('=')[0]}'", hint=hint, exit=USAGE)
+    if not word.startswith("--") or not sign or "=" in key:
+        take_words([word], command.usage.items, hint="a secret's text comes from a file: --KEY@FILE")  # refuses it
+    return key.replace("-", "_"), os.path.abspath(file)
