@@ -47,6 +47,8 @@ def load_module(file: str, name: str, act: str, *, is_node: bool = False) -> Any
         from pflow.files.installation import read_installation
 
         hint = read_installation().add(error.name) if error.name else ""
+        if str(error.name).startswith("pflow."):  # the class of a tool may be one that another version of us wrote
+            hint = "another version of pflow had it; pflow mcp refresh writes the tools of MCP servers anew"
         raise PflowError(f"cannot {act} '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
     except PflowError as error:
         raise error.within(f"cannot {act} '{file}'") from error
