@@ -23,7 +23,7 @@ from pflow.stage.document import Document
 from pflow.stage.flags import parsing_limit
 from pflow.stage.intake import NOTHING, Intake, take_in_for
 from pflow.stage.output import Output
-from pflow.stage.words import is_asked, take_words
+from pflow.stage.words import is_asked, is_on, take_words
 from pflow.terminal.messages import say, say_error
 from pflow.values.secrets import Secrets, mask_flags
 from pflow.words.usage import usage_of
@@ -68,7 +68,7 @@ class Driver:
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
         self.output = Output(words)
-        self.debug = "debug" in self.output.said
+        self.debug = is_on("debug", self.output.said)
         return end_in_order(work, self._fail)
 
     def _run_made(

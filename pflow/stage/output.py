@@ -14,7 +14,7 @@ from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, divert_prints, raw_form, secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.intake import Intake
-from pflow.stage.words import flags_in
+from pflow.stage.words import flags_in, is_on
 from pflow.terminal import messages
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
@@ -41,7 +41,7 @@ class Output:
         messages.note_output(self.fd)
         self.said = said = flags_in(words, COMMON, is_open=True)
         """The flags that count if others turn out to be wrong: the form of the output, and --debug."""
-        self.choose_form(quiet="quiet" in said, raw="raw" in said, json="json" in said)
+        self.choose_form(quiet=is_on("quiet", said), raw=is_on("raw", said), json=is_on("json", said))
 
     def choose_form(self, *, quiet: bool, raw: bool, json: bool, stream: bool = False, exact: bool = False) -> None:
         """Choose the form by the flags and the kind of stdout. Raises PflowError (2) for a streamed document."""

@@ -20,7 +20,7 @@ from pflow.stage.flags import Flags, add_keys, flags_of, map_keys
 from pflow.stage.intake import check_stdin, take_in_for
 from pflow.stage.output import Outcome, Output
 from pflow.stage.visit import Visit, Visitor
-from pflow.stage.words import flags_in
+from pflow.stage.words import flags_in, is_on
 from pflow.terminal.messages import say, say_error
 from pflow.values.jsontext import encode
 from pflow.values.paths import write_path
@@ -49,7 +49,7 @@ class Stage(Visitor):
     def run(self, words: list[str]) -> int:
         """Run the stage and return its exit code. It raises nothing; only a signal ends the process earlier."""
         self.output = Output(words)
-        self.debug = "debug" in self.output.said  # for a failure before the flags are known
+        self.debug = is_on("debug", self.output.said)  # for a failure before the flags are known
         return end_in_order(lambda: self._run(words), self._fail)
 
     def _run(self, words: list[str]) -> int:
@@ -263,7 +263,7 @@ def _flags_of(words: list[str], interface: Interface) -> Flags:
         flags = Flags(interface)
         said = flags_in(words, {**COMMON, **flags.items}, is_open=interface.open)
         for name in ("help", "version", "describe", "verbose"):
-            setattr(flags, name, name in said)
+            setattr(flags, name, is_on(name, said))
         if flags.help or flags.version or flags.describe:
             return flags
         raise

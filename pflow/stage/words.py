@@ -98,7 +98,12 @@ def flags_in(words: Sequence[str], items: Items, *, is_open: bool = False) -> di
 
 def is_asked(name: str, words: Sequence[str], items: Items, *, is_open: bool = False) -> bool:
     """Return True if a switch is among the words and on, even beside wrong ones."""
-    return flags_in(words, items, is_open=is_open).get(name, ["false"])[-1] != "false"
+    return is_on(name, flags_in(words, items, is_open=is_open))
+
+
+def is_on(name: str, said: Mapping[str, list[str]]) -> bool:
+    """Return True if a switch is on by what `flags_in` found."""
+    return said.get(name, ["false"])[-1] in ("", "true")
 
 
 def is_flag(word: str) -> bool:

@@ -111,6 +111,14 @@ def test_raw_output_is_only_what_the_pipe_carries(node, words, text, out):
     assert ended.out == (out.encode() if isinstance(out, str) else out)
 
 
+@pytest.mark.parametrize(
+    ("words", "is_document"), [(["-r"], False), (["-nr"], False), (["--raw=false"], True), (["--raw=maybe"], True)]
+)
+def test_beside_a_wrong_flag_the_form_of_the_output_is_that_of_the_others(node, words, is_document):
+    ended = run(node, ["--zzz", *words], b"hello")
+    assert (ended.code, ended.out.startswith(b'{"$pflow"')) == (2, is_document)
+
+
 @pytest.mark.parametrize("words", [["-q"], ["--quiet=true"], ["-vq"]])
 def test_quiet_output_is_none(node, words):
     ended = run(node, words, b"hello")
