@@ -1,25 +1,5 @@
-"""The usage of `pflow run`: its flags, and with a flow those of the flow."""
+"""pflow run: Run a flow as a stage of a pipe: a file (JSON, pipe syntax or Python), a saved flow, or pipe syntax.
 
-from __future__ import annotations
-
-import os
-
-from pflow import Container
-from pflow.catalog.kinds import no_such_kind
-from pflow.catalog.registry import flow_name, saved_flow
-from pflow.driver.arguments import OWN, REFUSED
-from pflow.flow.flags import FlowFlags
-from pflow.flow.flow import FlowInput, FlowSpec
-from pflow.flow.subflow import find_file
-from pflow.flow.wired import WiredFlow
-from pflow.flow.wiring import wire
-from pflow.help import usage as kinds
-from pflow.help.text import help_text
-from pflow.help.usage import CommandUsage
-from pflow.interface.interface import INPUT, PARAM, UNDECLARED, Item, argument
-from pflow.words.printable import clean
-
-DESCRIPTION = """\
 A flow has a flag for each of its inputs and for each param of its steps, --ID.FLAG if several steps have one. Flags
 after the name of a node are the step's, as in pipe syntax: a template in them takes a value from the store. A step
 takes the bare words and letters that its program takes; a flow takes only flags. --KEY@FILE takes a value from a file.
@@ -47,26 +27,39 @@ fails with 66 instead of running, and PFLOW_CACHE=off overrides them all; --cach
 says what changed.
 
 For --if-running, a flow is its file, whatever its flags; without a file it is its text in this directory. The
-programs of a killed run count as that run while they run. With wait, --timeout limits the waiting, then the run."""
+programs of a killed run count as that run while they run. With wait, --timeout limits the waiting, then the run.
 
-EXAMPLES = (
-    "pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'",
-    "cat examples/notes.txt | pflow run 'llm --prompt=Summarize' -r",
-    "pflow run shell --command='uname -s' :: write-file --path=name.txt",
-)
+\b
+pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'
+cat examples/notes.txt | pflow run 'llm --prompt=Summarize' -r
+pflow run shell --command='uname -s' :: write-file --path=name.txt
+"""
+
+from __future__ import annotations
+
+import os
+
+from pflow import Container
+from pflow.catalog.kinds import no_such_kind
+from pflow.catalog.registry import flow_name, saved_flow
+from pflow.driver.arguments import OWN, PROGRAM, REFUSED
+from pflow.flow.flags import FlowFlags
+from pflow.flow.flow import FlowInput, FlowSpec
+from pflow.flow.subflow import find_file
+from pflow.flow.wired import WiredFlow
+from pflow.flow.wiring import wire
+from pflow.help import usage as kinds
+from pflow.help.text import help_text
+from pflow.help.usage import CommandUsage, usage_of_command
+from pflow.interface.interface import INPUT, PARAM, UNDECLARED, Item, argument
+from pflow.words.printable import clean
 
 
 def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:
     """Return the usage of this flow, or of any."""
-    usage = CommandUsage(
-        "pflow run",
-        "Run a flow as a stage of a pipe: a file (JSON, pipe syntax or Python), a saved flow, or pipe syntax.",
-        ("pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …"),
-    )
-    usage.description = DESCRIPTION
+    usage = usage_of_command(PROGRAM, __doc__, "pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …")
     usage.flags = [*(_flow_flags(wired) if wired else []), *flags_of_runs()]
     usage.arguments = [argument("FLOW", kinds.FLOW)]
-    usage.examples = EXAMPLES
     return usage
 
 
