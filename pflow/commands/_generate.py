@@ -52,9 +52,7 @@ def table(root: Path) -> dict[str, str]:
     """Make the table of commands and tools for TAB, which reads the interfaces of nodes itself."""
     rows: dict[str, Any] = {each.name: [each.summary, _rows(each.flags), _rows(each.arguments)] for each in typed()}
     nodes = [read_interface(str(file)) for file in (root / "nodes").glob("[!_]*.py")]
-    rows["pflow-get"][2][0]["choices"] = sorted(
-        {key for node in nodes for key in node.writes}
-    )  # the choices of its PATH
+    rows["pflow-get"][2][0]["choices"] = sorted({key for node in nodes for key in node.writes})  # of its PATH
     lines = [f"{json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}" for name, row in rows.items()]
     return {TABLE: "{" + ",\n".join(lines) + "}\n"}
 

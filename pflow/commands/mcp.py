@@ -85,10 +85,7 @@ ACTS = ("serve", "add", "refresh", "list", "test", "remove", "status", "up", "do
     Flag("env", "keep this variable for the server, with its value as it is now", type=TEXTS, metavar="VAR"),
     Flag("keep", "use the server only while pflow mcp up keeps it: its state matters"),
     Flag("trust_hints", "believe what its tools say of themselves: read-only, idempotent"),
-    Flag(
-        "from", "add the servers of this client", type=PATH, metavar="|".join([*CLIENTS, "FILE"]),
-        choices=CLIENTS,
-    ),
+    Flag("from", "add the servers of this client", type=PATH, metavar="|".join([*CLIENTS, "FILE"]), choices=CLIENTS),
     Flag("yes", "with --from, add the servers without asking"),
     Flag("json", "with list and status, print one JSON list"),
     Flag("all", "with serve, offer every node, those that write and run commands too"),
