@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import Any, Callable, Mapping
+from pflow import Any, Callable, Mapping, Sequence
 from pflow.driver.arguments import PROGRAM, RunFlags, separators, split
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
@@ -75,28 +75,25 @@ class Driver:
         self, flow: FlowSpec, words: list[str], pinned: Mapping[str, Any] | None, intake: Intake | None
     ) -> int:  # fmt: skip
         if _asks("help", words):
-            from pflow.driver.help import help_of
-
-            synopsis = f"{os.path.basename(sys.argv[0])} [FLAG]…"
-            return self._say(help_of(flow, synopsis=synopsis, is_whole=_asks("verbose", words)))
+            return self._tell(flow, words, synopsis=f"{os.path.basename(sys.argv[0])} [FLAG]…")
         return self._run(flow, words, pinned, intake)
 
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
         if _asks("help", flag_words) and not separators(flow_words):
-            from pflow.driver.help import help_of
-
-            flow = load(flow_words[:1]) if flow_words else None
-            return self._say(help_of(flow, flow_words[:1], is_whole=_asks("verbose", flag_words)))
+            return self._tell(load(flow_words[:1]) if flow_words else None, flag_words, flow_words[:1])
         intake = Intake(Document(), NOTHING) if is_stdin(flow_words) else None
         with parsing_limit(flag_words, OF_RUNS, is_open=True):
             flow = load(flow_words)
         return self._run(flow, flag_words, intake=intake)
 
-    def _say(self, text: str) -> int:
+    def _tell(self, flow: FlowSpec | None, words: list[str], named: Sequence[str] = (), synopsis: str = "") -> int:
+        """Print the help of a flow that some words name; with -v among its flags all of it."""
+        from pflow.driver.help import help_of
+
         if self.output.is_closed:
             raise closed_stdout()
-        self.output.write([text.encode()])
+        self.output.write([help_of(flow, [*named], synopsis, is_whole=_asks("verbose", words)).encode()])
         return 0
 
     def _run(

@@ -103,10 +103,9 @@ class FlowFlags:
         items = {name: Item(REFUSED, name, Type("str")) for name in self.refused}
         for name, targets in sorted(self.targets.items(), key=lambda target: len(self._meant(target[0])) > 1):
             target, item = next(iter(targets.items()))
-            items[name] = copy = Item(READ, name, item.type)
-            copy.default = item.default if target[0] == INPUT else None  # a step's own value need not be given
-            copy.doc, copy.env = item.doc, item.env
-            copy.marks = item.marks - {"word"}  # a flow takes no bare words
+            default = item.default if target[0] == INPUT else None  # a step's own value need not be given
+            marks = item.marks - {"word"}  # a flow takes no bare words
+            items[name] = item.but(kind=READ, name=name, flags=[], letter="", default=default, marks=marks)
         common = {name: flag for name, flag in COMMON.items() if name not in items}
         return {**items, **common, **RUN_FLAGS}
 
