@@ -72,7 +72,7 @@ class BatchStep(StepNode):
             with FileWatch(self.files, self.context, self.visit_path()):
                 done = self._noted_items(shared, visit)
         finally:
-            self.context.services.release(self.visit_path())
+            self.context.services.ask("release", self.visit_path())
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
         for key in keys:
             values = [self._result(key, item, each) for (_, item), each in zip(items, done, strict=True)]
@@ -128,6 +128,9 @@ class BatchStep(StepNode):
             with Ignoring(PflowError):  # a flow in Python may run over anything
                 return f"item {value_text(index)} ({secrets.mask(value_text(secrets.masked(item)))})"
         return f"item {value_text(index)}"
+
+    def _ask_writer(self, claim: tuple[str, str]) -> str:
+        return str(self.context.services.ask("claim", claim))
 
     def _writer(self, path: str) -> str:
         return f"{self._named(*self.items[self.paths.index(path)])} of this batch"
@@ -227,7 +230,7 @@ class BatchStep(StepNode):
         self.context.item = own.removeprefix(self.visit_path())
         if self.context.recorder is not None:
             self.context.recorder.index = str(number)
-        self.context.claim = FileClaims(own, self.context.services.claim, self._writer, self.batch.item, before)
+        self.context.claim = FileClaims(own, self._ask_writer, self._writer, self.batch.item, before)
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), visit)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}

@@ -59,54 +59,48 @@ class Services:
         for path, record in (journal.records.done if journal and journal.records else {}).items():
             self._writers.setdefault(batch_of(path), {}).update(dict.fromkeys(record.get("wrote", ()), path))
 
-    def keep(self, record: Record) -> None:
+    def ask(self, name: str, question: Any) -> Any:
+        """Have a service done, by its name, or ask what is around the run; in a child, its parent does both."""
+        if name == "keep":
+            self.files.add(question)
+        return self._do(name, question) if self.parent is None else self.parent.ask(name, question)
+
+    def answer(self, name: str, request: Any, reply: Callable[[Any], None]) -> None:
+        """Do what a child process requests by the name of a service, or pass the request on without waiting."""
+        from pflow.process.parent import own_parent  # only who has processes needs it
+
+        if name == "keep":
+            self.files.add(request)
+        above = self.parent if name in _SERVICES else own_parent()
+        if above is not None:
+            above.ask_later(name, request, reply)
+        else:
+            reply(self._do(name, request))
+
+    def _do(self, name: str, question: Any) -> Any:
+        return getattr(self, f"_{name}")(question) if name in _SERVICES else self.outside(name, question)
+
+    def _keep(self, record: Record) -> None:
         """Write a record to the journal. Raises PflowError (73)."""
-        self.files.add(record)
-        if self.parent is not None:
-            self.parent.ask("keep", record)
-        elif self.journal is not None:
+        if self.journal is not None:
             wrote = self._wrote.pop(str(record.get("end")), None)
             self.journal.write({**record, "wrote": wrote} if wrote else record)
 
-    def claim(self, request: tuple[str, str]) -> str:
+    def _claim(self, request: tuple[str, str]) -> str:
         """Note that an item writes a file; return the path of the item of its batch that wrote the file first."""
-        if self.parent is not None:
-            return str(self.parent.ask("claim", request))
         item, file = request
         writer = self._writers.setdefault(batch_of(item), {}).setdefault(file, item)
         if writer == item and self.journal is not None:
             self._wrote.setdefault(item, []).append(file)
         return writer
 
-    def release(self, batch: str) -> None:
+    def _release(self, batch: str) -> None:
         """Forget the files of a batch that has ended."""
-        if self.parent is not None:
-            self.parent.ask("release", batch)
-        else:
-            self._writers.pop(batch, None)
+        self._writers.pop(batch, None)
 
-    def learn(self, secrets: list[Any]) -> None:
+    def _learn(self, secrets: list[Any]) -> None:
         """Keep these values out of the journal."""
-        if self.parent is not None:
-            self.parent.ask("learn", secrets)
-        else:
-            self.secrets.add(secrets)
-
-    def ask(self, name: str, question: Any) -> Any:
-        """Ask for what is not a service of the run."""
-        return self.outside(name, question) if self.parent is None else self.parent.ask(name, question)
-
-    def answer(self, name: str, request: Any, reply: Callable[[Any], None]) -> None:
-        """Do what a child process requests by the name of a service, or pass the request on without waiting."""
-        from pflow.process.parent import own_parent  # only who has processes needs it
-
-        above = self.parent if name in _SERVICES else own_parent()
-        if above is not None:
-            if name == "keep":
-                self.files.add(request)
-            above.ask_later(name, request, reply)
-        else:
-            reply(getattr(self, name)(request) if name in _SERVICES else self.outside(name, request))
+        self.secrets.add(secrets)
 
 
 class Commits:

@@ -138,7 +138,8 @@ class Context:
         self.calls: Calls | None = None
         self.claim: Callable[[str], None] | None = None
         if journal is not None:
-            self.commits = Commits(self.services.keep, journal.records.done if journal.records else {})
+            done = journal.records.done if journal.records else {}
+            self.commits = Commits(lambda record: self.services.ask("keep", record), done)
         if account is not None:
             self.services.outside = account.answer
             self.calls = Calls(gate_of(self.services.ask), is_priced=account.is_priced)
@@ -178,7 +179,7 @@ class Context:
     def learn(self, secrets: list[Any]) -> None:
         """Mask these values from now on, also in the driver, which writes the journal."""
         if self.secrets.add(secrets) and self.commits is not None:
-            self.services.learn(secrets)
+            self.services.ask("learn", secrets)
 
     def keep_order(self) -> None:
         """Record from now on when each place is written, for reads that take the latest of several."""

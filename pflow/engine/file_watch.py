@@ -49,7 +49,7 @@ class FileWatch:
     def __init__(
         self, files: StepFiles | None, context: Context, visit: str, node: Any = None, view: Any = None
     ) -> None:
-        self.write = context.services.keep
+        self.ask = context.services.ask
         self.visit = visit
         states = context.services.files
         reads, changes = (files.reads, files.changes) if files else (False, False)
@@ -64,7 +64,7 @@ class FileWatch:
         self.found = {key: state_of(key) for key in self.read}
         self.before = {key: stamp_of(key) for key in self.watched}
         if self.begun:
-            self.write({"left": dict.fromkeys(self.begun)})
+            self.ask("keep", {"left": dict.fromkeys(self.begun)})
 
     def __exit__(self, *failure: object) -> None:
         before = self.before.items()
@@ -73,6 +73,6 @@ class FileWatch:
         made = [key for key, state in left.items() if self.found.get(key) == MISSING != state]  # its own work
         read = {key: state for key, state in self.found.items() if state is not None and key not in made}
         if read:
-            self.write({"read": self.visit, "files": read})
+            self.ask("keep", {"read": self.visit, "files": read})
         if left:
-            self.write({"left": left})
+            self.ask("keep", {"left": left})
