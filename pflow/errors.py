@@ -176,7 +176,7 @@ def not_written(act: str, error: OSError, hint: str = "") -> PflowError:
 
 class Attempt:
     """What may fail in a way that needs words: within it, an OSError, or an error `of` another kind, becomes a
-    PflowError that names the `act` and the reason.
+    PflowError that names the `act` and the reason. One that is a PflowError already stays as it is.
 
     `failure` makes it, if `hint` and `exit` are not enough. Without an `exit` the exit code is that of the error.
     """
@@ -196,7 +196,7 @@ class Attempt:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, frames: object) -> None:
-        if not isinstance(error, self.of):
+        if not isinstance(error, self.of) or isinstance(error, PflowError):
             return
         if self.failure is not None:
             raise self.failure(self.act, error) from error

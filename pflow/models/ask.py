@@ -14,7 +14,7 @@ from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.client import watch
 from pflow.models.ending import LIMIT, UNSAID, Ending
-from pflow.models.errors import ErrorInAnswer, explain, garbled
+from pflow.models.errors import ErrorInAnswer, explain, explained, garbled
 from pflow.models.judge import called_tool, check_ending, no_answer
 from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
@@ -74,7 +74,7 @@ class Answer:
     """
 
     response: Any
-    usage: dict[str, Any]
+    usage: dict[str, Any] = field(default_factory=dict)
     flaw: str = ""
     warning: str = ""
     none: PflowError | None = None
@@ -203,8 +203,12 @@ def _warn(ending: Ending, usage: Mapping[str, Any], model: Model, calls: Calls) 
 
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
-    """Make llm's request; nothing is sent until its answer is read."""
+    """Make llm's request, as a stream unless the option `stream` or the server says no.
+
+    Nothing is sent until its answer is read.
+    """
     options = {} if request.takes_any else options_for(model, request.options, has_schema=schema is not None)
+    is_stream = options.pop("stream", True) and model.can_stream and "stream" not in refused_by(model)
     try:
         check_key(model)
     except PflowError as error:
@@ -217,17 +221,13 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     if not request.takes_any and schema is not None and not (is_sent and not request.wrong and keeps_to(model, schema)):
         prompt = ask_for(prompt, schema, request.wrong)
     log.set_system(conversation, request.system)
-    more = {"system": request.system, "attachments": attachments, "schema": schema if is_sent else None}
-    return begin(conversation, model, prompt, **more, **options)
-
-
-def begin(conversation: Conversation, model: Model, prompt: str, **more: Any) -> Response:
-    """Make llm's request, with errors explained; as a stream unless the option `stream` or the server says no."""
-    is_stream = more.pop("stream", True) and model.can_stream and "stream" not in refused_by(model)
-    try:
-        return conversation.prompt(prompt, stream=is_stream, **more)
-    except Exception as error:
-        raise explain(error, model) from error
+    parts: dict[str, Any] = {
+        "system": request.system,
+        "attachments": attachments,
+        "schema": schema if is_sent else None,
+    }
+    with explained(model):
+        return conversation.prompt(prompt, stream=is_stream, **parts, **options)
 
 
 _MISSHAPEN = (AssertionError, AttributeError, LookupError, TypeError)

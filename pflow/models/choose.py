@@ -3,8 +3,7 @@
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from llm import Model as Model
 from llm import NeedsKeyException, get_default_model
@@ -33,6 +32,9 @@ PLAN_HINT = (
 
 _loading = threading.Lock()
 
+_EXPLAINED = Attempt("cannot load llm's models", settings.broken, of=Exception)
+"""Any failure of llm, of a plugin or of the settings is explained (78)."""
+
 
 class NoCapableModel(PflowError):
     """Failure to find a model that can do an `act`: none was named, and llm's default will not do (78)."""
@@ -47,7 +49,7 @@ class NoModel(PflowError):
 
 def choose(name: str | None) -> Model:
     """Return the model called `name` (an id, alias, address or GGUF file), or the default one. Raises PflowError."""
-    with _explained():
+    with _EXPLAINED:
         chosen = name or _chosen_default()
         if address := split_address(chosen):
             return model_at(*address)  # type: ignore[no-any-return]
@@ -141,23 +143,12 @@ def warm() -> None:
 def all_models() -> dict[str, Model]:
     """Return every model by id and alias, first those with a key, and keep the list for TAB. Raises PflowError (78)."""
     spare_this_machine()
-    with _loading, _explained():  # llm loads its plugins once, and a second thread would not wait for the first
+    with _loading, _EXPLAINED:  # llm loads its plugins once, and a second thread would not wait for the first
         models = settings.load_models()
         with suppress(PflowError):  # the keys cannot be read
             models = dict(sorted(models.items(), key=lambda item: (not has_key(item[1]), item[0])))
         keep_models((name, describe(name, model)) for name, model in models.items())
     return models
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Raise PflowError (78) for any failure of llm, of a plugin or of the settings."""
-    try:
-        yield
-    except PflowError:
-        raise
-    except Exception as error:
-        raise settings.broken(error) from error
 
 
 def describe(name: str, model: Model) -> str:
@@ -167,7 +158,7 @@ def describe(name: str, model: Model) -> str:
 
 def has_key(model: Model) -> bool:
     """Return True if the model needs no key, or has one. Raises PflowError (78) if the keys cannot be read."""
-    with _explained(), suppress(NeedsKeyException):
+    with _EXPLAINED, suppress(NeedsKeyException):
         return model.needs_key is None or bool(model.get_key())
     return False
 

@@ -30,13 +30,13 @@ _SETTINGS = ("OPENAI_", "LLM_", "SSL_")
 """The beginnings of variables that a client depends on; all that end with _PROXY do so, too."""
 
 
-def watch(model: Any, most: float | None = None) -> tuple[Any, Ending]:
-    """Return a copy of `model` that sends each request once, for `most` seconds, and the ending that it notes.
+def watch(model: Any) -> tuple[Any, Ending]:
+    """Return a copy of `model` that sends each request once, and the ending that it notes.
 
     Models that do not use the openai client stay as they are. llm drops the finish reason of a streamed completion, and
     every ending of OpenAI's newer protocol but the happy one.
     """
-    ending = Ending(model, most)
+    ending = Ending(model)
     if not hasattr(model, "get_client"):
         return model, ending
     watched = copy(model)

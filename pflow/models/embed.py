@@ -33,7 +33,7 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     import llm
 
     from pflow.models.choose import check_key
-    from pflow.models.errors import explain
+    from pflow.models.errors import explained
     from pflow.models.lean_openai import defer_types
     from pflow.web.route import spare_this_machine
     from pflow.words.printable import one_line
@@ -49,15 +49,12 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
         words = one_line(f"{type(error).__name__}: {error}")
         raise PflowError(f"cannot load llm's embedding models: {words}", exit=BAD_CONFIG) from error
     ids = [bytes_digest(text.encode("utf-8", "surrogatepass")) for text in texts]
-    with Deadline(_PATIENCE, act=f"cannot get an answer from '{name}'", exit=TRY_AGAIN):
+    with Deadline(_PATIENCE, act=f"cannot get an answer from '{name}'", exit=TRY_AGAIN), explained(model):
+        check_key(model)
         try:
-            check_key(model)
-            try:
-                near = _near(llm.Collection(model.model_id, _database(), model=model), ids, texts, query)
-            except sqlite3.OperationalError:  # a full disk, or a directory that may not be written
-                near = _near(llm.Collection(model.model_id, model=model), ids, texts, query)
-        except Exception as error:
-            raise explain(error, model) from error
+            near = _near(llm.Collection(model.model_id, _database(), model=model), ids, texts, query)
+        except sqlite3.OperationalError:  # a full disk, or a directory that may not be written
+            near = _near(llm.Collection(model.model_id, model=model), ids, texts, query)
     found = {each.id: each.score for each in near if each.score is not None}
     if not found.keys() >= set(ids):
         raise PflowError(f"cannot take the answer of '{name}': it is not a vector for each text", exit=BAD_DATA)

@@ -17,6 +17,7 @@ from pflow.errors import (
     TRY_AGAIN,
     UNAVAILABLE,
     USAGE,
+    Attempt,
     PflowError,
     causes,
     wait_asked,
@@ -120,6 +121,11 @@ def explain(error: Exception, model: Model) -> PflowError:
             host = urlsplit(getattr(model, "api_base", None) or "").hostname or model.model_id
             failure.refusal = f"{reason.status or 'a rate limit'} from {host}"
     return failure
+
+
+def explained(model: Model) -> Attempt:
+    """Explain any error that asking `model` raises."""
+    return Attempt("", lambda _, error: explain(error, model), of=Exception)
 
 
 def _hint(kind: str, exit: int, model: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, NonNegativeInt
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, not_written
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, Attempt, PflowError, not_written
 from pflow.files.directories import make_private
 from pflow.files.installation import no_extra
 from pflow.models.errors import meaning_of
@@ -66,12 +66,8 @@ def get_model(name: str, *, is_agreed: bool) -> tuple[str, bool]:
     if asked is None:
         form = "OWNER/REPO[:QUANT] or OWNER/REPO/FILE.gguf; `pflow models get` lists some"
         raise PflowError(act, hint=guess(name.lower(), CHOICES, form), exit=MISSING)
-    try:
+    with Attempt(act, _failure, of=Exception):
         return _get(act, *asked.groups(default=""), is_agreed=is_agreed)
-    except PflowError:
-        raise
-    except Exception as error:
-        raise _failure(act, error) from error
 
 
 def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tuple[str, bool]:

@@ -133,7 +133,7 @@ def report_faults() -> None:
         say("pflow", f"warning: {fault}")
 
 
-def broken(error: Exception) -> PflowError:
+def broken(act: str, error: Exception) -> PflowError:
     """Return the error (78) for llm or a plugin that cannot load its models, without quoting the file of keys."""
     if of_environment := fault_behind(error):
         return of_environment
@@ -142,7 +142,7 @@ def broken(error: Exception) -> PflowError:
     is_marked = "BOM" in words or isinstance(error, UnicodeDecodeError)
     fault = _read(file)[1] or "llm wants UTF-8 without a byte order mark" * is_marked
     hint = "correct that file, or find the plugin with `llm plugins`"
-    return PflowError(f"cannot load llm's models: {f'{file}: {fault}' if fault else words}", hint=hint, exit=BAD_CONFIG)
+    return PflowError(f"{act}: {f'{file}: {fault}' if fault else words}", hint=hint, exit=BAD_CONFIG)
 
 
 def _usable_entries(file: TextIO) -> list[dict[str, Any]]:

@@ -1,13 +1,12 @@
 """A conversation with a model in several turns, whose answers are read up to a bound."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import llm
 from llm import Model
 
 from pflow.errors import TRY_AGAIN, PflowError
-from pflow.models.ask import Request, ask
+from pflow.models.ask import Answer, Request, ask
 from pflow.words.budget import Calls
 
 LONGEST = 1 << 20
@@ -15,18 +14,6 @@ LONGEST = 1 << 20
 
 _SHOWN_AGAIN = 100_000
 """Characters of an answer that go into the next request."""
-
-
-@dataclass
-class Said:
-    """An answer's text; `is_limited` is true if it stopped at the model's token limit, or at ours.
-
-    `none` is the failure that an answer without text is.
-    """
-
-    text: str
-    is_limited: bool = False
-    none: PflowError | None = None
 
 
 class Talk:
@@ -42,7 +29,7 @@ class Talk:
         self._conversation: Any = model.conversation()
         self._said: list[llm.Message] = [llm.system(self._system)] if self._system else []
 
-    def say(self, text: str, *, schema: dict[str, Any] | None = None) -> Said:
+    def say(self, text: str, *, schema: dict[str, Any] | None = None) -> Answer:
         """Send a text and return the answer, unchecked. A model that takes no schema, or not this one, gets none."""
         asked = self._ahead + text
         self._conversation.model, self._conversation.loaded_messages = self._model, list(self._said)
@@ -56,4 +43,4 @@ class Talk:
         is_empty = not answer.response.strip()  # which providers refuse to get back
         self._ahead = f"{asked}\n\n" if is_empty else ""
         self._said += [] if is_empty else [llm.user(asked), llm.assistant(answer.response[:_SHOWN_AGAIN])]
-        return Said(answer.response, answer.is_limited, answer.none)
+        return answer

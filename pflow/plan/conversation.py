@@ -14,8 +14,9 @@ from pydantic import BaseModel, Field, ValidationError
 from pflow.errors import PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.load import parse_json
+from pflow.models.ask import Answer
 from pflow.models.choose import Model, is_small
-from pflow.models.talk import Said, Talk
+from pflow.models.talk import Talk
 from pflow.plan.limits import refuse_secrets
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
@@ -24,7 +25,7 @@ from pflow.words.budget import Calls
 from pflow.words.printable import clean, counted
 
 Report = Callable[[str], None]
-Judge = Callable[[Said], tuple[Any, list[Finding]]]
+Judge = Callable[[Answer], tuple[Any, list[Finding]]]
 """Judges an answer: its result (None if it is unusable), and its faults (empty if it passes)."""
 
 PL00 = "PL00"
@@ -80,7 +81,7 @@ class ConversationResult:
 
 
 def converse(
-    model: Model, request: PlanRequest, judge: Judge, report: Report, timeout: float | None = None, tries: int = TRIES
+    model: Model, request: PlanRequest, judge: Judge, report: Report, timeout: float | None = None
 ) -> ConversationResult:
     """Ask until an answer passes. `timeout` (seconds) is for all tries, `report` gets short lines on the progress.
 
@@ -94,9 +95,9 @@ def converse(
     with Diverted(), deadline:  # stdout is for the result, not for libraries
         talk = Talk(model, request.system, request.calls)
         schema = None if is_small(model) else request.schema
-        while best.tries < tries and not best.is_right:
+        while best.tries < TRIES and not best.is_right:
             best.tries += 1
-            report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if best.tries > 1 else ""))
+            report(f"asking {model.model_id}" + (f" again, try {best.tries} of {TRIES}" if best.tries > 1 else ""))
             said = talk.say(text, schema=schema)
             result, findings = judge(said)
             if best.tries == 1 or (result is None, len(findings)) <= (best.result is None, len(best.findings)):
@@ -117,7 +118,7 @@ def count_findings(findings: Sequence[Finding]) -> str:
     return f"{counted(len(findings), 'fault')}, the first: {shorten(str(findings[0]), 160)}"
 
 
-def find_objects(said: Said) -> tuple[dict[str, dict[str, Any]], str]:
+def find_objects(said: Answer) -> tuple[dict[str, dict[str, Any]], str]:
     """Return the JSON objects after a model's thoughts, each by its text, and the fault of the first broken one."""
     text, found, faults = _spoken(said), dict[str, dict[str, Any]](), list[str]()
     at = text.find("{")
@@ -136,7 +137,7 @@ def find_objects(said: Said) -> tuple[dict[str, dict[str, Any]], str]:
     return found, faults[0] if faults else ""
 
 
-def read_flow(said: Said) -> tuple[dict[str, Any] | None, list[Finding]]:
+def read_flow(said: Answer) -> tuple[dict[str, Any] | None, list[Finding]]:
     """Return the flow's document, or a finding that says why there is no flow. Two different flows are a fault."""
     found, fault = find_objects(said)
     if reason := refusal(said):
@@ -158,7 +159,7 @@ def read_flow(said: Said) -> tuple[dict[str, Any] | None, list[Finding]]:
     return None, [_finding('its JSON has no "nodes"' if found else none)]
 
 
-def refusal(said: Said) -> str:
+def refusal(said: Answer) -> str:
     """Return the model's reason why the task cannot be done; empty if it gives no reason."""
     for value in find_objects(said)[0].values():
         with suppress(ValidationError):
@@ -166,9 +167,10 @@ def refusal(said: Said) -> str:
     return ""
 
 
-def _spoken(said: Said) -> str:
+def _spoken(said: Answer) -> str:
     """Return the text after the model's thoughts; empty if it stopped while thinking."""
-    return said.text.rpartition("</think>")[2].partition("<think>")[0]
+    text: str = said.response
+    return text.rpartition("</think>")[2].partition("<think>")[0]
 
 
 def _finding(message: str, remedy: str = _REMEDY) -> Finding:

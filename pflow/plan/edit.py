@@ -9,8 +9,8 @@ from pflow.flow.rules import check
 from pflow.flow.secrets import is_literal, secrets_of
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
+from pflow.models.ask import Answer
 from pflow.models.choose import choose_capable
-from pflow.models.talk import Said
 from pflow.plan.building_blocks import (
     building_blocks,
     correction_text,
@@ -77,7 +77,7 @@ def _request(old: WiredFlow, sentence: str, system: str) -> PlanRequest:
     return PlanRequest(system, task, lambda findings: correction_text(again, findings), plan_schema())
 
 
-def _judge(said: Said, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:
+def _judge(said: Answer, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:
     """Return the flow of an answer and its errors; None for an answer that cannot be loaded.
 
     Findings of the limits that the old flow has too do not count: a person may write what a model may not.

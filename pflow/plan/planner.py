@@ -19,10 +19,10 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
+from pflow.models.ask import Answer
 from pflow.models.choose import Model, NoCapableModel, choose_capable
-from pflow.models.talk import Said
 from pflow.plan.building_blocks import add_nearest, building_blocks, correction_text, plan_schema, task_text
-from pflow.plan.conversation import PL00, PLACE, TRIES, PlanRequest, Report, converse, count_findings, read_flow
+from pflow.plan.conversation import PL00, PLACE, PlanRequest, Report, converse, count_findings, read_flow
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
 from pflow.plan.piped import Piped, check_piped, declare_piped
@@ -102,8 +102,7 @@ class Unplannable(PflowError):
 
 def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
-    report: Report = lambda line: None, tries: int = TRIES, piped: Piped | None = None,
-    calls: Calls | None = None,
+    report: Report = lambda line: None, piped: Piped | None = None, calls: Calls | None = None,
 ) -> Planned:  # fmt: skip
     """Plan a flow. `report` gets short lines on the progress, `calls` let each call of the model begin.
 
@@ -128,7 +127,7 @@ def plan_sentence(
     request = PlanRequest(
         blocks.system, task, lambda findings: correction_text(task, findings), schema, calls or Calls()
     )
-    outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
+    outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout)
     ir, flow, findings = outcome.result or (None, None, outcome.findings)
     if flow is None:
         raise Unplannable(chosen.model_id, outcome.tries, ir, findings)
@@ -159,7 +158,7 @@ def _choose_model(name: str | None, sentence: str) -> Model:
         raise add_nearest(error, sentence) from error.__cause__
 
 
-def _judge_answer(said: Said, sentence: str, piped: Piped | None) -> tuple[Any, list[Finding]]:
+def _judge_answer(said: Answer, sentence: str, piped: Piped | None) -> tuple[Any, list[Finding]]:
     """Return the IR as the model wrote it, its flow if that passes, and all findings; then the errors."""
     ir, findings = read_flow(said)
     if ir is None:

@@ -14,8 +14,8 @@ from pflow.flow.wiring import wire
 from pflow.flow.writes import Write
 from pflow.flow.written import NO, YES, fits
 from pflow.interface.interface import Item
+from pflow.models.ask import Answer
 from pflow.models.choose import NoCapableModel, choose_capable
-from pflow.models.talk import Said
 from pflow.plan.building_blocks import interfaces_text, listed
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
 from pflow.plan.conversation import PlanRequest, converse, find_objects
@@ -197,7 +197,7 @@ class Wiring:
         schema = {"type": "object", "properties": asked, "required": needed, "additionalProperties": False}
         return PlanRequest(_SYSTEM, f"{flow}The reads that want a source:\n{reads}", listed, schema)
 
-    def _judge(self, said: Said) -> tuple[list[Gap], list[Finding]]:
+    def _judge(self, said: Answer) -> tuple[list[Gap], list[Finding]]:
         """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""
         answer = {key: value for each in find_objects(said)[0].values() for key, value in each.items()}
         filled, findings = [], []

@@ -50,5 +50,5 @@ def test_a_file_of_keys_that_llm_cannot_decode_is_named(tmp_path, monkeypatch, c
     (tmp_path / "keys.json").write_text('{"a": "hush"}', codec)
     with pytest.raises(ValueError) as caught:
         llm.get_key("", "a")
-    message = settings.broken(caught.value).message
+    message = settings.broken("cannot load llm's models", caught.value).message
     assert message.endswith(f"{tmp_path}/keys.json: llm wants UTF-8 without a byte order mark")

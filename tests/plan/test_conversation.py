@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
-from pflow.models.talk import Said
+from pflow.models.ask import Answer
 from pflow.plan.conversation import PlanRequest, converse, read_flow
 
 
@@ -81,7 +81,7 @@ OTHER = '{"nodes": [{"id": "b", "type": "llm"}]}'
 
 
 def read(text, **more):
-    return read_flow(Said(text, **more))
+    return read_flow(Answer(text, **more))
 
 
 @pytest.mark.parametrize(
