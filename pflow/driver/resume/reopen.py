@@ -23,7 +23,7 @@ from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal, first_record
 from pflow.record.log import FLOW, RunLog, runs_directory
-from pflow.record.records import UNSOUND, name_of
+from pflow.record.records import JOURNAL, UNSOUND, name_of
 from pflow.record.run import DONE, FINISHED, RUNNING, Run, read_kept
 from pflow.record.runs import run_directories
 from pflow.record.seal import ANEW, UNSEALED, bounds_seal, seal, unseal
@@ -235,15 +235,16 @@ def _how(was: str | None, is_now: str | None) -> str:
 
 def _refuse_finished(run: Run, choices: Choices) -> None:
     """Raise PflowError (1) for a run that has nothing to resume."""
-    if run.has_journal and (choices.runs_again or run.status not in (DONE, FINISHED)):
+    has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))  # an empty one too: it was ended at once
+    if has_journal and (choices.runs_again or run.status not in (DONE, FINISHED)):
         return
     why, hint = "it kept no journal", _anew(run)
     if run.status == DONE and run.ledger:
         why, hint = "it is done", f"pflow map … --ledger={run.ledger} prints its results again"
     elif run.status == DONE:
         more = f"{hint}; pflow run --keep-store keeps what --from and --only need"
-        why, hint = "it is done", "--from=STEP and --only=STEP run steps of it again" if run.has_journal else more
-    elif run.has_journal:
+        why, hint = "it is done", "--from=STEP and --only=STEP run steps of it again" if has_journal else more
+    elif has_journal:
         why, hint = "it is finished, with failures", "--failed runs its failed items again"
     elif run.exit is None and all(event["event"] != "start" for event in run.events()[0]):
         why, hint = "it was ended before anything ran", "pflow run begins it anew"
