@@ -55,22 +55,19 @@ def _find(kind: Kind) -> Code:
 
 def _of_flow(kind: Kind) -> Code:
     """Digest a flow's JSON, whatever its layout, and the code of its nodes."""
+    from pflow.values.fast_json import write_json
+
     parts = {}
     if kind.file:  # one inside a step is a part of the flow around it
         with open(kind.file, "rb") as file:
-            parts[os.path.basename(kind.file)] = digest_of(_sorted(decode(file.read())))
+            layout = write_json(decode(file.read()), sort=True)
+        parts[os.path.basename(kind.file)] = digest_of(decode(layout.encode()))
     for inner in kind.parts():
         code = code_of(inner)
         if code.fault:
             return Code({}, f"{inner.name}: {code.fault}")
         parts |= {f"{inner.name}/{name}": digest for name, digest in code.parts.items()}
     return Code(parts)
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def _of_python(kind: Kind) -> Code:

@@ -9,7 +9,7 @@ from pflow import Any, Iterable, Iterator, Mapping
 from pflow.binding.store import NodeStore
 from pflow.cache.code import Code
 from pflow.cache.place import digest_of_file
-from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, reason_of, result_of
 from pflow.interface.interface import Interface, Item
 from pflow.values.digest import bytes_digest, digest_of, frame, keyed_digest
 from pflow.values.secrets import Secrets
@@ -51,10 +51,10 @@ class Key:
 
     def is_current(self) -> bool:
         """Return True if the files have not changed since the key was made."""
-        try:
-            return all(_digest(self.node, path, path) == digest for path, digest in self.files.items())
-        except PflowError:
-            return False
+        now = result_of(
+            lambda: {path: _digest(self.node, path, path) for path in self.files}, of=PflowError, otherwise={}
+        )
+        return now == self.files
 
 
 def cannot_cache(node: str, why: str) -> PflowError:
@@ -70,7 +70,8 @@ def make_key(
     `is_made` says that somebody else made the node, and may have set more on it. Raises PflowError (78) if a part of
     the key is unknown.
     """
-    check(name, interface, code, node)
+    if fault := why_uncacheable(interface, code, node):
+        raise cannot_cache(name, fault)
     parts = _Parts(name, secrets or Secrets())
     reads = {key: view.peek(key) for key in sorted(interface.reads) if key in view}
     state = {key: value for key, value in sorted(vars(node).items()) if key not in _NEVER} if is_made else {}
@@ -132,21 +133,22 @@ def _fixed_parts(name: str, version: str, code: Code) -> list[KeyPart]:
     return code.key_parts[name, version]  # type: ignore[no-any-return]
 
 
-def check(name: str, interface: Interface, code: Code, node: Any) -> None:
-    """Raise PflowError (78) if no key can be made for a node, whatever it is given, or its answers may not be kept."""
+def why_uncacheable(interface: Interface, code: Code, node: Any) -> str:
+    """Say why a node can have no key, whatever it is given, or why its answers may not be kept; empty if neither."""
     secret = next((item.name for item in interface.writes.values() if item.is_secret), "")
     takes_paths = any(item.type.is_path for item in interface.taken)
     unseen = [each for each in interface.effects if each != "reads files" or not takes_paths]
     if interface.open:
-        raise cannot_cache(name, "it declares no interface, so any key may count")
+        return "it declares no interface, so any key may count"
     if code.fault:
-        raise cannot_cache(name, code.fault)
+        return code.fault
     if secret:
-        raise cannot_cache(name, f"'{secret}' is secret, and secrets are not kept")
+        return f"'{secret}' is secret, and secrets are not kept"
     if "writes files" in interface.effects:
-        raise cannot_cache(name, "it writes files, which a cached answer would not write again")
+        return "it writes files, which a cached answer would not write again"
     if unseen and not hasattr(node, "cache_parts"):
-        raise cannot_cache(name, f"what it {_DOES.get(unseen[0], 'gets from outside')} is not known beforehand")
+        return f"what it {_DOES.get(unseen[0], 'gets from outside')} is not known beforehand"
+    return ""
 
 
 _DOES = {"reads files": "reads", "network": "gets from the network", "runs commands": "gets from commands"}
@@ -164,10 +166,8 @@ def _ask(name: str, node: Any, reads: dict[str, Any]) -> dict[str, Any]:
 
 def _counted(path: str) -> str:
     """Return how a path is reached from the working directory, which is what counts in a key."""
-    try:
-        return "/" + os.path.relpath(path) if os.path.isabs(path) else path
-    except OSError:  # the working directory is gone
-        return path
+    is_full = os.path.isabs(path)  # it counts as it is if the working directory is gone
+    return result_of(lambda: "/" + os.path.relpath(path), otherwise=path) if is_full else path
 
 
 def _digest(node: str, path: str, name: str) -> str:

@@ -17,12 +17,12 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pflow import __version__
-from pflow.errors import reason_of
+from pflow.errors import reason_of, result_of
 from pflow.interface.source import in_words
 from pflow.values.digest import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 _OWN_TEXT = {"__doc__", "getdoc", "getsource", "getsourcelines"}
 """Names by which code reads its own text: then comments count too."""
@@ -33,6 +33,7 @@ _DYNAMIC = _FOLLOWED | {
 }
 """Names by which code imports modules that it does not name, unless a literal text does."""
 _INSTALLED = ("site-packages", "dist-packages")
+_distributions = cache(packages_distributions)
 _STANDARD = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
 
 
@@ -70,9 +71,9 @@ class PythonCode:
             self._add_distribution(os.path.relpath(file, root).removesuffix(".py").split(os.sep)[0])
         else:
             self._add_source(os.path.basename(file), file, package)
-        sees_its_text = any(_OWN_TEXT & _names_in(tree) for tree in self._trees.values())
+        names = {_last_name(node) for tree in self._trees.values() for node in ast.walk(tree)}
         for name, tree in self._trees.items():
-            self.parts[name] = digest_of(self._sources[name] if sees_its_text else bare(tree))
+            self.parts[name] = digest_of(self._sources[name] if _OWN_TEXT & names else bare(tree))
 
     def _add_source(self, name: str, file: str, package: str) -> None:
         if name in self._trees:
@@ -161,16 +162,8 @@ class PythonCode:
 
 def _elsewhere(top: str) -> list[list[str]]:
     """Find a module that an installed package's finder has, as for editable installations."""
-    try:
-        spec = find_spec(top)
-    except (ImportError, ValueError):
-        return []
+    spec = result_of(find_spec, top, of=(ImportError, ValueError), otherwise=None)
     return [[spec.origin]] if spec is not None and spec.origin and os.path.isfile(spec.origin) else []
-
-
-@cache
-def _distributions() -> Mapping[str, list[str]]:
-    return packages_distributions()
 
 
 def _modules_in(folders: list[str]) -> list[str]:
@@ -239,10 +232,6 @@ def _text(call: ast.Call) -> str:
     """Return the module that a call names as a literal text; empty if it names none."""
     first = getattr(call.args[0], "value", None) if len(call.args) == 1 and not call.keywords else None
     return first if isinstance(first, str) and not first.startswith(".") else ""
-
-
-def _names_in(tree: ast.AST) -> set[str]:
-    return {_last_name(node) for node in ast.walk(tree)}
 
 
 def bare(node: Any) -> Any:

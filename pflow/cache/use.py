@@ -6,7 +6,7 @@ from pflow import Any, Callable, Mapping
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.cache import entries
 from pflow.cache.code import code_of, is_current
-from pflow.cache.key import Key, cannot_cache, check, make_key
+from pflow.cache.key import Key, cannot_cache, make_key, why_uncacheable
 from pflow.catalog.interfaces import Kind
 from pflow.errors import MISSING, PflowError
 from pflow.interface.interface import ANYTHING, Interface
@@ -22,19 +22,18 @@ class CachedNode:
     """
 
     def __init__(
-        self, kind: Kind, version: str, interface: Interface, *, is_required: bool = False, refreshes: bool = False,
-        is_unasked: bool = False, is_made: bool = False,
+        self, kind: Kind, interface: Interface, *, is_asked: bool, is_unasked: bool, is_required: bool, refreshes: bool,
+        is_made: bool,
     ) -> None:  # fmt: skip
         self.kind = kind
         self.name = kind.name
-        self.version = version
         self.interface = interface
         self.code = code_of(kind)
+        self.is_asked = is_asked
+        self.is_unasked = is_unasked
         self.is_required = is_required
         self.refreshes = refreshes
-        self.is_unasked = is_unasked
         self.is_made = is_made
-        self.is_asked = False
         self.run = ""
         """The run that uses it, if one does; answers that it made itself need no refresh."""
         self.secrets = Secrets()
@@ -42,15 +41,12 @@ class CachedNode:
 
     def check(self, node: Any) -> None:
         """Raise PflowError (78) if no answer of this node can be kept, whatever its values are."""
-        check(self.name, self.interface, self.code, node)
+        if fault := why_uncacheable(self.interface, self.code, node):
+            raise cannot_cache(self.name, fault)
 
     def can_be_kept(self, node: Any) -> bool:
         """Return True if the answers of this node can be kept, for some values at least."""
-        try:
-            self.check(node)
-        except PflowError:
-            return False
-        return True
+        return not why_uncacheable(self.interface, self.code, node)
 
     def look_up(self, node: Any, view: NodeStore, warn: Callable[[str], None]) -> Lookup:
         """Look for the answer to these values; `warn` is told of damaged entries, and of answers that are not kept.
@@ -60,7 +56,7 @@ class CachedNode:
         lookup = Lookup(self, warn)
         try:
             lookup.key = make_key(
-                self.name, self.version, self.code, self.interface, node, view, self.secrets, is_made=self.is_made
+                self.name, self.kind.version, self.code, self.interface, node, view, self.secrets, is_made=self.is_made
             )
             found = entries.find(lookup.key, warn)
             if found is not None and not self._is_old(found[1].run):
@@ -115,16 +111,14 @@ class Lookup:
             view.pop(key, None)
         return self.found["action"]
 
-    def keep(
-        self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore, run: str = ""
-    ) -> dict[str, str]:
+    def keep(self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore) -> dict[str, str]:
         """Keep the node's answer, if it may be kept; return the lookup as a trace tells it.
 
         Warn if a pure node, or one that should be cached, is not.
         """
         name = self.cached.name
         if self.key is not None and self.verdict == MISS:
-            self.why = self._why_not(node, action, view) or self._put(action, changes, run)
+            self.why = self._why_not(node, action, view) or self._put(action, changes)
         if self.verdict == OFF and self.cached.is_unasked:
             self.warn(f"'{name}' is not cached: {self.why}")
         elif self.why and self.cached.is_asked:
@@ -146,7 +140,7 @@ class Lookup:
         assert self.key is not None
         return "" if self.key.is_current() else "a file that it reads changed while it ran"
 
-    def _put(self, action: Any, changes: Mapping[str, Any], run: str) -> str:
+    def _put(self, action: Any, changes: Mapping[str, Any]) -> str:
         """Write the answer; return why, if it cannot be kept."""
         kept = {key: value for key, value in changes.items() if value is not REMOVED}
         found = {"action": action, "changes": kept, "removed": [key for key in changes if key not in kept]}
@@ -154,7 +148,7 @@ class Lookup:
         try:
             if self.cached.secrets.are_in(kept):
                 return "it contains a secret"
-            entries.keep(self.key, found, run)
+            entries.keep(self.key, found, self.cached.run)
         except PflowError as error:
             return error.message
         return ""

@@ -53,14 +53,13 @@ class Wishes:
 
         found = CachedNode(
             kind,
-            kind.version,
             interface,
+            is_asked=bool(said),
+            is_unasked=mode is None,
             is_required=is_required,
             refreshes=self._refreshes(name),
-            is_unasked=mode is None,
             is_made=is_made,
         )
-        found.is_asked = bool(said)
         if not is_off():
             return found
         if said or found.can_be_kept(node):

@@ -169,7 +169,7 @@ class StepNode(PlainStep, Visitor):
         if self.context.secret_paths:
             self.learn([*self._secrets_in(changes)])
         if lookup is not None:
-            visit.more["cache"] = lookup.keep(node, visit.action, changes, view, self.context.run_id)
+            visit.more["cache"] = lookup.keep(node, visit.action, changes, view)
             if self.context.recorder is not None:
                 about = {"node": self.type, "visit": self.visit_path(), **lookup.facts()}
                 self.context.recorder.event("key", self.id, about)

@@ -6,7 +6,7 @@ import os
 
 from pflow import Any
 from pflow.catalog.kinds import Catalog
-from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
+from pflow.errors import BAD_DATA, MISSING, Attempt, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.process.start import beginning
 from pflow.values.encoding import conversion, not_utf8
@@ -51,16 +51,15 @@ _MOST = 64 * 1024 * 1024
 
 def read_text(file: str | int, what: str) -> str:
     """Read a file, or a descriptor, which stays open; drop a byte order mark. Raises PflowError as `load_file` does."""
+    act = f"cannot read {what}"
+    with Attempt(act), open(file, "rb", closefd=isinstance(file, str)) as opened:
+        data = opened.read(_MOST + 1)
+    if len(data) > _MOST:
+        raise PflowError(f"{act}: it has more than 64 MB", exit=BAD_DATA)
     try:
-        with open(file, "rb", closefd=isinstance(file, str)) as opened:
-            data = opened.read(_MOST + 1)
-        if len(data) > _MOST:
-            raise PflowError(f"cannot read {what}: it has more than 64 MB", exit=BAD_DATA)
         return str(data, "utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError:
-        raise PflowError(f"cannot read {what}: {not_utf8(data)}", hint=conversion(data), exit=BAD_DATA) from None
-    except OSError as error:
-        raise PflowError(f"cannot read {what}: {reason_of(error)}", exit=exit_code(error)) from None
+        raise PflowError(f"{act}: {not_utf8(data)}", hint=conversion(data), exit=BAD_DATA) from None
 
 
 def load_text(text: str, name: str, catalog: Catalog | None = None) -> FlowSpec:

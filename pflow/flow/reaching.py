@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Iterable, Iterator
 from pflow.binding.resolve import is_stored as is_flag_stored
+from pflow.errors import result_of
 from pflow.flow.flow import REST, Step
 from pflow.flow.writes import END, Write
 from pflow.values.paths import Path, meet, missing, write_path
@@ -29,13 +30,11 @@ def data_of(wired: WiredStep) -> Iterator[Write]:
 
 def _is_of_item(step: Step, key: str) -> bool:
     """Return True if a data flag is made of a batch's item; it differs for each item, so it is not stored."""
-    if step.batch is None:
-        return False
-    try:
-        names = {step.batch.item, *step.batch.parts}
-        return any(path[0] in names for path in references(step.inputs.get(key)))
-    except ValueError:  # a finding of the rules
-        return False
+    names = {step.batch.item, *step.batch.parts} if step.batch is not None else ()
+    named = (
+        result_of(references, step.inputs.get(key), of=ValueError, otherwise=[]) if names else []
+    )  # the rules say why
+    return any(path[0] in names for path in named)
 
 
 def writes_of(wired: WiredStep) -> list[Write]:

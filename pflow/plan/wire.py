@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.rules import check
-from pflow.flow.rules.answers import dropped_answers, source_of
+from pflow.flow.rules.answers import dropped_answers, newer_source
 from pflow.flow.rules.params import unset_params
 from pflow.flow.secrets import masked_ir
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -167,7 +167,7 @@ class Wiring:
         """Fill the gap with an answer that nothing uses, if the read takes something older, or nothing (PF18)."""
         for dropped in [*self.dropped, *dropped_answers(self.flow)]:
             if (dropped.reader, dropped.item.name) == (gap.step, gap.item.name):
-                gap.source, gap.why = source_of(self.flow, dropped) or "", "it is what the pipe carries there"
+                gap.source, gap.why = newer_source(self.flow, dropped) or "", "it is what the pipe carries there"
                 return gap if gap.source else None
         return None
 

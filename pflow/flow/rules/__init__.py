@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from pflow import Any, Iterable, Iterator
 from pflow.flow.findings import SHAPE, Finding, Rule
@@ -17,13 +16,9 @@ _SECTIONS = ("inputs", "outputs", "nodes", "edges", "mappings")
 
 def find_rules() -> dict[str, Rule]:
     """Load the rules of all files here, by id."""
-    rules: dict[str, Rule] = {}
-    for file in sorted(os.listdir(__path__[0])):
-        if file.endswith(".py") and not file.startswith("_"):
-            module = f"{__name__}.{file[:-3]}"
-            __import__(module)
-            rules |= {rule.id: rule for rule in sys.modules[module].RULES}
-    return dict(sorted(rules.items()))
+    files = [file for file in os.listdir(__path__[0]) if file.endswith(".py") and not file.startswith("_")]
+    modules = [__import__(f"{__name__}.{file[:-3]}", fromlist=["RULES"]) for file in files]
+    return dict(sorted((rule.id, rule) for module in modules for rule in module.RULES))
 
 
 RULES = find_rules()

@@ -9,7 +9,7 @@ from pflow.flow.graph import Graph, distances
 from pflow.flow.pipe.carry import are_parallel, is_certain
 from pflow.flow.reaching import find_writes, uses, writes_by_name
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.flow.written import MAPPING, fits, path_text
+from pflow.flow.written import MAPPING, fits, source_of
 from pflow.interface.interface import Item
 from pflow.values.jsontext import quote
 from pflow.words.naming import joined
@@ -144,14 +144,13 @@ def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) 
     return None
 
 
-def source_of(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
+def newer_source(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
     """Return the source for a mapping of the read; None if no path leads to an answer each time."""
     writers, is_batch = set(dropped.writers), flow.steps[dropped.reader].over is not None
     if is_batch or are_parallel(flow, writers) or not is_certain(flow, writers, dropped.reader):
         return None
     answers = [(id, flow.steps[id].interface.pipe_write) for id in dropped.writers]
-    paths = [path_text((id, answer.name)) for id, answer in answers if answer is not None]
-    return paths[0] if len(paths) == 1 else paths
+    return source_of((id, answer.name) for id, answer in answers if answer is not None)
 
 
 def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) -> Finding:
@@ -162,7 +161,7 @@ def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) ->
         instead = f"the items of '{batch.over}'"
         remedy = f"run it over that; with --with-item there, ${{{batch.item}.item}} is the item of each result"
     else:
-        source = source_of(flow, dropped)
+        source = newer_source(flow, dropped)
         shown = quote(source) if isinstance(source, str) else f"[{', '.join(map(quote, source))}]" if source else "…"
         remedy = f'"mappings": {{"{reader}": {{"input_mappings": {{"{key}": {shown}}}}}}}'
     verb = "writes" if len(dropped.writers) == 1 else "write"
