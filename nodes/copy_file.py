@@ -7,6 +7,7 @@ from pflow.errors import CANNOT_WRITE, Attempt, PflowError
 from pflow.files.atomic import copy
 from pflow.files.beneath import mode_of, open_file, status
 from pflow.files.file_paths import check_kind, checked_path, claim_file, place_in, read_failure, write_failure
+from pflow.files.reading import Opened
 from pflow.node import Node, Shared
 
 
@@ -39,20 +40,17 @@ class CopyFile(Node):
         act = f"cannot copy '{path}'"
         with Attempt(act, read_failure):
             check_kind(path, "copy", follow=True)
-            source = open_file(path, os.O_RDONLY | os.O_NONBLOCK)
-        try:
+            opened = Opened(open_file(path, os.O_RDONLY | os.O_NONBLOCK))
+        with opened as source:
             place = place_in(destination, path)
             act = f"{act} to '{place}'"
-            _check(os.fstat(source), place, act)
-            is_link = stat.S_ISLNK(mode_of(place, follow=False))
-            if is_link and place != destination:  # a link that was not named may lead anywhere
-                raise PflowError(f"{act}: it is a link", hint="give its name as the destination", exit=CANNOT_WRITE)
-            claim_file(self.claim_file, place)
-            copy(source, place, overwrite=self.params["overwrite"])
-        except OSError as error:
-            raise write_failure(act, error) from error
-        finally:
-            os.close(source)
+            with Attempt(act, write_failure):
+                _check(os.fstat(source), place, act)
+                is_link = stat.S_ISLNK(mode_of(place, follow=False))
+                if is_link and place != destination:  # a link that was not named may lead anywhere
+                    raise PflowError(f"{act}: it is a link", hint="give its name as the destination", exit=CANNOT_WRITE)
+                claim_file(self.claim_file, place)
+                copy(source, place, overwrite=self.params["overwrite"])
 
 
 def _check(source: os.stat_result, place: str, act: str) -> None:

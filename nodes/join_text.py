@@ -28,8 +28,7 @@ class JoinText(Node):
     """
 
     def prep(self, shared: Shared) -> list[Any]:
-        texts = shared["texts"]
-        texts = look_inside(texts) if isinstance(texts, str) else texts
+        texts = look_inside(shared["texts"])
         if isinstance(texts, dict | list):
             return [*texts.values()] if isinstance(texts, dict) else texts
         if isinstance(texts, str):

@@ -2,7 +2,7 @@
 
 import os
 
-from pflow.errors import CANNOT_WRITE, PflowError
+from pflow.errors import CANNOT_WRITE, Attempt, PflowError
 from pflow.files.atomic import move
 from pflow.files.beneath import mode_of, status
 from pflow.files.file_paths import check_kind, checked_path, claim_file, place_in, read_failure, write_failure
@@ -42,15 +42,13 @@ class MoveFile(Node):
             if isinstance(error, FileNotFoundError) and self.params["missing_ok"]:
                 return
             raise read_failure(act, error) from error
-        try:
-            place = place_in(destination, path)
-            act = f"{act} to '{place}'"
+        place = place_in(destination, path)
+        act = f"{act} to '{place}'"
+        with Attempt(act, write_failure):
             if _is_same(path, place):
                 raise PflowError(f"{act}: they are the same file", exit=CANNOT_WRITE)
             claim_file(self.claim_file, place, follow=False)
             move(path, place, overwrite=self.params["overwrite"])
-        except OSError as error:
-            raise write_failure(act, error) from error
 
 
 def _is_same(path: str, place: str) -> bool:

@@ -39,7 +39,7 @@ class Select(Node):
         found = self._find(data, steps, 1)
         if not self.params["fields"]:
             return found
-        found = look_inside(found) if isinstance(found, str) else found
+        found = look_inside(found)
         if isinstance(found, list):
             return [row if row is None else self._members(row, (*steps, n)) for n, row in enumerate(found)]
         return self._members(found, steps)

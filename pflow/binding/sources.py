@@ -111,7 +111,7 @@ class Source:
 
     def find(self, shared: Mapping[str, Any]) -> Any:
         """Return the value. Raises NotThere (66) if it is missing."""
-        raise NotImplementedError
+        return find(shared, self.places(shared)[0])
 
     def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
         """Return the places that `find` looks at in this store."""
@@ -126,9 +126,6 @@ class PathSource(Source):
         self.paths = (path,)
         self.origin = write_path(path)
 
-    def find(self, shared: Mapping[str, Any]) -> Any:
-        return find(shared, self.path)
-
 
 class AlternativeSource(Source):
     """Several places, of which the last written counts; `written_at` says when each was, as far as is known."""
@@ -138,16 +135,10 @@ class AlternativeSource(Source):
         self.origin = " or ".join(map(write_path, paths))
         self.written_at: Callable[[Path], int] = lambda path: 0
 
-    def find(self, shared: Mapping[str, Any]) -> Any:
-        return find(shared, self.choose(shared))
-
     def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
-        return (self.choose(shared),)
-
-    def choose(self, shared: Mapping[str, Any]) -> Path:
         """Return the last written of the paths that are there; the first path if none is there."""
         there = [path for path in self.paths if has(shared, path)]
-        return max(there, key=self.written_at) if there else self.paths[0]
+        return (max(there, key=self.written_at),) if there else self.paths[:1]
 
 
 def without_newline(places: tuple[Path, ...], value: Any) -> Any:
@@ -165,9 +156,6 @@ class Fallback(Source):
         self.sources = {source.paths: source for source in sources}
         self.paths = tuple(dict.fromkeys(path for paths in self.sources for path in paths))
         self.origin = ", else ".join(source.origin for source in sources)
-
-    def find(self, shared: Mapping[str, Any]) -> Any:
-        return find(shared, self.places(shared)[0])
 
     def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
         for source in self.sources.values():
@@ -252,7 +240,7 @@ class NameSource(Source):
         self.is_directories = part == DIR
 
     def find(self, shared: Mapping[str, Any]) -> Any:
-        value = find(shared, self.paths[0])
+        value = super().find(shared)
         if not isinstance(value, str | bytes):
             what = f"'{write_path(self.paths[0])}' is {kind_of(value)}, not a path"
             raise PflowError(f"cannot take the {self.origin}: {what}", exit=BAD_DATA)

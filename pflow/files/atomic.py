@@ -307,16 +307,11 @@ def _take_name(draft: Place, target: Place) -> bool:
 def _sync_folder(folder: int) -> None:
     """Make a rename in a folder survive a power cut, if the folder is readable and its file system can do that."""
     try:
-        fd = os.open(".", os.O_RDONLY, dir_fd=folder)
-    except PermissionError:
-        return
-    try:
-        os.fsync(fd)
+        with Opened(os.open(".", os.O_RDONLY, dir_fd=folder)) as fd:
+            os.fsync(fd)
     except OSError as error:
-        if error.errno != errno.EINVAL:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EINVAL):
             raise
-    finally:
-        os.close(fd)
 
 
 def _append_or_restore(fd: int, data: bytes) -> None:

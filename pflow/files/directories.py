@@ -3,8 +3,8 @@
 import os
 import sys
 
-from pflow.errors import BAD_CONFIG, PflowError
-from pflow.files.reading import open_regular
+from pflow.errors import BAD_CONFIG, Ignoring, PflowError
+from pflow.files.reading import Opened, open_regular
 
 _LARGEST_CACHED = 1 << 24
 """The most bytes read from a file of the cache."""
@@ -84,15 +84,8 @@ def read_cached(path: str, largest: int = _LARGEST_CACHED) -> bytes | None:
     """Read a file of the cache; None unless it is a regular file of at most `largest` bytes that only this user may
     write.
     """
-    try:
-        fd = open_regular(path)
-    except OSError:
-        return None
-    try:
+    with Ignoring(OSError), Opened(open_regular(path)) as fd:
         status = os.fstat(fd)
         is_ours = status.st_uid == os.geteuid() and not status.st_mode & 0o022
         return os.read(fd, status.st_size) if is_ours and status.st_size <= largest else None
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
+    return None

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
+from pflow.files.installation import needs
 from pflow.files.members import HEAD, unpack_members
 from pflow.files.reading import check_size, check_unpacked
 from pflow.values.binary import PACKED, WORKBOOK, ZIP, recognize
@@ -72,12 +73,8 @@ def _unpacked(parts: Iterator[bytes], act: str) -> Iterator[bytes]:
 
 def _members(parts: Iterator[bytes], kind: str, act: str) -> Iterator[bytes]:
     library, name, options = _UNPACKERS[kind]
-    try:
+    with needs(f"{act}: it is {kind}", library, "zstd"):
         module = import_module(library)
-    except ImportError as missing:
-        from pflow.files.installation import no_extra
-
-        raise no_extra(f"{act}: it is {kind}", library, "zstd") from missing
     from pflow.process.parent import say_once  # with pickle and more, for a packed file alone
 
     say_once(f"unpacking {kind}")

@@ -53,7 +53,7 @@ def table_rows(value: Any) -> list[Row]:
 
     An object in a row becomes a column for each of its members, `response.name`. Raises PflowError (65).
     """
-    value = look_inside(value) if isinstance(value, str) else value
+    value = look_inside(value)
     is_plain = isinstance(value, list) and {*map(type, value)} == {dict}
     if is_plain and {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, value)))):
         return check_rows(value)  # most tables, so look at all values at once

@@ -82,9 +82,7 @@ def look_up(value: Any, steps: Path, at: int = 0) -> Any:
 
 
 def _step_into(value: Any, steps: Path, n: int) -> Any:
-    step = steps[n]
-    if isinstance(value, str):
-        value = look_inside(value)
+    step, value = steps[n], look_inside(value)
     if isinstance(value, dict):
         key = step if isinstance(step, str) else str(step)
         if key in value:
@@ -101,11 +99,11 @@ def _step_into(value: Any, steps: Path, n: int) -> Any:
     raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it is {what}", exit=MISSING)
 
 
-def look_inside(text: str) -> Any:
-    """Decode a string that holds a JSON object or list; return any other string unchanged."""
-    if not text.lstrip(BLANK).startswith(("{", "[")):
-        return text
-    return result_of(lambda: decode(text.encode()), of=ValueError, otherwise=text)
+def look_inside(value: Any) -> Any:
+    """Decode a string that holds a JSON object or list; return any other value unchanged."""
+    if not isinstance(value, str) or not value.lstrip(BLANK).startswith(("{", "[")):
+        return value
+    return result_of(lambda: decode(value.encode()), of=ValueError, otherwise=value)
 
 
 def fault_inside(text: str) -> str:

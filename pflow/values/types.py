@@ -246,7 +246,7 @@ def names_schema_file(text: str) -> bool:
 
 def list_in(value: Any) -> Any:
     """Decode a text that holds a JSON list; return anything else unchanged."""
-    inside = look_inside(value) if isinstance(value, str) else value
+    inside = look_inside(value)
     return inside if isinstance(inside, list) else value
 
 

@@ -52,7 +52,7 @@ says() { [[ $'\n'$output == *$'\n'$1* ]] || expect 0 "$1"; }
     in_shells 'pflow doctor --json | jq -c "[.ok, (.findings | map(.about) | unique | length > 5)], .findings[0].state"'
     expect 0 $'[true,true]\n"ok"'
     in_shells 'pflow doctor words'
-    expect 2 '' 'takes no words'
+    expect 2 '' "cannot take the bare word 'words'"
 }
 
 @test "a model without a key is broken, and no key is shown" {
