@@ -52,15 +52,18 @@ class Mention:
 
 
 def split_chains(tokens: list[Token]) -> list[list[Token]]:
-    """Return the tokens of each chain."""
+    """Return the tokens of each chain. A newline ends one, but not beside a separator, with other newlines between."""
     chains: list[list[Token]] = [[]]
-    for at, token in enumerate(tokens):
-        if token.kind != END:
-            chains[-1].append(token)
-        elif _is_newline(token) and at and _is_newline(tokens[at - 1]):
-            continue  # the first of several decides
-        elif not (_is_newline(token) and _is_beside_separator(tokens, at)):
+    is_new_line = False
+    for token in tokens:
+        if token.kind == END:
+            is_new_line = token.text == "\n"
+            chains += [] if is_new_line else [[]]
+            continue
+        if is_new_line and LINK not in (token.kind, *(before.kind for before in chains[-1][-1:])):
             chains.append([])
+        chains[-1].append(token)
+        is_new_line = False
     return [chain for chain in chains if chain]
 
 
@@ -70,21 +73,6 @@ def read_chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
     if not parsed:
         raise fault(text, 0, "it has no step", "read-file --path=a => llm --prompt='…'")
     return parsed
-
-
-def _is_newline(token: Token) -> bool:
-    return token.kind == END and token.text == "\n"
-
-
-def _is_beside_separator(tokens: list[Token], at: int) -> bool:
-    """Return True if a newline, with others around it, is beside a separator, and so does not end the chain."""
-    for step in (-1, 1):
-        other = at + step
-        while 0 <= other < len(tokens) and _is_newline(tokens[other]):
-            other += step
-        if 0 <= other < len(tokens) and tokens[other].kind == LINK:
-            return True
-    return False
 
 
 def _mentions(text: str, chain: list[Token]) -> list[Mention]:
