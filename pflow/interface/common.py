@@ -13,6 +13,9 @@ one, and the other refuses it; BOTH to either; NODE to neither, unless `pflow ru
 SOURCES = choice("auto", "store", "text", "json")
 _MOST_INPUT = "the maximum size of stdin, and of each file that is read (65); default: 4 GB"
 _ENCODING = "the encoding of stdin, and of files that steps load; utf-8:replace takes wrong bytes too"
+_SKIP = "skip this stage and all later ones if the pipe is empty"
+_TIMEOUT = "end the node after this many seconds, with 124"
+_CACHE = "reuse the result kept for the same values, else keep it; require: fail (66) without one"
 _YEARS = 10 * 365 * 24 * 3600
 _VISITS = 1_000_000_000
 
@@ -32,13 +35,7 @@ COMMON = _table(
     Flag("encoding", _ENCODING, type=TEXT, metavar="CODEC[:HANDLER]", of=RUN, fd=0),
     Flag("no_stdin", "do not read stdin: this stage starts the pipe", letter="n", of=STREAM, fd=0),
     Flag("allow_empty", "take an empty pipe as an empty text", of=STREAM, fd=0),
-    Flag(
-        "skip_empty",
-        "skip this stage and all later ones if the pipe is empty",
-        of=RUN,
-        fd=0,
-        excludes=("no_stdin", "allow_empty"),
-    ),
+    Flag("skip_empty", _SKIP, of=RUN, fd=0, excludes=("no_stdin", "allow_empty")),
     Flag("id", "name this step: its data and writes go under NAME", type=TEXT, metavar="NAME"),
     Flag("map_in", "read KEY from this place; KEY= alone keeps the pipe out", type=TEXTS, metavar="KEY=PATH"),
     Flag("map_out", "write KEY to this place in the store", type=TEXTS, metavar="KEY=PATH"),
@@ -51,22 +48,9 @@ COMMON = _table(
     Flag("dry_run", "show what would be read and done, without doing it", of=RUN),
     Flag("retries", "try again up to N times if the node fails", type=COUNT, default=0, least=0, most=1_000_000),
     Flag("wait", "seconds between tries", type=NUMBER, default=1.0, metavar="SECONDS", least=0, most=_YEARS),
-    Flag(
-        "timeout",
-        "end the node after this many seconds, with 124",
-        type=NUMBER,
-        metavar="SECONDS",
-        of=BOTH,
-        least=0.001,
-        most=_YEARS,
-    ),
+    Flag("timeout", _TIMEOUT, type=NUMBER, metavar="SECONDS", of=BOTH, least=0.001, most=_YEARS),
     Flag("max_input", _MOST_INPUT, type=COUNT, default=MOST_INPUT, metavar="BYTES", of=RUN, least=1, most=1 << 62),
-    Flag(
-        "cache",
-        "reuse the result kept for the same values, else keep it; require: fail (66) without one",
-        word="require",
-        of=BOTH,
-    ),
+    Flag("cache", _CACHE, word="require", of=BOTH),
     Flag("refresh", "run the node and keep its result, even if one is kept already", of=NODE),
     Flag("debug", "show the traceback of a failure", of=RUN),
     Flag("verbose", "show where each value comes from and goes to, and the usage of models", letter="v", of=RUN),
@@ -97,11 +81,10 @@ _TURN = "if another run of this flow is going: skip this one, wait for its end, 
 _COST = "end the run (79) before a call of a model that may bring its cost above this, in dollars"
 _TOKENS = "end the run (79) before a call of a model that may bring its tokens above this"
 _CALLS = "end the run (79) before a call of a model after this many calls"
+_LOOPS = "fail if a loop leads to any step more than N times (default: 100, 20 if it asks a model)"
 RUN_FLAGS = _table(
-    Flag("refresh", "rerun the cached steps, or only STEP, and keep their results", word="STEP"),
-    Flag(
-        "jobs", "run at most this many branches of a fork at once (default: all)", type=COUNT, least=1, most=MOST_JOBS
-    ),
+    COMMON["refresh"].but(doc="rerun the cached steps, or only STEP, and keep their results", of=STEP, word="STEP"),
+    BATCH["jobs"].but(doc="run at most this many branches of a fork at once (default: all)"),
     Flag("isolate", "run each step in a process of its own"),
     Flag("show_store", "print the final store on stderr"),
     Flag("no_journal", "keep no journal: pflow resume cannot resume the run"),
@@ -112,13 +95,7 @@ RUN_FLAGS = _table(
     Flag("max_cost", _COST, type=NUMBER, metavar="X"),
     Flag("max_tokens_total", _TOKENS, type=COUNT),
     Flag("max_calls", _CALLS, type=COUNT),
-    Flag(
-        "max_visits",
-        "fail if a loop leads to any step more than N times (default: 100, 20 if it asks a model)",
-        type=COUNT,
-        least=1,
-        most=_VISITS,
-    ),
+    OF_VISITS["max_visits"].but(doc=_LOOPS),
 )
 """The flags that only `pflow run` has; its --refresh may name a step."""
 

@@ -208,6 +208,11 @@ class Interface:
         """The reads and params."""
         return [*self.reads.values(), *self.params.values()]
 
+    @property
+    def items(self) -> dict[str, Item]:
+        """The reads and params, by each name that their flags go by."""
+        return by_name(self.taken)
+
     def item(self, key: str) -> Item | None:
         """Return the read of this name, else the param; None without either."""
         return self.reads.get(key) or self.params.get(key)

@@ -7,7 +7,7 @@ from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.store import INPUTS, key_mappings, named_place
 from pflow.errors import USAGE, Attempt, PflowError, result_of, shorten
 from pflow.interface.common import COMMON, is_shared
-from pflow.interface.interface import ARGUMENT, Interface, Item, by_name, spell_flag, with_keys
+from pflow.interface.interface import ARGUMENT, Interface, Item, spell_flag, with_keys
 from pflow.process.signals import Deadline
 from pflow.stage.words import doubts, flags_in, take_words
 from pflow.values.paths import Path, is_step_name, meet
@@ -33,7 +33,7 @@ class Flags:
         self.map_out: dict[str, Path] = {}
         self.warnings: list[str] = []
         self.given: set[str] = set()
-        self.items = items_of(interface)
+        self.items = interface.items
 
     def paths(self) -> list[Path]:
         """Return every path in a reference of a flag or in --map-in."""
@@ -62,7 +62,7 @@ def time_limit(text: str) -> float | None:
 
 def flags_of(words: list[str], interface: Interface) -> Flags:
     """Parse the words after a command's name. Raises PflowError (2), without secrets, for the first wrong flag."""
-    items, is_open = {**COMMON, **items_of(interface)}, interface.open
+    items, is_open = {**COMMON, **interface.items}, interface.open
     try:
         with parsing_limit(words, items, is_open=is_open):
             return convert_texts(take_words(words, items, is_open=is_open), interface)
@@ -98,10 +98,6 @@ def map_keys(flags: Flags, params: Mapping[str, Any]) -> None:
         for key in made:
             if (path := named_place(key)) != (key,):
                 (flags.map_in if goal == INPUTS else flags.map_out).setdefault(key, path)
-
-
-def items_of(interface: Interface) -> dict[str, Item]:
-    return by_name(interface.taken)
 
 
 def convert_texts(texts: Texts, interface: Interface) -> Flags:

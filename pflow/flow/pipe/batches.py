@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from copy import copy
 
-from pflow import TYPE_CHECKING, Any
+from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.errors import USAGE, Attempt, PflowError
 from pflow.flow.flow import Batch, Step
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import WiredFlow, WiredStep, item_reader
 from pflow.flow.written import OVER, parts_of_step, path_text
 from pflow.interface.common import BATCH
-from pflow.interface.interface import Interface
+from pflow.interface.interface import Interface, spell_flag
 from pflow.stage.flags import value_of
+from pflow.values.jsontext import text_of
 from pflow.values.templates import parse_place
 
 if TYPE_CHECKING:
@@ -45,13 +46,25 @@ def _value(name: str, text: str | bool) -> Any:
 
 def batch_words(batch: Batch) -> list[str]:
     """Write the flags of a batch, quoted."""
+    name = batch.item if batch.item != "item" else None
+    keeps_going, with_item = batch.on_error == "keep" or None, batch.keep_item or None
+    said = {"each": batch.over or True, "as": name, "jobs": batch.jobs, "keep_going": keeps_going}
+    return option_words({**said, "with_item": with_item})
+
+
+def option_words(values: Mapping[str, Any]) -> list[str]:
+    """Write the flags that give these values, quoted; None has no flag."""
+    said = {name: value for name, value in values.items() if value is not None}
     return [
-        f"--each={quote(batch.over)}" if batch.over else "--each",
-        *([f"--as={quote(batch.item)}"] if batch.item != "item" else []),
-        *([f"--jobs={batch.jobs}"] if batch.jobs is not None else []),
-        *(["--keep-going"] if batch.on_error == "keep" else []),
-        *(["--with-item"] if batch.keep_item else []),
+        spell_flag(name, value) if isinstance(value, bool) else f"{spell_flag(name)}={quote(as_typed(value))}"
+        for name, value in said.items()
     ]
+
+
+def as_typed(value: Any) -> str:
+    """Write a value as JSON the way a person would: 60 for 60.0."""
+    text = text_of(value)
+    return text.removesuffix(".0") if isinstance(value, float) else text
 
 
 def filled_by_item(step: Step, interface: Interface, inside: WiredFlow | None = None) -> str | None:

@@ -9,25 +9,15 @@ from pflow.binding.flag_value import FlagValue, parse_texts
 from pflow.catalog.kinds import Catalog, interface_of_type
 from pflow.errors import USAGE, Attempt, PflowError
 from pflow.flow.flow import FlowSpec, Step
-from pflow.flow.pipe.batches import batch_words, check_item, take_batch
+from pflow.flow.pipe.batches import as_typed, batch_words, check_item, option_words, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped, path_text
 from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_VISITS, RUN, STEP, STREAM
 from pflow.interface.interface import Flag, Interface, Item, spell_flag
-from pflow.stage.flags import (
-    Flags,
-    add_keys,
-    add_mapping,
-    check_common,
-    check_keys,
-    convert_texts,
-    items_of,
-    type_of,
-    value_of,
-)  # fmt: skip
+from pflow.stage.flags import Flags, add_keys, add_mapping, check_common, check_keys, convert_texts, type_of, value_of
 from pflow.stage.words import flags_in, groups, is_flag, part, split_flag, take_words
-from pflow.values.jsontext import BLANK, compact, text_of
+from pflow.values.jsontext import BLANK, compact
 from pflow.values.paths import Path
 from pflow.values.templates import is_reference, references
 
@@ -38,6 +28,8 @@ OF_STREAMS = {
     name: f"-{flag.letter}" if flag.letter else flag.flag for name, flag in COMMON.items() if flag.of == STREAM
 }
 """Flags that say how a stage reads and prints; a flow does that once, as a whole."""
+_MANNER = ("retries", "wait", "timeout", "cache")
+"""The flags of every stage that a step keeps."""
 OF_STEPS = tuple(name for name, flag in COMMON.items() if flag.of in (STEP, BOTH))
 
 
@@ -73,7 +65,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     interface, is_known = interface_of_type(type, catalog, flow)
     if not catalog.opens_files:
         _refuse_files(words)
-    items = {**COMMON, **items_of(interface), **OF_FLOWS}
+    items = {**COMMON, **interface.items, **OF_FLOWS}
     words = _as_open(words, items, is_known=is_known) if interface.open else words
     texts = take_words(words, items, is_open=interface.open)
     _refuse_flags_of_a_run(texts, items)
@@ -88,7 +80,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     for flag, written in own.items():
         setattr(step, flag.name, value_of(flag, written))
     check_common(vars(flags))
-    for name in ("retries", "wait", "timeout", "cache"):
+    for name in _MANNER:
         if name in texts:
             setattr(step, name, getattr(flags, name))
     interface = add_keys(flags, texts) if is_known else interface
@@ -129,7 +121,7 @@ def split_step(words: list[str], own: Items) -> tuple[list[str], list[str]]:
     """Split a step's words from flags that only the command has, its `own`."""
     name = "".join(words[:1]).removeprefix("pflow-")
     interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
-    items = {**items_of(interface), "repeats": OF_VISITS["repeats"]}
+    items = {**interface.items, "repeats": OF_VISITS["repeats"]}
     if "each" in flags_in(words[1:], {**COMMON, **items, **BATCH}, is_open=interface.open):
         items |= BATCH  # then --jobs are its own
     step, beside = part(words[1:], items, own, is_open=interface.open)
@@ -217,13 +209,8 @@ def _escaped(flag: str, value: Any) -> Any:
 def step_words(step: Step, catalog: Catalog) -> list[str]:
     """Write the flags of a step, quoted. Raises PflowError for a value that no flag gives."""
     interface = interface_of_type(step.type, catalog, step.flow)[0]
-    words = []
-    if step.batch is not None:
-        words += batch_words(step.batch)
-    if step.repeats is not None:
-        words.append("--repeats" if step.repeats else "--no-repeats")
-    if step.max_visits is not None:
-        words.append(f"--max-visits={step.max_visits}")
+    words = batch_words(step.batch) if step.batch is not None else []
+    words += option_words({name: getattr(step, name) for name in OF_VISITS})
     for key, value in {**step.inputs, **step.params}.items():
         words += flag_words(step.id, key, interface.item(key), value)
     sources = step.input_mappings | ({interface.pipe_read.name: ""} if step.is_unfed and interface.pipe_read else {})
@@ -236,11 +223,7 @@ def step_words(step: Step, catalog: Catalog) -> list[str]:
 
 def manner_words(step: Step) -> list[str]:
     """Write the flags for a step's tries, time limit and cache setting."""
-    fields = (("retries", step.retries), ("wait", step.wait), ("timeout", step.timeout))
-    words = [f"--{name}={_json(value)}" for name, value in fields if value is not None]
-    if step.cache is not None:
-        words.append("--cache" if step.cache is True else f"--cache={step.cache}" if step.cache else "--no-cache")
-    return words
+    return option_words({name: getattr(step, name) for name in _MANNER})
 
 
 def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
@@ -259,18 +242,12 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
     elif type == "list" and isinstance(value, list) and _is_plain_list(value):
         texts = value
     elif item is not None and type in ("list", "dict", "int", "float") and item.type.takes(value):
-        texts = [_json(value)]
+        texts = [as_typed(value)]
     elif value is None and type != "any":
         raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} cannot give null")
     else:
         return [f"{quote(flag)}:={quote(compact(value))}"]
     return [f"{quote(flag)}={quote(text)}" for text in texts]
-
-
-def _json(value: Any) -> str:
-    """Write a value as JSON the way a person would: 60 for 60.0."""
-    text = text_of(value)
-    return text.removesuffix(".0") if isinstance(value, float) else text
 
 
 def _is_plain_list(value: list[Any]) -> bool:
