@@ -100,7 +100,7 @@ class ShellStage:
         words += dict.fromkeys([*self.flags, *out])
         if step.batch is None:
             return words
-        if key := filled_by_item(step, self.wired.interface, self.wired.subflow if step.flow is not None else None):
+        if key := filled_by_item(step, self.wired.interface, self.wired.inline):
             raise self._refused(key, "an item would fill it")
         batch = copy(step.batch)
         if self.wired.over is not None:

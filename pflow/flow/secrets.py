@@ -41,15 +41,23 @@ def _written(step: Step, key: str) -> Iterator[tuple[Place, Any]]:
             yield (member, step.id, part, key), value
 
 
-def is_literal(value: Any) -> bool:
-    """Return True for a value without references to steps or inputs."""
-    return not any(references(value.removeprefix(TEMPLATE) if isinstance(value, str) else value))
+def literal_secrets(wired: WiredFlow) -> Iterator[tuple[Place, str]]:
+    """Yield the place and the remedy of each secret that a flow, or one inside its steps, holds without references."""
+    for place, value, remedy in secrets_of(wired):
+        if not any(references(value.removeprefix(TEMPLATE) if isinstance(value, str) else value)):
+            yield place, remedy
+    for step in wired.steps.values():
+        yield from literal_secrets(step.inline) if step.inline is not None else ()
 
 
 def masked_ir(wired: WiredFlow) -> dict[str, Any]:
-    """Return the IR of a flow with every secret masked."""
+    """Return the IR of a flow with every secret masked, those of flows inside its steps too."""
     ir: dict[str, Any] = fresh(flow_to_ir(wired.flow))
     at = {**ir, "nodes": {node["id"]: node for node in ir["nodes"]}}
+    for step in wired.steps.values():
+        if step.inline is not None:
+            inside = masked_ir(step.inline)
+            at["nodes"][step.id] |= {name: inside[name] for name in ("nodes", "mappings") if name in inside}
     for (*place, key), value, _ in secrets_of(wired):
         holder: Any = at
         for name in place:

@@ -93,6 +93,11 @@ class WiredStep:
         return getattr(self.kind, "flow", None)
 
     @property
+    def inline(self) -> WiredFlow | None:
+        """The flow that is written inside the step; None for a node, and for a flow in a file of its own."""
+        return self.subflow if self.step.flow is not None else None
+
+    @property
     def asks_model(self) -> bool:
         """True if it asks a model, or a step of its flow does."""
         inside = [self] if self.subflow is None else self.subflow.all_steps()

@@ -18,7 +18,7 @@ from pflow.files.directories import make_private
 from pflow.files.reading import Opened
 from pflow.flow.flow import FlowSpec
 from pflow.flow.lock import lock_of
-from pflow.flow.secrets import is_literal, secrets_of
+from pflow.flow.secrets import literal_secrets
 from pflow.flow.subflow import FlowKind
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
@@ -146,11 +146,9 @@ def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]
     """
     wired = wire(flow)
     act = f"cannot save '{name}'"
-    inside = [step.subflow for step in wired.all_steps() if step.step.flow is not None and step.subflow is not None]
-    for place, value, remedy in (each for flow in [wired, *inside] for each in secrets_of(flow)):
-        if is_literal(value):
-            what = f"'{place[-1]}' of '{place[1]}'" if len(place) > 3 else f"the default of the input '{place[1]}'"
-            raise PflowError(f"{act}: {what} is a secret, and the flow contains it", hint=remedy, exit=BAD_DATA)
+    for place, remedy in literal_secrets(wired):
+        what = f"'{place[-1]}' of '{place[1]}'" if len(place) > 3 else f"the default of the input '{place[1]}'"
+        raise PflowError(f"{act}: {what} is a secret, and the flow contains it", hint=remedy, exit=BAD_DATA)
     subflows = [step.kind.file for step in wired.all_steps() if isinstance(step.kind, FlowKind)]
     if os.path.realpath(file) in map(os.path.realpath, subflows):
         raise PflowError(f"{act}: it would contain itself", hint="choose another name", exit=BAD_DATA)

@@ -6,7 +6,7 @@ from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
 from pflow.flow.rules import check
-from pflow.flow.secrets import is_literal, secrets_of
+from pflow.flow.secrets import literal_secrets
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.models.ask import Answer
@@ -51,10 +51,9 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
         raise PflowError("cannot edit: it takes a flow and a sentence that says what to change", hint=_USE, exit=USAGE)
     sentence = checked_sentence(" ".join(words[1:]), f"edit '{words[0]}'")
     file, old = open_flow(words[:1], options, "edit")
-    for place, value, remedy in secrets_of(old):
-        if is_literal(value):
-            what = f"cannot edit '{file}': a secret stands in it, in {'.'.join(place)}, and it would be sent to a model"
-            raise PflowError(what, hint=remedy, exit=BAD_DATA)
+    for place, remedy in literal_secrets(old):
+        what = f"cannot edit '{file}': a secret stands in it, in {'.'.join(place)}, and it would be sent to a model"
+        raise PflowError(what, hint=remedy, exit=BAD_DATA)
     model = choose_capable(options.model, f"tell what '{sentence}' changes")
     request = _request(old, sentence, building_blocks(sentence, model).system)
     outcome = converse(model, request, lambda said: _judge(said, old, sentence), say, options.timeout)

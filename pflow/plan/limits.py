@@ -91,9 +91,8 @@ def check_limits(wired: WiredFlow) -> list[Finding]:
     )  # fmt: skip
     found = [finding for check in checks for finding in check(wired)]
     for step in wired.steps.values():
-        if step.step.flow is not None and step.subflow is not None:
-            inside = check_limits(step.subflow)
-            found += [each.at((*step.step.place, *each.place), each.message, each.remedy) for each in inside]
+        inside = check_limits(step.inline) if step.inline is not None else []
+        found += [each.at((*step.step.place, *each.place), each.message, each.remedy) for each in inside]
     return found
 
 

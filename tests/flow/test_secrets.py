@@ -30,6 +30,9 @@ def test_each_secret_of_a_flow_is_masked_where_it_stands(tmp_path, monkeypatch):
         "nodes": [{"id": id, "type": "keyed", **(said if id == "b" else {})} for id in "zabc"],
         "mappings": {"c": {"input_mappings": {"key": "template:hush-4 $key"}}},
     }
+    inside = {"id": "inner", "nodes": [{"id": "d", "type": "keyed", **said}], "mappings": document["mappings"]}
+    inside = {**inside, "nodes": [*inside["nodes"], {"id": "c", "type": "keyed"}]}
+    document["nodes"].append(inside)
     ir = masked_ir(wire(load_document(document, "flow", FlowCatalog())))
     forget_kinds()
     assert "hush" not in str(ir)
@@ -41,3 +44,5 @@ def test_each_secret_of_a_flow_is_masked_where_it_stands(tmp_path, monkeypatch):
     }
     assert ir["mappings"]["c"]["input_mappings"] == {"key": "template:***"}
     assert ir["inputs"]["key"]["default"] == "***"
+    assert ir["nodes"][4]["nodes"][0] == {**ir["nodes"][2], "id": "d"}
+    assert ir["nodes"][4]["mappings"] == ir["mappings"]

@@ -130,7 +130,8 @@ def test_without_a_capable_model_it_says_what_gives_one(capfd):
     assert "PFLOW_PLAN_MODEL" in error.hint
 
 
-def test_a_flow_with_a_secret_is_not_sent(capfd, server, tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_a_flow_with_a_secret_is_not_sent(capfd, server, tmp_path, monkeypatch, is_inside):
     (tmp_path / "nodes").mkdir()
     (tmp_path / "nodes" / "keyed.py").write_text(
         "import pocketflow\n\nclass Keyed(pocketflow.Node):\n    '''Take a key.\n\n    Interface:\n"
@@ -139,7 +140,8 @@ def test_a_flow_with_a_secret_is_not_sent(capfd, server, tmp_path, monkeypatch):
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path / "nodes"))
     forget_kinds()
     with open("k.pflow.json", "w") as file:
-        json.dump({"nodes": [{"id": "k", "type": "keyed", "params": {"token": "hunter2"}}]}, file)
+        nodes = [{"id": "k", "type": "keyed", "params": {"token": "hunter2"}}]
+        json.dump({"nodes": [{"id": "outer", "nodes": nodes}] if is_inside else nodes}, file)
     error, err = refused(capfd, "list all files", "k.pflow.json", model="edit-right")
     assert error.exit == 65
     assert "nodes.k.params.token" in error.message

@@ -83,7 +83,7 @@ def filled_by_item(step: Step, interface: Interface, inside: WiredFlow | None = 
 def with_item(wired: WiredStep) -> Step:
     """Return the step with the item of its batch mapped to the read that it fills."""
     step, batch = wired.step, wired.step.batch
-    key = filled_by_item(step, wired.interface, wired.subflow if step.flow is not None else None)
+    key = filled_by_item(step, wired.interface, wired.inline)
     if batch is None or key is None:
         return step
     step = copy(step)

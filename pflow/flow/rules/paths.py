@@ -106,9 +106,9 @@ def check_unfilled(
 
 def _values(flow: WiredFlow, wired: WiredStep, before: Path) -> Iterator[tuple[Path, Interface, Part]]:
     """Yield the values of a step and of the flow inside it, with their places, but not those under --verbatim."""
-    if wired.subflow is not None and wired.step.flow is not None:
-        for step in wired.subflow.steps.values():
-            yield from _values(wired.subflow, step, (*before, *wired.step.place))
+    if wired.inline is not None:
+        for step in wired.inline.steps.values():
+            yield from _values(wired.inline, step, (*before, *wired.step.place))
     for part in flow.parts[wired.id] if not wired.step.is_verbatim else ():
         if part.role in (INPUT, PARAM):
             yield (*before, *part.place), wired.interface, part
