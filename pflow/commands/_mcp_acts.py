@@ -38,7 +38,6 @@ def add(words: list[str], flags: Flags) -> int:
     if not name or bool(command) == bool(flags["url"]):
         what = "a command and a URL" if command else "neither a command nor a URL" if name else "no name"
         raise PflowError(f"cannot add a server with {what}", hint=ADD, exit=USAGE)
-    servers.check_server_name(name)
     with Within(f"cannot add '{name}'"):
         read_headers(list(flags["header"]))  # refuses a key that is written out
         env = servers.inherited() | servers.kept_variables(list(flags["env"]))

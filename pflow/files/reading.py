@@ -5,7 +5,7 @@ import os
 import stat
 from io import BytesIO
 
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, PflowError, result_of
 
 _PART, _LARGE_PART = 1 << 16, 1 << 20
 """The most bytes read at once, of a pipe and of a file: a signal waits no longer than that takes."""
@@ -45,6 +45,12 @@ class Opened:
 
     def __exit__(self, *error: object) -> None:
         os.close(self.fd)
+
+
+def file_state(path: str, *, follow: bool = True) -> tuple[int, ...] | None:
+    """Return numbers that change with a file or what is in it; None without the file."""
+    about = result_of(lambda: os.stat(path, follow_symlinks=follow), of=(OSError, ValueError), otherwise=None)
+    return about and (about.st_mode, about.st_size, about.st_mtime_ns, about.st_ino)
 
 
 def read_regular(path: str) -> bytes:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, encode_text, shorten
+from pflow.files.reading import file_state
 from pflow.kit.git.program import Git
 from pflow.process.children import run
 from pflow.process.signals import Deadline
@@ -87,7 +88,7 @@ def _work(agent: Agent, task: AgentTask, reserved: float | None) -> AgentReply:
     for name in agent.secrets:
         secrets.add(os.environ.get(name))
     before = _states_in(task.directory)
-    expected = {name: state_of(task.directory, name) for name in map(str, task.expect)}
+    expected = {name: _state_of(task.directory, name) for name in map(str, task.expect)}
     answer = AgentReply(usage={"model": task.model or agent.program})
     try:
         with Deadline(task.time_limit, "--time-limit", act=f"cannot wait for '{agent.program}'"):
@@ -158,7 +159,7 @@ def _keep_end(said: bytearray, part: bytes) -> None:
 def _check_expected(task: AgentTask, name: str, state: object, secrets: Secrets) -> None:
     """Check a file that had this state before, or the exit code of a command."""
     if not name.startswith("!"):
-        now = state_of(task.directory, name)
+        now = _state_of(task.directory, name)
         if now is None or now == state:
             why = "it is not there" if now is None else "it has not changed"
             raise PflowError(f"cannot find '{name}' as expected: {why}", exit=FAILED)
@@ -171,12 +172,12 @@ def _check_expected(task: AgentTask, name: str, state: object, secrets: Secrets)
         raise PflowError(f"cannot accept the work: '{shorten(name[1:])}' ended with {code}", exit=FAILED)
 
 
-_State = tuple[int, int, int]
+_State = tuple[int, ...]
 
 
 def _states_in(directory: str) -> dict[str, _State]:
     """Return the state of each file below a directory that is not in a .git and that git does not ignore."""
-    return {name: state for name in _names(directory) if (state := state_of(directory, name))}
+    return {name: state for name in _names(directory) if (state := _state_of(directory, name))}
 
 
 def _changed_files(directory: str, before: dict[str, _State]) -> list[str | bytes]:
@@ -187,13 +188,8 @@ def _changed_files(directory: str, before: dict[str, _State]) -> list[str | byte
     return [text_or_bytes(os.fsencode(path)) for path in paths]
 
 
-def state_of(directory: str, name: str) -> _State | None:
-    """Return a file's mode, size and time; None without the file."""
-    try:
-        found = os.lstat(os.path.join(directory, name))
-    except (OSError, ValueError):
-        return None
-    return found.st_mode, found.st_size, found.st_mtime_ns
+def _state_of(directory: str, name: str) -> _State | None:
+    return file_state(os.path.join(directory, name), follow=False)
 
 
 def _names(directory: str) -> Iterator[str]:

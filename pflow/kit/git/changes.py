@@ -23,12 +23,13 @@ def find_status(git: Git) -> dict[str, Any]:
     """Return the branch, its commit and upstream, and each changed or untracked file."""
     words = ("status", "--porcelain=v2", "--branch", "--untracked-files=all", "--ignore-submodules=none", "-z")
     entries = iter(git.run(*words).split(b"\0"))
-    found: dict[str, Any] = dict.fromkeys(("branch", "commit", "upstream", "ahead", "behind"))
+    headers: dict[str, str] = {}
     files: list[dict[str, Any]] = []
     for entry in entries:
         kind, _, rest = entry.partition(b" ")
         if kind == b"#":
-            _take_header(found, rest.decode("utf-8", "replace"))
+            name, _, value = rest.decode("utf-8", "replace").partition(" ")
+            headers[name] = value
         elif kind == b"?":
             files.append(_file(rest, untracked=True))
         elif kind == b"u":
@@ -36,20 +37,16 @@ def find_status(git: Git) -> dict[str, Any]:
         elif kind in (b"1", b"2"):
             fields = rest.split(b" ", 7 if kind == b"1" else 8)
             files.append(_file(fields[-1], next(entries) if kind == b"2" else None, fields[0].decode()))
-    return {**found, "files": files}
-
-
-def _take_header(found: dict[str, Any], line: str) -> None:
-    name, _, value = line.partition(" ")
-    if name == "branch.oid" and value != "(initial)":
-        found["commit"] = value
-    elif name == "branch.head" and value != "(detached)":
-        found["branch"] = value
-    elif name == "branch.upstream":
-        found["upstream"] = value
-    elif name == "branch.ab":
-        ahead, behind = value.split(" ")
-        found["ahead"], found["behind"] = int(ahead), -int(behind)
+    branch, commit, upstream, counts = (headers.get(f"branch.{name}") for name in ("head", "oid", "upstream", "ab"))
+    ahead, behind = map(int, counts.split(" ")) if counts else (None, None)
+    return {
+        "branch": None if branch == "(detached)" else branch,
+        "commit": None if commit == "(initial)" else commit,
+        "upstream": upstream,
+        "ahead": ahead,
+        "behind": None if behind is None else -behind,
+        "files": files,
+    }
 
 
 def _file(

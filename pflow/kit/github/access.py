@@ -51,10 +51,7 @@ def _printed_by(*argv: str) -> str:
     """Return what a program prints; "" if it fails, or is not installed."""
     from pflow.process.children import output_of
 
-    try:
-        code, printed, _ = output_of(argv)
-    except OSError:
-        return ""
+    code, printed, _ = result_of(output_of, argv, otherwise=(1, "", ""))
     return "" if code else printed.strip()
 
 

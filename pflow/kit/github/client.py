@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -89,9 +90,10 @@ class Client:
         pairs = [(name, str(value)) for name, value in query.items() if value is not None]
         sent = {"headers": headers, "query": pairs, "body": body, "secrets": [self.key]}
         answer = request(method, self.url + path, **sent, keeps_method=True)  # as GitHub says of redirects
-        failure = failure_of(answer, self.act, self.missing, has_key=bool(self.key))
-        if failure:
-            raise masked(failure, self.key)
+        try:
+            _check(answer, self.act, self.missing, has_key=bool(self.key))
+        except PflowError as error:
+            raise masked(error, self.key) from None
         kind, sso = _sso_of(answer)
         if kind == "partial-results":
             ids = ", ".join(re.findall(r"\d+", sso.get("organizations", ""))) or "some"
@@ -166,12 +168,9 @@ def earliest() -> str:
 
 
 def not_too_old(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield those rows, given the newest first, that an unfinished run may have made."""
+    """Return those rows, given the newest first, that an unfinished run may have made."""
     oldest = earliest()
-    for row in rows:
-        if row["created_at"] < oldest:
-            return
-        yield row
+    return takewhile(lambda row: row["created_at"] >= oldest, rows)
 
 
 _PAUSE = 60.0
@@ -179,16 +178,16 @@ _PAUSE = 60.0
 _LONGEST = 86_400.0
 
 
-def failure_of(answer: Response, act: str, missing: str, *, has_key: bool) -> PflowError | None:
-    """Return the failure that an answer reports, if any; `missing` is the meaning of a 404."""
+def _check(answer: Response, act: str, missing: str, *, has_key: bool) -> None:
+    """Raise PflowError for the failure that an answer reports, if any; `missing` is the meaning of a 404."""
     status, said = answer.status, _words(answer.body) if answer.status >= 400 else ""
-    if status in (403, 429) and (limit := _limit(answer, act, said, has_key=has_key)):
-        return limit
+    if status in (403, 429):
+        _check_limit(answer, act, said, has_key=has_key)
     needed = answer.headers.get("x-accepted-github-permissions", "")
     kind, sso = _sso_of(answer)
     if status in (401, 403, 404) and (kind == "required" or "SAML" in said):
         hint = f"{sso['url']} authorizes the key for the organization's SSO"
-        return PflowError(f"{act}: {said}", hint=hint, exit=DENIED, is_permanent=True)
+        raise PflowError(f"{act}: {said}", hint=hint, exit=DENIED, is_permanent=True)
     known = {
         401: (f"GitHub does not take the key: {said}" if has_key else said, NO_KEY),
         403: (said, f"the key needs {needed}" if needed else ""),
@@ -199,12 +198,8 @@ def failure_of(answer: Response, act: str, missing: str, *, has_key: bool) -> Pf
     }.get(status)
     if known:
         why, hint = known
-        return PflowError(f"{act}: {why}", hint=hint, exit=meaning_of_status(status).exit, is_permanent=True)
-    try:
-        check(answer)
-    except PflowError as error:
-        return error
-    return None
+        raise PflowError(f"{act}: {why}", hint=hint, exit=meaning_of_status(status).exit, is_permanent=True)
+    check(answer)
 
 
 def _not_found(missing: str, *, has_key: bool) -> tuple[str, str]:
@@ -213,13 +208,13 @@ def _not_found(missing: str, *, has_key: bool) -> tuple[str, str]:
     return f"{missing}, or it is private and there is no key", NO_KEY
 
 
-def _limit(answer: Response, act: str, said: str, *, has_key: bool) -> PflowError | None:
-    """Return the rate limit that a request hit, with its end; None for another failure."""
+def _check_limit(answer: Response, act: str, said: str, *, has_key: bool) -> None:
+    """Raise PflowError (75) for the rate limit that a request hit, with its end, unless it is another failure."""
     asked = answer.headers.get("retry-after", "")
     is_used_up = answer.headers.get("x-ratelimit-remaining") == "0"
     if not asked and not is_used_up and "rate limit" not in said.lower() and answer.status != 429:
-        return None
-    seconds = retry_after(asked) if asked else None
+        return
+    seconds = retry_after(asked)
     if seconds is None:
         end = answer.headers.get("x-ratelimit-reset", "")
         seconds = max(float(end) - time.time(), 0) + 1 if is_used_up and end.isdecimal() else _PAUSE
@@ -229,7 +224,7 @@ def _limit(answer: Response, act: str, said: str, *, has_key: bool) -> PflowErro
     kind = "the rate limit" if which == "core" else f"the rate limit of {which}"
     hint = "--retries waits for it" if has_key else f"a key raises the limit: {NO_KEY}"
     what = f"{act}: {kind} is reached until {until}"
-    return PflowError(what, hint=hint, exit=TRY_AGAIN, retry_after=seconds)
+    raise PflowError(what, hint=hint, exit=TRY_AGAIN, retry_after=seconds)
 
 
 def _words(body: bytes) -> str:

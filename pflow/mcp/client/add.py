@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pflow.catalog.kinds import find_node, forget_kinds
 from pflow.catalog.registry import data_directory
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, Within, not_written, shorten
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, Within, not_written, result_of, shorten
 from pflow.files.atomic import failpoint
 from pflow.files.atomic import replace as write_file
 from pflow.files.directories import make_private
@@ -80,7 +80,8 @@ def remove_server(name: str) -> list[str]:
     with _locked(f"cannot remove '{name}'"):
         removed = [file for each in load_server(name).tools for file in _remove_node(each)]
         failpoint("mcp-remove")
-        servers.forget_server(name)  # last: after an interrupt the server is still there to be removed
+        # Last: after an interrupt the server is still there to be removed.
+        servers.remove_file(servers.server_file(name), f"cannot remove the MCP server '{name}'")
         return removed
 
 
@@ -191,9 +192,7 @@ def _remove_node(name: str) -> list[str]:
 
 def _read(file: str) -> str:
     """Return the text of a file; empty for one that cannot be read."""
-    with suppress(OSError):
-        return Path(file).read_text(encoding="utf-8", errors="replace")
-    return ""
+    return result_of(lambda: Path(file).read_text(encoding="utf-8", errors="replace"), otherwise="")
 
 
 @contextmanager

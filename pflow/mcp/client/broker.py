@@ -23,6 +23,7 @@ from time import time
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, PflowError, bug_error, not_written
+from pflow.files.reading import file_state
 from pflow.mcp.client.program import MOST
 from pflow.mcp.client.servers import load_server, server_file
 from pflow.mcp.client.session import Session
@@ -47,7 +48,8 @@ class _Kept:
     """A session in a task of its own, since the SDK ends one where it began."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.state = name, _state_of(name)
+        self.file = server_file(name)
+        self.state = file_state(self.file)
         self.session = Session(load_server(name))
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.done = asyncio.Event()
@@ -65,7 +67,7 @@ class _Kept:
 
     def is_usable(self) -> bool:
         """Return False once the session is over, or what is kept of the server has changed."""
-        return not (self.session.is_over or self.session.peer.has_ended) and self.state == _state_of(self.name)
+        return not (self.session.is_over or self.session.peer.has_ended) and self.state == file_state(self.file)
 
 
 async def _stay_alive() -> None:
@@ -73,14 +75,6 @@ async def _stay_alive() -> None:
     while True:
         setitimer(ITIMER_VIRTUAL, _CPU)
         await asyncio.sleep(1)
-
-
-def _state_of(name: str) -> tuple[int, int] | None:
-    try:
-        about = os.stat(server_file(name))
-    except OSError:
-        return None
-    return about.st_ino, about.st_mtime_ns
 
 
 class Broker:

@@ -94,8 +94,7 @@ def load_server(name: str) -> Server:
 
 
 def save_server(server: Server) -> None:
-    """Keep a server, whole or not at all. Raises PflowError (2, 73, 77, 78)."""
-    check_server_name(server.name)
+    """Keep a server, whole or not at all. Raises PflowError (73, 77, 78)."""
     file = server_file(server.name)
     with Attempt(f"cannot keep the MCP server '{server.name}'", not_written):
         make_private(os.path.dirname(file))
@@ -120,11 +119,6 @@ def server_of(node: str) -> str:
             if node in load_server(name).tools:
                 return name
     return ""
-
-
-def forget_server(name: str) -> None:
-    """Remove what is kept of a server. Raises PflowError (73, 77, 78)."""
-    remove_file(server_file(name), f"cannot remove the MCP server '{name}'")
 
 
 def remove_file(file: str, act: str) -> None:

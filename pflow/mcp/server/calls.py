@@ -14,10 +14,10 @@ import mcp_types as types
 
 from pflow.binding.sources import assign
 from pflow.catalog.kinds import BUNDLED
-from pflow.errors import BAD_DATA, BUG, DENIED, FAILED, USAGE, Attempt, PflowError, bug_error
+from pflow.errors import BAD_DATA, BUG, DENIED, FAILED, USAGE, Attempt, PflowError, bug_error, result_of
 from pflow.explain.effects import FROM_ENVIRONMENT
 from pflow.interface.interface import spell_flag
-from pflow.mcp.schema import ends_of, fault_in, input_schema, output_schema
+from pflow.mcp.schema import as_dict, ends_of, fault_in, input_schema, output_schema
 from pflow.mcp.server import own_tools
 from pflow.mcp.server.catalogue import Catalogue
 from pflow.mcp.server.offered import Offered
@@ -77,7 +77,7 @@ class Calls:
         words, stdin = call_of(offered, arguments)
         progress = _Progress(len(offered.flow.steps) if offered.flow else 1, tell).take if tell else None
         code, stdout, said = await self._start(words, stdin, progress)
-        return result_of(offered, code, stdout, said)
+        return answer_of(offered, code, stdout, said)
 
     async def _ask(self, command: str, text: Any) -> dict[str, Any]:
         """Run a command on a client's text, and return its JSON. Raises PflowError: its own, or 2 for a long text."""
@@ -228,12 +228,12 @@ def _result(texts: list[str], meta: dict[str, Any], **more: Any) -> types.CallTo
     return types.CallToolResult(content=[*content], _meta=meta or None, **more)
 
 
-def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -> types.CallToolResult:
+def answer_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -> types.CallToolResult:
     """Return the result of a call. `said` are the last lines of stderr; pflow's last one is the error's.
 
     Raises PflowError (65) for a store that a client cannot take.
     """
-    store = _document(stdout)
+    store = as_dict(result_of(json.loads, stdout, of=(ValueError, RecursionError), otherwise=None))
     header = store.pop("$pflow", {})
     error = header.get("error", {})
     code = 128 - code if code < 0 else code or error.get("exit", 0)  # as a shell has it
@@ -255,14 +255,6 @@ def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -
     if warning := entry.get("warning"):
         outputs.setdefault("warning", warning)
     return done(outputs, **({"pflow/run": entry["run"]} if entry.get("run") else {}))
-
-
-def _document(stdout: bytes) -> dict[str, Any]:
-    try:
-        document = json.loads(stdout)
-    except (ValueError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 def trim(value: dict[str, Any]) -> dict[str, Any]:

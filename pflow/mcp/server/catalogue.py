@@ -7,13 +7,14 @@ from pflow.catalog.kinds import Kind, forget_kinds, list_kinds, own_places
 from pflow.catalog.lines import find
 from pflow.catalog.registry import data_directory, saved_flows
 from pflow.errors import NOT_FOUND, PflowError
+from pflow.files.reading import file_state
 from pflow.flow.subflow import FlowCatalog
 from pflow.interface.source import in_words
 from pflow.mcp.server.offered import Offered
 from pflow.words.naming import guess
 
-State = dict[str, tuple[int, int, int]]
-"""Files and directories with their time, size and inode."""
+State = dict[str, tuple[int, ...] | None]
+"""Files and directories with what changes with them."""
 
 
 class Catalogue:
@@ -92,12 +93,4 @@ def state_of_files() -> State:
     folders = [*own_places(), data_directory("flows") or "."]
     listable = [folder for folder in folders if os.access(folder, os.R_OK) and os.path.isdir(folder)]
     paths = [os.path.join(folder, name) for folder in listable for name in os.listdir(folder)]
-    return {path: _state(path) for path in [*paths, *os.environ.get("PATH", "").split(os.pathsep)]}
-
-
-def _state(path: str) -> tuple[int, int, int]:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return (0, 0, 0)
-    return (status.st_mtime_ns, status.st_size, status.st_ino)
+    return {path: file_state(path) for path in [*paths, *os.environ.get("PATH", "").split(os.pathsep)]}

@@ -7,7 +7,7 @@ import mcp_types as types
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from pflow.catalog.lines import entry
-from pflow.errors import PflowError
+from pflow.errors import PflowError, result_of
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
@@ -152,8 +152,5 @@ def planned(ir: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forms(wired: WiredFlow) -> dict[str, Any]:
-    about: dict[str, Any] = {"ir": flow_to_ir(wired.flow)}
-    try:
-        return {**about, "pipe": pipe_of(wired)}
-    except PflowError:
-        return about
+    pipe = result_of(pipe_of, wired, of=PflowError, otherwise=None)  # not every flow has this form
+    return {"ir": flow_to_ir(wired.flow), **({"pipe": pipe} if pipe else {})}

@@ -22,7 +22,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from pflow import __version__
-from pflow.errors import BAD_STDIN, USAGE, Attempt, PflowError
+from pflow.errors import BAD_STDIN, USAGE, Attempt, PflowError, result_of
 from pflow.files.beneath import ROOT
 from pflow.mcp.client.sockets import begin_run
 from pflow.mcp.server.calls import Calls
@@ -126,17 +126,11 @@ def _refusal(why: str, line: Any) -> types.JSONRPCError:
     """Return the error for a line that is not JSON or nests too deep, or for JSON that is not a message."""
     code, id = types.INVALID_REQUEST, line.get("id") if isinstance(line, dict) else None
     if isinstance(line, str):
-        code, id = types.PARSE_ERROR, _id_of(line)
+        # Of a request that nests too deep for the SDK there may be an id.
+        wrong = (ValueError, RecursionError, TypeError, KeyError)
+        code, id = types.PARSE_ERROR, result_of(lambda: json.loads(line)["id"], of=wrong, otherwise=None)
     error = types.ErrorData(code=code, message=f"cannot read the message: {why}")
     return types.JSONRPCError(jsonrpc="2.0", id=id if isinstance(id, str | int) else None, error=error)
-
-
-def _id_of(line: str) -> Any:
-    """Return the id of a request that nests too deep for the SDK; None if it cannot be read."""
-    try:
-        return json.loads(line)["id"]
-    except (ValueError, RecursionError, TypeError, KeyError):
-        return None
 
 
 class _OneLine(logging.Handler):

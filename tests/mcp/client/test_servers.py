@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pflow.errors import PflowError
-from pflow.mcp.client.servers import Server, forget_server, list_servers, load_server, save_server
+from pflow.mcp.client.servers import Server, check_server_name, list_servers, load_server, save_server
 
 
 @pytest.fixture(autouse=True)
@@ -24,15 +24,12 @@ def test_a_server_is_kept_as_it_is_and_only_for_its_owner(own: Path) -> None:
     assert (load_server("time"), list_servers()) == (server, ["time"])
     assert ((own / "time.json").stat().st_mode & 0o777, own.stat().st_mode & 0o777) == (0o600, 0o700)
     assert "canary" not in repr(server)
-    forget_server("time")
-    forget_server("time")
-    assert list_servers() == []
 
 
 @pytest.mark.parametrize("name", ["", "Time", "a_b", "-a", "a-", "a--b", "../x", "a b", "é", "x" * 41, "a\n"])
 def test_a_name_that_no_server_can_have_is_refused(name: str) -> None:
     with pytest.raises(PflowError) as error:
-        save_server(Server(name))
+        check_server_name(name)
     assert error.value.exit == 2
 
 
