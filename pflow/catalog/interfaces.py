@@ -9,7 +9,7 @@ import stat
 from pflow import Any
 from pflow.catalog.registry import load_file
 from pflow.errors import BAD_DATA, Attempt, PflowError, result_of
-from pflow.files.reading import Opened
+from pflow.files.reading import Opened, open_regular
 from pflow.interface.interface import Interface
 
 BUNDLED, TOOL, PYTHON, PROGRAM, FLOW = "bundled", "tool", "python", "program", "flow"
@@ -131,14 +131,10 @@ def program_interface(file: str) -> tuple[Interface, str]:
     """Return a program's interface and the interpreter that it asks for. Raises PflowError (65), OSError."""
     beside = file + ".interface"
     if os.path.isfile(beside):
-        return _parse(beside, *read_header(beside)), _interpreter_of_binary(file)
+        text, _ = result_of(read_header, file, otherwise=("", False))  # the program may be unreadable
+        return _parse(beside, *read_header(beside)), interpreter(text)
     text, is_cut = read_header(file)
     return _parse(file, text, is_cut), interpreter(text)
-
-
-def _interpreter_of_binary(file: str) -> str:
-    """Return the interpreter of a program with its interface beside it, which may be unreadable."""
-    return result_of(lambda: interpreter(read_header(file)[0]), otherwise="")
 
 
 def _parse(file: str, text: str, is_cut: bool) -> Interface:
@@ -183,19 +179,14 @@ def _is_unfinished(text: str) -> bool:
 
 def read_header(file: str) -> tuple[str, bool]:
     """Read the beginning of a regular file; return it, and True if there is more. Raises OSError for other files."""
-    _check_regular(os.stat(file).st_mode)
-    with Opened(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)) as fd:
-        _check_regular(os.fstat(fd).st_mode)  # the file of this name may have been replaced
+    if not stat.S_ISREG(os.stat(file).st_mode):  # a device may not even be opened
+        raise OSError(errno.EINVAL, "it is not a file")
+    with Opened(open_regular(file)) as fd:  # the file of this name may have been replaced
         data = os.read(fd, _SIZE + 1)
     is_cut = len(data) > _SIZE
     if is_cut:
         data = data[:_SIZE].rpartition(b"\n")[0]
     return str(data.removeprefix(b"\xef\xbb\xbf"), "utf-8", "replace"), is_cut
-
-
-def _check_regular(mode: int) -> None:
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "it is not a file")
 
 
 def interpreter(text: str) -> str:

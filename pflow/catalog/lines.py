@@ -10,18 +10,18 @@ import os
 import time
 
 from pflow import Any, __version__
-from pflow.catalog.interfaces import PROGRAM, PYTHON, interpreter_fault, program_interface
-from pflow.catalog.kinds import FLOW, Catalog, Kind, find_node, list_nodes, no_such_kind, node_at
+from pflow.catalog.interfaces import interpreter_fault
+from pflow.catalog.kinds import BUNDLED, FLOW, Catalog, Kind, find_node, list_nodes, no_such_kind, node_at
 from pflow.catalog.registry import saved_flows
-from pflow.errors import NOT_FOUND, Ignoring, PflowError, reason_of
+from pflow.errors import NOT_FOUND, Ignoring, PflowError, reason_of, result_of
 from pflow.files.directories import cache_directory, read_cached
 from pflow.interface.account import account_of
 from pflow.interface.interface import Interface
-from pflow.interface.source import NO_CLASS, in_words, read_interface, read_python, source_version
+from pflow.interface.source import NO_CLASS, in_words, read_interface
 from pflow.values.digest import file_stamp
-from pflow.values.jsontext import quote, scan
+from pflow.values.jsontext import compact, decode
 
-_HEADER = f'{{"pflow":"nodes 4, pflow-shell {__version__}"'
+_FORM = f"nodes 5, pflow-shell {__version__}"
 _MOST = 10_000
 
 
@@ -53,21 +53,13 @@ class Listing:
     def read(self) -> None:
         """Read its file; an error becomes its fault."""
         try:
-            self._take(self._read_interface())
+            self.version = self.kind.version if self.origin != FLOW else ""
+            self._take(read_interface(self.file) if self.origin == BUNDLED else self.kind.interface)
+            self.interpreter = self.kind.interpreter
         except PflowError as error:
             self.fault = error.message
         except (OSError, ValueError, RecursionError, MemoryError) as error:  # a hostile file may break the parser
             self.fault = cannot_read(self.file, error)
-
-    def _read_interface(self) -> Interface:
-        if self.origin == FLOW:
-            return self.kind.interface
-        if self.origin == PROGRAM:
-            interface, self.interpreter = program_interface(self.file)
-            self.version = interface.version or "1.0.0"
-            return interface
-        self.version = source_version(self.file)
-        return (read_python if self.origin == PYTHON else read_interface)(self.file)
 
     def _take(self, interface: Interface) -> None:
         self.summary = interface.summary
@@ -111,12 +103,9 @@ def node_lines() -> list[Listing]:
 
 
 def _rows(data: bytes) -> dict[str, list[str]]:
-    try:
-        text = str(data, "utf-8")
-        value, _ = scan(text) if text.startswith(_HEADER + ",") else ({}, 0)
-    except (ValueError, RecursionError):
-        return {}
-    return {file: row for file, row in value.items() if _is_row(row)}
+    known: Any = result_of(decode, data, of=(ValueError, RecursionError), otherwise=None)
+    is_ours = isinstance(known, dict) and known.get("pflow") == _FORM
+    return {file: row for file, row in known.items() if _is_row(row)} if is_ours else {}
 
 
 def _is_row(row: Any) -> bool:
@@ -126,9 +115,8 @@ def _is_row(row: Any) -> bool:
 def _save(path: str, rows: dict[str, list[str]]) -> None:
     from pflow.files.atomic import write_cached
 
-    texts = [f"{quote(file)}:[{','.join(map(quote, row))}]" for file, row in rows.items()]
     with Ignoring(UnicodeEncodeError):
-        write_cached(path, (",\n".join([_HEADER, *texts]) + "}\n").encode())
+        write_cached(path, compact({"pflow": _FORM, **rows}).encode())
 
 
 def stamp_of(kind: Kind) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.catalog.kinds import is_node_name
 from pflow.catalog.registry import SUFFIX, data_directory, flow_name, names_in, needed_directory, saved_flow
-from pflow.errors import BAD_DATA, PflowError, exit_code, reason_of, shorten
+from pflow.errors import BAD_DATA, Attempt, PflowError, result_of, shorten
 from pflow.flow.load import load_file
 from pflow.flow.subflow import no_saved_flow
 from pflow.flow.unload import flow_to_ir
@@ -48,13 +48,8 @@ class Saved:
 def list_saved() -> list[Saved]:
     """Return every saved flow by name, unreadable ones too. Raises PflowError (77) for the directory."""
     folder = data_directory("flows")
-    try:
-        files = sorted(os.listdir(folder)) if folder else []
-    except FileNotFoundError:
-        files = []
-    except OSError as error:
-        what = f"cannot list the saved flows in '{folder}': {reason_of(error)}"
-        raise PflowError(what, exit=exit_code(error)) from None
+    with Attempt(f"cannot list the saved flows in '{folder}'"):
+        files = sorted(result_of(os.listdir, folder, of=FileNotFoundError, otherwise=[])) if folder else []
     return [_read(name, os.path.join(folder or "", name + SUFFIX)) for name in map(flow_name, files) if name]
 
 

@@ -5,8 +5,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
-from pflow.files.directories import llm_directory, make_private, pflow_directory
+from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError, result_of
+from pflow.files.directories import cache_directory, llm_directory, make_private
 from pflow.files.reading import read_regular
 from pflow.process.signals import Deadline
 from pflow.values.digest import bytes_digest
@@ -19,13 +19,9 @@ _PATIENCE = 30.0
 
 def configured() -> str | None:
     """Return the name of the embedding model: PFLOW_EMBEDDING_MODEL, else llm's default; None if neither is set."""
-    if given := os.environ.get(VARIABLE):
-        return given
-    try:
-        name = read_regular(os.path.join(llm_directory(), "default_embedding_model.txt"))
-        return str(name, "utf-8").strip() or None
-    except (OSError, ValueError):
-        return None
+    file = os.path.join(llm_directory(), "default_embedding_model.txt")
+    default = result_of(lambda: str(read_regular(file), "utf-8"), of=(OSError, ValueError), otherwise="")
+    return os.environ.get(VARIABLE) or default.strip() or None
 
 
 def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
@@ -70,7 +66,7 @@ def _database() -> Any:
     """Open the cache of vectors, in memory if the file cannot be used. A file that is not a database is replaced."""
     from sqlite_utils import Database
 
-    folder = pflow_directory("XDG_CACHE_HOME", ".cache")
+    folder = cache_directory()
     if folder is None:
         return Database(memory=True)
     file = os.path.join(folder, "embeddings.db")

@@ -20,6 +20,7 @@ from pflow.errors import (
     Attempt,
     PflowError,
     causes,
+    result_of,
     wait_asked,
 )
 from pflow.models.media import is_html
@@ -204,10 +205,7 @@ def hide_keys(text: str, model: Model) -> str:
 
 def _secrets(model: Any) -> set[str]:
     """Return the key, the values of the model's own headers, and the user and password in its address."""
-    try:
-        key = model.get_key()
-    except Exception:
-        key = None
+    key = result_of(model.get_key, of=Exception, otherwise=None)
     headers = getattr(model, "headers", None)
     values = list(headers.values()) if isinstance(headers, dict) else []
     before, at, _ = str(getattr(model, "api_base", None) or "").partition("@")

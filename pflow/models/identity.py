@@ -8,7 +8,7 @@ import sys
 from pflow import Any, Sequence
 from pflow.cache.place import digest_of_file, remembered
 from pflow.catalog.registry import data_directory
-from pflow.errors import BAD_CONFIG, PflowError
+from pflow.errors import BAD_CONFIG, PflowError, result_of
 from pflow.files.directories import llm_directory
 from pflow.files.reading import read_regular
 from pflow.models.servers import split_address
@@ -78,8 +78,6 @@ def model_parts(name: str | None, places: list[str], schema: Any, typed: Sequenc
 
 def options_of(id: str) -> dict[str, Any]:
     """Return the options that `llm models options set` chose for a model; empty if they are malformed."""
-    try:
-        options = decode(read_regular(os.path.join(llm_directory(), "model_options.json"))).get(id)
-    except (OSError, ValueError, AttributeError):
-        return {}
+    file, misfits = os.path.join(llm_directory(), "model_options.json"), (OSError, ValueError, AttributeError)
+    options = result_of(lambda: decode(read_regular(file)).get(id), of=misfits, otherwise=None)
     return options if isinstance(options, dict) else {}

@@ -175,11 +175,8 @@ def _chunks(path: str, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _load(path: str) -> Any:
     """Load the engine with a model. Its server always listens on loopback, so it gets a key that nobody learns."""
-    try:
+    with Attempt("cannot load the engine of local models", of=ImportError, hint=engine_command(), exit=BAD_CONFIG):
         import xllamacpp
-    except ImportError as error:
-        what = f"cannot load the engine of local models: {error}"
-        raise PflowError(what, hint=engine_command(), exit=BAD_CONFIG) from error
     parameters = xllamacpp.CommonParams()
     parameters.model.path = path
     parameters.n_parallel = 1

@@ -6,12 +6,13 @@ And the most that an answer may take, for a budget.
 import os
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from llm import Attachment, Model, Prompt
 from pydantic import BaseModel, ConfigDict, NonNegativeFloat
 
-from pflow.errors import BAD_CONFIG, PflowError
+from pflow.errors import BAD_CONFIG, Attempt, PflowError
 from pflow.files.directories import pflow_directory
 from pflow.files.reading import read_regular
 from pflow.models.servers import runs_here
@@ -135,19 +136,15 @@ def _example(model: str) -> str:
 
 
 def own_prices() -> dict[str, Price]:
-    """Read the user's prices by model.
-
-    Raises PflowError (78) for a malformed file.
-    """
-    file = _file()
-    try:
-        prices = tomllib.loads(str(read_regular(file or ""), "utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (OSError, ValueError) as error:
-        raise PflowError(f"cannot read '{file}': {error}", hint=_example("MODEL"), exit=BAD_CONFIG) from error
-    act = f"cannot read '{file}': a model needs two prices, input and output"
-    return read_as(dict[str, Price], prices, act, hint=_example("MODEL"), exit=BAD_CONFIG)
+    """Read the user's prices by model. Raises PflowError (78) for a malformed file."""
+    file, hint = _file() or "", _example("MODEL")
+    act = f"cannot read '{file}'"
+    reading = Attempt(act, of=(OSError, ValueError), hint=hint, exit=BAD_CONFIG)
+    with reading, suppress(FileNotFoundError, NotADirectoryError):
+        prices = tomllib.loads(str(read_regular(file), "utf-8"))
+        act += ": a model needs two prices, input and output"
+        return read_as(dict[str, Price], prices, act, hint=hint, exit=BAD_CONFIG)
+    return {}
 
 
 def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> float | None:

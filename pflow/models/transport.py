@@ -74,7 +74,7 @@ def _make_report(library: ModuleType) -> None:
             response = _read(library, response)
             ending.error = Refused(response)
         else:
-            response.stream = _timed(library, response.stream)
+            response.stream = in_place_of(response.stream, _in_time(response.stream), library)
         return response
 
     handle_request.reports = True  # type: ignore[attr-defined]
@@ -92,16 +92,21 @@ def _read(library: Any, response: Any) -> Any:
 _OF_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
 
 
-def _timed(library: Any, stream: Any) -> Any:
-    """Return a stream that ends in time, also if it sends nothing that makes a part."""
+def in_place_of(stream: Any, parts: Iterator[bytes], library: Any) -> Any:
+    """Return a stream with these parts, whose second iteration goes on with the first: read anew, it may never end."""
 
-    class Timed(library.SyncByteStream):  # type: ignore[misc]
+    class Stream(library.SyncByteStream):  # type: ignore[misc]
         def __iter__(self) -> Iterator[bytes]:
-            for part in stream:
-                yield part
-                time_left()
+            return parts
 
         def close(self) -> None:
             stream.close()
 
-    return Timed()
+    return Stream()
+
+
+def _in_time(stream: Any) -> Iterator[bytes]:
+    """Yield the parts of a stream, which ends in time, also if it sends nothing that makes a part."""
+    for part in stream:
+        yield part
+        time_left()

@@ -11,7 +11,7 @@ import httpx2
 
 from pflow.errors import result_of
 from pflow.models.errors import ErrorInAnswer
-from pflow.models.transport import current_ending
+from pflow.models.transport import current_ending, in_place_of
 
 _ALIVE = ("ping", "keepalive", "keep-alive", "keep_alive", "heartbeat")
 """Names and texts of events that say no more than that the server is alive."""
@@ -45,20 +45,7 @@ def tidy(response: httpx2.Response) -> None:
     elif is_stream:
         parts = _as_event(parts)
     response.headers["content-type"] = "text/event-stream" if is_stream else "application/json"
-    response.stream = _Tidied(response.stream, parts)
-
-
-class _Tidied(httpx2.SyncByteStream):
-    """A body whose second iteration goes on with the first: read anew, it would never end."""
-
-    def __init__(self, stream: Any, parts: Iterator[bytes]) -> None:
-        self.stream, self.parts = stream, parts
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self.parts
-
-    def close(self) -> None:
-        self.stream.close()
+    response.stream = in_place_of(response.stream, parts, httpx2)
 
 
 def _checked(stream: Any, beginning: bytes) -> Iterator[bytes]:

@@ -76,9 +76,9 @@ def saved_flows() -> list[Saved]:
 
 def add_nearest(error: PflowError, sentence: str) -> PflowError:
     """Name the nearest saved flows and nodes in an error's hint and `details`, and return the error."""
-    flows = _near(sentence, [(each.name, each.description) for each in saved_flows()])
+    flows = [*nearest(sentence, [About(each.name, each.description) for each in saved_flows()])]
     there = [line for line in lines(FlowCatalog()) if line.is_there and line.origin != FLOW]
-    nodes = _near(sentence, [(line.name, f"{line.summary} {line.words}") for line in there])
+    nodes = [*nearest(sentence, [About(line.name, f"{line.summary} {line.words}") for line in there])]
     error.details = {"flows": flows[:_NEAREST_FLOWS], "nodes": nodes[:_NEAREST_NODES]}
     named = [f"{what}: {', '.join(error.details[key])}" for what, key in (("saved flows", "flows"), ("nodes", "nodes"))
              if error.details[key]]  # fmt: skip
@@ -106,15 +106,11 @@ def _chosen(blocks: list[_Block], sentence: str, room: int) -> list[_Block]:
     by_name = {each.name: each for each in blocks}
     chosen = {each.name for each in blocks if each.is_bundled}
     room -= sum(len(by_name[name].text) for name in chosen)
-    for name in _near(sentence, [(each.name, each.text) for each in blocks]):
+    for name in nearest(sentence, [About(each.name, each.text) for each in blocks]):
         if name not in chosen and len(by_name[name].text) <= room:
             chosen.add(name)
             room -= len(by_name[name].text)
     return [each for each in blocks if each.name in chosen]
-
-
-def _near(sentence: str, abouts: Sequence[tuple[str, str]]) -> list[str]:
-    return list(nearest(sentence, [About(name, text) for name, text in abouts]))
 
 
 def _digest(blocks: list[_Block], saved: list[Saved]) -> str:

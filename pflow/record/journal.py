@@ -59,7 +59,7 @@ class Journal:
         if not os.fstat(self._fd).st_size:
             return
         self._has_begun = True
-        data = self._read()
+        data = read_regular(self.path)
         records, size = read_lines(data)
         self.records = Records(records) if records else None
         if size < len(data):
@@ -67,9 +67,6 @@ class Journal:
         elif not data.endswith(b"\n"):
             write_all(self._fd, b"\n")
         self._left(os.fstat(self._fd).st_size)
-
-    def _read(self) -> bytes:
-        return read_regular(self.path)
 
     def _left(self, size: int) -> None:
         """Note the size, and the one at which it is compacted."""
@@ -103,7 +100,8 @@ class Journal:
     def _compact(self) -> None:
         """Rewrite the journal, aside, without values that were replaced later; a full disk leaves it as it is."""
         draft = self.path + _DRAFT
-        data = b"".join(piece for record in compacted(read_lines(self._read())[0]) for piece in pieces_of(record))
+        records = compacted(read_lines(read_regular(self.path))[0])
+        data = b"".join(piece for record in records for piece in pieces_of(record))
         self._left(self._size)
         fd = -1
         try:

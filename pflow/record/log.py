@@ -223,11 +223,8 @@ def _note_order(place: str, run_id: str) -> None:
 
 def noted_order(place: str) -> dict[str, str]:
     """Return the ids of runs that began while the clock was ahead, each with that of the next run."""
-    try:
-        lines = read_regular(os.path.join(place, AHEAD)).decode("ascii", "replace").splitlines()
-    except OSError:
-        return {}
-    return dict(line.split(" ", 1) for line in lines if " " in line)
+    data = result_of(read_regular, os.path.join(place, AHEAD), otherwise=b"")
+    return dict(line.split(" ", 1) for line in str(data, "ascii", "replace").splitlines() if " " in line)
 
 
 def _no_journal(why: str, exit: int) -> PflowError:

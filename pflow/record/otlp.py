@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from pflow import __version__
-from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, UNAVAILABLE, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, UNAVAILABLE, Attempt, PflowError
 from pflow.files.installation import needs
 from pflow.record.trace_formats import GEN_AI, RESOURCE, Span
 from pflow.values.secrets import masked
@@ -62,10 +62,8 @@ def send(requests: Iterable[list[Span]]) -> str:
     spare_this_machine()
     check_bundle()
     session, count = ObservedSession(), 0
-    try:
+    with Attempt(act, of=ValueError, hint="see the variables OTEL_*", exit=BAD_CONFIG):
         exporter = OTLPSpanExporter(session=session)
-    except ValueError as error:
-        raise PflowError(f"{act}: {one_line(str(error))}", hint="see the variables OTEL_*", exit=BAD_CONFIG) from error
     for spans in requests:
         exporter.export(_readable(spans))
         _check(act, session.url, session.answer)

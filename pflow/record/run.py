@@ -10,7 +10,7 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.errors import OVER_BUDGET, Attempt, Ignoring, PflowError, Within, result_of
-from pflow.files.reading import open_regular, read_regular
+from pflow.files.reading import Opened, open_regular, read_regular
 from pflow.record.events import parse_event, read_events
 from pflow.record.log import LOCK, SNAPSHOT, STATUS, TRACE
 from pflow.record.records import JOURNAL, UNSOUND
@@ -195,17 +195,11 @@ def is_locked(directory: str) -> bool:
 
 
 def _is_file_locked(file: str) -> bool:
-    fd = result_of(open_regular, file, otherwise=-1)
-    if fd < 0:
-        return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
+        with Opened(open_regular(file)) as fd:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     return False
 
 

@@ -78,7 +78,7 @@ WORDS='# Count the words of a text.
     export PATH="$HOME/bin:$PATH"
     run as_mortal 'pflow nodes | grep -e "  dark" -e "  lit" | sed "s,$HOME/,,"'
     expect 0 "  lit  1.0.0  Count the words of a text.
-  dark  cannot read 'bin/pflow-dark': permission denied"
+  dark  cannot read the node 'bin/pflow-dark': permission denied"
 }
 
 # bats test_tags=rights
