@@ -27,9 +27,6 @@ class Origins:
 
     def __init__(self, flow: WiredFlow) -> None:
         self.flow = flow
-        self.references: dict[tuple[str, str, str], list[Reference]] = {}
-        for reference in flow.references:
-            self.references.setdefault((reference.step, reference.role, reference.key), []).append(reference)
         self.inputs = {reader: input for input in flow.inputs.values() for reader in input.readers}
         self._uses: dict[tuple[object, str], list[Use]] = {}
         """The uses of each key of the store as written by each step; those of inputs, or of no write, under ""."""
@@ -43,7 +40,7 @@ class Origins:
         """Return the origins of a read: the first that has a value gives it."""
         written = step.step
         item = step.interface.reads.get(key)
-        mappings = {key} if (step.id, MAPPING, key) in self.references else written.input_mappings
+        mappings = {key} if self.flow.references_to(step.id, key, MAPPING) else written.input_mappings
         has = {resolve.FLAG: written.inputs, resolve.MAPPING: mappings, resolve.PARAM: written.params}
         rule = resolve.rule_of(item or Item("read", key, Type("any")), has)
         mapped = []
@@ -84,7 +81,7 @@ class Origins:
         return {**origin, f"chooses_{what}": True} if what else origin
 
     def _of_references(self, source: Source | None, step: str, role: str, key: str) -> Origin:
-        origins = [self._of_reference(each) for each in self.references.get((step, role, key), [])]
+        origins = [self._of_reference(each) for each in self.flow.references_to(step, key, role)]
         if isinstance(source, TemplateSource):
             return {"from": "template", "text": source.written, "of": origins}
         origins = _merged(origins)
@@ -119,7 +116,7 @@ class Origins:
 
     def _is_of_param(self, input: FlowInput, step: WiredStep, key: str) -> bool:
         """Return True if the param of that name takes an input, not the read by its own name."""
-        named = [each.input for each in self.references.get((step.id, PARAM, key), [])]
+        named = [each.input for each in self.flow.references_to(step.id, key, PARAM)]
         return input.name in named and input.path != (key,)
 
     def _of_default(self, step: WiredStep, item: Item) -> Origin:

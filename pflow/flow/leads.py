@@ -8,8 +8,8 @@ from pflow.flow.wired import Reference, WiredFlow
 
 def led_by_data(flow: WiredFlow, id: str, key: str) -> str:
     """Return what a step's write, an item or stdin chooses, as the beginning of the path or URL of a read or param."""
-    found = [each for each in flow.references_of.get(id, ()) if each.key == key]
-    led = (_led(flow, each) for each in found if each.input in (None, "stdin") or each.writes)
+    found = (each for each in flow.references_to(id, key) if each.input in (None, "stdin") or each.writes)
+    led = (_led(flow, each) for each in found)
     return next(filter(None, led), "")
 
 

@@ -24,11 +24,9 @@ def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, Any, str]]:
         if declared.default is not None and used is not None and used.secret:
             yield ("inputs", name, "default"), declared.default, "take it out: the store gives it when the flow runs"
     for step in wired.steps.values():
-        items = {**step.interface.params, **step.interface.reads}
-        for key, item in items.items():
+        for item in step.interface.secrets:
             remedy = f"take it out: the environment's {item.env} gives it" if item.env else "take it out"
-            for place, value in _written(step.step, key) if item.is_secret else ():
-                yield place, value, remedy
+            yield from ((place, value, remedy) for place, value in _written(step.step, item.name))
 
 
 def _written(step: Step, key: str) -> Iterator[tuple[Place, Any]]:

@@ -211,6 +211,10 @@ class WiredFlow:
         self.runs_over_pipe = False
         """True if the first step runs once for each item from the pipe."""
 
+    def references_to(self, step: str, key: str, role: str = "") -> list[Reference]:
+        """Return the references in what a step gives a key (in an output, if `step` is END), in one role or in any."""
+        return [each for each in self.references_of.get(step, ()) if each.key == key and role in ("", each.role)]
+
     def before(self, id: str) -> list[WiredStep]:
         """Return the steps that may run before one, latest last; for END all reachable ones."""
         return [self.steps[each] for each in self.order if id == END or self.graph.may_precede(each, id)]
@@ -316,7 +320,7 @@ class WiredFlow:
         written = self.flow.outputs[name]
         if written.startswith(TEMPLATE) and not is_reference(written.removeprefix(TEMPLATE)):
             return Type("str")
-        found = [each for each in self.references if each.role == "output" and each.key == name]
+        found = self.references_to(END, name)
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
     def place_outside(self, place: Path | None) -> Path | None:

@@ -241,7 +241,7 @@ class _Wiring(_Layout):
         """Let a flow inside take the beginning of a URL from no step either: its templates cannot tell."""
         for key in [each for each in wired.interface.reads if begins_url(flow, each)]:
             source = wired.sources.get(key, PathSource((key,)))
-            given = [each for each in self.wired.references_of.get(wired.id, ()) if each.key == key]
+            given = self.wired.references_to(wired.id, key)
             writes = [write for path in source.paths for _, write in self.wired.writes_at(wired.id, path)]
             is_written = any(self._is_written(each, wired) for each in given) or not all(w.is_data for w in writes)
             if is_written and not isinstance(source, TemplateSource):
@@ -272,12 +272,9 @@ class _Wiring(_Layout):
         if key in wired.step.params:
             return
         name = key if key not in self.inputs else f"{wired.id}.{key}"
-        needed = FlowInput(name, wired.data_place(key), item.type)
-        needed.doc, needed.required, needed.step, needed.read = item.doc, item.required, wired.id, key
-        needed.secret = item.is_secret
-        needed.readers = [(wired.id, key)]
-        needed.flags = list(item.flags)
-        self.inputs[name] = needed
+        needed = self._input(name, item)
+        needed.path, needed.required, needed.step, needed.read = wired.data_place(key), item.required, wired.id, key
+        self._add_reader(needed, wired, key, item.flags, is_required=False)
 
     def _find_pipe_reader(self) -> None:
         """Let the first step's unfilled `[pipe]` read take the data from the pipe."""
