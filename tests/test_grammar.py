@@ -18,18 +18,29 @@ from pflow.commands import _command, _dispatch, _run_sentence
 from pflow.driver.arguments import RunFlags, split
 from pflow.driver.driver import checked, load, parse
 from pflow.errors import USAGE, PflowError
+from pflow.flow.flags import FlowFlags
 from pflow.flow.pipe.steps import draft_step
 from pflow.help.usage import usage_of_node
-from pflow.interface.common import COMMON, NODE, OF_RUNS, RUN
-from pflow.interface.interface import ARGUMENT, READ, Item
+from pflow.interface.common import COMMON, NODE, OF_RUNS, RUN, STREAM
+from pflow.interface.interface import ARGUMENT, READ, Item, spell_flag
 from pflow.interface.source import read_interface
+from pflow.library.save import save_flow
 from pflow.stage.flags import flags_of, values_of
 from pflow.stage.words import is_asked, take_words
 
 BIN = Path(sys.executable).parent
 FLOW = "split-text => join-text"
+SAVED = "both-ways"
 ANSWERED_FIRST = ("help", "version", "describe")
 """Flags that are answered whatever stands beside them."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def saved_flow(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        save_flow(SAVED, load([FLOW]))
+        yield
 
 
 class Program(NamedTuple):
@@ -40,6 +51,7 @@ class Program(NamedTuple):
     parse: Callable[[list[str]], Any]
     needed: tuple[str, ...] = ()
     is_open: bool = False
+    is_flow: bool = False
 
     def ask(self, *words: str, bare: bool = False) -> Any:
         """Return what the words give, or the exit code, message and hint of what they are refused with.
@@ -83,7 +95,17 @@ def nodes() -> Iterator[Program]:
 
 def step(name: str, words: list[str]) -> Any:
     draft = draft_step(name, None, words, Catalog(), None)
-    fields = ("inputs", "params", "input_mappings", "output_mappings", "retries", "wait", "timeout", "cache")
+    fields = (
+        "inputs",
+        "params",
+        "input_mappings",
+        "output_mappings",
+        "retries",
+        "wait",
+        "timeout",
+        "cache",
+        "is_verbatim",
+    )
     return {field: getattr(draft.step, field) for field in fields}, sorted(draft.stream)
 
 
@@ -98,10 +120,12 @@ def runs() -> Iterator[Program]:
     def parse_run(words: list[str]) -> Any:
         flow, flags = split(words)
         found, inputs = parse(checked(load(flow)), flags)
-        return vars(found), inputs.values
+        return vars(found), inputs.values, inputs.params, inputs.data
 
     items = {name: item for name, item in OF_RUNS.items() if name in vars(RunFlags({}))}
-    yield Program("pflow run", items, parse_run, (FLOW,))
+    yield Program("pflow run", items, parse_run, (FLOW,), is_flow=True)
+    of_flow = {item.name: item for item, _ in FlowFlags(checked(load([FLOW]))).of_steps()}
+    yield Program("saved flow", of_flow | items, lambda words: parse_run([SAVED, *words]), is_flow=True)
 
 
 def commands() -> Iterator[Program]:
@@ -164,7 +188,10 @@ def test_a_bool_may_be_off(program):
     for item in program.flags(bools=True):
         if not item.name.startswith("no_"):
             assert_same(program, ([f"--no-{item.flag[2:]}"], [f"{item.flag}=false"]))
-        assert not is_refused(program.ask(f"{item.flag}=false"))
+        off, on = program.ask(f"{item.flag}=false"), program.ask(item.flag)
+        assert not is_refused(off)
+        is_ignored = program.name.startswith("step") and getattr(item, "of", "") == STREAM
+        assert is_ignored or off != on, item.flag
 
 
 @every
@@ -217,8 +244,9 @@ def test_a_value_may_not_be_missing(program):
 
 @every
 def test_an_unknown_flag_is_refused(program):
-    if not program.is_open and program.name != "pflow run":  # a flow's flags are not known before it is
-        assert_refused(program, ["--zzzzzz"], "cannot take --zzzzzz: no such flag", "--help lists the flags")
+    if not program.is_open:
+        hint = None if program.is_flow else "--help lists the flags"  # the error of a flow lists its own
+        assert_refused(program, ["--zzzzzz"], "cannot take --zzzzzz: no such flag", hint)
 
 
 @every
@@ -248,6 +276,8 @@ def test_nothing_is_said_twice(program):
             assert_refused(program, words, f"cannot take {item.flag} twice")
             if item.letter:
                 assert_refused(program, [f"-{item.letter}", value(item), words[0]], f"cannot take {item.flag} twice")
+            for other in map(spell_flag, item.flags):
+                assert_refused(program, [words[0], f"{other}={value(item)}"], f"cannot take {other} twice")
 
 
 @every
@@ -268,9 +298,13 @@ def test_behind_two_dashes_everything_is_a_word(program):
 
 @every
 def test_a_word_too_many_is_refused(program):
-    takes_words = any(item.kind == ARGUMENT or "word" in item.marks for item in program.items.values())
-    if not takes_words and program.name != "pflow run":
-        assert_refused(program, ["zzz"], "cannot take the bare word 'zzz': it takes flags only")
+    taken = [item for item in program.items.values() if item.kind == ARGUMENT or "word" in item.marks]
+    if not taken:
+        words = [*program.needed, "zzz"]
+        assert_refused(program, words, "cannot take the bare word 'zzz': it takes flags only", bare=True)
+    elif all(item.type.name != "list" for item in taken):
+        words = [*map(value, {item.name: item for item in taken}.values()), "zzz"]
+        assert_refused(program, words, "cannot take the bare word 'zzz': …", bare=True)
 
 
 @every
@@ -328,13 +362,30 @@ def test_a_command_with_json_tells_its_error_in_json(name, capfd, monkeypatch):
         ["pflow-get", "-zz"], ["pflow-read-file", "--json=maybe"], ["pflow", "nodes", "--json=maybe"],
         ["pflow", "list", "--jsn"], ["pflow", "run", "llm x", "--raw=maybe"], ["pflow", "map", "llm x", "--jobs=0"],
         ["pflow", "resume", "last", "--raw", "--no-raw"], ["pflow", "resume", "last", "--reddo=x"],
-        ["pflow", "read-file x", "--zzz"], ["pflow", "doctor", "x"],
+        ["pflow", "read-file x", "--zzz"], ["pflow", "doctor", "x"], ["pflow", SAVED, "--jsno"],
+        ["pflow", "summarize my notes", "--jsno"], ["pflow", "summarize my notes", "--modle=x"],
+        ["pflow", "summarize my notes", "-Z"], ["pflow", "summarize my notes", "too"],
     ],
 )  # fmt: skip
 def test_the_executables_say_so_with_two(words):
     done = subprocess.run([BIN / words[0], *words[1:]], capture_output=True, stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == USAGE
     assert ": cannot take -" in done.stderr.decode() or ": cannot take the bare word" in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "program", [["pflow-get"], ["pflow-llm"], ["pflow", "list"], ["pflow", "resume"], ["pflow", SAVED]]
+)
+def test_the_executables_show_their_help_beside_wrong_flags(program):
+    done = subprocess.run([BIN / program[0], *program[1:], "--zzz=1", "-h"], capture_output=True, check=True)
+    assert done.stdout.startswith(b"Usage: ")
+
+
+def test_a_flag_that_no_planned_flow_may_have_is_refused_before_it_is_planned():
+    _run_sentence.check_words(["--path", "a.txt", "--form=x", "-qv", "--jobs=4", "--yes", "--allow", "commands"])
+    for words in (["--jsno"], ["--yse"], ["--modle=x"], ["--alow", "commands"], ["-Z"], ["-qZ"], ["too"]):
+        with pytest.raises(PflowError, match="cannot take"):
+            _run_sentence.check_words(words)
 
 
 def test_the_flags_of_a_flow_are_handed_on_as_they_were_typed():

@@ -26,6 +26,7 @@ from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs
 from pflow.driver.questions import inputs_missing
 from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
+from pflow.help.usage import metavar
 from pflow.interface.common import COMMON, OF_RUNS
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.plan.approval.dialogue import Dialogue
@@ -39,7 +40,7 @@ from pflow.process.streams import Diverted, closed_stdout
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake, take_in_for
 from pflow.stage.output import Output
-from pflow.stage.words import groups, take_words
+from pflow.stage.words import doubts, groups, is_flag, is_known, split_flag, take_words
 from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
@@ -54,11 +55,27 @@ def main(words: list[str], closed: list[int]) -> int:
 
     Raises PflowError: 2 for wrong flags, 77 if the flow may not run, and what planning raises.
     """
-    for found, (word, *_) in groups(words[1:], command.usage.items | OF_RUNS, is_open=True):
-        if not found and not (word.startswith("-") and len(word) > 1):
+    check_words(words[1:])
+    return run_command(command, words, closed)
+
+
+def check_words(words: list[str]) -> None:
+    """Refuse what no planned flow can take, before a model is paid. Raises PflowError (2).
+
+    That is a bare word, an unknown letter, and a flag within a slip of one of the command's own, or of a run's switch.
+    """
+    own_items, switches = command.usage.items, {name: own(flag) for name, flag in OF_RUNS.items() if not metavar(flag)}
+    for found, (word, *values) in groups(words, own_items | OF_RUNS, is_open=True):
+        flag, sign, _ = split_flag(word)
+        if is_known(word, found) or word == "--":
+            continue
+        if not is_flag(word):
             what = f"cannot take the bare word '{shorten(word)}': a sentence is one argument, and only flags follow it"
             raise PflowError(what, hint="put quotes around the whole sentence", exit=USAGE)
-    return run_command(command, words, closed)
+        if word.startswith("--"):
+            doubts(flag, own_items if sign or values else switches | own_items)
+        else:
+            take_words([word], own_items | OF_RUNS)
 
 
 @Command(

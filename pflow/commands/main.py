@@ -14,7 +14,7 @@ from pflow.stage.main import leave, prepare_python, print_line
 def main() -> NoReturn:
     prepare_python()
     words = sys.argv[1:]
-    if words[:1] in (["--version"], ["-V"]):
+    if words[:1] in (["--version"], ["-V"]) or words == ["version"]:
         from pflow import __version__
 
         leave(print_line("pflow", f"pflow (pflow-shell {__version__})"))

@@ -11,6 +11,6 @@ from pflow.commands._command import Command
 from pflow.process.streams import write_pieces
 
 
-@Command(__doc__, quick=True)
+@Command(__doc__)
 def command() -> None:
     write_pieces(1, [f"pflow (pflow-shell {__version__})\n".encode()])
