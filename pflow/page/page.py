@@ -84,7 +84,7 @@ def members_of(run: Run, trace: Trace) -> Trace:
 
 def run_page(trace: Trace, *, now: float) -> bytes:
     """Return the page of a run, or of a store's stages; `members_of` adds to a run's trace what belongs on it."""
-    report, dots, shape = trace.get("map"), trace.get("dots", []), shape_of(trace.get("ir"))
+    report, dots, shape = trace.get("map"), trace.get("dots", []), trace.get("ir") or shape_of(None)
     values = trace.get("values")
     axis = Axis(trace, now, [dot[1] for dot in dots])
     rows = rows_of(trace, axis, now, values or {})
@@ -109,7 +109,7 @@ def run_page(trace: Trace, *, now: float) -> bytes:
         by_model=[(each["model"], Usage(each)) for each in report["models"]] if report else _used_by(trace, "model"),
         store=_store(trace, values or {}),
         has_values=values is not None,
-        snapshot=_snapshot(trace["snapshot"]),
+        snapshot=_snapshot(trace["snapshot"] or {}),
         embedded=embed(trace),
     )
 
@@ -207,7 +207,8 @@ def _store(trace: Trace, values: Values) -> list[dict[str, Any]] | None:
     if trace["store"] is None:
         return None
     outermost = {visit["number"] for visit in trace["execution_trace"] if "outer" not in visit}
-    kept = _injected(trace["snapshot"])
+    injected = (trace["snapshot"] or {}).get("cli_injections", {})
+    kept = {path: value for path, value in injected.items() if "$digest" not in str(value)[:9]}  # else too large
     kept |= {path: value for number, each in values.items() if number in outermost for path, value in each.items()}
     longest = _MOST_STORE // max(len(trace["store"]), 10)
     rows = []
@@ -220,18 +221,10 @@ def _store(trace: Trace, values: Values) -> list[dict[str, Any]] | None:
     return rows
 
 
-def _injected(snapshot: Any) -> dict[str, Any]:
-    """Return what flags and the pipe put into the store, without what was too large to be kept."""
-    found = snapshot.get("cli_injections") if isinstance(snapshot, dict) else None
-    return {path: value for path, value in (found or {}).items() if "$digest" not in str(value)[:9]}
-
-
-def _snapshot(snapshot: Any) -> list[tuple[str, str]]:
+def _snapshot(snapshot: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the values that a run began with: params of steps, and what flags and the pipe put into the store."""
-    try:
-        overrides, injections = snapshot["config_overrides"].items(), snapshot["cli_injections"].items()
-        found = [(f"{step}.{name}", value) for step, params in overrides for name, value in params.items()]
-    except (KeyError, TypeError, AttributeError):
-        return []  # none, or a damaged one
-    longest = _MOST_STORE // max(len(found) + len(injections), 10)
-    return [(path, shown(value, longest)) for path, value in [*found, *injections]]
+    overrides = snapshot.get("config_overrides", {}).items()
+    found = [(f"{step}.{name}", value) for step, params in overrides for name, value in params.items()]
+    found += snapshot.get("cli_injections", {}).items()
+    longest = _MOST_STORE // max(len(found), 10)
+    return [(path, shown(value, longest)) for path, value in found]

@@ -14,6 +14,7 @@ from pflow.flow.rules.answers import dropped_answers, finding_of
 from pflow.flow.rules.paths import check_unfilled
 from pflow.flow.secrets import secrets_of
 from pflow.flow.wired import WiredFlow
+from pflow.flow.written import INPUT, MAPPING
 from pflow.plan.declare_inputs import says
 from pflow.values.paths import Path
 from pflow.values.secrets import is_secret_name, is_secret_value, secret_variables
@@ -151,22 +152,16 @@ def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
         if place[0] == "mappings" and not wired.steps[place[1]].sources[place[3]].paths:  # PF13 finds the others
             yield Finding("PL04", place, f"'{place[3]}' is a secret, and the flow contains it", _LEAVE_OUT)
     for each in wired.steps.values():
-        step, reads = each.step, each.interface.reads
-        commands = {key for key, item in reads.items() if item.marks >= {"explicit", "verbatim"}}
-        for member, part, values in (
-            (step.place, "inputs", step.inputs),
-            (step.place, "params", step.params),
-            (("mappings", step.id), "input_mappings", step.input_mappings),
-        ):
-            for key, value in values.items():
-                yield from _check_texts((*member, part, key), value)
-                if part == "inputs" and key in commands and len(clean(str(value))) > LONGEST_COMMAND:
-                    message = f"the '{key}' has more than {LONGEST_COMMAND} letters"
-                    yield Finding("PL05", (*member, part, key), message, "a shorter one, or several steps")
-                if part == "input_mappings" and key in commands - step.inputs.keys():
-                    remedy = f'"inputs": {{"{key}": …}} of the step; values go in as arguments, or on stdin'
-                    message = f"the '{key}' of '{step.id}' is not in its step"
-                    yield Finding("PL08", (*member, part, key), message, remedy)
+        commands = {key for key, item in each.interface.reads.items() if item.marks >= {"explicit", "verbatim"}}
+        for part in wired.parts[each.id]:
+            key, value = part.key, part.written
+            yield from _check_texts(part.place, value)
+            if part.role == INPUT and key in commands and len(clean(str(value))) > LONGEST_COMMAND:
+                message = f"the '{key}' has more than {LONGEST_COMMAND} letters"
+                yield Finding("PL05", part.place, message, "a shorter one, or several steps")
+            if part.role == MAPPING and key in commands - each.step.inputs.keys():
+                remedy = f'"inputs": {{"{key}": …}} of the step; values go in as arguments, or on stdin'
+                yield Finding("PL08", part.place, f"the '{key}' of '{each.id}' is not in its step", remedy)
 
 
 def _check_texts(place: Path, value: Any) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.page.embedded import read_page
+from pflow.page.graph import shape_of
 from pflow.page.page import run_page
 from pflow.record.trace_formats import document
 from tests.record.traces import ID, end, finish, start
@@ -113,7 +114,7 @@ def test_strings_from_data_are_text_and_nothing_comes_from_elsewhere(traced):
         "nodes": [{"id": CANARY}, {"id": "b", "type": CANARY}],
         "edges": [{"from": CANARY, "to": "b", "action": CANARY}],
     }
-    page = Elements(page_of(trace, ir=ir, values={1: {CANARY: CANARY}}))
+    page = Elements(page_of(trace, ir=shape_of(ir), values={1: {CANARY: CANARY}}))
     assert [about for name, about in page.elements if name == "script"] == [{"type": "application/gzip", "id": "trace"}]
     assert "img" not in dict(page.elements)
     for _, about in page.elements:
@@ -169,7 +170,7 @@ def test_the_page_of_a_thousand_steps_is_smaller_than_a_megabyte(traced):
     ir = {"nodes": [{"id": name, "type": "llm"} for name in names]}
     values = {number: {f"{name}.c": "word " * 1000} for number, name in enumerate(names, 1)}
     store = {name: {"type": "dict", "size": 1} for name in names}
-    assert len(page_of(traced(*events, finish(store=store)), ir=ir, values=values)) < 1e6
+    assert len(page_of(traced(*events, finish(store=store)), ir=shape_of(ir), values=values)) < 1e6
 
 
 @pytest.fixture

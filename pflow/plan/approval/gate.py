@@ -68,11 +68,15 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A step, what it would do, and the flag that allows it."""
+    """A step, what it would do, and the word of --allow that allows it."""
 
     step: str
     what: str
-    flag: str
+    word: str
+
+    @property
+    def flag(self) -> str:
+        return f"--allow={self.word}"
 
     def __str__(self) -> str:
         return f"{shorten(clean(self.step), 60)} {self.what} ({self.flag})"
@@ -102,34 +106,30 @@ class Gate:
     def refusals(self) -> list[Refusal]:
         """Return the reasons why the flow may not run unasked; empty if it may."""
         effects = effects_of_flow(self.wired, Origins(self.wired)) if not self.allowed.allows(ANYTHING) else []
-        return list(dict.fromkeys(refusal for effect in effects for refusal in self._of_effect(effect)))
+        every = dict.fromkeys(refusal for effect in effects for refusal in self._of_effect(effect))
+        return [each for each in every if not self.allowed.allows(each.word)]
 
     def _of_effect(self, effect: Effect) -> Iterator[Refusal]:
-        server = server_of(effect.step.kind.name) if effect.step.kind is not None else ""
-        if server and not self.allowed.allows(TOOL + server):
-            yield Refusal(
-                effect.place, f"asks the MCP server '{server}', which may do anything", f"--allow={TOOL}{server}"
-            )
-        elif server:
-            return
+        """Yield what would be refused if no word of --allow were given, but paths."""
+        kind = effect.step.kind
+        if kind is not None and (server := server_of(kind.name)):
+            yield Refusal(effect.place, f"asks the MCP server '{server}', which may do anything", TOOL + server)
         elif effect.name == OPEN:
-            yield Refusal(effect.place, "may do anything: its interface does not say", f"--allow={ANYTHING}")
-        elif effect.name == "runs commands" and not self.allowed.allows(COMMANDS):
+            yield Refusal(effect.place, "may do anything: its interface does not say", ANYTHING)
+        elif effect.name == "runs commands":
             values = effect.values.items()
             told = [origins_text(each) if key == "command" else f"{key} {origins_text(each)}" for key, each in values]
             what = ": ".join(filter(None, ["runs commands", ", ".join(told)]))
-            yield Refusal(effect.place, what, f"--allow={COMMANDS}")
+            yield Refusal(effect.place, what, COMMANDS)
         elif effect.name in _FILES:
             reached = self._reached(effect)
             for key, path, why in reached:
                 yield from self._of_path(effect, key, path, why)
-            is_ours = effect.step.kind is not None and effect.step.kind.origin == BUNDLED
-            if not is_ours and not self.allowed.allows(PATHS) and not has_landlock():
-                what = f"{effect.name} by itself, and this kernel cannot confine it"
-                yield Refusal(effect.place, what, f"--allow={PATHS}")
-            if not reached and not (effect.values and is_ours) and not self.allowed.allows(PATHS):
-                what = f"{effect.name}, and its interface does not say which"
-                yield Refusal(effect.place, what, f"--allow={PATHS}")
+            is_ours = kind is not None and kind.origin == BUNDLED
+            if not is_ours and not has_landlock():
+                yield Refusal(effect.place, f"{effect.name} by itself, and this kernel cannot confine it", PATHS)
+            if not reached and not (effect.values and is_ours):
+                yield Refusal(effect.place, f"{effect.name}, and its interface does not say which", PATHS)
         elif effect.name == "network":
             yield from self._of_network(effect)
 
@@ -137,11 +137,11 @@ class Gate:
         for key in FROM_ENVIRONMENT:
             if self._sends_variables(effect, key):
                 what = f"sends what the environment holds: {key} {origins_text(effect.values[key])}"
-                yield Refusal(effect.place, what, f"--allow={ANYTHING}")
+                yield Refusal(effect.place, what, ANYTHING)
         if effect.step.kind is not None and effect.step.kind.name == "llm":
             history = [origin for key in HISTORY_OF_LLM for origin in effect.values.get(key, [])]
-            if any(origin.get("value", True) for origin in history) and not self.allowed.allows(PATHS):
-                yield Refusal(effect.place, "sends a conversation from llm's log", f"--allow={PATHS}")
+            if any(origin.get("value", True) for origin in history):
+                yield Refusal(effect.place, "sends a conversation from llm's log", PATHS)
             for file in FILES_OF_LLM:
                 for key, path, why in self._paths_of(effect, file):
                     yield from self._of_path(effect, key, path, why)
@@ -217,19 +217,18 @@ class Gate:
         does, allowed, step = _FILES.get(effect.name, "reads"), self.allowed, effect.place
         real = allowed.real_path(os.path.expanduser(path)) if path is not None else None
         shown = shorten(clean(path or ""), _LONGEST)
-        is_program = does == "writes" and path is not None and allowed.real_path(path) in self.programs
-        if is_program and not allowed.allows(COMMANDS):  # whatever that node's interface says
-            yield Refusal(step, f"writes '{shown}', which a step of this flow runs", f"--allow={COMMANDS}")
+        if does == "writes" and path is not None and allowed.real_path(path) in self.programs:
+            # Whatever that node's interface says.
+            yield Refusal(step, f"writes '{shown}', which a step of this flow runs", COMMANDS)
         if allowed.allows(PATHS):
             return
         if path is None:
             is_held = _is_opened_by_pflow(effect.step)
             if not (is_held and allowed.bounds.folders):
-                flag = "--allow=DIR" if is_held else f"--allow={PATHS}"
-                yield Refusal(step, f"{does} a file that is not known yet: {key} {why}", flag)
+                word = "DIR" if is_held else PATHS
+                yield Refusal(step, f"{does} a file that is not known yet: {key} {why}", word)
         elif fault := allowed.fault_of(path, writes=does == "writes"):
-            flag = f"--allow={PATHS}" if fault == OWN else _flag_for(real)
-            yield Refusal(step, f"{does} '{shown}': {fault}", flag)
+            yield Refusal(step, f"{does} '{shown}': {fault}", PATHS if fault == OWN else _word_for(real))
 
 
 def _programs(wired: WiredFlow, allowed: Allowed) -> set[str]:
@@ -261,12 +260,12 @@ def _git_directory(path: str) -> str:
     return os.path.join(folder, ".git")
 
 
-def _flag_for(real: str | None) -> str:
-    """Return the smallest flag that allows a path: for the path's directory, or for itself if it is one."""
+def _word_for(real: str | None) -> str:
+    """Return the word that allows a path and the least besides: its directory, or the path itself if it is one."""
     folder = real if real and os.path.isdir(real) else os.path.dirname(real or "")
     if not folder or folder == "/" or len(folder) > _LONGEST or not folder.isprintable():
-        return f"--allow={PATHS}"
-    return f"--allow={shlex.quote(folder)}"
+        return PATHS
+    return shlex.quote(folder)
 
 
 def _paths(value: Any) -> list[str]:
