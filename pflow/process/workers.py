@@ -188,7 +188,7 @@ class Pool:
                 self._lose(worker, found)
             elif not worker.has_ended():
                 hangs = 0 < len(worker.numbers) == worker.abandoned and now > worker.changed + GRACE
-                worker.is_large = bool(self.memory) and worker.memory() > self.memory
+                worker.is_large |= 0 < self.memory < worker.memory()  # one that is being killed has none any more
                 if hangs or worker.is_large:
                     worker.is_retired = True
                     worker.signal(_signal.SIGKILL)

@@ -144,7 +144,7 @@ def test_a_worker_that_is_killed_costs_the_item_that_it_was_at(tmp_path):
         began = time.monotonic()
         with pytest.raises(PflowError, match="is gone") as gone:
             run(executor, list(range(100)))
-        assert (gone.value.exit, time.monotonic() - began < 15) == (75, True)
+        assert (gone.value.exit, time.monotonic() - began < 60) == (75, True)
     finally:
         cluster.end()
 
