@@ -89,12 +89,6 @@ class LedgerEntry:
         """Return when its last try began."""
         return (self.time or 0) - (self.ms or 0) / 1000
 
-    def end(self, result: Result) -> None:
-        """Take the result of a try."""
-        self.tries += 1
-        for name, value in result.items():
-            setattr(self, name, value)
-
     def calls(self) -> list[dict[str, Any]]:
         """Return the calls of models in all its tries."""
         return calls_in({**self.usage, "ms": self.ms or 0}, self.began)
@@ -116,9 +110,7 @@ class Ledger(LedgerFile):
         self.run = ""
         self.usage: dict[str, Usage] = {}
         """What each model took in the map that is open, its resumes included."""
-        self.has_runs = self.one("SELECT 1 FROM pragma_table_info('runs') WHERE name = 'seen'") is not None
-        """False if only an earlier version of pflow has written the ledger."""
-        for table in _SOUND if self.has_runs else _SOUND.keys() - {"runs"}:
+        for table in _SOUND:
             if row := self.one(f"SELECT CAST(id AS TEXT) FROM {table} WHERE ({_SOUND[table]}) IS NOT 1 LIMIT 1"):
                 raise self._damaged(row[0], table)
         found = self.one("SELECT pass FROM map WHERE rowid = 1")
@@ -181,19 +173,17 @@ class Ledger(LedgerFile):
             self.save(entry)
             self.commit(at_once=True)
 
-    def end(self, id: str, result: Result) -> bool:
-        """Keep the end of a try; return False if the item was done before, which changes nothing."""
+    def end(self, id: str, result: Result) -> LedgerEntry:
+        """Keep the end of a try of an item of this pass, and return its entry."""
         entry = self.get(id)
-        if entry is None or entry.status == DONE:
-            return False
+        assert entry is not None
         earlier = entry.calls()
-        entry.end(result)
-        entry.time = round(time.time(), 3)
+        vars(entry).update(result, tries=entry.tries + 1, time=round(time.time(), 3))
         if earlier:
             entry.usage = {**entry.usage, "asked": [*earlier, *entry.calls()]}
         self.save(entry)
         self.add_usage(entry.usage)
-        return True
+        return entry
 
     def add_usage(self, usage: dict[str, Any]) -> None:
         """Add what models took in a try of an item to what they took in the map that is open."""
@@ -209,7 +199,7 @@ class Ledger(LedgerFile):
 
     def runs(self, run: str = "") -> list[tuple[Any, ...]]:
         """Return the row of a run, or those of all maps, merged ledgers too."""
-        return [*self.rows("SELECT * FROM runs WHERE ? IN ('', id)", (run,))] if self.has_runs else []
+        return [*self.rows("SELECT * FROM runs WHERE ? IN ('', id)", (run,))]
 
     def used(self) -> dict[str, float]:
         """Return the calls of models, their tokens and their cost in the map that is open."""

@@ -83,8 +83,6 @@ class LedgerFile:
                 self._base.executescript(
                     f"{journal} PRAGMA wal_checkpoint; BEGIN EXCLUSIVE; {_TABLES} COMMIT; {_SETTINGS}"
                 )
-                with suppress(sqlite3.OperationalError):  # only ledgers of an earlier version have no such column
-                    self._base.execute("ALTER TABLE runs ADD COLUMN seen TEXT DEFAULT '{}'")
         except sqlite3.Error as error:
             raise self._failure(error) from None
 

@@ -89,18 +89,11 @@ class ItemPolicy:
         return status == DONE or is_tried or (has_begun and not self.redoes)
 
 
-class MapTask(Task):
-    """An item that has to be run, with its entry in the ledger."""
-
-    def __init__(self, index: int, item: Any, entry: LedgerEntry, *, shares_equals: bool = False) -> None:
-        super().__init__(entry.id, item, key=entry.digest * shares_equals)
-        self.index = index
-        self.item = item
-        self.entry = entry
-
-
 class MapLoop(ItemLoop):
-    """One pass over the items of a map: their results go into the ledger, and out as rows."""
+    """One pass over the items of a map: their results go into the ledger, and out as rows.
+
+    A task is about the id of an item, and the item.
+    """
 
     def __init__(
         self, items: Iterable[tuple[int, Any]], ledger: Ledger, rows: Rows, policy: ItemPolicy, limiter: Limiter,
@@ -113,7 +106,6 @@ class MapLoop(ItemLoop):
         self.limiter = limiter
         self.progress = progress
         self._causes: dict[tuple[bool, str], tuple[int, str]] = {}
-        self._tasks_by_id: dict[str, MapTask] = {}
 
     def answer(self, name: str, question: Any, reply: Callable[[Any], None]) -> None:
         """Answer what the flow of an item asks (ItemFlow.run), or a gate, at once or later."""
@@ -127,8 +119,8 @@ class MapLoop(ItemLoop):
 
     def start(self, id: str) -> None:
         """Keep that an item begins a step that does not repeat."""
-        if (task := self._tasks_by_id.get(id)) is not None:
-            task.has_begun = True
+        for task in self.running.values():
+            task.has_begun |= task.about[0] == id
         self.ledger.start(id)
 
     def while_idle(self, fd: int) -> None:
@@ -151,15 +143,14 @@ class MapLoop(ItemLoop):
         self.rows.flush()
         self.progress.show(*self.limiter.waits())
 
-    def _claimed(self, items: Iterable[tuple[int, Any]]) -> Iterator[MapTask]:
+    def _claimed(self, items: Iterable[tuple[int, Any]]) -> Iterator[Task]:
         """Yield the items that have to be run; those that are settled are put out on the way."""
         with suppress(StopReading):
             for index, item in items:
                 if (task := self._claim(index, item)) is not None:
-                    self._tasks_by_id[task.entry.id] = task
                     yield task
 
-    def _claim(self, index: int, item: Any) -> MapTask | None:
+    def _claim(self, index: int, item: Any) -> Task | None:
         """Return an item as a task; None if it is another shard's, or settled."""
         key = self.policy.key(item)
         if key is None:
@@ -175,14 +166,13 @@ class MapLoop(ItemLoop):
             self._put(index, item, entry, is_new=False)
             return None
         self.rows.expect(index)
-        task = MapTask(index, item, entry, shares_equals=self.policy.shares_equals)
         if fault is not None:
-            self._keep(task, unfinished(FAILED, fault.exit, fault.message))
+            self._keep(entry.id, item, unfinished(FAILED, fault.exit, fault.message))
             return None
-        return task
+        return Task(entry.id, item, key=entry.digest * self.policy.shares_equals)
 
     def end(self, task: Task, result: Any) -> None:
-        assert isinstance(task, MapTask)
+        id, item = task.about
         if isinstance(result, PflowError):
             status = FAILED if isinstance(result, TooLate) else BEGUN if task.has_begun else POISON
             result = unfinished(status, result.exit, result.message)
@@ -192,23 +182,20 @@ class MapLoop(ItemLoop):
             self.progress.usage.add(result["usage"])
             return
         for file in result.pop("claims", ()):  # that a cluster's worker has written, where nobody could be asked
-            first = self.ledger.claim_file(task.entry.id, file)
-            if first != task.entry.id and result["status"] == DONE:
+            first = self.ledger.claim_file(id, file)
+            if first != id and result["status"] == DONE:
                 error = written_before("cannot keep a file that it wrote", f"the item {first}")
                 result |= {"status": FAILED, "exit": error.exit, "error": error.message}
-        self._keep(task, result)
+        self._keep(id, item, result)
         policy, progress = self.policy.halt, self.progress
         if policy.is_reached(progress.failed, progress.done):
             what = f"{progress.failed:,} of {progress.done:,} items failed, which --halt takes as the end"
             self.stop(PflowError(what, exit=EXIT_FAILED), at_once=policy.is_now)
 
-    def _keep(self, task: MapTask, result: Result) -> None:
+    def _keep(self, id: str, item: Any, result: Result) -> None:
         """Keep the end of an item in the ledger, and print it."""
-        self._tasks_by_id.pop(task.entry.id, None)
-        self.ledger.end(task.entry.id, result)
-        task.entry.end(result)
-        task.entry.has_begun = task.has_begun
-        self._put(task.index, task.item, task.entry, is_new=True)
+        entry = self.ledger.end(id, result)
+        self._put(entry.index, item, entry, is_new=True)
 
     def _put(self, index: int, item: Any, entry: LedgerEntry, *, is_new: bool) -> None:
         if entry.status != DONE or entry.error:

@@ -175,7 +175,7 @@ class ItemLoop:
 
     def _settle(self, task: Task, result: Any) -> None:
         """Keep the end of a task, unless it is tried again, alone: it may have ended the process of others."""
-        if isinstance(result, PflowError):
+        if isinstance(result, PflowError) and not isinstance(result, TooLate):
             task.lost += not isinstance(result, Lost) or result.is_guilty
             if task.lost < self.tries and not task.has_begun:
                 task.is_alone = True
@@ -195,8 +195,7 @@ class ItemLoop:
         for number in [number for number, task in self.running.items() if task.limit < now]:
             task = self.running.pop(number)
             self.executor.abandon(number)
-            self.end(task, TooLate(self.timeout))
-            self._again.extend(self._equals.pop(task.key, ()))
+            self._settle(task, TooLate(self.timeout))
 
 
 class TooLate(PflowError):
