@@ -6,7 +6,7 @@ from collections import ChainMap
 
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.binding.store import OUTPUT_KEY, REMOVED
-from pflow.engine.context import Context, StepFailed, drop, in_words, name_items, storable
+from pflow.engine.context import Context, StepFailed, in_words, name_items, storable
 from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
 from pflow.errors import BAD_DATA, FAILED, Ignoring, PflowError
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     """The result of one item: its writes, the places of its reads, its failure (exit and message) if it failed, and
     what its event says beside that: usage of models (pflow.words.usage), the cache, failed tries, milliseconds.
     """
+    Note = Callable[[int | None, dict[str, Any], dict[str, Any]], None]
+    """Takes the end of an item for the trace: its number, if it has a result, its failure, and the rest of Done."""
 
 
 _TOLD = ("cache", "tries", "tried", "asked", "warning")
@@ -158,11 +160,7 @@ class BatchStep(StepNode):
             about = {"count": len(self.items)} | ({"before": len(before)} if before else {})
             recorder.event("batch", self.id, {**which, **about})
 
-        def fail(number: int, failure: PflowError) -> None:
-            if not failure.ends_run or usage_of(failure):  # else the item has not begun
-                note(None, {"exit": failure.exit}, usage_of(failure))
-
-        return self._run_items(shared, before, lambda number, done: note(number, done[2], done[3]), fail)
+        return self._run_items(shared, before, note)
 
     def _done_before(self) -> dict[int, Done]:
         """Return the results of the items, by number, that an earlier part of the run has finished."""
@@ -174,10 +172,7 @@ class BatchStep(StepNode):
             if end is not None
         }
 
-    def _run_items(
-        self, shared: Any, before: dict[int, Done], note: Callable[[int, Done], None],
-        fail: Callable[[int, PflowError], None],
-    ) -> list[Done]:  # fmt: skip
+    def _run_items(self, shared: Any, before: dict[int, Done], note: Note) -> list[Done]:
         """Run the items that are not done yet, and commit the end of each before it is noted.
 
         In a batch that is cached, the first of equal items ends before the others look for its answer.
@@ -187,40 +182,39 @@ class BatchStep(StepNode):
         is_cached = self.cached is not None or bool(context.cache and context.cache.mode)
         shares_equals = is_cached and bool(context.run_id)
 
-        def end(number: int, result: Done) -> None:
+        def keep(number: int, result: Any) -> bool:
+            if isinstance(result, Died) and self.batch.on_error == "keep":
+                result = {}, {}, {"exit": result.exit, "message": result.message}, {}
+            if isinstance(result, PflowError):
+                if not result.ends_run or usage_of(result):  # else the item has not begun
+                    note(None, {"exit": result.exit}, usage_of(result))
+                return True
             if context.commits is not None:
                 context.commits.end_item(self.paths[number], result[0], result[2])
-            note(number, result)
+            note(number, result[2], result[3])
             done[number] = result
-
-        def rescue(died: PflowError) -> Done:
-            return {}, {}, {"exit": died.exit, "message": died.message}, {}
+            return False
 
         def task(number: int) -> Task:
             digest = self.paths[number].rpartition(".")[0]  # see name_items
             return Task(number, key=digest * shares_equals, is_alone=context.isolate)
 
         done = dict(before)
-        keeps = self.batch.on_error == "keep"
-        loop = ListLoop(map(task, rest), done=end, failed=fail, rescue=rescue if keeps else None)
+        executor = self._pool(shared) if is_apart else Here(lambda number: self._run_item(shared, number))
         try:
-            loop.run(self._pool(shared) if is_apart else Here(lambda number: self._run_item(shared, number)))
+            ListLoop(map(task, rest), keep).run(executor)
         except Died as died:
             raise died.within(self._named(*self.items[died.number])) from died
         return [done[number] for number in range(len(self.items))]
 
     def _pool(self, shared: Any) -> Pool:
         """Return the child processes that run items."""
-        recorder, services = self.context.recorder, self.context.services
 
         def serve(number: int, parent: Parent) -> Any:
-            services.parent = parent
-            if recorder is not None:
-                self.context.recorder = recorder.to(parent.take)
+            self.context.enter_child(parent)
             return self._run_item(shared, number)
 
-        take = recorder.write if recorder is not None else drop
-        return Pool(serve, jobs=self.batch.jobs or 1, take=take, ask=services.answer)
+        return Pool(serve, jobs=self.batch.jobs or 1, take=self.context.take, ask=self.context.services.answer)
 
     def _run_item(self, shared: Any, number: int) -> Done:
         """Run the node on a store in which the item stands under its name."""

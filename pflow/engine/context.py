@@ -23,6 +23,7 @@ from pflow.values.secrets import Secrets
 from pflow.words.budget import Calls
 
 if TYPE_CHECKING:
+    from pflow.process.parent import Parent
     from pflow.record.records import Record
     from pflow.words.budget import Account
 
@@ -165,6 +166,17 @@ class Context:
         inner.prefix = f"{self.visit_path(step)}/"
         inner._begin_store()
         return inner
+
+    def enter_child(self, parent: Parent, lane: str = "") -> None:
+        """Go on in a child process, in a lane of its own: its parent does the services and takes the events."""
+        self.services.parent = parent
+        if self.recorder is not None:
+            self.recorder = self.recorder.to(parent.take, lane)
+
+    def take(self, line: bytes) -> None:
+        """Take the line of an event from a child process."""
+        if self.recorder is not None:
+            self.recorder.write(line)
 
     def visit_path(self, step: str) -> str:
         """Return the path of a step's current visit, `outer@1/inner@2`, or of its current item, `step@1[NAME]`."""

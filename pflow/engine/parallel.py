@@ -39,7 +39,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         def serve(number: int, parent: Parent) -> Any:
             return self._branch(number, shared, parent)
 
-        take, ask = context.recorder.write if context.recorder is not None else drop, context.services.answer
+        take, ask = context.take, context.services.answer
         try:
             branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take, ask=ask)
         except Died as died:
@@ -88,10 +88,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         before = dict(context.visits)
         changes: dict[Path, Any] = {}
         context.watchers.append(changes)
-        context.services.parent = parent
-        if context.recorder is not None:
-            lane = f"{context.recorder.prefix}{self.fork.source}/{start}"
-            context.recorder = context.recorder.to(parent.take, lane)
+        context.enter_child(parent, f"{context.recorder.prefix if context.recorder else ''}{self.fork.source}/{start}")
         try:
             meet = engine.nodes.get(self.fork.meet or "")
             engine.walk(shared, engine.nodes[start], meet, self.fork.branches[number])

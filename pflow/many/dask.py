@@ -228,14 +228,13 @@ class DaskExecutor:
     def _take(self, seconds: float) -> None:
         """Take what has come; wait so long for the first. Raises PflowError (75, 78)."""
         with suppress(Empty):
-            event = self._events.get(timeout=seconds)
             while True:
-                number, reply = event
+                number, reply = self._events.get(timeout=seconds)
                 if number:
                     self._end(number, reply)
                 else:
                     self._note_workers(reply)
-                event = self._events.get_nowait()
+                seconds = 0
 
     def _note_workers(self, threads: dict[str, int] | None) -> None:
         """Ask the new workers; give up the tasks of those that are gone. Raises PflowError (75)."""

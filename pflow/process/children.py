@@ -54,9 +54,11 @@ class Child:
     def signal(self, *signums: int) -> None:
         """Signal it, with all in the session that it leads."""
         if self.leads_session:
-            signal_session(self.pid, *signums)
-        else:
-            for signum in signums if not self.has_ended() else ():
+            for group in running_groups(self.pid):
+                for signum in signums:
+                    _signal_group(group, signum)
+        elif not self.has_ended():
+            for signum in signums:
                 os.kill(self.pid, signum)
 
     def hang_up(self) -> None:
@@ -268,12 +270,6 @@ def running_groups(session: int) -> set[int]:
     if os.path.exists("/proc/self/stat"):
         return {int(fields[2]) for _, _, fields in _processes(session) if fields[0] not in _DEAD}
     return {session} if _signal_group(session, 0) else set()
-
-
-def signal_session(session: int, *signums: int) -> None:
-    for group in running_groups(session):
-        for signum in signums:
-            _signal_group(group, signum)
 
 
 def holder(file: str) -> str:

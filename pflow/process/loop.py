@@ -235,29 +235,19 @@ class Here:
 class ListLoop(ItemLoop):
     """The loop over a list, all of whose results are needed: the first failure ends it, and is raised.
 
-    One that ends the run lets the others end first. `done` gets what each item is about and its result as it comes,
-    `failed` the failures; `rescue` turns the death of a process into a result.
+    One that ends the run lets the others end first. `keep` gets what each item is about and its result, or the
+    PflowError of its last try, as they come, and returns True if that is a failure.
     """
 
-    def __init__(
-        self, tasks: Iterable[Task], *, done: Callable[[Any, Any], None],
-        failed: Callable[[Any, PflowError], None] = lambda about, failure: None,
-        rescue: Callable[[PflowError], Any] | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, tasks: Iterable[Task], keep: Callable[[Any, Any], bool]) -> None:
         super().__init__(tasks)
-        self.done = done
-        self.failed = failed
-        self.rescue = rescue
+        self.keep = keep
 
     def end(self, task: Task, result: Any) -> None:
         if isinstance(result, Died):
             result.number = task.about[0]
-            result = self.rescue(result) if self.rescue else result
-        if isinstance(result, PflowError):
-            self.failed(task.about[0], result)
+        if self.keep(task.about[0], result):
             self.stop(result, at_once=not (self.stopped or result.ends_run))
-        else:
-            self.done(task.about[0], result)
 
     def run(self, executor: Executor) -> None:
         """Run to the last item. Raises the failure that stopped it."""
@@ -276,8 +266,13 @@ def run_all(
     answers their requests. Raises PflowError as ListLoop does.
     """
     results: dict[int, Any] = {}
+
+    def keep(number: int, result: Any) -> bool:
+        results[number] = result
+        return isinstance(result, PflowError)
+
     tasks = (Task(number, is_alone=not is_reused) for number in range(count))
-    ListLoop(tasks, done=results.__setitem__).run(Pool(serve, jobs=jobs or count, ask=ask, take=take))
+    ListLoop(tasks, keep).run(Pool(serve, jobs=jobs or count, ask=ask, take=take))
     return [results[number] for number in range(count)]
 
 

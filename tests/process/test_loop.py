@@ -38,12 +38,19 @@ def fault(exit, **about):
     return error
 
 
-def kept(answers, tasks="abc", room=9, **about):
+def kept(answers, tasks="abc", room=9, rescues=False):
     """What a list's loop did with its items, and what it raised."""
     done, failed, executor = {}, [], Told(answers, room)
-    loop = ListLoop(map(Task, tasks), done=done.__setitem__, failed=lambda *each: failed.append(each), **about)
+
+    def keep(about, result):
+        if isinstance(result, PflowError) and not rescues:
+            failed.append((about, result))
+            return True
+        done[about] = result
+        return False
+
     try:
-        loop.run(executor)
+        ListLoop(map(Task, tasks), keep).run(executor)
     except PflowError as error:
         return done, failed, executor.began, error
     return done, failed, executor.began, None
@@ -63,13 +70,13 @@ def test_a_failure_that_ends_the_run_lets_the_others_end_and_no_failure_is_lost(
 
 
 def test_the_death_of_a_process_may_be_a_result():
-    done, failed, _, error = kept({"a": [Died(7, -9)], "b": [2]}, "ab", rescue=lambda died: (died.number, died.exit))
-    assert (done, failed, error) == ({"a": ("a", 137), "b": 2}, [], None)
+    done, failed, _, error = kept({"a": [Died(7, -9)], "b": [2]}, "ab", rescues=True)
+    assert (done["a"].number, done["a"].exit, done["b"], failed, error) == ("a", 137, 2, [], None)
 
 
 def test_what_runs_here_ends_before_the_next_begins():
     said = []
-    loop = ListLoop(map(Task, "ab"), done=lambda about, result: said.append(result))
+    loop = ListLoop(map(Task, "ab"), lambda about, result: said.append(result))
     loop.run(Here(lambda about: said.append(about)))
     assert said == ["a", None, "b", None]
 
