@@ -1,7 +1,5 @@
 """The analyze node: analyze rows column by column."""
 
-from __future__ import annotations
-
 from pflow.node import Any, Node, Shared
 
 

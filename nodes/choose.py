@@ -1,7 +1,5 @@
 """The choose node: choose an edge by a word."""
 
-from __future__ import annotations
-
 from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.node import Node, Shared, flow_safe
 

@@ -1,7 +1,5 @@
 """The clean-data node: strip, convert and deduplicate rows."""
 
-from __future__ import annotations
-
 from pflow.node import Any, Node, Shared
 from pflow.terminal.messages import say
 

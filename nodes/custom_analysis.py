@@ -1,7 +1,5 @@
 """The custom-analysis node: query rows by SQL."""
 
-from __future__ import annotations
-
 from pflow.node import Any, Node, Shared
 
 

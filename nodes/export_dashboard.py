@@ -1,7 +1,5 @@
 """The export-dashboard node: export rows or a report as an HTML file."""
 
-from __future__ import annotations
-
 from pflow.files.file_paths import checked_target, write_whole
 from pflow.node import Any, Node, Shared
 

@@ -1,7 +1,5 @@
 """The format-json node: write a value as JSON text."""
 
-from __future__ import annotations
-
 from pflow.errors import USAGE, PflowError
 from pflow.node import Any, Node, Shared, flow_safe
 

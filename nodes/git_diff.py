@@ -1,7 +1,5 @@
 """The git-diff node: show changes in files."""
 
-from __future__ import annotations
-
 from pflow.kit.git.changes import find_changes, find_patch, stat_text
 from pflow.kit.git.program import Git, Word
 from pflow.node import Any, Node, Shared

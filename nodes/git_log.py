@@ -1,7 +1,5 @@
 """The git-log node: list commits."""
 
-from __future__ import annotations
-
 from pflow.errors import check_natural
 from pflow.kit.git.commit import find_commits, head_of
 from pflow.kit.git.program import Git

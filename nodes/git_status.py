@@ -1,7 +1,5 @@
 """The git-status node: show uncommitted changes."""
 
-from __future__ import annotations
-
 from pflow.kit.git.changes import find_status, status_text
 from pflow.kit.git.program import Git
 from pflow.node import Any, Node, Shared

@@ -1,7 +1,5 @@
 """The github-add-comment node: comment on an issue or a pull request on GitHub."""
 
-from __future__ import annotations
-
 from pflow.errors import filled
 from pflow.node import Node, Shared
 

@@ -1,7 +1,5 @@
 """The github-create-pr node: create a pull request on GitHub."""
 
-from __future__ import annotations
-
 from pflow.errors import filled
 from pflow.node import Any, Node, Shared
 

@@ -1,7 +1,5 @@
 """The github-get-issue node: get an issue from GitHub."""
 
-from __future__ import annotations
-
 from pflow.kit.github.reader import Reader
 from pflow.node import Any, Node, Shared
 

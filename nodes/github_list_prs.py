@@ -1,7 +1,5 @@
 """The github-list-prs node: list pull requests on GitHub."""
 
-from __future__ import annotations
-
 from pflow.errors import check_positive
 from pflow.kit.github.reader import Reader
 from pflow.node import Any, Node, Shared

@@ -1,7 +1,5 @@
 """The github-search node: search GitHub."""
 
-from __future__ import annotations
-
 from pflow.errors import check_positive, filled
 from pflow.node import Any, Node, Shared
 

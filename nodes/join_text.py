@@ -1,7 +1,5 @@
 """The join-text node: join texts into one."""
 
-from __future__ import annotations
-
 from pflow.errors import BAD_DATA, PflowError
 from pflow.node import Any, Node, Shared, flow_safe
 from pflow.values.encoding import remedy

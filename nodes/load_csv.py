@@ -1,7 +1,5 @@
 """The load-csv node: load the rows of a CSV file."""
 
-from __future__ import annotations
-
 from pflow.errors import USAGE, PflowError
 from pflow.node import Any, Node, Shared
 

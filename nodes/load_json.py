@@ -1,7 +1,5 @@
 """The load-json node: load the value in a JSON file."""
 
-from __future__ import annotations
-
 from pflow.node import Any, Node, Shared
 
 

@@ -1,7 +1,5 @@
 """The load-jsonl node: load a file of JSON lines."""
 
-from __future__ import annotations
-
 from pflow.node import Any, Node, Shared
 
 

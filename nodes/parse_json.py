@@ -1,7 +1,5 @@
 """The parse-json node: parse a JSON text."""
 
-from __future__ import annotations
-
 from pflow.node import Any, Node, Shared, flow_safe
 from pflow.values.json_input import parse_lines, parse_text
 

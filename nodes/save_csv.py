@@ -1,7 +1,5 @@
 """The save-csv node: save rows as a CSV file."""
 
-from __future__ import annotations
-
 from pflow.errors import USAGE, PflowError
 from pflow.files.file_paths import checked_target, write_whole
 from pflow.node import Any, Node, Shared

@@ -1,7 +1,5 @@
 """The save-results node: save results in a file."""
 
-from __future__ import annotations
-
 from pflow.files.file_paths import checked_target, write_whole
 from pflow.node import Any, Node, Shared
 

@@ -1,7 +1,5 @@
 """The select node: select one value."""
 
-from __future__ import annotations
-
 from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError, shorten
 from pflow.node import Any, Node, Shared, flow_safe
 from pflow.values.paths import Path, kind_of, look_inside, look_up, parse_path, write_path

@@ -1,7 +1,5 @@
 """The shell node: run a shell command."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """The template node: fill a template from the store."""
 
-from __future__ import annotations
-
 from pflow.node import Any, Node, Shared, flow_safe
 
 

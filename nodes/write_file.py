@@ -1,7 +1,5 @@
 """The write-file node: write a file, whole or not at all."""
 
-from __future__ import annotations
-
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.files.file_paths import checked_target, write_whole
 from pflow.node import Any, Node, Shared

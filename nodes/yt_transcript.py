@@ -1,7 +1,5 @@
 """The yt-transcript node: get the transcript of a YouTube video."""
 
-from __future__ import annotations
-
 from pflow.errors import USAGE, PflowError
 from pflow.node import Any, Node, Shared
 

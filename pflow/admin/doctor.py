@@ -196,14 +196,6 @@ def _state(installation: Installation) -> Iterator[Line]:
 
 
 CHECKS: dict[str, Callable[[Installation], Iterator[Line]]] = {
-    "python": _python,
-    "pflow": _pflow,
-    "packages": _packages,
-    "llm": _llm,
-    "model": _model,
-    "prices": _prices,
-    "cluster": _cluster,
-    "shells": _shells,
-    "nodes": _nodes,
-    "state": _state,
+    check.__name__[1:]: check
+    for check in (_python, _pflow, _packages, _llm, _model, _prices, _cluster, _shells, _nodes, _state)
 }

@@ -11,7 +11,8 @@ from pflow import Any, Callable, Iterable, Iterator
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, Ignoring, PflowError, result_of
 from pflow.files.atomic import failpoint, open_private, replace
 from pflow.files.directories import cache_directory, make_private, needed, read_cached
-from pflow.values.digest import digest_of, file_digest, file_stamp
+from pflow.files.reading import file_digest, file_stamp
+from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode, encode
 
 ENTRIES, BLOBS = "entries", "blobs"

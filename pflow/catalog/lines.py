@@ -15,10 +15,10 @@ from pflow.catalog.kinds import BUNDLED, FLOW, Catalog, Kind, find_node, list_no
 from pflow.catalog.registry import saved_flows
 from pflow.errors import NOT_FOUND, Ignoring, PflowError, reason_of, result_of
 from pflow.files.directories import cache_directory, read_cached
+from pflow.files.reading import file_stamp
 from pflow.interface.account import account_of
 from pflow.interface.interface import Interface
 from pflow.interface.source import NO_CLASS, in_words, read_interface
-from pflow.values.digest import file_stamp
 from pflow.values.jsontext import compact, decode
 
 _FORM = f"nodes 5, pflow-shell {__version__}"

@@ -7,6 +7,7 @@ import os
 import stat
 
 from pflow import Any, Callable
+from pflow.errors import result_of
 
 _ACL = "system.posix_acl_access"
 """An ACL has 4 bytes, then 8 an entry: its tag and rights, 2 each, and an id."""
@@ -19,10 +20,8 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 def read_attributes(fd: int) -> dict[str, bytes]:
     """Return the ACL and those `user.` attributes of a file that can be read. All others are the system's."""
-    try:
-        names = os.listxattr(fd)
-    except (OSError, AttributeError):  # a file system, or a system, without attributes
-        return {}
+    # A file system, or a system, may have none.
+    names: list[str] = result_of(lambda: os.listxattr(fd), of=(OSError, AttributeError), otherwise=[])
     found: dict[str, bytes] = {}
     for name in names:
         if name == _ACL or name.startswith("user."):

@@ -6,7 +6,7 @@ import os
 import stat
 
 from pflow import Callable, Iterator
-from pflow.errors import reason_of
+from pflow.errors import reason_of, result_of
 from pflow.files.beneath import fault_of, mode_of, open_file
 from pflow.files.reading import Opened
 from pflow.words.printable import on_one_line
@@ -100,7 +100,4 @@ class _Search:
 
 
 def _is_folder(entry: os.DirEntry[str], *, follow: bool) -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=follow)
-    except OSError:
-        return False
+    return result_of(lambda: entry.is_dir(follow_symlinks=follow), otherwise=False)

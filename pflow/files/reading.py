@@ -1,4 +1,4 @@
-"""Reading to the end: in parts, so that signals and time limits are seen, and never more than the limit."""
+"""Reading to the end: in parts, so that signals and time limits are seen, and never more than the limit; digests."""
 
 import errno
 import os
@@ -12,6 +12,8 @@ _PART, _LARGE_PART = 1 << 16, 1 << 20
 
 MOST_INPUT = 4_000_000_000
 _most = MOST_INPUT
+_MOMENT = 100_000_000
+"""Nanoseconds within which a file may change twice and keep its time stamp."""
 _PLAIN, _DENSEST = 100_000_000, 100
 """Data unpacks to so many bytes, or so many times its size, before it counts as a bomb: tables pack to a tenth."""
 
@@ -22,8 +24,8 @@ def limit_input(most: int) -> None:
     _most = most
 
 
-def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
-    """Open one of pflow's own files, without waiting for the other end of a pipe or for a device; `flags` may make it.
+def open_regular(path: str | bytes, flags: int = os.O_RDONLY) -> int:
+    """Open a regular file, without waiting for the other end of a pipe or for a device; `flags` may make it.
 
     Raises OSError for what is no regular file.
     """
@@ -57,6 +59,26 @@ def read_regular(path: str) -> bytes:
     """Read one of pflow's own files. Raises OSError, for what is no regular file too."""
     with open(open_regular(path), "rb", buffering=0) as file:
         return file.read()
+
+
+def file_digest(path: str | bytes) -> str:
+    """Return the SHA-256, in hex, of a file's content. Raises OSError, EINVAL if the file is not regular."""
+    from pflow.values.digest import hasher_for  # a plain stage needs none
+
+    with Opened(open_regular(path)) as fd:
+        digest = hasher_for(os.fstat(fd).st_size)()
+        while chunk := os.read(fd, _LARGE_PART):
+            digest.update(chunk)
+        return str(digest.hexdigest())
+
+
+def file_stamp(status: os.stat_result, now: int) -> str:
+    """Return a stamp that changes with the file; empty if the last change is too close to `now` (nanoseconds) to tell
+    the next one apart.
+    """
+    if status.st_ctime_ns > now - _MOMENT:
+        return ""
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
 
 
 def read_to_end(fd: int, act: str) -> bytes:

@@ -16,7 +16,7 @@ from pflow.errors import BAD_DATA, MISSING, USAGE, Attempt, PflowError
 from pflow.files.beneath import mode_of, open_file
 from pflow.files.file_paths import read_failure
 from pflow.files.listing import list_paths
-from pflow.files.reading import read_part
+from pflow.files.reading import file_digest, read_part
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import spell_flag
 from pflow.process.streams import is_readable
@@ -24,7 +24,7 @@ from pflow.stage.document import Document, read_document
 from pflow.stage.intake import empty_pipe
 from pflow.tables.csv_text import stream_csv
 from pflow.tables.packed import suffix_of, unpack
-from pflow.values.digest import digest_of, file_digest
+from pflow.values.digest import digest_of
 from pflow.values.encoding import not_utf8, remedy, split_encoding, wide_codec
 from pflow.values.fast_json import decode
 from pflow.values.jsontext import path_value, text_or_bytes

@@ -12,11 +12,11 @@ from pydantic import BaseModel, Field, NonNegativeInt
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, Attempt, PflowError, not_written
 from pflow.files.directories import make_private
 from pflow.files.installation import no_extra
+from pflow.files.reading import file_digest
 from pflow.models.errors import meaning_of
 from pflow.models.local import place_of
 from pflow.models.small import SUFFIX
 from pflow.terminal.ask import confirm
-from pflow.values.digest import file_digest
 from pflow.values.documents import read_as
 from pflow.web.bounded import limit_body
 from pflow.web.reasons import meaning_of_status

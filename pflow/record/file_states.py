@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.cache import place
 from pflow.errors import result_of
 from pflow.files.listing import list_paths
-from pflow.values.digest import file_digest
+from pflow.files.reading import file_digest
 from pflow.values.jsontext import decode, encode
 
 if TYPE_CHECKING:

@@ -31,11 +31,9 @@ class Terminal:
 
     def wait_for_turn(self) -> None:
         """Wait until no other pflow process asks at this terminal; hold it until it is closed."""
-        try:
+        with suppress(OSError):
             self.turn = os.open(os.ttyname(2), os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)  # all share /dev/tty
-        except OSError:
-            return
-        take_turn(self.turn)
+            take_turn(self.turn)
 
     def ask(self, question: str) -> str | None:
         line = self.read_line(question)

@@ -1,10 +1,7 @@
-"""Digests: SHA-256 of files, and of values in a form that no two values share."""
+"""Digests: SHA-256 of values in a form that no two values share."""
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 import sys
 
 from pflow import TYPE_CHECKING, Any
@@ -19,10 +16,7 @@ else:
     from _sha256 import sha256
 
 _BLOCK = 64
-_CHUNK = 1 << 20
 _MANY = 1 << 22
-_MOMENT = 100_000_000
-"""Nanoseconds within which a file may change twice and keep its time stamp."""
 
 
 def digest_of(value: Any) -> str:
@@ -65,36 +59,13 @@ def _framed(letter: bytes, data: bytes) -> bytes:
 
 def bytes_digest(data: bytes) -> str:
     """Return the SHA-256, in hex, of raw bytes."""
-    return str(_hasher(len(data))(data).hexdigest())
+    return str(hasher_for(len(data))(data).hexdigest())
 
 
-def _hasher(size: int) -> Any:
+def hasher_for(size: int) -> Any:
     """Return the faster hash for `size` bytes: OpenSSL's only if that outweighs loading it."""
     if size < _MANY:
         return sha256
     import hashlib
 
     return hashlib.sha256
-
-
-def file_digest(path: str | bytes) -> str:
-    """Return the SHA-256, in hex, of a file's content. Raises OSError, EINVAL if the file is not regular."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        digest = _hasher(os.fstat(fd).st_size)()
-        while chunk := os.read(fd, _CHUNK):
-            digest.update(chunk)
-        return str(digest.hexdigest())
-    finally:
-        os.close(fd)
-
-
-def file_stamp(status: os.stat_result, now: int) -> str:
-    """Return a stamp that changes with the file; empty if the last change is too close to `now` (nanoseconds) to tell
-    the next one apart.
-    """
-    if status.st_ctime_ns > now - _MOMENT:
-        return ""
-    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"

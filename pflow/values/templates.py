@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator
-from pflow.errors import BAD_DATA, DENIED, PflowError, shorten
+from pflow.errors import BAD_DATA, DENIED, PflowError, result_of, shorten
 from pflow.values.jsontext import text_of
 from pflow.values.paths import Path, parse_path, write_path
 
@@ -96,10 +96,7 @@ def double_braces(text: str) -> Iterator[tuple[str, str]]:
     """Yield each `{{name}}` of other templates, and the reference that it would be here, for a warning."""
     for rest in text.split("{{")[1:]:
         inner, close, _ = rest.partition("}}")
-        try:
-            path = braced_path(inner.strip()) if close else None
-        except ValueError:
-            continue
+        path = result_of(braced_path, inner.strip(), of=ValueError, otherwise=None) if close else None
         if path is not None:
             yield f"{{{{{inner}}}}}", f"${{{inner.strip()}}}"
 
@@ -152,10 +149,7 @@ def _is_set_in(command: str, name: str) -> bool:
 
 def is_reference(text: str) -> bool:
     """Return True if a text is exactly one reference, which keeps its value's type."""
-    try:
-        parts = parse_template(text)
-    except ValueError:
-        return False
+    parts: list[Part] = result_of(parse_template, text, of=ValueError, otherwise=[])
     return len(parts) == 1 and not isinstance(parts[0], str)
 
 

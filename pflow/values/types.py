@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any
-from pflow.errors import shorten
+from pflow.errors import result_of, shorten
 from pflow.values.jsontext import BLANK, decode, text_of, text_or_bytes
 from pflow.values.paths import Path, fault_inside, kind_of, look_inside, missing, write_path
 from pflow.values.plain import HIGHEST, LOWEST
@@ -163,10 +163,8 @@ def _int(text: str) -> int:
 
 
 def _float(text: str) -> float:
-    try:
-        number = float(text) if text.isascii() and not set(text) & set("_ \t\n") else float("nan")
-    except ValueError:
-        number = float("nan")
+    is_plain = text.isascii() and not set(text) & set("_ \t\n")
+    number = result_of(float, text if is_plain else "nan", of=ValueError, otherwise=float("nan"))
     if not abs(number) < float("inf"):
         raise ValueError("it is not a number")
     return number

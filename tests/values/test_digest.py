@@ -2,13 +2,12 @@
 
 import hashlib
 import hmac
-import os
 from typing import Any
 
 import pytest
 from hypothesis import given
 
-from pflow.values.digest import digest_of, file_digest, frame, keyed_digest
+from pflow.values.digest import digest_of, frame, keyed_digest
 from tests.values.test_jsontext import VALUES
 
 READERS = {b"s": lambda text: text.decode("utf-8", "surrogatepass"), b"b": bytes, b"i": int, b"d": float}
@@ -50,16 +49,3 @@ def test_tuples_are_lists():
 @pytest.mark.parametrize("key", [b"", b"k" * 32, b"k" * 64, b"k" * 65])
 def test_a_keyed_digest_is_an_hmac(key):
     assert keyed_digest(key, "value") == hmac.new(key, frame("value"), hashlib.sha256).hexdigest()
-
-
-def test_a_file_counts_by_its_bytes(tmp_path):
-    file = tmp_path / "a"
-    file.write_bytes(b"x" * (3 << 20))
-    assert file_digest(str(file)) == hashlib.sha256(b"x" * (3 << 20)).hexdigest()
-
-
-def test_what_is_no_regular_file_is_refused_unread(tmp_path):
-    os.mkfifo(tmp_path / "fifo")
-    for path in (tmp_path, tmp_path / "fifo", "/dev/zero"):
-        with pytest.raises(OSError, match="it is not a regular file"):
-            file_digest(str(path))
