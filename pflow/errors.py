@@ -289,10 +289,12 @@ def node_error(name: str, error: BaseException) -> PflowError:
     return PflowError(f"cannot run {name}: {what}", hint="--debug shows where", exit=exit_code(error))
 
 
-def bug_error(error: Exception) -> PflowError:
-    """Convert an exception in pflow itself: a bug, unless the data was too large or nested too deeply for Python, or
-    the machine lacks something (room, descriptors, a sound disk).
+def own_error(error: Exception) -> PflowError:
+    """Convert an exception in pflow itself: a bug, unless it is a PflowError, the data was too large or nested too
+    deeply for Python, or the machine lacks something (room, descriptors, a sound disk).
     """
+    if isinstance(error, PflowError):
+        return error
     if isinstance(error, RecursionError):
         found = PflowError("cannot process the value: it is nested too deeply", exit=BAD_DATA)
     elif exit_code(error) == NO_MEMORY:

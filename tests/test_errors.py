@@ -10,9 +10,9 @@ from pflow.errors import (
     Ignoring,
     PflowError,
     Within,
-    bug_error,
     exit_code,
     not_written,
+    own_error,
     result_of,
     wait_asked,
 )
@@ -58,7 +58,7 @@ def test_every_code_says_what_it_means():
     ],
 )
 def test_what_the_machine_lacks_is_no_bug_of_pflow(error, message, code):
-    found = bug_error(error)
+    found = own_error(error)
     assert (found.message, found.exit) == (message, code)
 
 

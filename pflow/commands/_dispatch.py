@@ -7,7 +7,7 @@ import sys
 
 from pflow import Any, NoReturn
 from pflow.catalog.registry import PACKAGE, names_in
-from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, bug_error, shorten
+from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, own_error, shorten
 from pflow.flow.pipe.scan import is_cut_separator, secret_flags, separates
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, is_readable, secure_standard_files, write_pieces
@@ -30,7 +30,7 @@ def run(words: list[str]) -> int:
     except PflowError as error:
         return _fail(words, error)
     except Exception as error:
-        return _fail(words, bug_error(error), debug="--debug" in words)
+        return _fail(words, own_error(error), debug="--debug" in words)
 
 
 def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:

@@ -14,7 +14,7 @@ from pflow.engine.commits import Commits, gate_of
 from pflow.engine.context import Context, Recorder, StepFailed
 from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
-from pflow.errors import MISSING, OK, PflowError, bug_error
+from pflow.errors import MISSING, OK, PflowError, own_error
 from pflow.flow.subflow import interface_of_flow, repeats
 from pflow.flow.wired import WiredFlow, item_reader
 from pflow.many.states import DONE, FAILED, TODO, Result
@@ -106,7 +106,7 @@ class ItemFlow:
         except (Interrupted, ClosedPipe):
             raise
         except Exception as error:
-            failure = error if isinstance(error, PflowError) else bug_error(error)
+            failure = own_error(error)
             secrets.hide(failure)
             if not isinstance(failure, StepFailed):
                 tally.usage.add(usage_of(failure))

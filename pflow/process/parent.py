@@ -10,7 +10,7 @@ import pickle
 from itertools import count
 
 from pflow import TYPE_CHECKING, Any, Callable, NoReturn, Sequence
-from pflow.errors import FAILED, PflowError, bug_error, no_memory
+from pflow.errors import FAILED, PflowError, no_memory, own_error
 from pflow.files.atomic import write_all
 from pflow.process.children import end_with_parent
 from pflow.process.signals import HeldSignals, Interrupted, forget_deadlines, is_main_thread
@@ -74,7 +74,7 @@ def _outcome(number: int, serve: Serve, about: tuple[Any, ...], parent: Parent) 
             raise
         failure = interrupted.as_error()
     except Exception as error:
-        failure = error if isinstance(error, PflowError) else bug_error(error)
+        failure = own_error(error)
     except BaseException as error:
         failure = PflowError(f"it raised {type(error).__name__}")
     return framed(RESULT, number, failure)

@@ -8,7 +8,7 @@ import sys
 import time
 
 from pflow import TYPE_CHECKING, Callable, NoReturn
-from pflow.errors import TIMED_OUT, Ignoring, PflowError, bug_error
+from pflow.errors import TIMED_OUT, Ignoring, PflowError, own_error
 
 if TYPE_CHECKING:
     import signal as _signal
@@ -214,10 +214,8 @@ def _work_or_fail(work: Callable[[], int], fail: Callable[[PflowError], int]) ->
         if interrupted.signal:
             die_of(interrupted.signal)
         return code
-    except PflowError as error:
-        return fail(error)
     except Exception as error:
-        return fail(bug_error(error))
+        return fail(own_error(error))
 
 
 class Deadline:

@@ -7,7 +7,7 @@ import select
 import time
 
 from pflow import TYPE_CHECKING, Any, Callable
-from pflow.errors import FAILED, NO_MEMORY, TRY_AGAIN, Attempt, PflowError, bug_error
+from pflow.errors import FAILED, NO_MEMORY, TRY_AGAIN, Attempt, PflowError, own_error
 from pflow.process.children import GRACE, collect_children, end
 from pflow.process.parent import ANSWER, ASKED, GONE, LINE, RESULT, SAID, WORK, framed, own_parent, say_once
 from pflow.process.parent import Parent as Parent
@@ -165,7 +165,7 @@ class Pool:
         try:
             self.ask(name, question, reply)
         except Exception as error:
-            reply(error if isinstance(error, PflowError) else bug_error(error))
+            reply(own_error(error))
 
     def _lose(self, worker: Worker, found: list[tuple[int, Any]]) -> None:
         """Give back the numbers of a worker that is gone."""

@@ -80,8 +80,8 @@ def request(
     secrets = [secret for secret in secrets if secret]
     try:
         kind, content = _content(body, form)
-        sent = {"Content-Type": kind, **_checked(headers or {})} if kind else _checked(headers or {})
-        sent = {name.lower(): value for name, value in sent.items()}
+        sent = {"content-type": kind} if kind else {}
+        sent |= {name.lower(): value for name, value in _checked(headers or {}).items()}
         limits = (max_size, max_silence, glance, keeps_method)
         first = _Request(method, _with_query(parse_url(url), query), sent, content, secrets, *limits)
         return _follow(first, _REDIRECTS if follow else 0)
@@ -136,19 +136,14 @@ def _ask(request: _Request, *, follow: bool) -> Response | _Request:
     timeout = httpx2.Timeout(time_left(request.max_silence), connect=time_left(_CONNECT))
     headers = {"user-agent": f"pflow/{__version__}", "accept-encoding": "gzip", **request.headers}
     try:
-        with (
-            _client(request, timeout) as client,
-            client.stream(request.method, request.url, headers=headers, content=request.body) as response,
-        ):
+        with Within(request.act):
+            client = httpx2.Client(**route(str(request.url)), timeout=timeout, cookies=request.cookies)
+        sent = client.stream(request.method, request.url, headers=headers, content=request.body)
+        with client, sent as response:
             request.cookies.update(client.cookies)
             return (_next(request, response) if follow else None) or _answer(request, response)
     except (httpx2.RequestError, UnicodeError) as error:
         raise explain(error, request.act + via(str(request.url)), request.max_silence) from error
-
-
-def _client(request: _Request, timeout: httpx2.Timeout) -> httpx2.Client:
-    with Within(request.act):
-        return httpx2.Client(**route(str(request.url)), timeout=timeout, cookies=request.cookies)
 
 
 def _next(request: _Request, response: httpx2.Response) -> _Request | None:
@@ -178,9 +173,7 @@ def _answer(request: _Request, response: httpx2.Response) -> Response:
     body = b"" if request.method == "HEAD" else _read(request, response)
     headers = {name.lower(): value for name, value in response.headers.items()}
     known = Secrets()
-    for secret in request.secrets:
-        if len(secret) >= _LONG:  # a shorter one may be any word
-            known.add(secret)
+    known.add([secret for secret in request.secrets if len(secret) >= _LONG])  # a shorter one may be any word
     if known:
         headers, body = known.masked(headers), known.mask(body.decode("latin-1")).encode("latin-1")
     return Response(response.status_code, response.reason_phrase, headers, body, request.method, str(request.url))

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from pflow.errors import PflowError, bug_error, node_error
+from pflow.errors import PflowError, node_error, own_error
 from pflow.terminal import messages
 from pflow.terminal.messages import say, say_error
 
@@ -36,7 +36,7 @@ def test_what_pflow_can_explain_is_left_as_it_is():
 
 
 def test_a_bug_says_that_it_is_one():
-    told = bug_error(IndexError("out of range"))
+    told = own_error(IndexError("out of range"))
     assert (told.message, told.exit) == ("a bug in pflow: IndexError: out of range", 70)
 
 

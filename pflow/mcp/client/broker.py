@@ -22,7 +22,7 @@ from signal import ITIMER_VIRTUAL, SIGHUP, SIGINT, SIGTERM, alarm, setitimer
 from time import time
 from typing import Any
 
-from pflow.errors import BAD_CONFIG, PflowError, bug_error, not_written
+from pflow.errors import BAD_CONFIG, PflowError, not_written, own_error
 from pflow.files.reading import file_state
 from pflow.mcp.client.program import MOST
 from pflow.mcp.client.servers import load_server, server_file
@@ -165,10 +165,8 @@ class Broker:
             request = json.loads(line)
             act = next(act for act in (self._call, self._up, self._status, self._down) if act.__name__[1:] in request)
             return {"result": await act(request[act.__name__[1:]], lambda text: send({"progress": text}))}
-        except PflowError as error:
-            return _failed(error)
         except Exception as error:
-            return _failed(bug_error(error))
+            return _failed(own_error(error))
 
     async def _call(self, about: Answer, tell: Callable[[str], None]) -> Answer:
         async with self._using(about["server"]) as session:

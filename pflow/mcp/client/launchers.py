@@ -80,5 +80,4 @@ def _ask(words: list[str], env: dict[str, str]) -> str:
         said = [line for line in errors.splitlines() if line.strip() and not _ADVICE.search(line)]
         why = shorten(one_line(said[-1]), 200) if said else f"it ended with {code}"
         raise PflowError(f"{act}: {why}", exit=UNAVAILABLE)
-    lines = printed.splitlines()
-    return lines[-1] if lines else ""
+    return (printed.splitlines() or [""])[-1]

@@ -12,7 +12,8 @@ from typing import Any
 
 import anyio
 from anyio import from_thread, to_thread
-from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from anyio.abc import ObjectReceiveStream
+from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
@@ -32,8 +33,6 @@ GRACE = children.GRACE / 3
 MESSAGE = 1024
 """The bytes that any message counts for at least: each one takes time."""
 
-Streams = tuple[ObjectReceiveStream[SessionMessage | Exception], ObjectSendStream[SessionMessage]]
-
 _LONGEST_LINE = 1 << 16
 _TICK = 0.02
 
@@ -47,14 +46,13 @@ class LocalServer:
 
     def __init__(self, server: Server, on_fault: Callable[[PflowError], None]) -> None:
         self.server, self.on_fault = server, on_fault
-        self.pid, self.has_ended = 0, False
-        self.said = ""
+        self.pid, self.has_ended, self.said = 0, False, ""
         self._line, self._rest, self._heard = bytearray(), b"", 0
         self._awaited: set[Any] = set()
         self._unasked = 0
 
     @asynccontextmanager
-    async def run(self) -> AsyncIterator[Streams]:
+    async def run(self) -> AsyncIterator[TransportStreams]:
         """Start it, and yield the streams of its messages; end it and all that it started.
 
         Raises PflowError (78) if it does not start.

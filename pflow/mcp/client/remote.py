@@ -29,8 +29,7 @@ class RemoteServer:
 
     def __init__(self, server: Server, secrets: Secrets, on_fault: Callable[[PflowError], None]) -> None:
         self.server, self.secrets, self.on_fault = server, secrets, on_fault
-        self.pid, self.has_ended = 0, False
-        self.said = ""
+        self.pid, self.has_ended, self.said = 0, False, ""
         self._next = 0.0
 
     @asynccontextmanager

@@ -6,7 +6,6 @@ step of a flow takes, becomes a flag: one word, with the value after its `=`, ve
 
 import json
 import os
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -14,14 +13,14 @@ import mcp_types as types
 
 from pflow.binding.sources import assign
 from pflow.catalog.kinds import BUNDLED
-from pflow.errors import BAD_DATA, BUG, DENIED, FAILED, USAGE, Attempt, PflowError, bug_error, result_of
+from pflow.errors import BAD_DATA, BUG, DENIED, FAILED, USAGE, Attempt, PflowError, own_error, result_of
 from pflow.explain.effects import FROM_ENVIRONMENT
 from pflow.interface.interface import spell_flag
 from pflow.mcp.schema import as_dict, ends_of, fault_in, input_schema, output_schema
 from pflow.mcp.server import own_tools
 from pflow.mcp.server.catalogue import Catalogue
 from pflow.mcp.server.offered import Offered
-from pflow.mcp.server.process import Children, OnEvent
+from pflow.mcp.server.process import Children
 from pflow.record.events import parse_event
 from pflow.terminal.messages import error_text
 from pflow.values.jsontext import decode, encode
@@ -36,9 +35,6 @@ Tell = Callable[[float, float | None, str], Awaitable[None]]
 MOST = 1 << 20
 """The most bytes of a flow's text or of a sentence."""
 
-_REMEMBERED = 40
-"""Lines of a child's stderr that are remembered."""
-
 _LONGEST_WORD = 120_000
 """The most bytes of a word: Linux takes 128 KiB."""
 
@@ -47,17 +43,15 @@ class Calls:
     """The calls of one client. `say` gets each line that a child prints on stderr."""
 
     def __init__(self, catalogue: Catalogue, own: dict[str, types.Tool], say: Callable[[str], None]) -> None:
-        self.catalogue, self.own, self.say = catalogue, own, say
-        self.children = Children()
+        self.catalogue, self.own = catalogue, own
+        self.children = Children(say)
 
     async def call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
         """Call a known tool, and return the result; a failure is a result too."""
         try:
             return await self._call(name, arguments, tell)
-        except PflowError as error:
-            return failed(error)
         except Exception as error:
-            return failed(bug_error(error))
+            return failed(own_error(error))
 
     async def _call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
         if name not in self.own:
@@ -76,7 +70,7 @@ class Calls:
         offered = self.catalogue.find(name)
         words, stdin = call_of(offered, arguments)
         progress = _Progress(len(offered.flow.steps) if offered.flow else 1, tell).take if tell else None
-        code, stdout, said = await self._start(words, stdin, progress)
+        code, stdout, said = await self.children.run(words, stdin, progress)
         return answer_of(offered, code, stdout, said)
 
     async def _ask(self, command: str, text: Any) -> dict[str, Any]:
@@ -84,7 +78,7 @@ class Calls:
         stdin = (text if isinstance(text, str) else json.dumps(text)).encode("utf-8", "surrogatepass")
         if len(stdin) > MOST:
             raise PflowError(f"cannot {command}: it is longer than {MOST:,} bytes", exit=USAGE)
-        code, stdout, said = await self._start([command, "--json", "-"], stdin)
+        code, stdout, said = await self.children.run([command, "--json", "-"], stdin)
         try:
             about: dict[str, Any] = json.loads(stdout)
         except ValueError:
@@ -92,18 +86,6 @@ class Calls:
         if error := about.get("error"):
             raise PflowError(error["message"], hint=error["hint"], exit=error["exit"])
         return about
-
-    async def _start(
-        self, words: list[str], stdin: bytes, on_event: OnEvent | None = None
-    ) -> tuple[int, bytes, deque[str]]:
-        """Run a child, and return its exit code, stdout and last lines of stderr, which we print too."""
-        said: deque[str] = deque(maxlen=_REMEMBERED)
-
-        def relay(line: bytes) -> None:
-            said.append(clean(str(line, "utf-8", "backslashreplace")))
-            self.say(said[-1])
-
-        return *(await self.children.run(words, stdin, relay, on_event)), said
 
 
 class _Progress:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from tempfile import NamedTemporaryFile
@@ -16,6 +17,7 @@ from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.mcp.child import talk
 from pflow.process import children
 from pflow.process.children import Program
+from pflow.words.printable import clean
 
 AT_ONCE = 8
 """Children that run at the same time; further calls wait."""
@@ -26,69 +28,64 @@ GRACE = 1.5 * children.GRACE
 MOST = 1 << 26
 """The most bytes of a child's document, which is held here whole before it is cut."""
 
+_REMEMBERED = 40
+"""Lines of a child's stderr that are remembered."""
+
 _LONGEST_LINE = 1 << 24
 _TICK = 0.05
 
-OnLine = Callable[[bytes], None]
 OnEvent = Callable[[bytes], Awaitable[None]]
 
 
 class Children:
-    """The running children."""
+    """The running children. `on_line` gets each line of what they write on stderr, printable."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_line: Callable[[str], None]) -> None:
+        self.on_line = on_line
         self.limiter = anyio.CapacityLimiter(AT_ONCE)
         self.running: set[Program] = set()
 
     async def run(
-        self, words: list[str], stdin: bytes, on_line: OnLine, on_event: OnEvent | None = None
-    ) -> tuple[int, bytes]:
-        """Run pflow with these words, and return its exit code (-n if signal n killed it) and its stdout.
+        self, words: list[str], stdin: bytes, on_event: OnEvent | None = None
+    ) -> tuple[int, bytes, deque[str]]:
+        """Run pflow with these words; return its exit code, -n if signal n killed it, its stdout and its last lines.
 
-        `on_line` gets the lines of its stderr, `on_event` those of its trace. A cancelled call ends all that it
-        started. Raises OSError and ValueError if it does not start, PflowError (73) if it writes too much.
+        `on_event` gets the lines of its trace. A cancelled call ends all that it started. Raises OSError and ValueError
+        if it does not start, PflowError (73) if it writes too much.
         """
         # -P: a module in the working directory must not be imported in place of pflow.
         argv = [sys.executable, "-P", "-m", "pflow.commands.main", *words]
-        said = _Said(on_line)
+        document, rest, said = bytearray(), b"", deque[str](maxlen=_REMEMBERED)
+
+        def take(part: bytes) -> None:
+            document.extend(part)
+            if len(document) > MOST:
+                raise PflowError(f"cannot take its output: it is longer than {MOST:,} bytes", exit=CANNOT_WRITE)
+
+        def hear(part: bytes) -> None:
+            nonlocal rest
+            *lines, rest = (rest + part).split(b"\n")
+            rest = rest[-_LONGEST_LINE:]
+            run_in_loop(relay, lines)
+
+        def relay(lines: list[bytes]) -> None:
+            for line in lines:
+                said.append(clean(str(line, "utf-8", "backslashreplace")))
+                self.on_line(said[-1])
+
         async with self.limiter, _trace(on_event) as env:
-            with Program(argv, input=stdin, on_stdout=said.take, on_stderr=said.hear, env=env) as program:
+            with Program(argv, input=stdin, on_stdout=take, on_stderr=hear, env=env) as program:
                 self.running.add(program)
                 try:
-                    return await talk(program, GRACE), said.all()
+                    code = await talk(program, GRACE)
                 finally:
                     self.running.discard(program)
+        relay([rest] if rest else [])  # a last line without an end
+        return code, bytes(document), said
 
     async def end(self) -> None:
         """End all of them."""
         await run_in_thread(children.end, self.running, GRACE)
-
-
-class _Said:
-    """What a child writes: its document, and lines, which `on_line` gets in the event loop."""
-
-    def __init__(self, on_line: OnLine) -> None:
-        self.on_line = on_line
-        self.document = bytearray()
-        self._rest = b""
-
-    def take(self, part: bytes) -> None:
-        """Take a part of stdout. Raises PflowError (73) if that becomes too long."""
-        self.document += part
-        if len(self.document) > MOST:
-            raise PflowError(f"cannot take its output: it is longer than {MOST:,} bytes", exit=CANNOT_WRITE)
-
-    def hear(self, part: bytes) -> None:
-        """Take a part of stderr, and pass on the lines that are whole."""
-        *lines, rest = (self._rest + part).split(b"\n")
-        self._rest = rest[-_LONGEST_LINE:]
-        run_in_loop(lambda: [self.on_line(line) for line in lines])
-
-    def all(self) -> bytes:
-        """Return the document at the child's end, and pass on a last line without an end."""
-        if self._rest:
-            self.on_line(self._rest)
-        return bytes(self.document)
 
 
 @asynccontextmanager

@@ -149,6 +149,6 @@ def test_a_client_of_the_newest_protocol_is_served_in_it_and_hears_of_changes(ho
 def test_a_last_line_without_an_end_is_passed_on():
     lines = []
     words = ["run", "shell 'echo one >&2; printf two >&2'", "-n"]
-    code, document = anyio.run(Children().run, words, b"", lines.append)
-    assert (code, lines) == (0, [b"one", b"two"])
+    code, document, last = anyio.run(Children(lines.append).run, words, b"")
+    assert (code, lines, [*last]) == (0, ["one", "two"], lines)
     assert b"stdout" in document
