@@ -8,7 +8,7 @@ from pflow.completion.line import Typed, split
 from pflow.completion.names import VALUES, Candidate, named, steps_in, usage_of_flow, usage_of_step, usage_of_type
 from pflow.flow.pipe.scan import closes, separates
 from pflow.help import usage as kinds
-from pflow.help.usage import SENTENCE, CommandUsage, choices_of, names_of, tab_of, text_of, words_of
+from pflow.help.usage import SENTENCE, CommandUsage, choices_of, tab_of, text_of, words_of
 from pflow.interface.interface import INPUT, PARAM, READ, Item, argument, by_name
 from pflow.stage.words import groups, item_of, of_letters, split_flag
 
@@ -134,7 +134,7 @@ class _Words:
                 self.others.append(at)
             elif end > len(words):
                 self.waiting = found[-1] if found else None
-            self.used.update(name for each in found for name in names_of(each))
+            self.used.update(name for each in found for name in each.names)
             at = end
 
     def find(self, word: str) -> tuple[Item | None, str, int]:
@@ -152,8 +152,8 @@ class _Words:
 
 def _of_usage(usage: CommandUsage, words: list[str], word: str) -> Candidates:
     before = _Words(words, word, usage.flags)
-    free = [each for each in usage.arguments if before.used.isdisjoint(names_of(each))]
-    before.used.update(name for each in free[: len(before.others)] for name in names_of(each))
+    free = [each for each in usage.arguments if before.used.isdisjoint(each.names)]
+    before.used.update(name for each in free[: len(before.others)] for name in each.names)
     run = next((words[at] for at in before.others), "last")
     if before.waiting is not None:
         return _values(before.waiting, word, 0, run)
@@ -190,7 +190,7 @@ def _flags(usage: CommandUsage, used: set[str], word: str) -> Iterator[Candidate
     done: set[str] = set()
     for group, flags in usage.groups():
         for flag in flags:
-            names = names_of(flag)
+            names = flag.names
             spent = done if flag.type.name == "list" else done | used
             if not names[0].startswith("-") or not spent.isdisjoint(names):
                 continue

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from pflow.catalog.registry import names_in
 from pflow.help.mdoc import at_line_start, escaped, folded, heading, lines, listing, literal, paragraphs, word
-from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, CommandUsage, metavar, names_of, text_of, words_of
+from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, CommandUsage, metavar, text_of, words_of
 from pflow.interface.interface import Item
 
 DATE = "November 22, 2026"
@@ -116,7 +116,7 @@ def _sections(usage: CommandUsage, usages: list[CommandUsage]) -> Iterator[tuple
     yield "ACTIONS", lines(usage.actions)
     yield "EFFECTS", [] if usage.effects is None else lines(", ".join(usage.effects) or "none")
     yield "REPEATS", lines(usage.repeats)
-    own = [(flag.env, f"the default of {names_of(flag)[-1]}") for flag in usage.flags if flag.env]
+    own = [(flag.env, f"the default of {flag.names[-1]}") for flag in usage.flags if flag.env]
     rest = [] if usage.name == "pflow" else lines("pflow(1) lists all variables and files that pflow reads.")
     variables = own if rest else ENVIRONMENT
     yield "ENVIRONMENT", listing([(_joined("Ev", names.split(", ")), text) for names, text in variables]) + rest
@@ -145,7 +145,7 @@ def _synopsis(name: str, form: str) -> list[str]:
 
 def _tag(flag: Item) -> str:
     """Return the names of a flag and its value; a secret, which has no flag, goes by its name."""
-    names, value = names_of(flag), metavar(flag)
+    names, value = flag.names, metavar(flag)
     if not names[0].startswith("-"):
         return f"Va {word(names[0])}"
     shown = f" Ar {word(value)}" if words_of(flag) else f" Ns Op = Ns Ar {word(value)}"

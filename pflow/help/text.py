@@ -1,6 +1,6 @@
 """The help that a command, a tool or a node prints."""
 
-from pflow.help.usage import COMMON, GROUPS, TITLES, CommandUsage, metavar, names_of, text_of, words_of
+from pflow.help.usage import COMMON, GROUPS, TITLES, CommandUsage, metavar, text_of, words_of
 from pflow.interface.interface import Item
 
 _COLUMN = 28
@@ -30,7 +30,7 @@ def _common_text(flags: list[Item], *, is_whole: bool) -> str:
 
     shown = [flag for flag in flags if is_whole or flag.letter]
     rows = [_group_text(TITLES[COMMON], list(map(flag_row, shown)))] if shown else []
-    if rest := " ".join(names_of(flag)[-1] for flag in flags if flag not in shown):
+    if rest := " ".join(flag.names[-1] for flag in flags if flag not in shown):
         rest = f"{rest} (--help -v describes them)"
         rows.append(textwrap.indent(textwrap.fill(rest, 94, break_on_hyphens=False), "  "))
     return "\n".join(rows)
@@ -39,7 +39,7 @@ def _common_text(flags: list[Item], *, is_whole: bool) -> str:
 def flag_row(flag: Item) -> tuple[str, str]:
     name = metavar(flag)
     value = f" {name}" if words_of(flag) else f"[={name}]"
-    return ", ".join(names_of(flag)) + value * bool(name), text_of(flag)
+    return ", ".join(flag.names) + value * bool(name), text_of(flag)
 
 
 def _group_text(title: str, rows: list[tuple[str, str]]) -> str:

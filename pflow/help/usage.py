@@ -2,26 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import Any, Iterator
+from pflow import Iterator
 from pflow.interface.common import COMMON as COMMON_FLAGS
-from pflow.interface.interface import (
-    ARGUMENT,
-    COMMON_FLAG,
-    INPUT,
-    IS,
-    OPTION,
-    PARAM,
-    READ,
-    UNDECLARED,
-    UNLESS,
-    WRITE,
-    Flag,
-    Interface,
-    Item,
-    by_name,
-    spell_flag,
-    word_reads,
-)  # fmt: skip
+from pflow.interface.interface import COMMON_FLAG, INPUT, OPTION, PARAM, READ, WRITE, Flag, Interface, Item, by_name
 from pflow.words.printable import clean_json
 
 DATA, INPUTS, PARAMS, OPTIONS, COMMON = "data", "inputs", "params", "options", "common"
@@ -112,7 +95,7 @@ def usage_of_node(name: str, interface: Interface) -> CommandUsage:
     """Return the usage of a node: its interface, and the flags that every stage has."""
     usage = CommandUsage(f"pflow-{name}", interface.summary)
     usage.is_node = True
-    usage.arguments = [*word_reads(interface.reads)]
+    usage.arguments = [item for item in interface.reads.values() if "word" in item.marks]
     names = [(each.name.replace("_", "-").upper(), each.type.name) for each in usage.arguments]
     words = (f" [{name}]{'…' * (type == 'list')}" for name, type in names)
     usage.synopsis = ("".join([f"{usage.name} [FLAG]…", *words]),)
@@ -123,31 +106,16 @@ def usage_of_node(name: str, interface: Interface) -> CommandUsage:
     if not interface.open:
         usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
         usage.effects = interface.effects
-        usage.repeats = _repeats(interface.repeats)
+        usage.repeats = interface.repeats_in_words
     usage.notes = (_OPEN,) * interface.open
     usage.examples = interface.examples
     return usage
 
 
-def _repeats(said: str) -> str:
-    if said == "no":
-        return "no: after it was cut short, it may do harm to run it again"
-    name, *values = said.replace(UNLESS, "yes, unless --").split(IS)
-    return f"{IS.join([name.replace('_', '-'), *values])}: after it was cut short, it is safe to run it again"
-
-
-def names_of(item: Item) -> tuple[str, ...]:
-    """Return the names of a flag as typed, its letter first; of a secret, which has no flag, its plain name."""
-    if item.is_secret:
-        return (item.name,)
-    letter = (f"-{item.letter}",) if item.letter else ()
-    return letter + tuple(map(spell_flag, [item.name, *item.flags])) if item.kind != ARGUMENT else ()
-
-
 def text_of(item: Item) -> str:
     """Return what help says of an item: its text, and notes on its default, marks, variable and short forms."""
     notes = ["required"] if item.kind in (READ, INPUT) and item.required else []
-    notes += default_note(item.default) if not isinstance(item, Flag) or isinstance(item.default, float) else []
+    notes += default_note(item) if not isinstance(item, Flag) or isinstance(item.default, float) else []
     if "pipe" in item.marks:
         notes.append("to the pipe" if item.kind == WRITE else "from the pipe")
     if item.env:
@@ -198,10 +166,10 @@ def choices_of(item: Item) -> tuple[str, ...]:
     return item.choices or item.type.choices or tuple(item.word.split("|") if item.word.islower() else ())
 
 
-def default_note(value: Any) -> list[str]:
+def default_note(item: Item) -> list[str]:
     """Return the note on a default; none if it is empty."""
     from pflow.values.jsontext import encode
 
-    if value in (None, [], {}, "", UNDECLARED):
+    if item.required or item.default in (None, [], {}, ""):
         return []
-    return [f"default {clean_json(str(encode(value), 'utf-8')).removesuffix('.0')}"]
+    return [f"default {clean_json(str(encode(item.default), 'utf-8')).removesuffix('.0')}"]

@@ -105,6 +105,14 @@ class Item:
         return (self.type.is_path or self.type.is_url or is_named) and not self.is_secret
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its flag as typed, its letter first; of a secret, which has no flag, its plain name."""
+        if self.is_secret:
+            return (self.name,)
+        letter = (f"-{self.letter}",) if self.letter else ()
+        return letter + tuple(map(spell_flag, [self.name, *self.flags])) if self.kind != ARGUMENT else ()
+
+    @property
     def flag(self) -> str:
         """The flag that a person would type, the shortest one."""
         return spell_flag(min([self.name, *self.flags], key=len))
@@ -268,6 +276,13 @@ class Interface:
         if not is_value:
             return not value
         return value in self.params[name].type.choices and value not in values.split(", ")
+
+    @property
+    def repeats_in_words(self) -> str:
+        if self.repeats == "no":
+            return "no: after it was cut short, it may do harm to run it again"
+        name, *values = self.repeats.replace(UNLESS, "yes, unless --").split(IS)
+        return f"{IS.join([name.replace('_', '-'), *values])}: after it was cut short, it is safe to run it again"
 
     def implied(self, given: Mapping[str, Any]) -> dict[str, str]:
         """Return the params that given reads and params imply, by name; null and an empty list imply nothing."""

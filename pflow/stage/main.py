@@ -27,20 +27,13 @@ def prepare_python() -> None:
 
 def main(name: str) -> NoReturn:
     """Run the bundled node of this name as a stage, with the words of the command line."""
-    prepare_python()
-    words = sys.argv[1:]
-    if words == ["--version"]:
+    if sys.argv[1:] == ["--version"]:
         leave(print_version(name))
-    from pflow.process.signals import die_quietly_of_interrupt
-
-    die_quietly_of_interrupt()
-    from pflow.stage.stage import Stage
-
-    leave(Stage(name).run(words))
+    main_of_file(None, name, sys.argv[1:])
 
 
-def main_of_file(file: str, name: str, words: list[str]) -> NoReturn:
-    """Run a user's own node as a stage, with these words."""
+def main_of_file(file: str | None, name: str, words: list[str]) -> NoReturn:
+    """Run a user's own node as a stage, or the bundled one of this name, with these words."""
     prepare_python()
     from pflow.process.signals import die_quietly_of_interrupt
 

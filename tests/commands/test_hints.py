@@ -9,12 +9,11 @@ import pytest
 
 from pflow.completion.names import read_table
 from pflow.errors import PflowError
-from pflow.help.usage import names_of
 from pflow.many.items import Items
 from pflow.terminal.messages import error_text
 
 MANY = Path(__file__).parents[2] / "pflow" / "many"
-FLAGS = {name: {each for flag in usage.flags for each in names_of(flag)} for name, usage in read_table().items()}
+FLAGS = {name: {each for flag in usage.flags for each in flag.names} for name, usage in read_table().items()}
 
 
 def foreign(text: str, *commands: str) -> set[str]:

@@ -9,7 +9,7 @@ from pflow.commands import _dispatch
 from pflow.commands.help import GROUPS, driver_help, usages
 from pflow.help.man import files
 from pflow.help.text import flag_row, help_text
-from pflow.help.usage import TITLES, names_of
+from pflow.help.usage import TITLES
 from tests.help.rendering import rendered, sections, tagged
 
 USAGES = usages()
@@ -37,7 +37,7 @@ def test_flags_stand_under_the_titles_of_their_groups():
     page = sections(rendered(PAGES["pflow-llm.1"], width=1000))
     for group, flags in usage.groups():
         block = help_text(usage).partition(f"\n{TITLES[group]}:\n")[2].partition("\n\n")[0]
-        names = [names_of(flag)[0] for flag in flags]
+        names = [flag.names[0] for flag in flags]
         assert [re.split(r"[ ,[]", line.strip())[0] for line in block.split("\n") if line[2:3] != " "] == names
         assert [re.split(r"[ ,[]", tag)[0] for tag in tagged(page[group.upper()])][-len(names) :] == names
 
