@@ -54,9 +54,9 @@ def read_table() -> dict[str, CommandUsage]:
     with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
         rows = decode(file.read())
     table = {name: CommandUsage(name, summary) for name, (summary, _, _) in rows.items()}
-    for name, (_, flags, arguments) in rows.items():
-        table[name].flags = [Flag(**{**row, "type": Type(row["type"])}) for row in flags]
-        table[name].arguments = [Flag(**{**row, "type": Type(row["type"])}) for row in arguments]
+    for name, (_, *both) in rows.items():
+        declared: list[list[Item]] = [[Flag(**{**row, "type": Type(row["type"])}) for row in each] for each in both]
+        table[name].flags, table[name].arguments = declared
     return table
 
 

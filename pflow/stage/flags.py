@@ -51,13 +51,10 @@ class Flags:
 
 def parsing_limit(words: Sequence[str], items: Items, *, is_open: bool = False) -> Deadline:
     """Return the limit for reading the files that words name: the --timeout among them, if any."""
-    said = flags_in(words, items, is_open=is_open).get("timeout")
-    return Deadline(time_limit(said[-1]) if said else None, "--timeout", act="cannot begin")
-
-
-def time_limit(text: str) -> float | None:
-    """Return the seconds of --timeout; None for a text that it does not take."""
-    return result_of(lambda: float(value_of(COMMON["timeout"], [text])), of=PflowError, otherwise=None)
+    texts = [*flags_in(words, items, is_open=is_open).get("timeout", ())]
+    # A text that it does not take is refused later, and no limit.
+    seconds = result_of(lambda: value_of(COMMON["timeout"], texts), of=PflowError, otherwise=None) if texts else None
+    return Deadline(seconds, "--timeout", act="cannot begin")
 
 
 def flags_of(words: list[str], interface: Interface) -> Flags:
