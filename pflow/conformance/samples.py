@@ -5,7 +5,7 @@ from typing import Any
 
 from pflow.errors import PflowError
 from pflow.interface.common import COMMON
-from pflow.interface.interface import Interface, Item, fresh, spell_flag
+from pflow.interface.interface import Interface, Item, flag_word, fresh, spell_flag
 from pflow.stage.document import Document, read_document
 from pflow.stage.flags import flags_of
 from pflow.stage.words import take_words
@@ -75,7 +75,7 @@ class Samples:
     def __init__(self, interface: Interface, given: list[str]) -> None:
         self.interface = interface
         given_words = take_words(given, {**COMMON, **flags_of(given, interface).items}, is_open=interface.open)
-        self.words = {name: [_word(name, text) for text in texts] for name, texts in given_words.items()}
+        self.words = {name: [flag_word(name, text) for text in texts] for name, texts in given_words.items()}
         self.members: dict[str, Any] = {}
         for name, item in interface.reads.items():
             if name not in self.words:
@@ -139,15 +139,11 @@ class Samples:
 def flag_words(item: Item, value: Any, *, apart: bool = False) -> list[str]:
     """Return a value as the words of a flag; `apart` makes the value a word of its own."""
     if isinstance(value, bool):
-        return [_word(item.name, value)]
+        return [flag_word(item.name, value)]
     text = value.decode(errors="surrogateescape") if isinstance(value, bytes) else text_of(value)
     text = text if "verbatim" in item.marks else text.replace("$", "$$")
     flag = spell_flag(item.name)
     return [flag, text] if apart else [f"{flag}={text}"]
-
-
-def _word(name: str, value: str | bool) -> str:
-    return spell_flag(name, value) if isinstance(value, bool) else f"{spell_flag(name)}={value}"
 
 
 def document(members: Mapping[str, Any], last: str | None = None, **header: Any) -> bytes:

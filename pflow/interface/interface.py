@@ -161,6 +161,11 @@ def spell_flag(name: str, on: bool = True) -> str:
     return ("--" if on else "--no-") + name.replace("_", "-")
 
 
+def flag_word(name: str, value: Any) -> str:
+    """Write a flag with its value as one word: `--x`, `--no-x`, or `--x=VALUE`."""
+    return spell_flag(name, value) if isinstance(value, bool) else f"{spell_flag(name)}={value}"
+
+
 class Interface:
     """The declarations of a node.
 

@@ -11,7 +11,7 @@ from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import WiredFlow, WiredStep, item_reader
 from pflow.flow.written import OVER, parts_of_step, path_text
 from pflow.interface.common import BATCH
-from pflow.interface.interface import Interface, spell_flag
+from pflow.interface.interface import Interface, flag_word
 from pflow.stage.flags import value_of
 from pflow.values.jsontext import text_of
 from pflow.values.templates import parse_place
@@ -55,10 +55,7 @@ def batch_words(batch: Batch) -> list[str]:
 def option_words(values: Mapping[str, Any]) -> list[str]:
     """Write the flags that give these values, quoted; None has no flag."""
     said = {name: value for name, value in values.items() if value is not None}
-    return [
-        spell_flag(name, value) if isinstance(value, bool) else f"{spell_flag(name)}={quote(as_typed(value))}"
-        for name, value in said.items()
-    ]
+    return [flag_word(name, each if isinstance(each, bool) else quote(as_typed(each))) for name, each in said.items()]
 
 
 def as_typed(value: Any) -> str:

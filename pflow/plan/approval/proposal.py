@@ -18,7 +18,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped
 from pflow.interface.common import OF_RUNS
-from pflow.interface.interface import spell_flag
+from pflow.interface.interface import flag_word
 from pflow.terminal.columns import Colour, colour_of, for_locale, terminal_width, value_text, wrap
 from pflow.terminal.messages import write_stderr
 from pflow.values.fast_json import write_json
@@ -78,14 +78,8 @@ def _as_written(wired: WiredStep, key: str, value: Any) -> Any:
 
 
 def _words_of_run(flags: RunFlags) -> list[str]:
-    words = []
-    for name, value in vars(flags).items():
-        flag = spell_flag(name)
-        if value is True:
-            words.append(flag)
-        elif value is not None and value != OF_RUNS[name].default:
-            words.append(f"{flag}=false" if value is False else f"{flag}={value}")
-    return words
+    said = {name: value for name, value in vars(flags).items() if value not in (None, OF_RUNS[name].default)}
+    return [flag_word(name, value) for name, value in said.items()]
 
 
 Account = dict[str, Any]
