@@ -148,8 +148,8 @@ def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
 
 def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
     """Find secrets in steps, and commands that are not in their step or too long to be shown whole."""
-    for place, _, _ in secrets_of(wired):
-        if place[0] == "mappings" and not wired.steps[place[1]].sources[place[3]].paths:  # PF13 finds the others
+    for place, is_literal, _ in secrets_of(wired):
+        if place[0] == "mappings" and is_literal:  # PF13 finds the others
             yield Finding("PL04", place, f"'{place[3]}' is a secret, and the flow contains it", _LEAVE_OUT)
     for each in wired.steps.values():
         commands = {key for key, item in each.interface.reads.items() if item.marks >= {"explicit", "verbatim"}}
