@@ -23,8 +23,7 @@ class ParseJson(Node):
     """
 
     def prep(self, shared: Shared) -> str:
-        text: str = shared["text"]
-        return text
+        return str(shared["text"])
 
     def exec(self, text: str) -> Any:
         return parse_lines(text) if self.params["lines"] else parse_text(text)

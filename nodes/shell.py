@@ -66,25 +66,22 @@ class Shell(Node):
         stdout, stderr = bytearray(), bytearray()  # a list of parts would take many times their size
         most = self.params["max_output"]
 
-        def keep(printed: bytearray, part: bytes) -> None:
-            if len(stdout) + len(stderr) + len(part) > most:
-                raise _too_much(command, most)
-            printed += part
+        def taker(printed: bytearray, show: Any) -> Any:
+            def take(part: bytes) -> None:
+                if len(stdout) + len(stderr) + len(part) > most:
+                    raise _too_much(command, most)
+                printed.extend(part)
+                show(part)
 
-        def take(part: bytes) -> None:
-            keep(stdout, part)
-            self.emit(part)
-
-        def show(part: bytes) -> None:
-            keep(stderr, part)
-            write_stderr(part)
+            return take
 
         try:
             # -- for a command that begins with a dash.
             argv: list[str | bytes] = ["/bin/sh", "-c", "--", os.fsencode(command), "sh", *args]
             env = {**environment()}
             env.pop("CDPATH", None)  # by which cd would go elsewhere, and print
-            code = run(argv, input=input, env=env, on_stdout=take, on_stderr=show)
+            taking, showing = taker(stdout, self.emit), taker(stderr, write_stderr)
+            code = run(argv, input=input, env=env, on_stdout=taking, on_stderr=showing)
             code = 128 - code if code < 0 else code
             if code and self.params["check"]:
                 raise _failure(command, code, stderr)

@@ -32,8 +32,7 @@ class SplitText(Node):
         if not 0 <= overlap <= max(size - 1, 0):
             what = f"cannot have chunks of {size} characters overlap by {overlap}"
             raise PflowError(what, hint="--overlap must be less than --size", exit=USAGE)
-        text: str = shared["text"]
-        return text
+        return str(shared["text"])
 
     def exec(self, text: str) -> list[str]:
         size, by = self.params["size"], self.params["by"]

@@ -134,12 +134,9 @@ def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: boo
     text = texts[0]
     if isinstance(text, bool):
         return "true" if text else "false"
-    if isinstance(text, Json) and type.name != "list":
-        return _parse_json(flag, text)
-    if type.name == "dict" and text.lstrip(BLANK).startswith("{"):
-        return _parse_json(flag, text)
     if type.name != "list":
-        return str(text)
+        is_json = isinstance(text, Json) or (type.name == "dict" and text.lstrip(BLANK).startswith("{"))
+        return _parse_json(flag, text) if is_json else str(text)
     if len(texts) == 1 and not verbatim and not isinstance(text, Word) and "$" in text:
         from pflow.values.templates import is_reference
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
-from pflow.tables.rows import BOOL, CONVERT, FITS, FLOAT, INT, TEXT, Row, cell, columns_of, is_missing
+from pflow.tables.rows import BOOL, CONVERT, FITS, FLOAT, INT, TEXT, Row, columns_of, is_missing
 from pflow.terminal.messages import say
-from pflow.values.jsontext import compact
+from pflow.values.jsontext import compact, text_of
 from pflow.words.naming import read_pairs
 
 EMPTY, DUPLICATES, VALUES = "empty", "duplicates", "values"
@@ -138,7 +138,7 @@ KINDS = (INT, FLOAT, BOOL, TEXT)
 
 def _text(value: Any, kind: str) -> str:
     """Return a value's text; a whole number fits an int, however it is written."""
-    return cell(int(value) if kind == INT and isinstance(value, float) and value.is_integer() else value)
+    return text_of(int(value) if kind == INT and isinstance(value, float) and value.is_integer() else value)
 
 
 def _converted(text: str, kind: str) -> Any:

@@ -20,10 +20,11 @@ from pflow.tables.csv_form import (
     name_columns,
     split_sep,
 )
-from pflow.tables.rows import Row, cell, columns_of, infer, use_points
+from pflow.tables.rows import Row, columns_of, infer, use_points
 from pflow.terminal.messages import say
 from pflow.values.binary import UNIT
 from pflow.values.encoding import remedy
+from pflow.values.jsontext import text_of
 from pflow.words.printable import counted
 
 _QUOTED = re.compile('"(?:[^"]+|"")*+"')
@@ -247,7 +248,7 @@ def write_csv(
         csv.writer(sink, **form, quoting=csv.QUOTE_ALL if has_marks else csv.QUOTE_MINIMAL).writerow(escape(names))
     elif header and not rows:
         say("warning", "the CSV has no header, because there are no rows")
-    records = ([each if isinstance(each, str) else cell(each) for each in map(row.get, names)] for row in rows)
+    records = ([text_of(each) for each in map(row.get, names)] for row in rows)
     csv.writer(sink, **form).writerows(map(escape, records))
     text = "".join(f"{line[:-2]}\n" for line in lines)
     return "\ufeff" + text if text.startswith("\ufeff") else text  # or a reader would take it for a byte order mark

@@ -4,7 +4,7 @@ from html import escape
 from typing import Any
 
 from pflow.errors import shorten
-from pflow.tables.rows import CONVERT, FLOAT, INT, Row, cell, check_rows, columns_of, is_missing, kind_of_texts
+from pflow.tables.rows import CONVERT, FLOAT, INT, Row, check_rows, columns_of, is_missing, kind_of_texts
 from pflow.values.jsontext import text_of
 
 _MOST_ROWS, _MOST_BARS = 1000, 30
@@ -59,7 +59,7 @@ def _plot(rows: list[Row], numbers: dict[str, list[Any]]) -> str:
         return ""
     label = next((each for each in columns_of(rows) if each not in numbers), None)
     values = numbers[name][:_MOST_BARS]
-    names = [cell(row.get(label)) if label is not None else str(n) for n, row in enumerate(rows[:_MOST_BARS], 1)]
+    names = [text_of(row.get(label)) if label is not None else str(n) for n, row in enumerate(rows[:_MOST_BARS], 1)]
     bounds = [0, *(value for value in values if value is not None)]
     unit = _WIDTH / ((max(bounds) - min(bounds)) or 1)
     bars = [_bar(n, *bar, -min(bounds) * unit, unit) for n, bar in enumerate(zip(names, values, strict=True))]
@@ -89,6 +89,6 @@ def _table(rows: list[Row], numbers: dict[str, list[Any]]) -> str:
     lines = [f"<tr>{head}</tr>"]
     for row in rows[:_MOST_ROWS]:
         cells = zip(map(row.get, names), marks, strict=True)
-        lines.append("<tr>" + "".join(f"<td{mark}>{escape(cell(value))}</td>" for value, mark in cells) + "</tr>")
+        lines.append("<tr>" + "".join(f"<td{mark}>{escape(text_of(value))}</td>" for value, mark in cells) + "</tr>")
     more = f"<p>The first {_MOST_ROWS:,} of {len(rows):,} rows.</p>" if len(rows) > _MOST_ROWS else ""
     return "<table>\n" + "\n".join(lines) + f"\n</table>{more}"

@@ -4,7 +4,8 @@ import re
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError, shorten
-from pflow.tables.rows import Row, cell, is_finite, read_number
+from pflow.tables.rows import Row, is_finite, read_number
+from pflow.values.jsontext import text_of
 from pflow.values.plain import HIGHEST, LOWEST
 
 _PAST, _INF = 1 << 63, float("inf")
@@ -54,7 +55,7 @@ class NumberGuard:
             if other != value:
                 raise PflowError(f"cannot query: to SQLite {other} and {value} are one number", exit=BAD_DATA)
             return float(value)
-        return value if isinstance(value, str | int | float | bytes) else cell(value)
+        return value if isinstance(value, int | float | bytes) else text_of(value)
 
     def restored(self, value: Any) -> Any:
         """Return a value of a result: an integer past 63 bits as it was, one past 64 as a text."""

@@ -13,13 +13,12 @@ from pflow.tables.rows import (
     INT,
     TEXT,
     Row,
-    cell,
     columns_of,
     is_missing,
     kind_of_texts,
     markdown_table,
 )
-from pflow.values.jsontext import compact
+from pflow.values.jsontext import compact, text_of
 from pflow.words.printable import counted
 
 _MOST = 5
@@ -90,7 +89,7 @@ def _told(column: str, about: dict[str, Any], is_detailed: bool) -> Row:
     told = {"column": column, **{name: about.get(name) for name in _BRIEF}}
     if is_detailed:
         told |= {name: about.get(name) for name in _QUARTILES}
-        told["top"] = ", ".join(f"{cell(top['value'])} ({top['count']})" for top in about["top"])
+        told["top"] = ", ".join(f"{text_of(top['value'])} ({top['count']})" for top in about["top"])
     return told
 
 

@@ -90,11 +90,6 @@ def columns_of(rows: list[Row], otherwise: Any = None) -> list[str]:
     return list(dict.fromkeys(name for shape in shapes for name in shape))
 
 
-def cell(value: Any) -> str:
-    """Convert a value to a cell's text: null to nothing, a list or object to JSON."""
-    return value if isinstance(value, str) else text_of(value)
-
-
 def is_missing(value: Any) -> bool:
     return value is None or value == ""
 
@@ -174,5 +169,5 @@ def _is_numeric(values: list[Any]) -> bool:
 
 
 def _escaped(value: Any, widest: int | None) -> str:
-    text = shorten(cell(value), widest) if widest else cell(value)
+    text = shorten(text_of(value), widest) if widest else text_of(value)
     return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("\r", "").split("\n"))
