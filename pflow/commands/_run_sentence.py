@@ -26,6 +26,7 @@ from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs
 from pflow.driver.questions import inputs_missing
 from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
+from pflow.flow.flow import FlowSpec
 from pflow.help.usage import metavar
 from pflow.interface.common import COMMON, OF_RUNS
 from pflow.interface.interface import TEXTS, Flag, argument
@@ -33,7 +34,7 @@ from pflow.plan.approval.dialogue import Dialogue
 from pflow.plan.approval.gate import COMMANDS, Allowed, Gate, Refusal, bounds_text
 from pflow.plan.approval.proposal import Proposal, draft_text, proposal_text, show
 from pflow.plan.piped import Piped, piped_in
-from pflow.plan.planner import Planned, Unplannable, plan_sentence
+from pflow.plan.planner import Unplannable, plan_sentence
 from pflow.process.confine import has_landlock
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted, closed_stdout
@@ -117,8 +118,8 @@ def command(
         planning = Budget(flags.limits, whose="the plan")
         calls = Calls(planning.answer, is_priced=planning.is_priced) if flags.limits else Calls()
         with Diverted():  # stdout is for the result, not for what a model's library prints
-            planned = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake), calls=calls)
-            proposal = Proposal(planned.flow, words)
+            flow = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake), calls=calls)
+            proposal = Proposal(flow, words)
             refuse_errors(proposal.findings)
             decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
         for fd in closed if decided else ():
@@ -157,7 +158,7 @@ def with_signals(work: Callable[[], T]) -> T:
 def plan(
     sentence: str, model: str | None, timeout: float | None, *, fresh: bool, piped: Piped | None,
     calls: Calls | None = None,
-) -> Planned:  # fmt: skip
+) -> FlowSpec:  # fmt: skip
     """Plan a flow. If no try passes, show the best one and its findings on stderr before the error is raised."""
     try:
         return plan_sentence(

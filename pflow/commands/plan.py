@@ -26,6 +26,7 @@ from pflow.commands._output import write_output
 from pflow.driver.driver import checked
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
+from pflow.flow.flow import FlowSpec
 from pflow.flow.load import read_text
 from pflow.flow.pipe.recognize import is_pipe, is_pipe_text
 from pflow.flow.pipe.scan import is_cut_separator, quote
@@ -99,13 +100,12 @@ def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: 
     """Plan the flow of a sentence; only this loads a model's library. Raises PflowError for an error from the pipe."""
     from pflow.commands._run_sentence import plan, with_signals
     from pflow.plan.piped import piped_in
-    from pflow.plan.planner import Planned
 
-    def work() -> Planned:
+    def work() -> FlowSpec:
         intake = take_in(no_stdin=no_stdin)
         if (error := intake.document.header.get("error")) is not None:
             raise PflowError(f"cannot plan: stdin has an error: {error.get('message', '')}", exit=error["exit"])
         return plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
 
     with Diverted():  # stdout is for the result, not for what a model's library prints
-        return wire_flow(with_signals(work).flow)
+        return wire_flow(with_signals(work))

@@ -122,11 +122,8 @@ def saved_name(type: str, directory: str) -> str:
 
 def users_of(name: str) -> list[Saved]:
     """Return the saved flows that have this one as a step."""
-    return [user for user in list_saved() if any(_is(type, name, user) for type in user.types)]
-
-
-def _is(type: str, name: str, user: Saved) -> bool:
-    return plain(saved_name(type, os.path.dirname(user.file))) == plain(name)
+    saved = [(user, [saved_name(type, os.path.dirname(user.file)) for type in user.types]) for user in list_saved()]
+    return [user for user, names in saved if plain(name) in map(plain, names)]
 
 
 def _read(name: str, file: str) -> Saved:

@@ -1,6 +1,7 @@
 """The clients of models: one a model, key and address in a process, kept for all its questions and threads."""
 
 import os
+import re
 import socket
 import threading
 import warnings
@@ -10,6 +11,8 @@ from copy import copy
 from functools import partial
 from itertools import islice
 from typing import Any
+
+from pydantic import BaseModel
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.models.ending import Ending
@@ -26,8 +29,8 @@ _making = threading.Lock()
 _MOST = 50_000_000
 """The most bytes of an answer, unpacked."""
 
-_SETTINGS = ("OPENAI_", "LLM_", "SSL_")
-"""The beginnings of variables that a client depends on; all that end with _PROXY do so, too."""
+_SETTINGS = r"OPENAI_|LLM_|SSL_|(?i:.*_proxy$)"
+"""The variables that a client depends on."""
 
 
 def watch(model: Any) -> tuple[Any, Ending]:
@@ -47,7 +50,7 @@ def watch(model: Any) -> tuple[Any, Ending]:
 def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the client of a model and key. llm would make a new one, which takes 20 ms, for each question."""
     about = sorted((name, str(value)) for name, value in vars(model).items() if isinstance(value, _PLAIN))
-    settings = [each for each in os.environ.items() if _is_setting(each[0])]
+    settings = [each for each in os.environ.items() if re.match(_SETTINGS, each[0])]
     key = (os.getpid(), type(model), args, *kwargs.items(), *about, *settings)  # a fork shares no connection
     with _making:
         if key not in _kept:
@@ -67,10 +70,6 @@ _MOMENT = 0.2
 
 _LITTLE = 8
 """Pieces of data that may follow the last event."""
-
-
-def _is_setting(name: str) -> bool:
-    return name.startswith(_SETTINGS) or name.upper().endswith("_PROXY")
 
 
 def _made(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -95,11 +94,8 @@ def _made(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return openai.OpenAI(api_key=key, max_retries=0, **about)
 
 
-def _no_usage() -> Any:
-    """Return the usage of an answer that tells none, which is empty when it is dumped."""
-    from pydantic import create_model
-
-    return create_model("NoUsage")()
+class _NoUsage(BaseModel):
+    """The usage of an answer that tells none, which is empty when it is dumped."""
 
 
 class _Watched:
@@ -126,7 +122,7 @@ class _Watched:
             return self._noted(answer)
         self._ending.note(answer)
         if getattr(answer, "usage", ...) is None:  # llm reads it, whether it came or not
-            answer.usage = _no_usage()
+            answer.usage = _NoUsage()
         return answer
 
     def _noted(self, stream: Any) -> Iterator[Any]:

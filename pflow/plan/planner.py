@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,21 +66,6 @@ def _prune(folder: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-@dataclass
-class Planned:
-    """A flow that passes every rule; `findings` are its warnings.
-
-    The defaults of `flow.inputs` are the values that the sentence names; `flow.description` is the sentence.
-    """
-
-    flow: FlowSpec
-    findings: list[Finding]
-    model: str
-    tries: int = 1
-    is_remembered: bool = False
-    """True if it was planned before, and no model was asked."""
-
-
 class Unplannable(PflowError):
     """Failure of every try. `ir` is the best one as the model wrote it, None if no answer was a flow."""
 
@@ -95,7 +79,6 @@ class Unplannable(PflowError):
             exit=BAD_DATA,
             details={"tries": tries, "flow": ir, "findings": [each.as_json() for each in findings]},
         )
-        self.tries = tries
         self.ir = ir
         self.findings = findings
 
@@ -103,9 +86,11 @@ class Unplannable(PflowError):
 def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
     report: Report = lambda line: None, piped: Piped | None = None, calls: Calls | None = None,
-) -> Planned:  # fmt: skip
-    """Plan a flow. `report` gets short lines on the progress, `calls` let each call of the model begin.
+) -> FlowSpec:  # fmt: skip
+    """Return a flow that passes every rule; its inputs have the values that the sentence names, and it is described by
+    the sentence.
 
+    `report` gets short lines on the progress, and the warnings of the limits; `calls` let each call of the model begin.
     `timeout` (seconds) is for all tries.
 
     Raises PflowError: 65 (an Unplannable) if no try passes the rules, 78 if no model can plan, 124 when the time runs
@@ -121,18 +106,19 @@ def plan_sentence(
     flow, findings = judge(ir, sentence, piped) if ir is not None else (None, [])
     if flow is not None:
         report("planned before: no model is asked")
-        return Planned(flow, findings, chosen.model_id, is_remembered=True)
-    task = task_text(sentence, piped)
-    schema = plan_schema(blocks.types)
-    request = PlanRequest(
-        blocks.system, task, lambda findings: correction_text(task, findings), schema, calls or Calls()
-    )
-    outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout)
-    ir, flow, findings = outcome.result or (None, None, outcome.findings)
-    if flow is None:
-        raise Unplannable(chosen.model_id, outcome.tries, ir, findings)
-    cached.write(flow_to_ir(flow))
-    return Planned(flow, findings, chosen.model_id, tries=outcome.tries)
+    else:
+        task, schema = task_text(sentence, piped), plan_schema(blocks.types)
+        request = PlanRequest(
+            blocks.system, task, lambda findings: correction_text(task, findings), schema, calls or Calls()
+        )
+        outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout)
+        ir, flow, findings = outcome.result or (None, None, outcome.findings)
+        if flow is None:
+            raise Unplannable(chosen.model_id, outcome.tries, ir, findings)
+        cached.write(flow_to_ir(flow))
+    for each in findings:
+        report(str(each))
+    return flow
 
 
 def checked_sentence(sentence: str, act: str = "plan") -> str:
@@ -168,7 +154,7 @@ def _judge_answer(said: Answer, sentence: str, piped: Piped | None) -> tuple[Any
 
 
 def judge(document: dict[str, Any], sentence: str, piped: Piped | None = None) -> tuple[FlowSpec | None, list[Finding]]:
-    """Return the flow, named and with its inputs declared, and its warnings; or None and its findings."""
+    """Return the flow, named and with its inputs declared, and warnings of the limits; or None and its findings."""
     wired, findings = check_answer(document, FlowCatalog(), lambda flow: drop_choices(flow, sentence))
     if wired is not None and not errors_of(findings):
         wired = declare_piped(wired, piped)
@@ -177,8 +163,7 @@ def judge(document: dict[str, Any], sentence: str, piped: Piped | None = None) -
         return None, findings
     wired.flow.name = short_name(wired.flow.name) or short_name(sentence) or "plan"
     wired.flow.description = sentence
-    planned = declare_inputs(wired, sentence)
-    return planned.flow, [*check(planned), *(each for each in findings if each.rule in LIMITS)]
+    return declare_inputs(wired, sentence).flow, [each for each in findings if each.rule in LIMITS]
 
 
 def check_answer(

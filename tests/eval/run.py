@@ -47,14 +47,13 @@ def plan_entry(entry: dict[str, Any], options: argparse.Namespace) -> Result:
     """What came of a sentence, scored. Raises PflowError (78) where no model can plan."""
     from pflow.plan.planner import Unplannable, plan_sentence
 
-    started, flow, error, tries = time.monotonic(), None, "", 0
+    started, flow, error = time.monotonic(), None, ""
+    heard: list[str] = []
+    about = {"model": options.model, "fresh": True, "timeout": options.timeout, "report": heard.append}
     try:
-        planned = plan_sentence(
-            entry["sentence"], model=options.model, fresh=True, timeout=options.timeout, tries=options.tries
-        )
-        flow, tries = planned.flow, planned.tries
+        flow = plan_sentence(entry["sentence"], **about)
     except Unplannable as unplannable:
-        error, tries = unplannable.message, unplannable.tries
+        error = unplannable.message
     except PflowError as failure:
         if failure.exit == BAD_CONFIG:
             raise
@@ -65,7 +64,7 @@ def plan_entry(entry: dict[str, Any], options: argparse.Namespace) -> Result:
         "sentence": entry["sentence"],
         "right": right,
         "error": error,
-        "tries": tries,
+        "tries": sum(line.startswith("asking ") for line in heard),
         "seconds": seconds,
         "flow": ir,
     }
@@ -114,7 +113,6 @@ def main() -> int:
     parser.add_argument("--limit", metavar="N", type=int, help="the first N of them")
     parser.add_argument("--timeout", metavar="S", type=float, default=120.0, help="seconds for a sentence (120)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write every plan and its score into a file")
-    parser.add_argument("--tries", type=int, default=3, choices=(1, 2, 3), help="how often a sentence is asked for (3)")
     parser.add_argument("--self-test", action="store_true", help="score a model that knows the answers")
     options = parser.parse_args()
     entries = json.loads((HERE / "sentences.json").read_text())

@@ -84,10 +84,11 @@ def failure(model, sentence=SENTENCE, **more):
     ],
 )
 def test_a_flow_that_passes_is_taken_at_whichever_try_it_comes(server, model, tries):
-    planned = plan(model)
+    heard = []
 
-    assert flow_to_ir(planned.flow) == RIGHT
-    assert (planned.tries, planned.model, planned.findings, planned.is_remembered) == (tries, model, [], False)
+    assert flow_to_ir(plan(model, report=heard.append)) == RIGHT
+    assert [line.partition(", ")[0] for line in heard if line.startswith("asking")] == [
+        f"asking {model}", *[f"asking {model} again"] * (tries - 1)]  # fmt: skip
     assert os.listdir(".") == []
 
 
@@ -104,7 +105,7 @@ def test_what_never_passes_ends_with_the_best_try_and_its_findings(server, model
     error = failure(model)
 
     assert isinstance(error, Unplannable)
-    assert (error.exit, error.tries) == (65, 3)
+    assert (error.exit, error.details["tries"]) == (65, 3)
     assert "3 tries" in error.message
     assert (rule, place) in [(each.rule, write_path(each.place)) for each in error.findings]
     assert (error.ir is None) == (rule == "PL00")
@@ -122,7 +123,7 @@ def test_a_model_that_gives_no_text_ends_as_pflow_llm_does(server, model, exit, 
 def test_a_model_that_says_that_it_cannot_is_asked_once(server):
     with pytest.raises(Unplannable) as caught:
         plan("plan-cannot", "mail this to bob")
-    assert (caught.value.tries, caught.value.ir) == (1, None)
+    assert (caught.value.details["tries"], caught.value.ir) == (1, None)
     assert "it says that the task cannot be done: no node sends mail" in caught.value.message
     assert len(requests(server, "mail this to bob")) == 1
 
@@ -221,9 +222,11 @@ class TestConversation:
         assert step["properties"]["type"]["enum"] == names_in("nodes")
 
     def test_a_server_that_takes_no_schema_is_asked_without(self, server):
-        planned = plan("plan-no-schemas-native", "read data.txt, with no schema")
+        heard = []
 
-        assert planned.tries == 1
+        plan("plan-no-schemas-native", "read data.txt, with no schema", report=heard.append)
+
+        assert heard == ["asking plan-no-schemas-native"]
         assert len(requests(server, "with no schema")) == 2
 
     def test_who_listens_hears_what_goes_on(self, server):
@@ -239,8 +242,8 @@ class TestConversation:
 
 class TestSmuggling:
     def test_a_command_and_a_path_outside_pass_for_the_gate_shows_them(self, server):
-        command = plan("plan-smuggle-command").flow
-        path = plan("plan-smuggle-path").flow
+        command = plan("plan-smuggle-command")
+        path = plan("plan-smuggle-path")
 
         assert command.steps[3].inputs == {"command": "touch smuggled"}
         assert path.steps[2].inputs == {"path": "../../outside.md"}
@@ -248,9 +251,9 @@ class TestSmuggling:
 
     def test_overwriting_what_was_read_is_a_warning(self, server):
         for _ in range(2):
-            planned = plan("plan-overwrites")
-            assert [(each.rule, each.is_warning) for each in planned.findings] == [("PL07", True)]
-            assert "'write' overwrites './data.txt', which 'read' reads" in planned.findings[0].message
+            heard = []
+            plan("plan-overwrites", report=heard.append)
+            assert "PL07: warning: 'write' overwrites './data.txt', which 'read' reads" in heard[-1]
 
 
 class TestSentences:
@@ -283,8 +286,10 @@ class TestCapable:
     def test_a_model_for_planning_comes_first(self, server, monkeypatch):
         monkeypatch.setenv("PFLOW_MODEL", "plan-never")
         monkeypatch.setenv("PFLOW_PLAN_MODEL", "plan-right")
-        assert plan(None).model == "plan-right"
-        assert plan("plan-second").model == "plan-second"
+        heard = []
+        plan(None, report=heard.append)
+        plan("plan-second", report=heard.append)
+        assert [line for line in heard if line.startswith("asking")][:2] == ["asking plan-right", "asking plan-second"]
 
     def test_settings_with_a_fault_in_them_are_not_quoted(self, monkeypatch, server, tmp_path):
         (tmp_path / "llm").mkdir()
@@ -358,8 +363,8 @@ def test_whatever_is_answered_is_a_flow_that_passes_or_unplannable_or_no_text(se
         assert parrot.heard[2:]
         assert any(not each.is_warning for each in findings)
         return
-    assert not [each for each in check(wire(planned.flow)) if not each.is_warning]
-    assert planned.flow.description == SENTENCE
+    assert not [each for each in check(wire(planned)) if not each.is_warning]
+    assert planned.description == SENTENCE
 
 
 SHORT = "read data.txt, summarize it"
@@ -387,8 +392,9 @@ def asked(peer, home):
 
 
 def asked_for(sentence=SHORT, model="plan-right", **more):
-    planned = plan_sentence(sentence, model=model, **more)
-    return flow_to_ir(planned.flow), planned.is_remembered
+    heard = []
+    planned = plan_sentence(sentence, model=model, report=heard.append, **more)
+    return flow_to_ir(planned), heard[0] == "planned before: no model is asked"
 
 
 def entries(home):

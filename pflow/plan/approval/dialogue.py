@@ -42,7 +42,8 @@ class Dialogue:
 
     def decide(self) -> bool:
         """Show the plan, ask, and do what is answered; return True if it is to run."""
-        keys: dict[str, Callable[[], None]] = {"e": self._edit, "s": self._save, "x": self._explain}
+        keys: dict[str, Callable[[], None]] = {"e": self._edit, "s": self._save}
+        keys["x"] = lambda: show(explained(self.proposal) + "\n")
         self._show()
         while True:
             key = self.terminal.choose(_QUESTION, {"r": "run", "e": "edit", "s": "save", "x": "explain", "n": "no"})
@@ -54,9 +55,6 @@ class Dialogue:
         """Show the plan, and forget what was typed before it could be seen."""
         show(proposal_text(self.proposal))
         self.terminal.forget_typed()
-
-    def _explain(self) -> None:
-        show(explained(self.proposal) + "\n")
 
     def _edit(self) -> None:
         """Let the person edit the plan until it passes the rules, or go back to it as it was."""
