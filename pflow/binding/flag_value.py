@@ -9,7 +9,7 @@ from pflow.interface.interface import Interface, Item
 from pflow.values.encoding import ELSE, conversion, not_utf8, remedy, wide_bytes
 from pflow.values.jsontext import BLANK, compact, decode
 from pflow.values.paths import Path, write_path
-from pflow.values.plain import change_texts
+from pflow.values.plain import change_texts, texts_in
 from pflow.values.types import Type, fit, from_text
 
 _ANY = Type("any")
@@ -85,10 +85,8 @@ def unfilled(
         return
     from pflow.values.templates import Bare, unfilled_references
 
-    texts: list[str] = []
-    change_texts(text, texts.append)
     found: dict[str, str] = {}
-    for paths in [paths for each in texts for paths in unfilled_references(each)]:
+    for paths in [paths for each in texts_in(text) for paths in unfilled_references(each)]:
         for path in [path for path in paths if is_there(path)][:1]:
             name = write_path(path)
             found[f"${name}" if isinstance(paths[0], Bare) else f"${{{name}}}"] = name

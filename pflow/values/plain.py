@@ -93,6 +93,13 @@ def change_texts(value: Any, change: Callable[[str], Any]) -> Any:
     return {key: change_texts(item, change) for key, item in value.items()} if isinstance(value, dict) else value
 
 
+def texts_in(value: Any) -> list[str]:
+    """List the texts in a value, wherever they are but in keys."""
+    texts: list[str] = []
+    change_texts(value, texts.append)
+    return texts
+
+
 def is_deeper(value: Any, levels: int) -> bool:
     """Return True if lists and objects are nested in more than this many levels."""
     level = [value]

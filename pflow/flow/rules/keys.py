@@ -9,7 +9,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.interface.common import OF_FLOWS, OF_RUNS
 from pflow.interface.interface import spell_flag
 from pflow.values.paths import Path, write_path
-from pflow.values.plain import change_texts
+from pflow.values.plain import texts_in
 from pflow.values.templates import unfilled_references
 
 
@@ -91,8 +91,7 @@ def _check_use(flow: WiredFlow) -> Iterator[Finding]:
         return
     named: set[object] = {"stdin", *(reference.input for reference in flow.references)}
     named |= {write.target[0] for writes in flow.writes.values() for write in writes}  # PF07 says more of that
-    texts: list[str] = []
-    change_texts([part.written for part in parts if not part.is_template], texts.append)
+    texts = texts_in([part.written for part in parts if not part.is_template])
     named |= {paths[0][0] for text in texts for paths in unfilled_references(text)}  # PF14 says more of that
     for name in [name for name in flow.flow.inputs if name not in named and not flow.inputs[name].readers]:
         remedy = "take it in a mapping or a template, or leave it out"

@@ -13,7 +13,7 @@ from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, PARAM, Part
 from pflow.interface.interface import Interface
 from pflow.values.paths import Path, write_path
-from pflow.values.plain import change_texts
+from pflow.values.plain import texts_in
 from pflow.values.templates import Bare, broken_references, double_braces, parse_place, parse_template
 from pflow.values.types import type_below
 from pflow.words.naming import nearest
@@ -74,10 +74,7 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
     elif part.is_template and part.role == MAPPING and item is not None and "verbatim" in item.marks:
         message = f"'{part.key}' is verbatim, so no template fills it"
         yield Finding("PF14", part.place, message, "values go in as arguments, or on stdin")
-    texts: list[str] = []
-    if part.is_template and not part.fault:
-        change_texts(part.written, texts.append)
-    for text in texts:
+    for text in texts_in(part.written) if part.is_template and not part.fault else ():
         for broken in broken_references(text):
             is_all = item is not None and item.is_template
             what = "and would be handed on" if is_all else "so it is left as text"
