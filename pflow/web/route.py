@@ -2,8 +2,6 @@
 
 import os
 import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -11,7 +9,7 @@ from urllib.request import getproxies
 
 import httpx2
 
-from pflow.errors import BAD_CONFIG, PflowError, causes, reason_of, result_of
+from pflow.errors import BAD_CONFIG, Attempt, PflowError, causes, reason_of, result_of
 from pflow.web.hosts import is_here
 
 _BY_CLIENTS = {"ImportError", "OSError", "ValueError", "InvalidURL"}
@@ -123,15 +121,14 @@ def check_bundle() -> None:
             ssl.create_default_context(cafile=path)
 
 
-@contextmanager
-def _certificates(variable: str, path: str | None) -> Iterator[None]:
-    """Raise PflowError (78), with the variable and the path, for certificates that cannot be read."""
-    try:
-        yield
-    except OSError as error:
+def _certificates(variable: str, path: str | None) -> Attempt:
+    """Return the attempt to read certificates: PflowError (78), with the variable and the path, if it fails."""
+
+    def failed(act: str, error: OSError) -> PflowError:
         why = "it holds no certificate in PEM" if isinstance(error, ssl.SSLError) else reason_of(error)
-        what = f"cannot read the trusted certificates of {variable}, '{path}': {why}"
-        raise PflowError(what, hint=f"unset {variable}, or correct it", exit=BAD_CONFIG) from error
+        return PflowError(f"{act}: {why}", hint=f"unset {variable}, or correct it", exit=BAD_CONFIG)
+
+    return Attempt(f"cannot read the trusted certificates of {variable}, '{path}'", failed)
 
 
 def _is_listed(url: httpx2.URL, listed: str) -> bool:

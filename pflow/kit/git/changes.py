@@ -53,14 +53,12 @@ def _file(
     path: bytes, origin: bytes | None = None, letters: str = "..", *, untracked: bool = False, conflicted: bool = False
 ) -> dict[str, Any]:
     staged, unstaged = (None if letter == "." else _CHANGES.get(letter, letter) for letter in letters)
-    return {
-        "path": text_or_bytes(path),
-        "from": None if origin is None else text_or_bytes(origin),
-        "staged": staged,
-        "unstaged": unstaged,
-        "untracked": untracked,
-        "conflicted": conflicted,
-    }
+    about = {"staged": staged, "unstaged": unstaged, "untracked": untracked, "conflicted": conflicted}
+    return _paths(path, origin) | about
+
+
+def _paths(path: bytes, origin: bytes | None) -> dict[str, Any]:
+    return {"path": text_or_bytes(path), "from": None if origin is None else text_or_bytes(origin)}
 
 
 def status_text(found: dict[str, Any]) -> str:
@@ -99,7 +97,8 @@ def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
             origin = path if letters[0] in "RC" and not is_merged else None
             path = path if origin is None else next(fields)
             letter = "U" if is_merged else letters[0]
-            found.setdefault(path, _change(path, origin, letter))  # first comes a conflict, then one side of it
+            about = {"change": _CHANGES.get(letter, letter), "added": None, "deleted": None}
+            found.setdefault(path, _paths(path, origin) | about)  # first comes a conflict, then one side of it
         elif field:
             added, deleted, path = field.split(b"\t", 2)
             if not path:
@@ -108,11 +107,6 @@ def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
             if added != b"-" and found[path]["change"] != "conflicted":
                 found[path] |= {"added": int(added), "deleted": int(deleted)}
     return list(found.values())
-
-
-def _change(path: bytes, origin: bytes | None, letter: str) -> dict[str, Any]:
-    paths = {"path": text_or_bytes(path), "from": None if origin is None else text_or_bytes(origin)}
-    return {**paths, "change": _CHANGES.get(letter, letter), "added": None, "deleted": None}
 
 
 def find_patch(git: Git, selected: list[Word]) -> str:

@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from pflow.errors import NOT_FOUND, UNAVAILABLE, PflowError, reason_of, shorten
+from pflow.errors import NOT_FOUND, UNAVAILABLE, Attempt, PflowError, shorten
 from pflow.process.children import output_of
 from pflow.process.signals import Deadline, TimedOut
 from pflow.words.printable import one_line
@@ -70,12 +70,10 @@ def _ask(words: list[str], env: dict[str, str]) -> str:
     """Run npx or uvx, and return the last line that it prints."""
     act = f"cannot find out what '{shorten(os.path.basename(words[0]))}' runs"
     try:
-        with Deadline(_SECONDS):
+        with Attempt(act, hint=f"install {words[0]}", exit=NOT_FOUND), Deadline(_SECONDS):
             code, printed, errors = output_of(words, env)
     except TimedOut:
         raise PflowError(f"{act}: it took longer than {_SECONDS} s", exit=UNAVAILABLE) from None
-    except OSError as error:
-        raise PflowError(f"{act}: {reason_of(error)}", hint=f"install {words[0]}", exit=NOT_FOUND) from None
     if code:
         said = [line for line in errors.splitlines() if line.strip() and not _ADVICE.search(line)]
         why = shorten(one_line(said[-1]), 200) if said else f"it ended with {code}"

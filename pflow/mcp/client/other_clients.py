@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, reason_of, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, Attempt, PflowError, shorten
 from pflow.mcp.client.servers import Server, check_server_name, inherited, kept_variables
 from pflow.values.documents import read_as
 from pflow.words.naming import kebab, listed
@@ -68,16 +68,15 @@ class Found:
 
 def find_servers(client: str) -> list[Found]:
     """Return the servers of a client, or of a file. Raises PflowError: 66 without a file, 65 for a damaged one."""
+    what, hint = f"cannot find '{client}'", f"--from takes {listed(CLIENTS)} or a file"
+    files = [os.path.abspath(client)]
     if client in _PLACES:
         files = [os.path.abspath(os.path.expanduser(each)) for each in _PLACES[client]]
         if client == "codex" and (home := os.environ.get("CODEX_HOME")):
             files[1] = os.path.join(home, "config.toml")
-    else:
-        files = [os.path.abspath(client)]
+        what, hint = f"cannot find the configuration of {client}", f"pflow looks for {listed(files)}"
     there = [file for file in files if os.path.exists(file)]
     if not there:
-        what = f"cannot find the configuration of {client}" if client in _PLACES else f"cannot find '{client}'"
-        hint = f"pflow looks for {listed(files)}" if client in _PLACES else f"--from takes {listed(CLIENTS)} or a file"
         raise PflowError(what, hint=hint, exit=MISSING)
     found: dict[str, Found] = {}
     for file in there:
@@ -89,12 +88,11 @@ def find_servers(client: str) -> list[Found]:
 def _read(file: str) -> Any:
     """Read a file of JSON, with comments and commas at ends as VS Code takes them, or of TOML."""
     try:
-        text = Path(file).read_text(encoding="utf-8-sig")
+        with Attempt(f"cannot read '{file}'", exit=MISSING):
+            text = Path(file).read_text(encoding="utf-8-sig")
         if file.endswith(".toml"):
             return tomllib.loads(text)
         return json.loads(_without_comments(text), object_pairs_hook=_without_nulls)
-    except OSError as error:
-        raise PflowError(f"cannot read '{file}': {reason_of(error)}", exit=MISSING) from None
     except (ValueError, RecursionError) as error:  # its message may quote the file
         where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         kind = "TOML" if file.endswith(".toml") else "JSON"

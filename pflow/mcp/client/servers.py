@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 
 from pflow.catalog.registry import needed_directory
-from pflow.errors import BAD_CONFIG, BAD_DATA, NOT_FOUND, USAGE, Attempt, PflowError, not_written, reason_of, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, NOT_FOUND, USAGE, Attempt, PflowError, not_written, result_of, shorten
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private
 from pflow.files.reading import read_regular
@@ -75,18 +75,16 @@ def kept_variables(names: list[str]) -> dict[str, str]:
 
 def load_server(name: str) -> Server:
     """Read what is kept of a server. Raises PflowError: 127 if there is none of this name, 65 for a damaged file."""
-    file = server_file(name) if name in list_servers() else ""
-    if not file:
+    if name not in list_servers():
         hint = guess(name, list_servers(), otherwise=ADD)
         raise PflowError(f"cannot find the MCP server '{shorten(name)}'", hint=hint, exit=NOT_FOUND)
+    file = server_file(name)
+    with Attempt(f"cannot read '{file}'", exit=BAD_CONFIG):
+        kept = read_regular(file)
     try:
-        server = Server(**json.loads(read_regular(file)))
-        if server.name != name or any(
-            type(each) is not type(vars(Server(name))[key]) for key, each in vars(server).items()
-        ):
+        server, empty = Server(**json.loads(kept)), vars(Server(name))
+        if server.name != name or any(type(each) is not type(empty[key]) for key, each in vars(server).items()):
             raise ValueError
-    except OSError as error:
-        raise PflowError(f"cannot read '{file}': {reason_of(error)}", exit=BAD_CONFIG) from None
     except (ValueError, TypeError):
         what = f"cannot read the MCP server '{name}': '{file}' is damaged"
         raise PflowError(what, hint=f"remove the file, then {ADD}", exit=BAD_DATA) from None
@@ -105,10 +103,7 @@ def save_server(server: Server) -> None:
 
 def list_servers() -> list[str]:
     """Return the names of all servers, sorted."""
-    try:
-        files = os.listdir(os.path.dirname(server_file("any")))
-    except OSError:
-        return []
+    files = result_of(os.listdir, os.path.dirname(server_file("any")), otherwise=[])
     return sorted(each.removesuffix(_ENDING) for each in files if each.endswith(_ENDING) and each[0] != ".")
 
 

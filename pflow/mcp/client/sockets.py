@@ -7,7 +7,7 @@ import stat
 import sys
 
 from pflow import Any
-from pflow.errors import DENIED, PflowError
+from pflow.errors import DENIED, PflowError, result_of
 from pflow.files.directories import make_private, pflow_directory
 
 RUN = "PFLOW_BROKER"
@@ -46,11 +46,7 @@ def owner_of(path: str) -> int:
 
 def is_running(pid: int) -> bool:
     """Return True if there is a process of ours with this number."""
-    try:
-        os.kill(pid, 0)
-    except (OSError, OverflowError):
-        return False
-    return True
+    return result_of(os.kill, pid, 0, of=(OSError, OverflowError), otherwise=False) is None
 
 
 def socket_of(name: str) -> str:

@@ -54,7 +54,6 @@ class McpServer:
     """The server of one client, from its first message until it hangs up."""
 
     def __init__(self, catalogue: Catalogue, own: dict[str, types.Tool]) -> None:
-        self.catalogue, self.own = catalogue, own
         self.calls = Calls(catalogue, own, write_line)
         self.session: ServerSession | None = None
         self.listed: State | None = None
@@ -101,11 +100,11 @@ class McpServer:
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             self.session = context.session
         self.listed = state_of_files()
-        offered = self.catalogue.tools().values()
-        return types.ListToolsResult(tools=[*self.own.values(), *(each.tool for each in offered)])
+        offered = self.calls.catalogue.tools().values()
+        return types.ListToolsResult(tools=[*self.calls.own.values(), *(each.tool for each in offered)])
 
     async def _call(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        if params.name not in self.own and params.name not in self.catalogue.tools():
+        if params.name not in self.calls.own and params.name not in self.calls.catalogue.tools():
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:_LONGEST_NAME]}")
         wants_progress = bool(context.meta and "progress_token" in context.meta)
         tell = context.session.report_progress if wants_progress else None
