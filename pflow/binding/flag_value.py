@@ -55,12 +55,12 @@ def read_text(flag: str, file: str) -> Word:
 
 
 class FlagValue:
-    """The value of a flag: as written if it has a reference, else converted to its type."""
+    """The value of a flag: as `written` if it has a reference, else converted to its type."""
 
     def __init__(self, flag: str, type: Type, texts: list[str | bool], *, verbatim: bool) -> None:
         self.flag = flag
         self.references: list[Path] = []
-        written = parse_texts(flag, type, texts, verbatim=verbatim)
+        self.written = written = parse_texts(flag, type, texts, verbatim=verbatim)
         if not verbatim and not (isinstance(written, str) and "$" not in written):
             from pflow.values.templates import expand, references
 

@@ -69,11 +69,10 @@ def flags_of(words: list[str], interface: Interface) -> Flags:
         raise mask_flags(error, words, interface.secret_flags) from None
 
 
-def add_keys(flags: Flags, texts: Texts) -> Interface:
+def add_keys(flags: Flags) -> Interface:
     """Add what the params name as keys of the node: its reads and writes, and the places of keys that are paths.
 
-    A flag of such a read becomes data under the read's name; in `texts`, what the flags were read from, too. Return the
-    interface with them.
+    A flag of such a read becomes data under the read's name. Return the interface with them.
     """
     before = flags.interface
     known = {name: value.value for name, value in flags.params.items() if not value.references}
@@ -83,8 +82,6 @@ def add_keys(flags: Flags, texts: Texts) -> Interface:
             flags.params.pop(name, None)
             if name in flags.data:
                 flags.data.setdefault(key, flags.data.pop(name))
-            if name in texts:
-                texts.setdefault(key, texts.pop(name))
     map_keys(flags, known)
     return flags.interface
 
@@ -105,8 +102,7 @@ def convert_texts(texts: Texts, interface: Interface) -> Flags:
         _set_flag(flags, name, texts[name])
     values = {name: flag.references or flag.value for name, flag in {**flags.data, **flags.params}.items()}
     for name, text in interface.implied(values).items():
-        texts[name] = [text]
-        _set_flag(flags, name, texts[name])
+        _set_flag(flags, name, [text])
     _check(flags)
     return flags
 

@@ -59,7 +59,7 @@ class Stage(Visitor):
         flags = _flags_of(words, interface)
         self.debug = flags.debug
         self.output.follow(flags)
-        interface = add_keys(flags, {})
+        interface = add_keys(flags)
         if interface.pipe_write is not None:  # for pflow-catch after a failure
             self.entry["carries"] = write_path(flags.place_of(interface.pipe_write.name))
         if flags.help or flags.describe or flags.version:

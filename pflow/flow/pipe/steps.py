@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Any
-from pflow.binding.flag_value import FlagValue, parse_texts
+from pflow.binding.flag_value import FlagValue
 from pflow.catalog.kinds import Catalog, interface_of_type
 from pflow.errors import USAGE, Attempt, PflowError
 from pflow.flow.flow import FlowSpec, Step
@@ -15,7 +15,7 @@ from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped, path_text
 from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_VISITS, RUN, STEP, STREAM
 from pflow.interface.interface import Flag, Interface, Item, spell_flag
-from pflow.stage.flags import Flags, add_keys, add_mapping, check_common, check_keys, convert_texts, type_of, value_of
+from pflow.stage.flags import Flags, add_keys, add_mapping, check_keys, convert_texts, value_of
 from pflow.stage.words import flags_in, groups, is_flag, part, split_flag, take_words
 from pflow.values.jsontext import BLANK, compact
 from pflow.values.paths import Path
@@ -79,14 +79,13 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     step.is_verbatim = flags.verbatim
     for flag, written in own.items():
         setattr(step, flag.name, value_of(flag, written))
-    check_common(vars(flags))
     for name in _MANNER:
         if name in texts:
             setattr(step, name, getattr(flags, name))
-    interface = add_keys(flags, texts) if is_known else interface
-    step.inputs = {name: _ir_value(flags, name, value, texts[name]) for name, value in flags.data.items()}
+    interface = add_keys(flags) if is_known else interface
+    step.inputs = {name: _ir_value(flags, name, value) for name, value in flags.data.items()}
     if is_known:
-        step.params = {name: _ir_value(flags, name, value, texts[name]) for name, value in flags.params.items()}
+        step.params = {name: _ir_value(flags, name, value) for name, value in flags.params.items()}
     for text in paths:
         _map_in(step, interface, str(text))
     step.output_mappings = {
@@ -161,20 +160,17 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
     step.input_mappings[key] = several if len(several) > 1 else path
 
 
-def _ir_value(flags: Flags, name: str, value: FlagValue, texts: list[str | bool]) -> Any:
+def _ir_value(flags: Flags, name: str, value: FlagValue) -> Any:
     """Return the value of a flag as a flow's JSON holds it: as written for a text or a template, else as its type.
 
     With --verbatim each `$` is doubled, as templates need; not for a `[verbatim]` item, which has no templates.
     """
     item = flags.items.get(name.replace("-", "_"))
     is_plain = item is not None and "verbatim" in item.marks
-    verbatim = flags.verbatim or is_plain
-    type = type_of(item, texts, is_open=flags.interface.open)
-    written = parse_texts(value.flag, type, texts, verbatim=verbatim)
     if value.references:
-        return written
-    if isinstance(value.value, str | bytes) and (is_plain or not verbatim):
-        return _as_json(written)
+        return value.written
+    if isinstance(value.value, str | bytes) and (is_plain or not flags.verbatim):
+        return _as_json(value.written)
     typed = _as_json(value.value)
     return typed if is_plain else _escaped(value.flag, typed)
 
