@@ -11,7 +11,7 @@ from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
 from pflow.errors import BAD_DATA, FAILED, Ignoring, PflowError
 from pflow.flow.wired import WiredStep
-from pflow.process.loop import FileClaims, Here, ListLoop, Task
+from pflow.process.loop import Here, ListLoop, Task, claiming
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.process.workers import Died, Parent, Pool
 from pflow.stage.visit import Visit
@@ -131,9 +131,6 @@ class BatchStep(StepNode):
                 return f"item {value_text(index)} ({secrets.mask(value_text(secrets.masked(item)))})"
         return f"item {value_text(index)}"
 
-    def _ask_writer(self, claim: tuple[str, str]) -> str:
-        return str(self.context.services.ask("claim", claim))
-
     def _writer(self, path: str) -> str:
         return f"{self._named(*self.items[self.paths.index(path)])} of this batch"
 
@@ -224,7 +221,8 @@ class BatchStep(StepNode):
         self.context.item = own.removeprefix(self.visit_path())
         if self.context.recorder is not None:
             self.context.recorder.index = str(number)
-        self.context.claim = FileClaims(own, self._ask_writer, self._writer, self.batch.item, before)
+        ask = self.context.services.ask
+        self.context.claim = claiming(own, lambda file: ask("claim", file), self._writer, self.batch.item, before)
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), visit)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}

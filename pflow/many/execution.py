@@ -22,7 +22,7 @@ from pflow.flow.rules.paths import check_unfilled
 from pflow.many.estimate import most_of_item, questions_of
 from pflow.many.item import ITEM
 from pflow.many.ledger import Ledger
-from pflow.many.limiter import Limiter
+from pflow.many.limiter import MOST, Limiter
 from pflow.many.loop import MapLoop
 from pflow.many.map import PROGRAM, Map
 from pflow.many.options import Options
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 
 MOST_UNASKED = 1.0
 """The dollars that a map may cost without a question, on a terminal."""
-
-MOST_WAITING = 256
-"""The most items in flight that only wait, unless --jobs says more."""
 
 
 class MapExecution:
@@ -122,7 +119,7 @@ class MapExecution:
         here = None if self.map.wired.waits else os.cpu_count() or 1
         jobs = self.flags.jobs or (here if is_local else sys.maxsize)
         rpm, tpm = (each and each / self.map.shard[1] for each in (options.rpm, options.tpm))
-        limiter = Limiter(self._budget(ledger), rpm=rpm, tpm=tpm, most=MOST_WAITING, jobs=jobs)
+        limiter = Limiter(self._budget(ledger), rpm=rpm, tpm=tpm, jobs=jobs)
 
         def write(data: bytes) -> None:
             if not self.flags.quiet:
@@ -171,7 +168,7 @@ class MapExecution:
             return self.map.flow.run(id, item, parent.ask)
 
         memory = self.options.max_memory and self.options.max_memory << 20
-        return Pool(work, jobs=jobs or MOST_WAITING, threads=self.map.wired.waits, ask=loop.answer, memory=memory)
+        return Pool(work, jobs=jobs or MOST, threads=self.map.wired.waits, ask=loop.answer, memory=memory)
 
     def _cluster(self, loop: MapLoop) -> Executor:
         from pflow.many.dask import DaskExecutor

@@ -18,7 +18,7 @@ from pflow.errors import MISSING, OK, PflowError, own_error
 from pflow.flow.subflow import interface_of_flow, repeats
 from pflow.flow.wired import WiredFlow, item_reader
 from pflow.many.states import DONE, FAILED, TODO, Result
-from pflow.process.loop import FileClaims
+from pflow.process.loop import claiming
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.record.events import parse_event
 from pflow.values.plain import plain
@@ -131,7 +131,7 @@ class ItemFlow:
         context.calls = Calls(gate_of(tell) if self.is_gated else None, is_priced=self.is_priced, in_map=True)
         if self.writes_files:
             ask = partial(tell, "claim_file")
-            context.claim = FileClaims(id, ask, lambda first: f"the item {first}", f"{ITEM}_name")
+            context.claim = claiming(id, ask, lambda first: f"the item {first}", f"{ITEM}_name")
         if not self.repeats:
             context.commits = Commits(lambda record: tell("start", id) if "start" in record else None, {})
         return context

@@ -14,6 +14,8 @@ from pflow.words.budget import BYTES
 
 START = 8
 """Calls in flight before the first answer."""
+MOST = 256
+"""The most calls, and items that only wait, in flight, unless --jobs says more."""
 _FIRST_RATE = 100.0
 """Calls a second at first; twice as many after each second without a refusal."""
 _LATE = 0.1
@@ -95,17 +97,17 @@ class _Model:
 class Limiter:
     """Lets calls begin, in the driver. `budget` counts what they take, `stopped` is why the map makes no more.
 
-    Without `jobs` a model's window begins small, and grows up to `most`. `rpm` and `tpm` are of each model.
+    Without `jobs` a model's window begins small, and grows up to MOST. `rpm` and `tpm` are of each model.
     """
 
     def __init__(
-        self, budget: Budget, *, rpm: float | None = None, tpm: float | None = None, most: int = 256,
+        self, budget: Budget, *, rpm: float | None = None, tpm: float | None = None,
         jobs: int | None = None, clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self.budget = budget
         self.stopped: PflowError | None = None
         self._rpm, self._tpm = rpm, tpm
-        self._most, self._jobs, self._clock = jobs or most, jobs, clock
+        self._most, self._jobs, self._clock = jobs or MOST, jobs, clock
         self._models: dict[str, _Model] = {}
         self._open: dict[int, tuple[str, float, float]] = {}
         """The calls in flight by ticket: model, when they began, and the tokens of their questions."""
@@ -148,7 +150,7 @@ class Limiter:
         """Reply with a ticket once a call may begin, or with a PflowError (79, 77)."""
         model = question["model"]
         if model not in self._models:
-            self._models[model] = _Model(self._jobs or min(START, self._most), self._clock())
+            self._models[model] = _Model(self._jobs or START, self._clock())
         self._models[model].waiting.append((question, reply))
         self.turn()
 

@@ -276,31 +276,26 @@ def run_all(
     return [results[number] for number in range(count)]
 
 
-class FileClaims:
-    """Claims the files of one item: it gets the real path of each before that is written, as `Node.claim_file`.
+def claiming(
+    own: str, ask: Callable[[tuple[str, str]], str | None], name: Callable[[str], str], item: str,
+    outer: Callable[[str], None] | None = None,
+) -> Callable[[str], None]:  # fmt: skip
+    """Return what claims the files of one item: it gets the real path of each before that is written.
 
     `ask` is told the item and a digest of the file, and answers with the first item that wrote it, which `name` names.
     `item` is how the paths of items may be told apart, `outer` claims the file for an item around this one, too.
     """
 
-    def __init__(
-        self, own: str, ask: Callable[[tuple[str, str]], str | None], name: Callable[[str], str], item: str,
-        outer: Callable[[str], None] | None = None,
-    ) -> None:  # fmt: skip
-        self.own = own
-        self.ask = ask
-        self.name = name
-        self.item = item
-        self.outer = outer
-
-    def __call__(self, file: str) -> None:
+    def claim(file: str) -> None:
         """Raise PflowError (73) if another item has written the file."""
-        if self.outer is not None:
-            self.outer(file)
-        first = self.ask((self.own, digest_of(os.fsencode(file))))
-        if first not in (None, self.own):
-            hint = f"give each item a path of its own, as with '${self.item}' in it"
-            raise written_before(f"cannot write '{file}'", self.name(first), hint)
+        if outer is not None:
+            outer(file)
+        first = ask((own, digest_of(os.fsencode(file))))
+        if first not in (None, own):
+            hint = f"give each item a path of its own, as with '${item}' in it"
+            raise written_before(f"cannot write '{file}'", name(first), hint)
+
+    return claim
 
 
 def written_before(act: str, first: str, hint: str = "") -> PflowError:

@@ -3,7 +3,7 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.process.loop import FileClaims, Here, ItemLoop, ListLoop, Task, TooLate
+from pflow.process.loop import Here, ItemLoop, ListLoop, Task, TooLate, claiming
 from pflow.process.workers import Died
 
 
@@ -99,7 +99,7 @@ def test_a_file_is_claimed_for_the_items_around_too():
     def ask(about):
         return firsts.setdefault(about[1], about[0])
 
-    one, other = (FileClaims(own, ask, "item {}".format, "x", outer.append) for own in "12")
+    one, other = (claiming(own, ask, "item {}".format, "x", outer.append) for own in "12")
     one("/f")
     one("/f")
     with pytest.raises(PflowError, match="cannot write '/f': item 1 writes it too") as caught:
