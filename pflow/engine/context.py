@@ -111,10 +111,10 @@ class Context:
     what is done, `account` is its budget. `emit` takes the parts that the step of the id `emitter` streams.
     `max_visits` replaces the limits of the flow.
 
-    `calls` are those of models, if the run's budget or its map limits them; `claim` takes the path of each file that an
-    item of a batch or a map writes. `carried` is the place that the pipe carries so far, `prefix` the path of the visit
-    that a subflow's steps are in, `item` the name of a batch's item (`name_items`). Each of `watchers` gets the last
-    change of each place, in order.
+    `calls` are those of models, which the budget of the run or a map may limit; `claim` takes the path of each file
+    that an item of a batch or a map writes. `carried` is the place that the pipe carries so far, `prefix` the path of
+    the visit that a subflow's steps are in, `item` the name of a batch's item (`name_items`). Each of `watchers` gets
+    the last change of each place, in order.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Context:
         self.secrets = Secrets() if secrets is None else secrets
         self.services = Services(journal, self.secrets)
         self.commits: Commits | None = None
-        self.calls: Calls | None = None
+        self.calls = Calls()
         self.claim: Callable[[str], None] | None = None
         if journal is not None:
             done = journal.records.done if journal.records else {}

@@ -67,12 +67,11 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         So has each node inside a pocketflow Flow that is one step.
         """
         node, context = copied(self.node), self.context
-        if context.calls is not None or context.claim is not None:
-            for each in [node, *nodes_inside(node)] if isinstance(node, pocketflow.Flow) else [node]:
-                if context.calls is not None and getattr(each, "tells_budget", False):
-                    each.calls = context.calls
-                if isinstance(each, Node):
-                    each.claim_file = context.claim
+        for each in [node, *nodes_inside(node)] if isinstance(node, pocketflow.Flow) else [node]:
+            if getattr(each, "tells_budget", False):
+                each.calls = context.calls
+            if isinstance(each, Node):
+                each.claim_file = context.claim
         return node
 
     def place_carried(self, writes: Iterable[str]) -> Path | None:
@@ -242,7 +241,7 @@ class StepNode(PlainStep, Visitor):
         """Add the model usage of a try or an answer, also to the budget. The steps of a flow add their own."""
         if usage and not self.is_flow:
             visit.spent.append(usage)
-            if self.context.calls is not None and not getattr(node, "tells_budget", False):
+            if not getattr(node, "tells_budget", False):
                 self.context.calls.spend(usage)
 
     def put_data(self, shared: Any, found: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.record.events import parse_event
 from pflow.values.plain import plain
 from pflow.values.secrets import Secrets
-from pflow.words.budget import Calls
+from pflow.words.budget import Calls, unlimited
 from pflow.words.printable import encodable
 from pflow.words.usage import Usage, calls_in, usage_of
 
@@ -128,7 +128,8 @@ class ItemFlow:
         context.prefix = f"{id}/"
         context.recorder = tally
         context.services.outside, tell = tell, context.services.ask  # which a child of the item's process has, too
-        context.calls = Calls(gate_of(tell) if self.is_gated else None, is_priced=self.is_priced, in_map=True)
+        gate = gate_of(tell) if self.is_gated else unlimited
+        context.calls = Calls(gate, is_priced=self.is_priced, in_map=True)
         if self.writes_files:
             ask = partial(tell, "claim_file")
             context.claim = claiming(id, ask, lambda first: f"the item {first}", f"{ITEM}_name")

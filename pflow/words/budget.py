@@ -42,14 +42,19 @@ _MAY_BILL = (TIMED_OUT, TRY_AGAIN, BAD_DATA)
 _TOLD = ("message", "hint", "exit", "retry_after", "refusal", "ends_run")
 
 
+def unlimited(name: str, question: dict[str, Any]) -> Any:
+    """Let each call begin; there is nothing to count."""
+    return {}
+
+
 class Calls:
-    """The calls of models that a run, a map or one visit makes; without a `gate` nothing limits them.
+    """The calls of models that a run, a map or one visit makes; the `gate` may limit them.
 
     If money is limited (`is_priced`), no model without a known price is asked. A map (`in_map`) ends at a failure that
     each other item would have too.
     """
 
-    def __init__(self, gate: Gate | None = None, *, is_priced: bool = False, in_map: bool = False) -> None:
+    def __init__(self, gate: Gate = unlimited, *, is_priced: bool = False, in_map: bool = False) -> None:
         self.gate = gate
         self.is_priced = is_priced
         self.in_map = in_map
@@ -62,7 +67,7 @@ class Calls:
 
     def spend(self, usage: dict[str, Any]) -> None:
         """Count what models took that were asked without a Call, failed tries too (pflow.words.usage)."""
-        if self.gate is not None and usage:
+        if usage:
             self.gate("spent", {"spent": usage})
 
 
@@ -85,15 +90,13 @@ class Call:
         self._ticket: Any = None
 
     def __enter__(self) -> Call:
-        if self.calls.gate is not None:
-            self._ticket = self.calls.gate("begin", {**self.about})
+        self._ticket = self.calls.gate("begin", {**self.about})
         self._begun = time.monotonic()
         return self
 
     def reserved(self) -> Amounts:
         """Return what is reserved for the call, of each amount that has a limit."""
-        gate = self.calls.gate
-        return {} if gate is None else dict(gate("reserved", {"ticket": self._ticket}))
+        return dict(self.calls.gate("reserved", {"ticket": self._ticket}))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         about: dict[str, Any] = {"ticket": self._ticket, "spent": self.usage or usage_of(error)}
@@ -106,8 +109,6 @@ class Call:
             vars(error)["usage"] = {"model": self.about["model"], "cost": 0}
         used = about["spent"] or usage_of(error) or {"model": self.about["model"]}
         self.calls.made.append((self._begun, time.monotonic(), used, error))
-        if (gate := self.calls.gate) is None:
-            return False
         if isinstance(error, PflowError):
             about |= {name: getattr(error, name) for name in _TOLD}
-        return gate("end", about) is True
+        return self.calls.gate("end", about) is True
