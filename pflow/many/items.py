@@ -104,13 +104,10 @@ class Items:
                 continue
             act = f"cannot read '{_name_of(path)}'"
             is_workbook, parts = unpack(self._parts(path), act, is_table=form in ("", "csv"))
-            if is_workbook:
-                yield from _items_in(parts, path, "csv", read, tells)
-            elif self._encoding:
-                items = _items_in(_recoded(parts, path, self._encoding), path, form, read, tells)
-                yield from (_fitting(item, path, self._encoding) for item in items)
-            else:
-                yield from _items_in(parts, path, form, read, tells)
+            encoding = "" if is_workbook else self._encoding
+            parts = _recoded(parts, path, encoding) if encoding else parts
+            items = _items_in(parts, path, "csv" if is_workbook else form, read, tells)
+            yield from (_fitting(item, path, encoding) for item in items) if encoding else items
 
     def _parts(self, path: str) -> Iterator[bytes]:
         reading = Attempt(f"cannot read '{_name_of(path)}'", read_failure)
