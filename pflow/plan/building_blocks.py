@@ -47,10 +47,8 @@ class Blocks:
     types: list[str]
 
 
-@dataclass
-class _Block:
-    name: str
-    text: str
+@dataclass(frozen=True)
+class _Block(About):
     is_bundled: bool = False
 
 
@@ -106,7 +104,7 @@ def _chosen(blocks: list[_Block], sentence: str, room: int) -> list[_Block]:
     by_name = {each.name: each for each in blocks}
     chosen = {each.name for each in blocks if each.is_bundled}
     room -= sum(len(by_name[name].text) for name in chosen)
-    for name in nearest(sentence, [About(each.name, each.text) for each in blocks]):
+    for name in nearest(sentence, blocks):
         if name not in chosen and len(by_name[name].text) <= room:
             chosen.add(name)
             room -= len(by_name[name].text)

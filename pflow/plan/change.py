@@ -116,11 +116,17 @@ class Change:
 
     @cached_property
     def diff(self) -> list[str]:
-        return diff_lines(self.old, self.new, str(self.place))
+        """The unified diff of the flows' JSON, with secrets masked and control characters escaped."""
+        before, after = (write_json(masked_ir(each)).splitlines() for each in (self.old, self.new))
+        name = clean(str(self.place))
+        return [clean(line) for line in difflib.unified_diff(before, after, name, f"{name} (changed)", lineterm="")]
 
     @cached_property
     def effects(self) -> list[str]:
-        return new_effects(self.old, self.new)
+        """The effects that the change adds, worst first: `write (write-file) writes files: path "b.txt"`."""
+        before = {_in_words(self.old, effect) for effect in effects_of_flow(self.old, Origins(self.old))}
+        found = [(each.place, _in_words(self.new, each)) for each in effects_of_flow(self.new, Origins(self.new))]
+        return [f"{clean(place)} {words}" for place, words in found if words not in before]
 
     def finish(self, options: ChangeOptions) -> int:
         """Show the change, print the flow or with `write` write it back, and return the exit code.
@@ -180,20 +186,6 @@ def _agree(place: FlowFile) -> None:
         key = terminal.choose("Keep it? [y]es, [n]o: ", {"y": "yes", "n": "no"})
     if key == "n":
         raise PflowError(f"'{place}' stays as it is", exit=DENIED)
-
-
-def diff_lines(old: WiredFlow, new: WiredFlow, name: str = "flow") -> list[str]:
-    """Return the unified diff of two flows' JSON, with secrets masked and control characters escaped."""
-    before, after = (write_json(masked_ir(each)).splitlines() for each in (old, new))
-    lines = difflib.unified_diff(before, after, clean(name), f"{clean(name)} (changed)", lineterm="")
-    return [clean(line) for line in lines]
-
-
-def new_effects(old: WiredFlow, new: WiredFlow) -> list[str]:
-    """Return the effects that a change adds, worst first: `write (write-file) writes files: path "b.txt"`."""
-    before = {_in_words(old, effect) for effect in effects_of_flow(old, Origins(old))}
-    found = effects_of_flow(new, Origins(new))
-    return [f"{clean(effect.place)} {words}" for effect in found if (words := _in_words(new, effect)) not in before]
 
 
 def _in_words(wired: WiredFlow, effect: Effect) -> str:

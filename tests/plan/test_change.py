@@ -8,7 +8,7 @@ from pflow.errors import TRY_AGAIN, PflowError
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.plan.change import FlowFile, diff_lines, new_effects
+from pflow.plan.change import Change, FlowFile
 
 READ = {"id": "read", "type": "read-file", "inputs": {"path": "a"}}
 ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}
@@ -22,7 +22,9 @@ def flow(*nodes, **members):
 
 def changes(old, new):
     """The lines that went and came, without the headings."""
-    return [line for line in diff_lines(old, new) if line[0] in "+-" and line[:3] not in ("+++", "---")]
+    return [
+        line for line in Change(old, new, FlowFile(None)).diff if line[0] in "+-" and line[:3] not in ("+++", "---")
+    ]
 
 
 def test_what_changed_is_shown_as_json():
@@ -40,7 +42,7 @@ def test_a_secret_is_no_part_of_a_diff(tmp_path, monkeypatch):
     )
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
     one, other = flow({"type": "keyed", "params": {"token": "hunter2"}}), flow({"type": "keyed", "params": {"n": 2}})
-    assert "hunter2" not in str(diff_lines(one, other))
+    assert "hunter2" not in str(Change(one, other, FlowFile(None)).diff)
 
 
 WRITE = {"id": "write", "type": "write-file", "inputs": {"path": "b", "content": "x"}}
@@ -68,7 +70,7 @@ RUN = {"id": "run", "type": "shell", "inputs": {"command": "ls"}}
     ],
 )  # fmt: skip
 def test_effects_that_are_new_are_named(old, new, expected):
-    assert new_effects(old, new) == expected
+    assert Change(old, new, FlowFile(None)).effects == expected
 
 
 def test_a_flow_that_somebody_else_has_changed_is_not_written_over(tmp_path):
