@@ -1,7 +1,5 @@
 """Messages on stderr: the one place that prints errors and warnings."""
 
-from __future__ import annotations
-
 import os
 
 from pflow.errors import Ignoring, PflowError

@@ -1,7 +1,5 @@
 """Files that are not text: what they are, told by their first bytes, and the program that reads them."""
 
-from __future__ import annotations
-
 PACKED = {
     b"\x1f\x8b": ("gzip data", "zcat unpacks it"),
     b"BZh": ("bzip2 data", "bzcat unpacks it"),

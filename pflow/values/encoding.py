@@ -1,7 +1,5 @@
 """Text that may not be UTF-8: CODEC[:HANDLER], as --encoding takes it, and the words for a byte that does not fit."""
 
-from __future__ import annotations
-
 from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError
 
 BYTES = "bytes"

@@ -1,7 +1,5 @@
 """How many values JSON text has, estimated before it is parsed: parsed, `[],[],…` takes 25 times its size."""
 
-from __future__ import annotations
-
 MOST_VALUES = 5_000_000
 """The most values of JSON that somebody else has written; they take up to 1 GB."""
 
