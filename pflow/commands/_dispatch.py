@@ -263,10 +263,10 @@ def is_sentence(text: str) -> bool:
     Nor is a text whose first word (after `pflow`) is followed by a flag or a separator, or begins a step as a misspelt
     node.
     """
-    from pflow.flow.pipe.recognize import is_flag, is_misspelt_step
+    from pflow.flow.pipe.recognize import is_flag_in_text, is_misspelt_step
 
     words = _words_of(text)
-    begins_step = len(words) > 1 and (is_flag(words[1]) or separates(words[1]) or is_misspelt_step(text))
+    begins_step = len(words) > 1 and (is_flag_in_text(words[1]) or separates(words[1]) or is_misspelt_step(text))
     return len(words) > 1 and not begins_step
 
 

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 def take_batch(texts: Texts) -> Batch | None:
     """Make the batch of a step's flags, and remove them from `texts`. Raises PflowError (2) for a wrong one."""
-    said = {name: _value(name, texts.pop(name)[0]) for name in BATCH if name in texts}
+    said = {name: value_of(flag, texts.pop(name)) for name, flag in BATCH.items() if name in texts}
     over = said.pop("each", False)
+    if isinstance(over, str):
+        with Attempt(f"cannot take --each={over}", of=ValueError, hint="--each=PATH names a list", exit=USAGE):
+            parse_place(over)
     if over is False:
         for name in said:
             hint = "--each runs the step once for each item"
@@ -34,14 +37,6 @@ def take_batch(texts: Texts) -> Batch | None:
         raise PflowError("cannot take --as='': an item needs a name", hint="--as=file", exit=USAGE)
     on_error = "keep" if said.get("keep_going") else "stop"
     return Batch("" if over is True else over, item, jobs, on_error, keep_item=bool(said.get("with_item")))
-
-
-def _value(name: str, text: str | bool) -> Any:
-    value = value_of(BATCH[name], [text])
-    if name == "each" and isinstance(value, str):
-        with Attempt(f"cannot take --each={text}", of=ValueError, hint="--each=PATH names a list", exit=USAGE):
-            parse_place(value)
-    return value
 
 
 def batch_words(batch: Batch) -> list[str]:

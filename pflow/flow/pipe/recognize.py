@@ -79,10 +79,10 @@ def _is_one_step(words: list[Token]) -> bool:
     """Return True if the words after a name belong to a step, not a sentence: one is a flag, or all are quoted."""
     if words and not words[0].is_quoted and words[0].text.startswith(('"', "'")):
         return True  # a quote that is never closed
-    return all(word.is_quoted for word in words) or any(is_flag(word.bare) for word in words)
+    return all(word.is_quoted for word in words) or any(is_flag_in_text(word.bare) for word in words)
 
 
-def is_flag(word: str) -> bool:
+def is_flag_in_text(word: str) -> bool:
     """Return True for a flag, False for a dash in a sentence."""
     return word[:1] == "-" and word.lstrip("-")[:1].isalpha()
 

@@ -70,18 +70,16 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     texts = take_words(words, items, is_open=interface.open)
     _refuse_flags_of_a_run(texts, items)
     batch = take_batch(texts)
-    own = {flag: texts.pop(flag.name) for flag in OF_VISITS.values() if flag.name in texts}
+    said = {name: value_of(flag, texts.pop(name)) for name, flag in OF_VISITS.items() if name in texts}
     paths = texts.pop("map_in", [])
     flags = convert_texts(texts, interface)
     if id is not None and flags.id not in (None, id):
         raise PflowError(f"cannot name a step '{id}' and '{flags.id}'", hint="choose one", exit=USAGE)
     step = Step(id or flags.id or "", type, batch=batch, flow=flow)
     step.is_verbatim = flags.verbatim
-    for flag, written in own.items():
-        setattr(step, flag.name, value_of(flag, written))
-    for name in _MANNER:
-        if name in texts:
-            setattr(step, name, getattr(flags, name))
+    said |= {name: getattr(flags, name) for name in _MANNER if name in texts}
+    for name, value in said.items():
+        setattr(step, name, value)
     interface = add_keys(flags) if is_known else interface
     step.inputs = {name: _ir_value(flags, name, value) for name, value in flags.data.items()}
     if is_known:
