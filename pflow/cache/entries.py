@@ -98,11 +98,8 @@ def keep(key: Key, answer: Any, run: str = "") -> None:
 def _tells_place(data: bytes, files: Iterable[str]) -> bool:
     """Return True if JSON contains the absolute path of one of these files, or a text that begins with its folder."""
     texts = data.replace(b'\\"', b"'")
-    for file in files:
-        try:
-            path = os.path.abspath(file)
-        except OSError:  # the working directory is gone
-            continue
+    found = (result_of(os.path.abspath, file, otherwise="") for file in files)  # "" if the working directory is gone
+    for path in filter(None, found):
         whole, folder = (quote(each).encode("utf-8", "surrogatepass") for each in (path, os.path.dirname(path)))
         if whole[1:-1] in data or (folder != b'"/"' and folder[:-1].replace(b'\\"', b"'") in texts):
             return True

@@ -19,6 +19,7 @@ _CHOSEN = {
     ("chooses_host", False): "which is refused: what a step wrote cannot choose the host",
 }
 _UNSET = ([{"from": "default", "value": None}], [{"from": "default", "value": []}])
+_NOTHING, _NO_EFFECT = "nothing", "nothing: no step has an effect"
 _WIDEST_NAME = 30
 """The most columns for the names in a step's lines."""
 
@@ -78,7 +79,7 @@ def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
     """Write all of it: the pipe, the steps, what it touches, needs and gives, the store."""
     title, pipe, *effects = _outside(account, width, colour)
     steps = [step_lines(step, width, colour) for step in account["steps"]]
-    store = _section("The store at the end", _store(account), colour.name, width, colour)
+    store = section(colour.heading("The store at the end"), _store(account), width, colour.name, _NOTHING)
     return joined([title, pipe, *steps, *effects, store, warnings(account, width, colour)])
 
 
@@ -121,21 +122,18 @@ def _outside(account: Account, width: int, colour: Colour) -> list[list[str]]:
     return [
         list(map(colour.heading, wrap(title, width))) if title else [],
         pipe,
-        _section("It will touch", touches(account), colour.warning, width, colour, "nothing: no step has an effect"),
-        _section("It needs", _needs(account), colour.name, width, colour),
-        _section("It gives", _gives(account), colour.name, width, colour),
+        section(colour.heading("It will touch"), touches(account), width, colour.warning, _NO_EFFECT),
+        section(colour.heading("It needs"), _needs(account), width, colour.name, _NOTHING),
+        section(colour.heading("It gives"), _gives(account), width, colour.name, _NOTHING),
     ]
 
 
-def _section(
-    title: str, rows: Rows, first: Callable[[str], str], width: int, colour: Colour, without: str = "nothing"
+def section(
+    heading: str, rows: Rows, width: int, first: Callable[[str], str] | None = None, without: str = ""
 ) -> list[str]:  # fmt: skip
-    return section(colour.heading(title), rows, width, first) or [colour.heading(title), f"  {without}"]
-
-
-def section(heading: str, rows: Rows, width: int, first: Callable[[str], str] | None = None) -> list[str]:
-    """Return a table with its heading; no line for no rows."""
-    return [heading, *table(rows, width, first=first)] if rows else []
+    """Return a table with its heading; for no rows the words for that below it, or no line if there are none."""
+    below = table(rows, width, first=first) if rows else [f"  {without}"] if without else []
+    return [heading, *below] if below else []
 
 
 def joined(parts: list[list[str]]) -> str:

@@ -125,15 +125,12 @@ def _is_there(flow: WiredFlow, wired: WiredStep, part: Part, incoming: Container
 
 def _check_targets(wired: WiredStep) -> Iterator[Finding]:
     for key, written in wired.step.output_mappings.items():
-        fault = ""
         try:
             if not all(isinstance(step, str) for step in parse_place(written)):
-                fault = f"nothing can be written to '{written}'"
+                raise ValueError(f"nothing can be written to '{written}'")
         except ValueError as error:
-            fault = str(error)
-        if fault:
             place = ("mappings", wired.id, "output_mappings", key)
-            yield Finding("PF14", place, fault, f"a place is a path of names, {wired.id}.{key}")
+            yield Finding("PF14", place, str(error), f"a place is a path of names, {wired.id}.{key}")
 
 
 def _check_trouble(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
