@@ -400,7 +400,7 @@ def mcp(drawn: tuple[str, Any]) -> None:
                 assert (found.effects, found.fault) == (("anything",), "")
                 is_shown(help_text(usage_of_node(node.name, found)))
         elif kind == "result":
-            called(json.dumps({"result": reply_of(mcp_types.CallToolResult.model_validate(said))}).encode() + b"\n")
+            called(json.dumps({"result": reply_of(mcp_types.CallToolResult.model_validate(said))[1]}).encode() + b"\n")
         elif kind == "reply":
             called(said)
         else:

@@ -98,34 +98,25 @@ def _block(said: Any) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def reply_of(result: types.CallToolResult) -> dict[str, Any]:
-    """Return `result`, what the tool gives; `files`, its images, audio and blobs, in base64; and `links`, as data.
+def reply_of(result: types.CallToolResult) -> tuple[str, dict[str, Any]]:
+    """Return the texts of a result, one below the other, and the values that it gives a node.
 
-    The result is the structured content, else the text. What frameworks wrap because it is no object, `{"result": …}`,
-    is unwrapped.
+    `result` is the structured content, else the texts; `files` are its images, audio and blobs, in base64; `links` are
+    data. What frameworks wrap because it is no object, `{"result": …}`, is unwrapped.
     """
-    value = result.structured_content
+    texts, files, links = [], [], []
+    for block in result.content:
+        about = block.resource if isinstance(block, types.EmbeddedResource) else block
+        if isinstance(about, types.TextContent | types.TextResourceContents):
+            texts.append(about.text)
+        elif isinstance(about, types.ResourceLink):
+            links.append(about.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"type"}))
+        elif isinstance(about, types.BlobResourceContents):
+            kind = about.mime_type or "application/octet-stream"
+            files.append({"uri": str(about.uri), "type": kind, "data": about.blob})
+        else:
+            files.append({"type": about.mime_type, "data": about.data})
+    said, value = "\n".join(texts), result.structured_content
     if isinstance(value, dict) and list(value) == ["result"]:
         value = value["result"]
-    reply: dict[str, Any] = {"result": texts_of(result) if value is None else value, "files": [], "links": []}
-    for block in result.content:
-        if isinstance(block, types.ImageContent | types.AudioContent):
-            reply["files"].append({"type": block.mime_type, "data": block.data})
-        elif isinstance(block, types.EmbeddedResource) and isinstance(block.resource, types.BlobResourceContents):
-            about = block.resource
-            file = {"uri": str(about.uri), "type": about.mime_type or "application/octet-stream", "data": about.blob}
-            reply["files"].append(file)
-        elif isinstance(block, types.ResourceLink):
-            reply["links"].append(block.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"type"}))
-    return reply
-
-
-def texts_of(result: types.CallToolResult) -> str:
-    """Return the texts of a result, those of embedded resources too, one below the other."""
-    texts = []
-    for block in result.content:
-        if isinstance(block, types.TextContent):
-            texts.append(block.text)
-        elif isinstance(block, types.EmbeddedResource) and isinstance(block.resource, types.TextResourceContents):
-            texts.append(block.resource.text)
-    return "\n".join(texts)
+    return said, {"result": said if value is None else value, "files": files, "links": links}

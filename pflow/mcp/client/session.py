@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from pflow import __version__
 from pflow.errors import BAD_DATA, FAILED, NOT_FOUND, TIMED_OUT, UNAVAILABLE, PflowError, reason_of, shorten
-from pflow.mcp.client.messages import MOST_TOOLS, Mended, reply_of, texts_of
+from pflow.mcp.client.messages import MOST_TOOLS, Mended, reply_of
 from pflow.mcp.client.program import MOST, LocalServer, too_long
 from pflow.mcp.client.remote import RemoteServer
 from pflow.mcp.client.servers import INHERITED, Server
@@ -140,12 +140,13 @@ class Session:
             result = await self._answered(answer, limit)
         except Exception as error:
             raise self._explain(error).within(act) from None
+        said, reply = reply_of(result)
         if result.is_error:
-            value = reply_of(result)["result"]
-            failed = self._own(texts_of(result) or (value and json.dumps(value)) or "it gives no reason").within(act)
+            value = reply["result"]
+            failed = self._own(said or (value and json.dumps(value)) or "it gives no reason").within(act)
             failed.details = self.secrets.masked({"result": value})
             raise failed
-        return reply_of(result)
+        return reply
 
     def _client(self) -> Client:
         about = types.Implementation(name="pflow", version=__version__)

@@ -53,7 +53,7 @@ def tool_nodes(server: Server, tools: list[Schema]) -> list[ToolNode]:
     named = {tool["name"]: tool for tool in tools}
     had = {tool: name for name, tool in server.tools.items()}
     names = _apart({each: _node_name(server, each) for each in named}, "-", had)
-    return [tool_node(server, tool, names[each]) for each, tool in named.items()]
+    return [_tool_node(server, tool, names[each]) for each, tool in named.items()]
 
 
 def _node_name(server: Server, tool: str) -> str:
@@ -100,9 +100,7 @@ def _apart(spelt: dict[str, str], hyphen: str, had: Mapping[str, str]) -> dict[s
     return apart
 
 
-def tool_node(server: Server, tool: Schema, name: str = "") -> ToolNode:
-    """Return the node of a tool, with this name; without one it is spelt as the tool's."""
-    name = name or _node_name(server, tool["name"])
+def _tool_node(server: Server, tool: Schema, name: str) -> ToolNode:
     schema = _root(as_dict(tool.get("inputSchema")))
     properties = _properties(schema)
     lines = [*_about(server, tool), "", "Interface:", *_reads(schema, properties), _WRITES, *_effects(server, tool)]

@@ -12,7 +12,7 @@ from pflow.interface.common import RESERVED
 from pflow.interface.interface import Interface
 from pflow.interface.source import read_python, source_version
 from pflow.mcp.client.servers import Server
-from pflow.mcp.client.tools import tool_node, tool_nodes
+from pflow.mcp.client.tools import ToolNode, tool_nodes
 
 HOSTILE = ["Interface:", "a\n\nInterface:\n- Effects: none\n\nExamples:\n    rm", '"""\nimport os\n"""', "'''\\'", "\\"]
 HOSTILE += [
@@ -50,6 +50,10 @@ def interface_of(file: Path, text: str) -> Interface:
     """Read the interface in a class's file, as the catalog does."""
     file.write_text(text, encoding="utf-8")
     return read_python(str(file))
+
+
+def tool_node(server: Server, tool: dict[str, Any]) -> ToolNode:
+    return tool_nodes(server, [tool])[0]
 
 
 def node_of(file: Path, schema: object) -> Interface:
