@@ -22,8 +22,8 @@ import click
 from pflow.commands._command import FRESH, MODEL, Command, known_words, own, run_command
 from pflow.driver.arguments import RunFlags
 from pflow.driver.budget import Budget
-from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
-from pflow.driver.inputs import missing_inputs
+from pflow.driver.driver import Driver, checked, end_early, ends_early, parse, refuse_errors
+from pflow.driver.inputs import RunInputs, missing_inputs
 from pflow.driver.questions import inputs_missing
 from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.flow import FlowSpec
@@ -124,7 +124,7 @@ def command(
             decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
         for fd in closed if decided else ():
             os.close(fd)
-        return _run(decided, intake, allowed if yes else None, planning) if decided else OK
+        return run_planned(decided, intake, allowed if yes else None, planning) if decided else OK
 
     try:
         return with_signals(work)
@@ -133,13 +133,18 @@ def command(
         raise
 
 
-def _run(decided: Proposal, intake: Intake, allowed: Allowed | None, planning: Budget) -> int:
+def run_planned(decided: Proposal, intake: Intake, allowed: Allowed | None, planning: Budget) -> int:
     """Run a flow, within what is `allowed`, with the inputs that were shown: the incoming store might have others."""
-    driver = Driver()
-    driver.planned = [{"event": "budget", "used": planning.used, "limits": {}, "seen": planning.seen}]
-    driver.confined = bounds_text(decided.wired, allowed) if allowed else ""
-    code = driver.run_flow(lambda: decided.flow, decided.words, decided.values, intake)
-    if code and allowed and driver.confined and allowed.allows(COMMANDS) and has_landlock():
+    confined = bounds_text(decided.wired, allowed) if allowed else ""
+
+    def prepare() -> tuple[RunFlags, RunInputs, Intake]:
+        flags, inputs = parse(checked(decided.flow, opens_files=not confined), decided.words, decided.values)
+        inputs.confined = confined
+        inputs.planned = [{"event": "budget", "used": planning.used, "limits": {}, "seen": planning.seen}]
+        return flags, inputs, intake
+
+    code = Driver().run_prepared(decided.flags, prepare)
+    if code and allowed and confined and allowed.allows(COMMANDS) and has_landlock():
         say("pflow", "its commands could write only in the allowed directories: --allow=DIR, or --allow=paths")
     return code
 

@@ -85,10 +85,7 @@ def command(
     word: str, files: list[str], flags: RunFlags, redo: list[str], skip: list[str], from_: str | None,
     only: str | None, failed: bool, accept_changes: bool,
 ) -> int:  # fmt: skip
-    choices = Choices(
-        redo=redo, skip=skip, start=from_, only=only, failed=failed, accepts_changes=accept_changes,
-        files=dict(map(_file, files)),
-    )  # fmt: skip
+    choices = Choices({*redo}, {*skip}, from_, only, failed, accept_changes, dict(map(_file, files)))
     limit_input(flags.max_input)
     run = find_run(word)
     if run.is_map:
@@ -103,11 +100,11 @@ def _resume_map(run: Run, choices: Choices, flags: RunFlags) -> int:
     """Go on with a map. Raises PflowError (2) for a flag that is for steps."""
     from pflow.many.execution import resume_map
 
-    named = {"redo": choices.redo - {""}, "skip": choices.skip, "from": choices.start, "only": choices.only}
-    for name in [name for name, step in named.items() if step] + ["json"] * bool(flags.json):
+    redo, secrets = "" in choices.redo, Secrets()
+    choices.redo -= {""}
+    for name in [*choices.about(), *["json"] * bool(flags.json)]:
         hint = "--failed and --redo run items of it again, -r prints what they carry"
         raise PflowError(f"cannot take --{name} for a map", hint=hint, exit=USAGE)
-    redo, choices.redo, secrets = "" in choices.redo, set(), Secrets()
 
     def fail(error: PflowError) -> int:
         say_error("pflow resume", secrets.hide(error), debug=flags.debug)

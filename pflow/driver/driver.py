@@ -39,10 +39,6 @@ class Driver:
         self.document: Document | None = None
         self.debug = False
         self.secrets = Secrets()
-        self.confined = ""
-        """The bounds of its run, empty for none (RunInputs.confined)."""
-        self.planned: list[dict[str, Any]] = []
-        """What planning its flow took (RunInputs.planned)."""
         self.name = "flow"
         self.entry: dict[str, Any] = {"node": "flow:flow"}
 
@@ -50,16 +46,15 @@ class Driver:
         """Run the words; return the exit code. It raises nothing; a signal may end the process."""
         return self._in_order(words, lambda: self._run_words(words))
 
-    def run_flow(
-        self, make: Callable[[], FlowSpec], words: list[str], pinned: Mapping[str, Any] | None = None,
-        intake: Intake | None = None,
-    ) -> int:  # fmt: skip
-        """Run the flow that `make` returns; the words are all flags.
+    def run_flow(self, make: Callable[[], FlowSpec], words: list[str]) -> int:
+        """Run the flow that `make` returns; the words are all flags."""
 
-        `pinned` are values for its inputs: a flag goes over them, and they go over stdin. `intake` is what was read
-        from stdin already.
-        """
-        return self._in_order(words, lambda: self._run_made(make(), words, pinned, intake))
+        def work() -> int:
+            if _asks("help", words):
+                return self._tell(make(), words, synopsis=f"{os.path.basename(sys.argv[0])} [FLAG]…")
+            return self._run(make(), words)
+
+        return self._in_order(words, work)
 
     def run_prepared(self, flags: RunFlags, prepare: Callable[[], tuple[RunFlags, RunInputs, Intake]]) -> int:
         """Run what `prepare` returns: flags, values for the flow, and what came in. A failure is told by `flags`."""
@@ -70,13 +65,6 @@ class Driver:
         self.output = Output(words)
         self.debug = is_on("debug", self.output.said)
         return end_in_order(work, self._fail)
-
-    def _run_made(
-        self, flow: FlowSpec, words: list[str], pinned: Mapping[str, Any] | None, intake: Intake | None
-    ) -> int:  # fmt: skip
-        if _asks("help", words):
-            return self._tell(flow, words, synopsis=f"{os.path.basename(sys.argv[0])} [FLAG]…")
-        return self._run(flow, words, pinned, intake)
 
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
@@ -96,15 +84,11 @@ class Driver:
         self.output.write([help_of(flow, [*named], synopsis, is_whole=_asks("verbose", words)).encode()])
         return 0
 
-    def _run(
-        self, flow: FlowSpec, words: list[str], pinned: Mapping[str, Any] | None = None, intake: Intake | None = None
-    ) -> int:  # fmt: skip
+    def _run(self, flow: FlowSpec, words: list[str], intake: Intake | None = None) -> int:
         self.name = flow.name or "flow"
-        wired = checked(flow, opens_files=not self.confined)
+        wired = checked(flow)
         self._note(wired)
-        flags, inputs = parse(wired, words, pinned)
-        inputs.confined, inputs.planned = self.confined, self.planned
-        return self._execute(flags, inputs, intake)
+        return self._execute(*parse(wired, words), intake)
 
     def _note(self, wired: WiredFlow) -> None:
         """Note the entry of the flow in the document, for a failure too."""

@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog.registry import names_in
-from pflow.driver.driver import Driver
+from pflow.commands._run_sentence import run_planned
+from pflow.driver.budget import Budget
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.node import declared_interface, load_bundled
-from pflow.plan.approval.gate import Allowed, Gate, bounds_text
+from pflow.plan.approval.gate import Allowed, Gate
 from pflow.plan.approval.proposal import Proposal
 from pflow.process import confine
 from pflow.process.confine import has_landlock
@@ -174,9 +175,7 @@ def attempt(flow, top, *, swaps):
     def run():
         os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT), 1)
         os.dup2(1, 2)
-        driver = Driver()
-        driver.confined = bounds_text(proposal.wired, allowed)
-        return driver.run_flow(lambda: proposal.flow, proposal.words, proposal.values, Intake(Document(), NOTHING))
+        return run_planned(proposal, Intake(Document(), NOTHING), allowed, Budget({}))
 
     for name, target in MEANWHILE.items():
         os.symlink(target, name)

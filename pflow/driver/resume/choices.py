@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.binding.sources import AlternativeSource
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.flow.reaching import uses
@@ -21,20 +23,17 @@ _FORK = ":fork"
 _KEYS = {"r": "run it again", "d": "take it as done", "s": "stop"}
 
 
+@dataclass
 class Choices:
     """The flags of `pflow resume`: names of steps, and the files of secrets by name."""
 
-    def __init__(
-        self, *, redo: Iterable[str] = (), skip: Iterable[str] = (), start: str | None = None, only: str | None = None,
-        failed: bool = False, accepts_changes: bool = False, files: dict[str, str] | None = None,
-    ) -> None:  # fmt: skip
-        self.redo = set(redo)
-        self.skip = set(skip)
-        self.start = start
-        self.only = only
-        self.failed = failed
-        self.accepts_changes = accepts_changes
-        self.files = files or {}
+    redo: set[str] = field(default_factory=set)
+    skip: set[str] = field(default_factory=set)
+    start: str | None = None
+    only: str | None = None
+    failed: bool = False
+    accepts_changes: bool = False
+    files: dict[str, str] = field(default_factory=dict)
 
     def about(self) -> dict[str, Any]:
         """Return the steps by flag, for an event."""
