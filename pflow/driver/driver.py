@@ -23,7 +23,7 @@ from pflow.stage.document import Document
 from pflow.stage.flags import parsing_limit
 from pflow.stage.intake import NOTHING, Intake, take_in_for
 from pflow.stage.output import Output
-from pflow.stage.words import is_asked, is_on, take_words
+from pflow.stage.words import flags_in, is_asked, is_on, take_words
 from pflow.terminal.messages import say, say_error
 from pflow.values.secrets import Secrets, mask_flags
 from pflow.words.usage import usage_of
@@ -71,7 +71,7 @@ class Driver:
         if _asks("help", flag_words) and not separators(flow_words):
             return self._tell(load(flow_words[:1]) if flow_words else None, flag_words, flow_words[:1])
         intake = Intake(Document(), NOTHING) if is_stdin(flow_words) else None
-        with parsing_limit(flag_words, OF_RUNS, is_open=True):
+        with parsing_limit(flags_in(flag_words, OF_RUNS, is_open=True)):
             flow = load(flow_words)
         return self._run(flow, flag_words, intake=intake)
 
@@ -224,7 +224,7 @@ def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None =
     items = flow_flags.items()
     try:
         hint = f"flags: {flow_flags.listed}"
-        with parsing_limit(words, items, is_open=flow_flags.is_open):
+        with parsing_limit(flags_in(words, items, is_open=flow_flags.is_open)):
             texts = take_words(words, items, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
         error.hint = error.hint.replace("--help lists", "pflow run FLOW --help lists")

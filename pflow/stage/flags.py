@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Mapping, Sequence
+from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.store import INPUTS, key_mappings, named_place
 from pflow.errors import USAGE, Attempt, PflowError, result_of, shorten
 from pflow.interface.common import COMMON, is_shared
 from pflow.interface.interface import ARGUMENT, Interface, Item, spell_flag, with_keys
 from pflow.process.signals import Deadline
-from pflow.stage.words import doubts, flags_in, take_words
+from pflow.stage.words import doubts, flags_in, is_on, take_words
 from pflow.values.paths import Path, is_step_name, meet
 from pflow.values.types import Type
 
@@ -49,21 +49,29 @@ class Flags:
         return self.map_out.get(key) or self.own_place(key)
 
 
-def parsing_limit(words: Sequence[str], items: Items, *, is_open: bool = False) -> Deadline:
-    """Return the limit for reading the files that words name: the --timeout among them, if any."""
-    texts = [*flags_in(words, items, is_open=is_open).get("timeout", ())]
+def parsing_limit(said: Mapping[str, list[str]]) -> Deadline:
+    """Return the limit for reading the files that words name: the --timeout that `flags_in` found, if any."""
+    texts = [*said.get("timeout", ())]
     # A text that it does not take is refused later, and no limit.
     seconds = result_of(lambda: value_of(COMMON["timeout"], texts), of=PflowError, otherwise=None) if texts else None
     return Deadline(seconds, "--timeout", act="cannot begin")
 
 
 def flags_of(words: list[str], interface: Interface) -> Flags:
-    """Parse the words after a command's name. Raises PflowError (2), without secrets, for the first wrong flag."""
+    """Parse the words after a command's name; help, the version and the interface are told even beside wrong ones.
+
+    Raises PflowError (2), without secrets, for the first wrong flag.
+    """
     items, is_open = {**COMMON, **interface.items}, interface.open
+    said = flags_in(words, items, is_open=is_open)
     try:
-        with parsing_limit(words, items, is_open=is_open):
+        with parsing_limit(said):
             return convert_texts(take_words(words, items, is_open=is_open), interface)
     except PflowError as error:
+        flags = Flags(interface)
+        vars(flags).update({name: is_on(name, said) for name in ("help", "version", "describe", "verbose")})
+        if flags.help or flags.version or flags.describe:
+            return flags
         from pflow.values.secrets import mask_flags
 
         raise mask_flags(error, words, interface.secret_flags) from None

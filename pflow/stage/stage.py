@@ -11,7 +11,6 @@ from pflow.binding.resolve import Binding, failure_in
 from pflow.binding.sources import PathSource, TemplateSource, has
 from pflow.binding.store import NodeStore
 from pflow.errors import PflowError, node_error
-from pflow.interface.common import COMMON
 from pflow.interface.interface import Interface
 from pflow.node import interface_of, load_bundled, version_of
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
@@ -20,7 +19,7 @@ from pflow.stage.flags import Flags, add_keys, flags_of, map_keys
 from pflow.stage.intake import check_stdin, take_in_for
 from pflow.stage.output import Outcome, Output
 from pflow.stage.visit import Visit, Visitor
-from pflow.stage.words import flags_in, is_on
+from pflow.stage.words import is_on
 from pflow.terminal.messages import say, say_error
 from pflow.values.jsontext import encode
 from pflow.values.paths import write_path
@@ -56,7 +55,7 @@ class Stage(Visitor):
         node_class = self._load()
         interface = interface_of(node_class)
         self.entry["version"] = version_of(node_class)
-        flags = _flags_of(words, interface)
+        flags = flags_of(words, interface)
         self.debug = flags.debug
         self.output.follow(flags)
         interface = add_keys(flags)
@@ -253,20 +252,6 @@ class Stage(Visitor):
         if not self.output.has_begun:
             self.output.write_error(document, self.entry["id"], self.name, error)
         return error.exit
-
-
-def _flags_of(words: list[str], interface: Interface) -> Flags:
-    """Parse the words; help, the version and the interface are told even beside wrong ones."""
-    try:
-        return flags_of(words, interface)
-    except PflowError:
-        flags = Flags(interface)
-        said = flags_in(words, {**COMMON, **flags.items}, is_open=interface.open)
-        for name in ("help", "version", "describe", "verbose"):
-            setattr(flags, name, is_on(name, said))
-        if flags.help or flags.version or flags.describe:
-            return flags
-        raise
 
 
 def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
