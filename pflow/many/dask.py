@@ -18,7 +18,7 @@ from pflow.engine.context import drop
 from pflow.errors import BAD_CONFIG, OK, TIMED_OUT, TRY_AGAIN, USAGE, PflowError, reason_of
 from pflow.files.installation import needs
 from pflow.many.item import ItemFlow
-from pflow.many.remote import LOST, forget, order_of, run_items
+from pflow.many.remote import LOST, order_of, run_items
 from pflow.many.states import DONE, TODO, Result, unfinished
 from pflow.process.children import GRACE
 from pflow.process.workers import Lost
@@ -172,10 +172,7 @@ class DaskExecutor:
     def close(self) -> None:
         for call in [self._watcher, *(task.call for task in self.tasks.values())]:
             call.cancel()
-        with suppress(Exception):
-            if self.client.status == "running":
-                self.client.run(forget, self.map, on_error="ignore", callback_timeout=GRACE)
-        with suppress(Exception):
+        with suppress(Exception):  # then nobody wants the results any more, and the workers end what they do for us
             self.client.close(timeout=GRACE)
 
     def _idle(self) -> int:

@@ -216,13 +216,7 @@ def _is_wanted() -> Callable[[], bool]:
 
 
 def _watch(map: str, is_wanted: Callable[[], bool]) -> None:
-    """Forget a map once nobody wants the result of its first task: its client is gone."""
-    while map in _served and is_wanted():
+    """End what this worker does for a map once nobody wants the result of its first task: its client is gone."""
+    while is_wanted():
         time.sleep(_LOOK)
-    forget(map)
-
-
-def forget(map: str) -> None:
-    """End what a worker does for a map."""
-    if (service := _served.pop(map, None)) is not None:
-        service.end()
+    _served.pop(map).end()

@@ -163,6 +163,14 @@ def until(is_true):
     return False
 
 
+def test_workers_end_what_they_do_for_a_map_that_is_over(cluster):
+    flow, record = a_map("template 'of ${item}'")
+    worker, seen = cluster.processes[1].pid, []
+    assert run(DaskExecutor(cluster.address, flow, record, answer), ["a"], lambda: seen.extend(children_of(worker)))[0]
+    assert seen
+    assert until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in seen))
+
+
 def test_workers_end_what_they_do_for_a_map_whose_process_was_killed(tmp_path):
     cluster = Cluster(tmp_path)
     try:
@@ -208,10 +216,10 @@ def changed(**facts):
 def test_a_node_that_a_worker_does_not_have_is_named():
     order = json.loads(changed())
     order["ir"]["nodes"][0]["type"] = "no-such-node"
-    before = children_of(os.getpid())
+    before = {*children_of(os.getpid())}  # of which some may end meanwhile
     with pytest.raises(PflowError, match="it has no node 'no-such-node'"):
         Service(json.dumps(order)).run("")
-    assert children_of(os.getpid()) == before
+    assert {*children_of(os.getpid())} <= before
 
 
 @pytest.mark.parametrize(
