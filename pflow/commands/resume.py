@@ -36,13 +36,12 @@ import os
 
 from pflow.commands._command import Command, own
 from pflow.driver.arguments import RunFlags
-from pflow.driver.driver import Driver, refuse_errors
+from pflow.driver.driver import Driver
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened
 from pflow.errors import USAGE, PflowError
 from pflow.files.reading import limit_input
-from pflow.flow.rules import check
 from pflow.help import usage as kinds
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
@@ -118,7 +117,6 @@ def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> t
     reopened = Reopened(run, choices, secrets)
     with reopened.reading():
         wired = reopened.load()
-        refuse_errors(check(wired), "resume")
         return flags.replaced(reopened.flags(flags)), *reopened.restore(wired)
 
 

@@ -9,8 +9,8 @@ from pflow import Any, Callable, Mapping, Sequence
 from pflow.driver.arguments import PROGRAM, RunFlags, separators, split
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
-from pflow.errors import BAD_DATA, TRY_AGAIN, USAGE, PflowError
-from pflow.flow.findings import Finding, errors_of
+from pflow.errors import TRY_AGAIN, USAGE, PflowError
+from pflow.flow.findings import refuse_errors
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
 from pflow.flow.pipe.carry import carried_behind
@@ -202,20 +202,6 @@ def checked(flow: FlowSpec, act: str = "run", *, opens_files: bool = True) -> Wi
     if len(warnings) > MOST_WARNINGS:
         say(f"pflow {act}", f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
     return wired
-
-
-def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow check lists them") -> None:
-    """Say each finding that is an error, and raise PflowError (65) for them."""
-    errors = errors_of(findings)
-    if not errors:
-        return
-    if len(errors) == 1:
-        error = errors[0]
-        what = f"cannot {act}: {error.fault}"
-        raise PflowError(what, hint=error.remedy, exit=BAD_DATA)
-    for error in errors:
-        say(f"pflow {act}", str(error))
-    raise PflowError(f"cannot {act}: {len(errors)} findings", hint=hint, exit=BAD_DATA)
 
 
 def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None) -> tuple[RunFlags, RunInputs]:

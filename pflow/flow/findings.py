@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pflow import Any, Callable, Iterable, Iterator
+from pflow.errors import BAD_DATA, PflowError
+from pflow.terminal.messages import say
 from pflow.values.paths import Path, write_path
 from pflow.words.printable import clean
 
@@ -82,3 +84,17 @@ def errors_of(findings: Iterable[Finding]) -> list[Finding]:
 def pointer(place: Path) -> str:
     """Write a place as a JSON pointer (RFC 6901)."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in place)
+
+
+def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow check lists them") -> None:
+    """Say each finding that is an error, and raise PflowError (65) for them."""
+    errors = errors_of(findings)
+    if not errors:
+        return
+    if len(errors) == 1:
+        error = errors[0]
+        what = f"cannot {act}: {error.fault}"
+        raise PflowError(what, hint=error.remedy, exit=BAD_DATA)
+    for error in errors:
+        say(f"pflow {act}", str(error))
+    raise PflowError(f"cannot {act}: {len(errors)} findings", hint=hint, exit=BAD_DATA)

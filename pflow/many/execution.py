@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.driver.arguments import RunFlags
 from pflow.driver.budget import Budget
-from pflow.driver.driver import refuse_errors
 from pflow.driver.listeners import end_of, open_log
 from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened, alone
 from pflow.errors import BAD_STDIN, FAILED, OK, PflowError
-from pflow.flow.rules import check
 from pflow.flow.rules.paths import check_unfilled
 from pflow.many.estimate import most_of_item, questions_of
 from pflow.many.item import ITEM
@@ -209,7 +207,6 @@ def resume_map(run: Run, choices: Choices, flags: RunFlags, secrets: Secrets, *,
     reopened = Reopened(run, choices, secrets)
     with reopened.reading():
         wired = reopened.load()
-        refuse_errors(check(wired), "resume")
         flags = flags.replaced(reopened.flags(flags))
         options = Options(**reopened.begin["map"])
         options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw

@@ -18,6 +18,8 @@ from pflow.files.atomic import open_private, take_turn
 from pflow.files.directories import make_private
 from pflow.files.reading import Opened
 from pflow.files.state_key import state_key
+from pflow.flow.findings import refuse_errors
+from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
@@ -84,13 +86,18 @@ class Reopened:
             raise cannot_resume(self.run.id, why, _anew(self.run), BAD_DATA) from error
 
     def load(self) -> WiredFlow:
-        """Go to the run's directory, and return its flow. Raises PflowError: 66 if one is gone, 65 if damaged."""
+        """Go to the run's directory, and return its flow.
+
+        Raises PflowError: 66 if one is gone, 65 if it is damaged or breaks a rule.
+        """
         place = self.begin["place"]
         enter(place["directory"], "resume the run")
         restore_environment(self.begin)
         flow = restore_flow(self.run.directory, place)
         flow.items = ("item",) if "map" in self.begin else flow.items
-        return wire(flow)
+        wired = wire(flow)
+        refuse_errors(check(wired), "resume")
+        return wired
 
     def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
         """Return what the run began with. Raises PflowError (78) if a secret is missing, or has changed."""
