@@ -114,20 +114,15 @@ class _Compiler:
 
     def _fitting_carriers(self, step: WiredStep) -> list[str]:
         """Return the steps whose write is carried into a step, unless a read there has the write's own name."""
-        steps = self.flow.steps
-        writes = [(id, steps[id].interface.pipe_write if id else None) for id in self.carriers[step.id]]
-        fed = {id: step.interface.read_fed(write.name if write else "stdin") for id, write in writes}
+        fed = {id: step.interface.read_fed(self._carried_key(id)) for id in self.carriers[step.id]}
         return [id for id, read in fed.items() if read is step.interface.pipe_read]
 
     def _leads_to(self, reference: Reference, writer: str) -> bool:
         """Return True if a reference is to the value that a step hands on, to a part of it, or to what contains it."""
         if writer == STDIN:
             return reference.path[0] == "stdin"
-        handed_on = self.flow.steps[writer].interface.pipe_write
-        if handed_on is None:
-            return False
         keys = {write.key for write in reference.writes if write.step == writer and not write.is_data}
-        return handed_on.name in keys or (reference.path == (writer,) and writer in self.moved)
+        return self._carried_key(writer) in keys or (reference.path == (writer,) and writer in self.moved)
 
     def refuse_slips(self) -> None:
         """Raise PflowError (2) for a name in a template that nothing writes, but that is near to a known one."""
@@ -183,9 +178,8 @@ class _Compiler:
         """Return True if a template, a mapping or a read by its name takes the value that a step hands on."""
         if any(self._leads_to(reference, writer) for reference in self.flow.references):
             return True
-        write = self.flow.steps[writer].interface.pipe_write
         later = (self.flow.steps[id] for id in self.flow.graph.reach(writer))
-        return write is not None and any(_reads_by_name(step, write.name) for step in later)
+        return any(_reads_by_name(step, self._carried_key(writer)) for step in later)
 
     def step(self, wired: WiredStep) -> Step:
         """Return the step with its implied mappings."""
