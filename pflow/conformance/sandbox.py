@@ -103,12 +103,12 @@ class NodeRun:
 
     def _start(self, place: Path) -> Program:
         env, work = {**_environment(place), **self.environment}, str(place / "work")
-        ours, theirs = os.pipe()
-        if self.reader == EARLY:
-            threading.Thread(target=_read_one_byte, args=(ours,), daemon=True).start()
-        else:
-            os.close(ours)
         with open(place / "stderr", "wb") as stderr, open(place / "stdout", "wb") as file:
+            ours, theirs = os.pipe()
+            if self.reader == EARLY:
+                threading.Thread(target=_read_one_byte, args=(ours,), daemon=True).start()
+            else:
+                os.close(ours)
             output = file.fileno() if self.reader == ALL else theirs
             try:
                 return Program(

@@ -80,13 +80,11 @@ class FlowFlags:
                 continue
             kind = _kind_of(step, key)
             item = reads.get(key) or params.get(key) or Item("read", key, _type_of(written.get(key)))
-            for name in [key, *item.flags]:
+            for name in [name for each in (key, *item.flags) for name in (each, f"{step.id}.{each}")]:
                 if kind:
                     self._add(name, (kind, step.id, key), item)
-                    self._add(f"{step.id}.{name}", (kind, step.id, key), item)
                 else:
                     self.refused.setdefault(_plain(name), (step, key))
-                    self.refused[_plain(f"{step.id}.{name}")] = (step, key)
         for key in {**step.interface.writes, **step.targets}:
             place = step.place_of(key)
             if len(place) == 1 and step.step.made is None:
