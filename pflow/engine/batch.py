@@ -6,7 +6,7 @@ from collections import ChainMap
 
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.binding.store import OUTPUT_KEY, REMOVED
-from pflow.engine.context import Context, StepFailed, in_words, name_items, storable
+from pflow.engine.context import Context, in_words, name_items, storable
 from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
 from pflow.errors import BAD_DATA, FAILED, Ignoring, PflowError
@@ -230,9 +230,7 @@ class BatchStep(StepNode):
         except (Interrupted, ClosedPipe):
             raise
         except BaseException as error:
-            failure = (
-                error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error, self.context.secrets)
-            )
+            failure = in_words(self.type, self.wired, error, self.context.secrets)
             if self.batch.on_error == "keep" and not failure.ends_run:
                 why = {"exit": failure.exit, "message": encodable(failure.message)}
                 return {}, visit.reads, why, self._told(visit)

@@ -98,8 +98,8 @@ class StepNode(PlainStep, Visitor):
         origin = wired.kind.origin if wired.kind else ""
         self.is_flow = origin == FLOW  # its steps report their own usage and have their own keys
         acts = bool(wired.interface.effects) or wired.interface.open or origin == PROGRAM
-        starts = acts and not self.is_flow and not getattr(node, "waits", False)
-        self.may_start = starts  # else no variable is set: threads share it, and the C library never frees an old value
+        # Only for these a variable is set: threads share it, and the C library never frees an old value.
+        self.may_start = acts and not self.is_flow and not getattr(node, "waits", False)
         self.cached = None if self.is_flow else self._cached()
         self.is_restricted = is_restricted(wired, node)
         self.files = StepFiles(wired) if context.commits is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from itertools import groupby
 
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, Ignoring, PflowError, no_memory, reason_of
@@ -141,15 +142,11 @@ def write_pieces(fd: int, pieces: list[Piece]) -> None:
 
 def _joined(pieces: list[Piece]) -> Iterator[Piece]:
     """Yield the large pieces, and the small ones between them joined, to save writes."""
-    small: list[Piece] = []
-    for piece in pieces:
-        if len(piece) < _LARGE:
-            small.append(piece)
+    for is_small, group in groupby(pieces, lambda piece: len(piece) < _LARGE):
+        if is_small:
+            yield b"".join(group)
         else:
-            yield b"".join(small)
-            yield piece
-            small = []
-    yield b"".join(small)
+            yield from group
 
 
 def _write(fd: int, data: memoryview) -> int:
