@@ -180,13 +180,10 @@ def value_of(flag: Item, texts: list[str | bool]) -> Any:
     if flag.type.name == "list":
         return ["" if text is True else str(text) for text in texts]
     word, text = flag.word, texts[-1]
-    if (
-        isinstance(text, bool)
-        or (word and text in word.split("|"))
-        or (word.isupper() and text not in ("true", "false"))
-    ):
+    is_word = bool(word) and text not in ("true", "false")
+    if isinstance(text, bool) or (is_word and (word.isupper() or text in word.split("|"))):
         return text
-    if word and text not in ("true", "false"):
+    if is_word:
         what = f"cannot take {flag.flag}='{shorten(text)}': it does not take that word"
         raise PflowError(what, hint=f"{flag.flag}, or {flag.flag}={word}", exit=USAGE)
     value = flag_value("" if flag.kind == ARGUMENT else flag.flag, flag.type, text)

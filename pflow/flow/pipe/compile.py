@@ -99,13 +99,9 @@ class _Compiler:
     def _feeders(self, step: WiredStep) -> list[str]:
         """Return the steps whose carried write a step takes; none if it does not take it, or it may be missing."""
         read, carriers = step.interface.pipe_read, self.carriers[step.id]
-        if (
-            read is None
-            or step.step.takes_pipe_apart
-            or step.step.is_unfed
-            or step.step.fills(read.name)
-            or not (step.id in self.surely_fed or read.required)
-        ):
+        if read is None or step.step.takes_pipe_apart or step.step.is_unfed or step.step.fills(read.name):
+            return []
+        if not (step.id in self.surely_fed or read.required):
             return []
         is_start = step.id == self.flow.graph.first and carriers == [STDIN]
         named = [each for each in self.flow.references_of.get(step.id, ()) if each.role in (INPUT, PARAM, OVER)]
