@@ -138,13 +138,12 @@ class _Watched:
 
     def _close(self, response: Any, close: Callable[[], None]) -> None:
         """Close a response; after a whole answer read to its end, else the connection cannot be used again."""
+        is_whole = self._ending.reason is not None and not response.is_closed
         try:
-            if self._ending.reason is not None and not response.is_closed:
-                with _cut_after(_MOMENT, response.extensions["network_stream"].get_extra_info("socket")):
-                    for _ in islice(response.stream, _LITTLE):
-                        pass
-        except Exception:  # the answer is complete, whatever this connection does
-            pass
+            with suppress(Exception):  # the answer is complete, whatever this connection does
+                if is_whole:
+                    with _cut_after(_MOMENT, response.extensions["network_stream"].get_extra_info("socket")):
+                        list(islice(response.stream, _LITTLE))
         finally:
             close()
 

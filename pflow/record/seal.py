@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 from pflow.binding.sources import assign
-from pflow.errors import Ignoring
+from pflow.errors import Ignoring, result_of
 from pflow.files.state_key import state_key
 from pflow.record.journal import raw
 from pflow.values.digest import keyed_digest
@@ -73,10 +73,8 @@ def _unescaped(data: bytes) -> str | bytes:
     """Return JSON that pflow refuses (NaN, a number that is too large) as a text without escapes; else the bytes."""
     import json
 
-    try:
-        return json.dumps(json.loads(data), ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return data
+    refused = (ValueError, RecursionError)
+    return result_of(lambda: json.dumps(json.loads(data), ensure_ascii=False), of=refused, otherwise=data)
 
 
 def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:

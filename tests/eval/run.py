@@ -49,9 +49,9 @@ def plan_entry(entry: dict[str, Any], options: argparse.Namespace) -> Result:
 
     started, flow, error = time.monotonic(), None, ""
     heard: list[str] = []
-    about = {"model": options.model, "fresh": True, "timeout": options.timeout, "report": heard.append}
+    about = {"model": options.model, "timeout": options.timeout, "tries": options.tries}
     try:
-        flow = plan_sentence(entry["sentence"], **about)
+        flow = plan_sentence(entry["sentence"], fresh=True, report=heard.append, **about)
     except Unplannable as unplannable:
         error = unplannable.message
     except PflowError as failure:
@@ -113,6 +113,7 @@ def main() -> int:
     parser.add_argument("--limit", metavar="N", type=int, help="the first N of them")
     parser.add_argument("--timeout", metavar="S", type=float, default=120.0, help="seconds for a sentence (120)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write every plan and its score into a file")
+    parser.add_argument("--tries", type=int, default=3, choices=(1, 2, 3), help="how often a sentence is asked for (3)")
     parser.add_argument("--self-test", action="store_true", help="score a model that knows the answers")
     options = parser.parse_args()
     entries = json.loads((HERE / "sentences.json").read_text())
