@@ -139,7 +139,10 @@ def run_planned(decided: Proposal, intake: Intake, allowed: Allowed | None, plan
     confined = bounds_text(decided.wired, allowed) if allowed else ""
 
     def prepare() -> tuple[RunFlags, RunInputs, Intake]:
-        flags, inputs = parse(checked(decided.flow, opens_files=not confined), decided.words, decided.values)
+        wired = checked(decided.flow, opens_files=not confined)
+        flags, inputs = parse(wired, decided.words)
+        for name in [name for name in decided.values if name in wired.inputs and name not in inputs.values]:
+            inputs.set_input(name, decided.values[name])
         inputs.confined = confined
         inputs.planned = [{"event": "budget", "used": planning.used, "limits": {}, "seen": planning.seen}]
         return flags, inputs, intake

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import Any, Callable, Mapping, Sequence
+from pflow import Any, Callable, Sequence
 from pflow.driver.arguments import PROGRAM, RunFlags, separators, split
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
@@ -204,8 +204,8 @@ def checked(flow: FlowSpec, act: str = "run", *, opens_files: bool = True) -> Wi
     return wired
 
 
-def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None) -> tuple[RunFlags, RunInputs]:
-    """Return the flags of the run, and the inputs that flags of the flow set; without a flag, `pinned` values count."""
+def parse(wired: WiredFlow, words: list[str]) -> tuple[RunFlags, RunInputs]:
+    """Return the flags of the run, and the inputs that flags of the flow set."""
     flow_flags = FlowFlags(wired)
     items = flow_flags.items()
     try:
@@ -228,4 +228,4 @@ def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None =
     values = flow_flags.values(texts)
     for warning in flow_flags.warnings:
         say(PROGRAM, f"warning: {warning}, and stays as it is")
-    return flags, RunInputs(wired, values, pinned)
+    return flags, RunInputs(wired, values)

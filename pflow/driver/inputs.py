@@ -32,10 +32,7 @@ class RunInputs:
     `origins` has the flag, or the place of the store, that each input came from.
     """
 
-    def __init__(
-        self, wired: WiredFlow, flags: Mapping[Target, Any] | None = None, pinned: Mapping[str, Any] | None = None
-    ) -> None:
-        """`pinned` are values of inputs that count without a flag."""
+    def __init__(self, wired: WiredFlow, flags: Mapping[Target, Any] | None = None) -> None:
         self.wired = wired
         self.values: dict[str, Any] = {}
         self.params: dict[str, dict[str, Any]] = {}
@@ -53,9 +50,6 @@ class RunInputs:
         """The run that is resumed with them (pflow.driver.resume.reopen)."""
         for target, value in (flags or {}).items():
             self._set(target, value)
-        for name, value in (pinned or {}).items():
-            if name in wired.inputs and name not in self.values:
-                self.set_input(name, value)
 
     def _set(self, target: Target, value: Any) -> None:
         kind, id, key = target
