@@ -23,14 +23,12 @@ from pflow.files.reading import limit_input
 from pflow.help.usage import FILE, FLOW
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import COUNT, NUMBER, PATH, PATHS, TEXT, Flag, argument, choice
-from pflow.many.execution import MapExecution
+from pflow.many.execution import MapExecution, in_order
 from pflow.many.items import FORMS
 from pflow.many.map import PROGRAM, Map
 from pflow.many.options import Options
-from pflow.process.signals import end_in_order
 from pflow.process.streams import write_pieces
 from pflow.stage.document import Document
-from pflow.terminal.messages import say_error
 from pflow.values.secrets import Secrets
 
 _CALLS = "stop (79) after this many calls of models"
@@ -109,13 +107,8 @@ def command(
         allow_empty=bool(flags.allow_empty),
         **chosen,
     )
-    secrets = Secrets()
 
-    def fail(error: PflowError) -> int:
-        say_error(PROGRAM, secrets.hide(error), debug=flags.debug)
-        return error.exit
-
-    def work() -> int:
+    def work(secrets: Secrets) -> int:
         limit_input(flags.max_input)
         about = {"asks_nothing": yes, "resumes": bool(flags.resume), "accepts_changes": accept_changes}
         each = Map.begin(flow, flow_flags, flags, options, secrets, **about)
@@ -127,4 +120,4 @@ def command(
             return MapExecution(each).run()
         return OK
 
-    return end_in_order(work, fail)
+    return in_order(PROGRAM, work, debug=flags.debug)

@@ -45,12 +45,10 @@ from pflow.files.reading import limit_input
 from pflow.help import usage as kinds
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
-from pflow.process.signals import end_in_order
 from pflow.record.run import Run
 from pflow.record.runs import find_run
 from pflow.stage.intake import Intake
 from pflow.stage.words import take_words
-from pflow.terminal.messages import say_error
 from pflow.values.secrets import Secrets
 
 _AGAIN = "run this interrupted step again; of a map, without STEP: all items that began one"
@@ -97,19 +95,16 @@ def command(
 
 def _resume_map(run: Run, choices: Choices, flags: RunFlags) -> int:
     """Go on with a map. Raises PflowError (2) for a flag that is for steps."""
-    from pflow.many.execution import resume_map
+    from pflow.many.execution import in_order, resume_map
 
-    redo, secrets = "" in choices.redo, Secrets()
+    redo = "" in choices.redo
     choices.redo -= {""}
     for name in [*choices.about(), *["json"] * bool(flags.json)]:
         hint = "--failed and --redo run items of it again, -r prints what they carry"
         raise PflowError(f"cannot take --{name} for a map", hint=hint, exit=USAGE)
-
-    def fail(error: PflowError) -> int:
-        say_error("pflow resume", secrets.hide(error), debug=flags.debug)
-        return error.exit
-
-    return end_in_order(lambda: resume_map(run, choices, flags, secrets, redo=redo), fail)
+    return in_order(
+        "pflow resume", lambda secrets: resume_map(run, choices, flags, secrets, redo=redo), debug=flags.debug
+    )
 
 
 def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:

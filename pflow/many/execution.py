@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -28,13 +28,13 @@ from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
 from pflow.many.states import DONE, Result
 from pflow.mcp.client.sockets import begin_run
-from pflow.process.signals import Interrupted
+from pflow.process.signals import Interrupted, end_in_order
 from pflow.process.streams import divert_prints, is_readable, write_pieces
 from pflow.process.workers import Parent, Pool
 from pflow.record.log import RunLog
 from pflow.record.run import Run
 from pflow.terminal.ask import confirm
-from pflow.terminal.messages import say
+from pflow.terminal.messages import say, say_error
 from pflow.values.secrets import Secrets
 from pflow.words.budget import BUDGET
 
@@ -43,6 +43,17 @@ if TYPE_CHECKING:
 
 MOST_UNASKED = 1.0
 """The dollars that a map may cost without a question, on a terminal."""
+
+
+def in_order(program: str, work: Callable[[Secrets], int], *, debug: bool) -> int:
+    """Do the work of a command for maps as `end_in_order` does; say its failure without its secrets."""
+    secrets = Secrets()
+
+    def fail(error: PflowError) -> int:
+        say_error(program, secrets.hide(error), debug=debug)
+        return error.exit
+
+    return end_in_order(lambda: work(secrets), fail)
 
 
 class MapExecution:
