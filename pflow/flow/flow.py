@@ -69,11 +69,7 @@ class FlowInput:
 
     def as_item(self, kind: str = READ) -> Item:
         """Return what it is for those who do not know it in the flow."""
-        item = Item(kind, self.name, self.type)
-        item.doc = self.doc
-        if self.secret:
-            item.marks.add("secret")
-        return item
+        return Item(kind, self.name, self.type, doc=self.doc, marks={"secret"} if self.secret else set())
 
     @property
     def is_unflagged(self) -> bool:

@@ -154,9 +154,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     interface.repeats = "yes" if all(map(repeats, flow.steps.values())) else "no"
     for wired in (each for each in flow.steps.values() if each.kind is None or each.kind.origin != FLOW):
         for name, item in wired.interface.params.items():
-            param = Item("param", f"{wired.id}.{name}", item.type)
-            param.doc, param.default, param.marks = item.doc, None, item.marks & {"secret", "verbatim", *FORMS}
-            interface.params[param.name] = param
+            kept, key = item.marks & {"secret", "verbatim", *FORMS}, f"{wired.id}.{name}"
+            interface.params[key] = Item("param", key, item.type, doc=item.doc, default=None, marks=kept)
     return interface
 
 
@@ -192,8 +191,7 @@ def _mark_carried(flow: WiredFlow, interface: Interface) -> None:
         key = "output"
         while key in writes or key in interface.reads:
             key += "_of_flow"
-        writes[key] = item = Item("write", key, Type("any"))
-        item.doc, item.marks = "what it carries at its end", {CARRIED}
+        writes[key] = Item("write", key, Type("any"), doc="what it carries at its end", marks={CARRIED})
     writes[key].marks.add("pipe")
 
 

@@ -57,7 +57,7 @@ class Item:
     least: float | None = None
     most: float | None = None
 
-    def __init__(self, kind: str, name: str, type: Type) -> None:
+    def __init__(self, kind: str, name: str, type: Type, **facts: Any) -> None:
         self.kind = kind
         self.name = name
         self.type = type
@@ -67,6 +67,7 @@ class Item:
         self.letter = ""
         self.env = ""
         self.doc = ""
+        self.__dict__.update(facts)
 
     def but(self, **facts: Any) -> Self:
         """Return a copy with these facts in place of its own."""
@@ -133,18 +134,13 @@ class Flag(Item):
     fd: int | None = None
 
     def __init__(self, name: str, doc: str = "", *, kind: str = OPTION, type: Type = SWITCH, **facts: Any) -> None:
-        super().__init__(kind, name, type)
-        self.doc = doc
-        self.default = None
-        self.__dict__.update(facts)
+        super().__init__(kind, name, type, **{"default": None, "doc": doc, **facts})
 
 
 def argument(metavar: str, tab: str = "", *, name: str = "", required: bool = False, **facts: Any) -> Flag:
     """Return a bare word of a command, or several (a list), named as in the synopsis."""
-    word = Flag(name or metavar.lower(), kind=ARGUMENT, **{"type": TEXT, "metavar": metavar, "tab": tab, **facts})
-    word.default = UNDECLARED if required else None
-    word.marks.add("word")
-    return word
+    about = {"type": TEXT, "default": UNDECLARED if required else None, "marks": {"word"}, **facts}
+    return Flag(name or metavar.lower(), kind=ARGUMENT, metavar=metavar, tab=tab, **about)
 
 
 def choice(*choices: str) -> Type:
@@ -353,8 +349,7 @@ def with_keys(interface: Interface, params: Mapping[str, Any], mapped: Collectio
         for flag, key in {"": params.get(f"{way}_key"), **(bound if isinstance(bound, dict) else {})}.items():
             is_key = isinstance(key, str) and (key.isidentifier() or (kind == "write" and "$" not in key and not flag))
             if is_key and key not in items and not (flag and key in mapped):
-                items[key] = item = Item(kind, key, Type("any"))
-                item.flags = [flag] if flag not in ("", key) else []
-                item.marks |= set() if piped(items) else {"pipe"}
+                marks, flags = set() if piped(items) else {"pipe"}, [flag] if flag not in ("", key) else []
+                items[key] = Item(kind, key, Type("any"), marks=marks, flags=flags)
     is_more = len(made.reads) + len(made.writes) > len(interface.reads) + len(interface.writes)
     return made if is_more else interface
