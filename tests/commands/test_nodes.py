@@ -12,8 +12,8 @@ from pflow.catalog.kinds import forget_kinds
 from pflow.commands._command import run_command
 from pflow.commands.nodes import command
 from pflow.errors import PflowError
+from pflow.files import reading
 from pflow.flow.subflow import FlowCatalog
-from pflow.values import digest
 
 OWN = '''
 import pocketflow
@@ -247,13 +247,13 @@ def test_a_file_that_changed_is_read_anew(nodes, own, change):
 
 
 def test_a_list_of_what_is_known_loads_nothing_that_takes_long(nodes, own, monkeypatch):
-    monkeypatch.setattr(digest, "_MOMENT", 0)
+    monkeypatch.setattr(reading, "_MOMENT", 0)
     (own / "data" / "pflow" / "flows" / "greet.pflow.json").unlink()
     whole = nodes()
     script = "import sys\nfrom pflow.commands._dispatch import run\nrun(['nodes'])\n"
     script += "sys.stderr.write(' '.join(sys.modules))"
-    script = f"import pflow.values.digest\npflow.values.digest._MOMENT = 0\n{script}"
-    environment = {**os.environ, "PYTHONPATH": str(Path(digest.__file__).parents[2])}
+    script = f"import pflow.files.reading\npflow.files.reading._MOMENT = 0\n{script}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(reading.__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=True)
     heavy = {"click", "pydantic", "pocketflow", "asyncio", "ast", "re", "json", "typing", "difflib", "shutil"}
     assert heavy & set(done.stderr.decode().split()) == set()
