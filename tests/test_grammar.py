@@ -15,17 +15,19 @@ import pytest
 from pflow.catalog.kinds import Catalog
 from pflow.catalog.registry import PACKAGE, names_in
 from pflow.commands import _command, _dispatch, _run_sentence
+from pflow.commands._click import ClickCommand
+from pflow.commands._command import Command
 from pflow.driver.arguments import RunFlags, split
 from pflow.driver.driver import checked, load, parse
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flags import FlowFlags
 from pflow.flow.pipe.steps import draft_step
-from pflow.help.usage import usage_of_node
+from pflow.help.usage import metavar, usage_of_node
 from pflow.interface.common import COMMON, NODE, OF_RUNS, RUN, STREAM
 from pflow.interface.interface import ARGUMENT, READ, Item, spell_flag
 from pflow.interface.source import read_interface
 from pflow.library.save import save_flow
-from pflow.stage.flags import flags_of, values_of
+from pflow.stage.flags import flags_of, unsaid, values_of
 from pflow.stage.words import is_asked, take_words
 
 BIN = Path(sys.executable).parent
@@ -135,9 +137,13 @@ def commands() -> Iterator[Program]:
             usage = module.command.usage
             required = [each for each in [*usage.flags, *usage.arguments] if each.required]
             needed = [f"{each.flag}={value(each)}" if each.kind != ARGUMENT else value(each) for each in required]
-            command = module.command
-            parse_command = lambda words, command=command: shown(command.parse(words))  # noqa: E731
-            yield Program(f"pflow {name}", usage.items, parse_command, tuple(needed), bool(command.others))
+            made = as_click(module.command)
+            parse_command = lambda words, made=made: shown(made.make_context("", [*words]).params)  # noqa: E731
+            yield Program(f"pflow {name}", usage.items, parse_command, tuple(needed), bool(module.command.others))
+
+
+def as_click(command: Command) -> ClickCommand:
+    return ClickCommand(command.usage, command.call, command.parse)
 
 
 def shown(values: dict[str, Any]) -> Any:
@@ -386,6 +392,33 @@ def test_a_flag_that_no_planned_flow_may_have_is_refused_before_it_is_planned():
     for words in (["--jsno"], ["--yse"], ["--modle=x"], ["--alow", "commands"], ["-Z"], ["-qZ"], ["too"]):
         with pytest.raises(PflowError, match="cannot take"):
             _run_sentence.check_words(words)
+
+
+COMMANDS = [import_module(f"pflow.commands.{name.replace('-', '_')}") for name in names_in("commands")]
+COMMANDS = [module.command for module in [*COMMANDS, _run_sentence] if hasattr(module, "command")]
+
+
+@pytest.mark.parametrize("command", [pytest.param(each, id=each.usage.name) for each in COMMANDS])
+def test_click_has_the_parameters_that_a_command_declares(command):
+    declared = [*command.usage.flags, *command.usage.arguments]
+    made = as_click(command)
+    assert [each.name for each in made.params] == [item.name for item in declared]
+    for item, param in zip(declared, made.params, strict=True):
+        is_list = item.type.name == "list"
+        assert (param.required, param.metavar) == (item.required, metavar(item) or None)
+        if item.kind == ARGUMENT:
+            assert (param.param_type_name, param.nargs) == ("argument", -1 if is_list else 1)
+            continue
+        assert (param.param_type_name, *sorted(param.opts)) == ("option", *sorted(item.names))
+        assert (param.help, param.multiple, param.default) == (item.doc, is_list, unsaid(item))
+        assert param.is_flag == (item.type.name == "bool" and not item.word)
+        assert tuple(getattr(param.type, "choices", ())) == item.type.choices
+
+
+def test_the_parameters_of_click_make_the_values(monkeypatch):
+    made = as_click(import_module("pflow.commands.runs").command)
+    monkeypatch.setattr(made.params[0], "type_cast_value", lambda ctx, texts: f"made of {texts}")
+    assert made.make_context("", ["-n3", "--failed"]).params["most"] == "made of ['3']"
 
 
 def test_the_flags_of_a_flow_are_handed_on_as_they_were_typed():

@@ -1,23 +1,66 @@
-"""Run a command with click, whose context ends what the command leaves open."""
+"""Run a command with click: its parameters are what the command declares, and make its values."""
 
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from pflow.help.usage import CommandUsage, metavar
+from pflow.interface.interface import ARGUMENT, Item
+from pflow.stage.flags import unsaid, value_of
+
+_TYPES = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT, "path": click.Path()}
+
 
 class ClickCommand(click.Command):
-    """A command of click's whose words are parsed by `parse`, as those of a stage are."""
+    """A command of click's whose words are parsed by `parse`, as those of a stage are; its parameters convert them."""
 
-    def __init__(self, name: str, work: Callable[..., Any], parse: Callable[[list[str]], dict[str, Any]]) -> None:
-        super().__init__(name, callback=work, add_help_option=False)
+    def __init__(self, usage: CommandUsage, work: Callable[..., Any], parse: Callable[..., dict[str, Any]]) -> None:
+        params = [_parameter(each) for each in [*usage.flags, *usage.arguments]]
+        text = f"{usage.summary}.\n\n{usage.description}"
+        super().__init__(usage.name, callback=work, params=params, help=text, add_help_option=False)
         self.parse = parse
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.params = self.parse(args)
+        named = {each.name: each for each in self.params}
+        ctx.params = self.parse(args, lambda item, texts: named[item.name].process_value(ctx, texts))
         return []
 
     def run(self, words: list[str], about: object) -> Any:
         """Return what the work returns, in a context with `about`."""
         with self.make_context(self.name, words, obj=about) as context:
             return self.invoke(context)
+
+
+class Parameter(click.Parameter):
+    """A parameter of click's that makes its value of all texts of a flag, as the declaration says."""
+
+    item: Item
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        return value_of(self.item, value)
+
+
+class Option(Parameter, click.Option):
+    """A flag of a command."""
+
+
+class Argument(Parameter, click.Argument):
+    """A bare word of a command, or several."""
+
+
+def _parameter(item: Item) -> click.Parameter:
+    """Return a declaration as click has it. A flag whose value may be left out has a flag value."""
+    type, is_list = item.type.items or item.type, item.type.name == "list"
+    is_switch = item.type.name == "bool" and not item.word
+    about: dict[str, Any] = {"metavar": metavar(item) or None, "required": item.required}
+    about["type"] = click.Choice(type.choices) if type.choices else _TYPES.get(type.name, click.STRING)
+    made: Parameter
+    if item.kind == ARGUMENT:
+        made = Argument([item.name], nargs=-1 if is_list else 1, **about)
+    else:
+        about |= {"type": click.STRING, "flag_value": "" if is_list else True} if item.word else {}
+        about |= {"is_flag": is_switch, "multiple": is_list, "default": unsaid(item), "help": item.doc}
+        made = Option([item.name, *item.names], **about)
+    made.item = item
+    return made

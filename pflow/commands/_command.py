@@ -15,7 +15,7 @@ from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import ARGUMENT, OPTION, PATH, TEXT, Flag, Item, choice, spell_flag
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
-from pflow.stage.flags import values_of
+from pflow.stage.flags import value_of, values_of
 from pflow.stage.words import groups, is_asked, is_flag, take_words
 from pflow.terminal.columns import AUTO, WHEN
 from pflow.words.naming import names_meant
@@ -67,8 +67,12 @@ class Command:
         self.work = work
         return self
 
-    def parse(self, words: list[str]) -> dict[str, Any]:
-        """Return the arguments of its function, `from_` for --from. Raises PflowError (2) for the first wrong word."""
+    def call(self, **values: Any) -> int | None:
+        """Do its work with these values, `from_` for --from."""
+        return self.work(**{f"{name}_" if iskeyword(name) else name: value for name, value in values.items()})
+
+    def parse(self, words: list[str], convert: Callable[..., Any] = value_of) -> dict[str, Any]:
+        """Return the values for its work, made by `convert`. Raises PflowError (2) for the first wrong word."""
         items, found = self.usage.items, dict[str, Any]()
         if is_of_flow(self.usage):
             words, found[self.usage.arguments[-1].name] = own_words(self.usage, words)
@@ -84,11 +88,11 @@ class Command:
             from pflow.driver.arguments import RunFlags
 
             of_run = {name: item for name, item in items.items() if isinstance(item, Flag) and item.of}
-            found["flags"] = RunFlags({name: texts[name] for name in of_run if name in texts}, of_run)
+            found["flags"] = RunFlags({name: texts[name] for name in of_run if name in texts}, of_run, convert)
             items = {name: item for name, item in items.items() if name not in of_run}
-        values = values_of(texts, items) | found
+        values = values_of(texts, items, convert) | found
         values.pop("help", None)
-        return {f"{name}_" if iskeyword(name) else name: value for name, value in values.items()}
+        return values
 
     def _check_required(self, there: set[str]) -> None:
         for item in [*self.usage.flags, *self.usage.arguments]:
@@ -131,10 +135,10 @@ def run_command(command: Command, words: list[str], about: object = None) -> int
         write_pieces(1, [help_text(command.usage).encode()])
         return OK
     if command.quick:
-        return command.work(**command.parse(words)) or OK
+        return command.call(**command.parse(words)) or OK
     from pflow.commands._click import ClickCommand
 
-    return ClickCommand(command.usage.name, command.work, command.parse).run(words, about) or OK
+    return ClickCommand(command.usage, command.call, command.parse).run(words, about) or OK
 
 
 def say_in_json(words: list[str], error: PflowError) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Mapping
+from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import USAGE, PflowError, check_positive
 from pflow.flow.pipe.scan import is_cut_separator, separates
 from pflow.flow.subflow import is_one_step
@@ -13,7 +13,7 @@ from pflow.stage.words import groups, is_flag
 from pflow.words.budget import BUDGET
 
 if TYPE_CHECKING:
-    from pflow.stage.words import Items
+    from pflow.stage.words import Items, Texts
 
 PROGRAM = "pflow run"
 
@@ -104,7 +104,7 @@ def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 class RunFlags:
-    """The flags of one run, each as an attribute. They are removed from `texts`.
+    """The flags of one run, each as an attribute. They are removed from `texts`, of which `convert` makes values.
 
     What a command has `declared` itself stands for the flag of `pflow run` of that name.
     """
@@ -114,7 +114,7 @@ class RunFlags:
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, texts: dict[str, list[str | bool]], declared: Items | None = None) -> None:
+    def __init__(self, texts: Texts, declared: Items | None = None, convert: Callable[..., Any] = value_of) -> None:
         items = {**OWN, **(declared or {})}
         self.__dict__ = {name: item.default for name, item in items.items()}
         for name in list(texts):
@@ -122,7 +122,7 @@ class RunFlags:
             if name in REFUSED:
                 raise PflowError(f"cannot take {flag} for a flow (PF01)", hint=REFUSED[name], exit=USAGE)
             if name in items:
-                setattr(self, name, value_of(items[name], texts.pop(name)))
+                setattr(self, name, convert(items[name], texts.pop(name)))
         check_common(vars(self))
         for name, limit in self.limits.items():
             check_positive(spell_flag(BUDGET[name]), limit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Mapping
+from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.store import INPUTS, key_mappings, named_place
 from pflow.errors import USAGE, Attempt, PflowError, result_of, shorten
@@ -150,28 +150,6 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         setattr(flags, name, COMMON[name].default)  # only the node knows then what it is
 
 
-def values_of(texts: Texts, items: Items) -> dict[str, Any]:
-    """Return the value of each flag and bare word of a command; its default without a text. Raises PflowError (2)."""
-    named = {item.name: item for item in items.values()}
-    values = {name: value_of(item, texts[name]) if name in texts else _unsaid(item) for name, item in named.items()}
-    check_pairs(named, values)
-    return values
-
-
-def check_pairs(items: Items, values: Mapping[str, Any]) -> None:
-    """Raise PflowError (2) for two flags of which one excludes the other."""
-    for flag in items.values():
-        for other in flag.excludes:
-            if all(values.get(name) not in (None, False) for name in (flag.name, other)):
-                what = f"cannot take both {flag.flag} and {spell_flag(other)}"
-                raise PflowError(what, hint="choose one", exit=USAGE)
-
-
-def _unsaid(item: Item) -> Any:
-    empty = {"list": [], "bool": False}.get(item.type.name)
-    return empty if item.required or item.default is None else item.default
-
-
 def value_of(flag: Item, texts: list[str | bool]) -> Any:
     """Return the value of a flag that belongs to no node: of its type, all texts of a list, or the word of a switch.
 
@@ -192,6 +170,32 @@ def value_of(flag: Item, texts: list[str | bool]) -> Any:
         bounds = f"at least {least}" if most is None else f"from {least} to {most}"
         raise PflowError(f"cannot take {flag.flag}={value}: it must be {bounds}", exit=USAGE)
     return value
+
+
+def values_of(texts: Texts, items: Items, convert: Callable[..., Any] = value_of) -> dict[str, Any]:
+    """Return the value of each flag and bare word, which `convert` makes of its texts; without a text its default.
+
+    Raises PflowError (2).
+    """
+    named = {item.name: item for item in items.values()}
+    values = {name: convert(item, texts[name]) if name in texts else unsaid(item) for name, item in named.items()}
+    check_pairs(named, values)
+    return values
+
+
+def check_pairs(items: Items, values: Mapping[str, Any]) -> None:
+    """Raise PflowError (2) for two flags of which one excludes the other."""
+    for flag in items.values():
+        for other in flag.excludes:
+            if all(values.get(name) not in (None, False) for name in (flag.name, other)):
+                what = f"cannot take both {flag.flag} and {spell_flag(other)}"
+                raise PflowError(what, hint="choose one", exit=USAGE)
+
+
+def unsaid(item: Item) -> Any:
+    """Return the value of a flag or bare word that is not among the words."""
+    empty = {"list": [], "bool": False}.get(item.type.name)
+    return empty if item.required or item.default is None else item.default
 
 
 def type_of(item: Item | None, texts: list[str | bool], *, is_open: bool) -> Type:
