@@ -380,6 +380,45 @@ def test_the_executables_say_so_with_two(words):
 
 
 @pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("pflow show words -nr", "pflow: cannot take -n: no such flag; --help lists the flags"),
+        ("pflow cancel nosuch -jZ", "pflow: cannot take -j: no such flag; --help lists the flags"),
+        ("pflow why last --=1", "pflow: cannot take --=1: no such flag; --help lists the flags"),
+        ("pflow-get name -Z", "pflow-get: cannot take -Z: no such flag; --help lists the flags"),
+        ("pflow runs -", "pflow: cannot take the bare word '-': it takes flags only; --help lists the flags"),
+        ("pflow runs =", "pflow: cannot take the bare word '=': it takes flags only; --help lists the flags"),
+        ("pflow-catch -", "pflow-catch: cannot take the bare word '-': it takes flags only; --help lists the flags"),
+        (
+            "pflow count_the_words -- --help",
+            "pflow: cannot take the bare word '--help': a sentence is one argument, and only flags follow it; "
+            "put quotes around the whole sentence",
+        ),
+        ("pflow count_the_words --max-csot=1", "pflow: cannot take --max-csot: no such flag; did you mean --max-cost?"),
+        ("pflow count_the_words --=1", "pflow: cannot take --=1: no such flag; --help lists the flags"),
+        (
+            "pflow-template x --ma_input=1",
+            "pflow-template: cannot take --ma_input: no such flag; did you mean --max-input?",
+        ),
+    ],
+)
+def test_a_refusal_fits_the_program(words, said):
+    words = [word if "-" in word else word.replace("_", " ") for word in words.split()]
+    done = subprocess.run([BIN / words[0], *words[1:]], capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    assert (done.returncode, done.stderr.decode().strip().endswith(said)) == (USAGE, True), done.stderr
+
+
+@pytest.mark.parametrize("words", [["read-file", "--"], ["--", "read-file"], ["--", "save"], ["exit", "--"]])
+def test_help_is_shown_on_either_side_of_two_dashes(words):
+    wanted = [word for word in words if word != "--"]
+    shown, other = [
+        subprocess.run([BIN / "pflow", "help", *each], capture_output=True, check=True).stdout
+        for each in (wanted, words)
+    ]
+    assert shown == other
+
+
+@pytest.mark.parametrize(
     "program", [["pflow-get"], ["pflow-llm"], ["pflow", "list"], ["pflow", "resume"], ["pflow", SAVED]]
 )
 def test_the_executables_show_their_help_beside_wrong_flags(program):
@@ -389,9 +428,10 @@ def test_the_executables_show_their_help_beside_wrong_flags(program):
 
 def test_a_flag_that_no_planned_flow_may_have_is_refused_before_it_is_planned():
     _run_sentence.check_words(["--path", "a.txt", "--form=x", "-qv", "--jobs=4", "--yes", "--allow", "commands"])
-    for words in (["--jsno"], ["--yse"], ["--modle=x"], ["--alow", "commands"], ["-Z"], ["-qZ"], ["too"]):
+    wrong = "--max_cots=1|--max-tokens-totla 9|--encodign=x|--=1|--jsno|--yse|--modle=x|--alow commands|-Z|-qZ|too|-- x"
+    for words in wrong.split("|"):
         with pytest.raises(PflowError, match="cannot take"):
-            _run_sentence.check_words(words)
+            _run_sentence.check_words(words.split())
 
 
 COMMANDS = [import_module(f"pflow.commands.{name.replace('-', '_')}") for name in names_in("commands")]

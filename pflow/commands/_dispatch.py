@@ -62,8 +62,9 @@ def _run(words: list[str], closed: list[int]) -> int:
 
     `closed` are the standard files that were closed, which a flow or node gets closed again.
     """
-    is_help = words[0:1] == ["help"] and len(words) == 2 and _is_called(words[1])
-    words = [words[1], "--help"] if is_help else words
+    asked = [word for word in words[1:] if word != "--"] if words[:1] == ["help"] else []
+    is_help = len(asked) == 1 and _is_called(asked[0])
+    words = [*asked, "--help"] if is_help else words
     commands = names_in("commands")
     if not words and is_readable():
         what = "cannot run pflow without a word: something comes through the pipe"

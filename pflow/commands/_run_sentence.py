@@ -47,6 +47,7 @@ from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 from pflow.words.budget import Calls
+from pflow.words.naming import is_slip
 from pflow.words.printable import clean
 
 T = TypeVar("T")
@@ -64,18 +65,23 @@ def main(words: list[str], closed: list[int]) -> int:
 def check_words(words: list[str]) -> None:
     """Refuse what no planned flow can take, before a model is paid. Raises PflowError (2).
 
-    That is a bare word, an unknown letter, and a flag within a slip of one of the command's own, or of a run's switch.
+    That is a bare word, an unknown letter, and a flag within a typing slip of one of the command's own, or of a run's
+    switch; one with a value, only if one letter of six makes it a run's, since the flow may have any.
     """
-    own_items, switches = command.usage.items, {name: own(flag) for name, flag in OF_RUNS.items() if not metavar(flag)}
+    own_items, of_runs = command.usage.items, {name: own(flag) for name, flag in OF_RUNS.items()}
+    switches = {name: item for name, item in of_runs.items() if not metavar(item)}
     for found, (word, *values) in groups(words, own_items | OF_RUNS, is_open=True):
         flag, sign, _ = split_flag(word)
+        bare = values if word == "--" else [] if is_flag(word) else [word]
+        if bare:
+            text = shorten(bare[0])
+            what = f"cannot take the bare word '{text}': a sentence is one argument, and only flags follow it"
+            raise PflowError(what, hint="put quotes around the whole sentence", exit=USAGE)
         if is_known(word, found) or word == "--":
             continue
-        if not is_flag(word):
-            what = f"cannot take the bare word '{shorten(word)}': a sentence is one argument, and only flags follow it"
-            raise PflowError(what, hint="put quotes around the whole sentence", exit=USAGE)
-        if word.startswith("--"):
-            doubts(flag, own_items if sign or values else switches | own_items)
+        if word.startswith("--") and flag != "--":
+            slips = {name: item for name, item in of_runs.items() if is_slip(flag[2:].replace("-", "_"), name)}
+            doubts(flag, (slips if sign or values else switches) | own_items)
         else:
             take_words([word], own_items | OF_RUNS)
 

@@ -213,8 +213,8 @@ def _add(texts: Texts, item: Item, flag: str, value: str | bool) -> str:
 
 
 def _quotes(bare: list[str], word: str, items: Items) -> str:
-    """Return a hint at the quotes that would make an unknown flag a part of the text before it, if there is one."""
-    is_text = bare and not all(item.type.is_path for item in word_reads(items))
+    """Return a hint at the quotes that would make an unknown flag a part of the text before it, if a node takes one."""
+    is_text = bare and not all(item.type.is_path or item.kind == ARGUMENT for item in word_reads(items))
     return f"; quotes make it a part of the text: '{shorten(' '.join([*bare, word]))}'" if is_text else ""
 
 
@@ -263,7 +263,7 @@ def _check_bare(word: str, switch: str, items: Items) -> None:
     if switch and word in ("true", "false"):
         hint = f"leave it out; -- {word} if it is the value" if switch.startswith("--no-") else f"{switch}={word}"
         raise PflowError(f"cannot take the bare word '{word}'", hint=hint, exit=USAGE)
-    if word in ("-", "=") and all(item.kind != ARGUMENT for item in items.values()):
+    if word in ("-", "=") and not _is_of_command(items):
         hint = {"-": "leave the word out: the pipe already gives the value", "=": _NO_BLANKS}[word]
         raise PflowError(f"cannot take '{word}'", hint=f"{hint}; -- {word} if it is the value", exit=USAGE)
 
@@ -335,17 +335,22 @@ def _unknown(word: str, items: Items, hint: str) -> PflowError:
     from pflow.words.naming import did_you_mean, meant
 
     flag = split_flag(word)[0]
-    near = meant(flag[2:], _flag_names(items))
+    near = meant(flag[2:].replace("_", "-"), _flag_names(items))
     hint = did_you_mean(f"--{near}") if near else _behind_dashes(flag) if " " in flag else hint
     hint = _in_place_of(flag, items) or hint
     name = flag[2:].replace("-", "_").removeprefix("no_")
-    is_command = "map_in" not in items
+    is_command = _is_of_command(items)
     if name in OF_FLOWS and not is_command:
         hint = f"a step of a flow takes it: {_IN_A_FLOW.get(name, _IN_A_BATCH)}"
     elif name in RUN_FLAGS and not is_command:
         whose = "a budget is a run's" if name.startswith("max_") else "a run takes it"
         hint = f"{whose}: pflow run {flag} FLOW"
-    return PflowError(f"cannot take {shorten(flag)}: no such flag", hint=hint, exit=USAGE)
+    return PflowError(f"cannot take {shorten(flag if name else word)}: no such flag", hint=hint, exit=USAGE)
+
+
+def _is_of_command(items: Items) -> bool:
+    """Return True for the flags of a command or a tool, which is no stage, step or run."""
+    return "map_in" not in items
 
 
 def _in_place_of(option: str, items: Items) -> str:
@@ -373,7 +378,7 @@ def doubts(flag: str, items: Items) -> list[str]:
     """Return a warning for an open node's flag like a common one. Raises PflowError (2) for one like its own."""
     from pflow.words.naming import did_you_mean, nearest
 
-    near = nearest(flag[2:], _flag_names(items))
+    near = nearest(flag[2:].replace("_", "-"), _flag_names(items))
     if near and items[near.replace("-", "_")].kind != COMMON_FLAG:
         raise _unknown(flag, items, "")
     return [f"{shorten(flag)} is a key of its own ({did_you_mean(f'--{near}')})"] if near else []

@@ -16,6 +16,11 @@ def nearest(name: str, there: Iterable[str]) -> str | None:
     return min([each for each in near if each[0] <= _slips(name, each[1])], default=(0, None))[1]
 
 
+def is_slip(one: str, other: str) -> bool:
+    """Return True if one slip is between two names, both so long that it is hardly chance."""
+    return min(len(one), len(other)) >= 6 and _may_be_near(one, other) and _distance(one, other) == 1
+
+
 def _slips(one: str, other: str) -> int:
     shorter = min(len(one), len(other))
     return 0 if shorter < 3 else 1 if shorter < 6 else 2
