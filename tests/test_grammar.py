@@ -408,6 +408,14 @@ def test_a_refusal_fits_the_program(words, said):
     assert (done.returncode, done.stderr.decode().strip().endswith(said)) == (USAGE, True), done.stderr
 
 
+@pytest.mark.parametrize("words", ["shell x y", "run shell x y", "shell x -- v :: nonode", "run nonode --jsno -- x"])
+@pytest.mark.parametrize(("flag", "is_form"), [("-r", True), ("--quiet", True), ("--jobs=2", False), ("-- -r", False)])
+def test_two_dashes_end_the_flags_of_their_own_step_only(words, flag, is_form):
+    line = [BIN / "pflow", *words.split(), "--", "v", "::", "shell", "cat", *flag.split()]
+    done = subprocess.run(line, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    assert (bool(done.returncode), done.stdout == b"") == (True, is_form)
+
+
 @pytest.mark.parametrize("words", [["read-file", "--"], ["--", "read-file"], ["--", "save"], ["exit", "--"]])
 def test_help_is_shown_on_either_side_of_two_dashes(words):
     wanted = [word for word in words if word != "--"]

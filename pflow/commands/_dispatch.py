@@ -51,9 +51,10 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
         if say_in_json(words, error):
             return error.exit
     if not _is_file(1) and (not is_command or (first in (*_RUNS, "trace") and error.exit == USAGE)):
+        from pflow.driver.arguments import without_bare
         from pflow.stage.output import hand_on_error
 
-        hand_on_error(words, shorten(first) if len(first.split()) == 1 else "pflow", error, error.store)
+        hand_on_error(without_bare(words), shorten(first) if len(first.split()) == 1 else "pflow", error, error.store)
     return error.exit
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import USAGE, PflowError, check_positive
 from pflow.flow.pipe.scan import is_cut_separator, separates
@@ -84,6 +86,16 @@ def leading(words: list[str], own: Items, before: int = 0) -> tuple[list[str], l
 def separators(words: list[str]) -> list[int]:
     """Return where separators stand. One between a flag and another flag, or the end, is that flag's value."""
     return [at for at, word in enumerate(words) if separates(word) and not _is_value(words, at)]
+
+
+def without_bare(words: list[str]) -> list[str]:
+    """Return the words without those that a `--` makes bare: it ends the flags of its own step only."""
+    kept = list[str]()
+    places = [0, *separators(words), len(words)]
+    for begin, end in pairwise(places):
+        for _, group in groups(words[begin:end], OWN, is_open=True):
+            kept += group if group[0] != "--" else []
+    return kept
 
 
 def _is_value(words: list[str], at: int) -> bool:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import Any, Callable, Sequence
-from pflow.driver.arguments import PROGRAM, RunFlags, separators, split
+from pflow.driver.arguments import PROGRAM, RunFlags, separators, split, without_bare
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
 from pflow.errors import TRY_AGAIN, USAGE, PflowError
@@ -62,7 +62,7 @@ class Driver:
         return self._in_order(words, lambda: self._execute(*prepare()))
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
-        self.output = Output(words)
+        self.output = Output(without_bare(words))
         self.debug = is_on("debug", self.output.said)
         return end_in_order(work, self._fail)
 
