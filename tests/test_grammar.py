@@ -395,6 +395,12 @@ def test_the_executables_say_so_with_two(words):
             "put quotes around the whole sentence",
         ),
         ("pflow count_the_words --max-csot=1", "pflow: cannot take --max-csot: no such flag; did you mean --max-cost?"),
+        (f"pflow {SAVED} -", "pflow run: cannot take '-'; leave the word out: the pipe already gives the value"),
+        ("pflow-git-status = x", "pflow-git-status: cannot take '='; no blanks around it: --KEY=VALUE"),
+        (
+            "pflow-template -",
+            ": cannot take '-'; leave the word out: the pipe already gives the value; -- - if it is the value",
+        ),
         ("pflow count_the_words --=1", "pflow: cannot take --=1: no such flag; --help lists the flags"),
         (
             "pflow-template x --ma_input=1",
@@ -406,6 +412,18 @@ def test_a_refusal_fits_the_program(words, said):
     words = [word if "-" in word else word.replace("_", " ") for word in words.split()]
     done = subprocess.run([BIN / words[0], *words[1:]], capture_output=True, stdin=subprocess.DEVNULL, check=False)
     assert (done.returncode, done.stderr.decode().strip().endswith(said)) == (USAGE, True), done.stderr
+
+
+def test_help_that_is_not_there_is_named_as_it_was_typed():
+    done = subprocess.run([BIN / "pflow", "help", "--zzz"], capture_output=True, check=False)
+    assert done.stderr.startswith(b"pflow: cannot find help on '--zzz'; ")
+
+
+def test_the_words_of_a_command_before_a_flow_may_stand_behind_two_dashes():
+    parse = import_module("pflow.commands.save").command.parse
+    assert parse(["--", "count", "a", "::", "b"]) == parse(["count", "a", "::", "b"])
+    assert parse(["--", "count"]) == parse(["count"])
+    assert parse(["count", "--", "-a"])["flow"] == ["-a"]
 
 
 @pytest.mark.parametrize("words", ["shell x y", "run shell x y", "shell x -- v :: nonode", "run nonode --jsno -- x"])
@@ -427,10 +445,11 @@ def test_help_is_shown_on_either_side_of_two_dashes(words):
 
 
 @pytest.mark.parametrize(
-    "program", [["pflow-get"], ["pflow-llm"], ["pflow", "list"], ["pflow", "resume"], ["pflow", SAVED]]
+    "program",
+    [["pflow-get"], ["pflow-llm"], ["pflow", "list"], ["pflow", "resume"], ["pflow", SAVED], ["pflow", "count it"]],
 )
 def test_the_executables_show_their_help_beside_wrong_flags(program):
-    done = subprocess.run([BIN / program[0], *program[1:], "--zzz=1", "-h"], capture_output=True, check=True)
+    done = subprocess.run([BIN / program[0], *program[1:], "--zzz=1", "x", "-h"], capture_output=True, check=True)
     assert done.stdout.startswith(b"Usage: ")
 
 

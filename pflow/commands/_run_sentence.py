@@ -42,7 +42,7 @@ from pflow.process.streams import Diverted, closed_stdout
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake, take_in_for
 from pflow.stage.output import Output
-from pflow.stage.words import doubts, groups, is_flag, is_known, split_flag, take_words
+from pflow.stage.words import doubts, groups, is_asked, is_flag, is_known, split_flag, take_words
 from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
@@ -58,7 +58,8 @@ def main(words: list[str], closed: list[int]) -> int:
 
     Raises PflowError: 2 for wrong flags, 77 if the flow may not run, and what planning raises.
     """
-    check_words(words[1:])
+    if not is_asked("help", words, command.usage.items):
+        check_words(words[1:])
     return run_command(command, words, closed)
 
 

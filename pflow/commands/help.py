@@ -68,7 +68,7 @@ def command(word: str | None, words: list[str]) -> None:
 
     Raises PflowError: 2 for several words, 127 for an unknown one.
     """
-    asked = [*filter(None, [word]), *words]
+    asked = [word, *words] if word is not None else words
     if len(asked) > 1:
         raise PflowError("cannot help with more than one word", hint=f"pflow help {asked[0]}", exit=USAGE)
     word = asked[0].lstrip("-") if asked else "pflow"
@@ -82,7 +82,7 @@ def command(word: str | None, words: list[str]) -> None:
         rules = RULES if len(word) < 4 else ()  # PF99 does not mean PF09
         known = [*_pages(), *names_in("commands"), *names_in("plumbing"), *saved_flows(), *rules]
         hint = guess(word, [*known, *(kind.name for kind in list_kinds())], "pflow --help lists all commands", 2)
-        raise PflowError(f"cannot find help on '{shorten(word)}'", hint=hint, exit=NOT_FOUND)
+        raise PflowError(f"cannot find help on '{shorten(asked[0])}'", hint=hint, exit=NOT_FOUND)
 
 
 def _show(file: str) -> None:

@@ -75,7 +75,7 @@ def leading(words: list[str], own: Items, before: int = 0) -> tuple[list[str], l
     kept = list[str]()
     for _, group in groups(words, own):
         if group[0] == "--":
-            return kept, group[1:], True
+            return kept + (group[: 1 + before] if before else []), group[1 + before :], True
         before -= not is_flag(group[0])
         if before < 0:
             break

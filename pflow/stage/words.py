@@ -265,7 +265,8 @@ def _check_bare(word: str, switch: str, items: Items) -> None:
         raise PflowError(f"cannot take the bare word '{word}'", hint=hint, exit=USAGE)
     if word in ("-", "=") and not _is_of_command(items):
         hint = {"-": "leave the word out: the pipe already gives the value", "=": _NO_BLANKS}[word]
-        raise PflowError(f"cannot take '{word}'", hint=f"{hint}; -- {word} if it is the value", exit=USAGE)
+        hint += f"; -- {word} if it is the value" if word_reads(items) else ""
+        raise PflowError(f"cannot take '{word}'", hint=hint, exit=USAGE)
 
 
 def _fill(texts: Texts, items: Items, bare: list[str]) -> None:
