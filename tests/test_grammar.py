@@ -401,6 +401,12 @@ def test_the_executables_say_so_with_two(words):
             "pflow-template -",
             ": cannot take '-'; leave the word out: the pipe already gives the value; -- - if it is the value",
         ),
+        ("pflow map --jobs many", "pflow: cannot take --jobs='many': it is not an int"),
+        ("pflow nodes --json -j=1", "pflow: cannot take -j: no such flag; --help lists the flags"),
+        ("pflow-template x -r=no", "pflow-template: cannot take -r=no: no = stands behind a letter; --raw=no"),
+        ("pflow-get -ej=no", "pflow-get: cannot take -ej=no: no = stands behind a letter; --json=no"),
+        ("pflow help read-file x", "pflow: cannot take the bare word 'x': WORD is 'read-file'; leave one of them out"),
+        ("pflow models default a b", "pflow: cannot take the bare word 'b': NAME is 'a'; leave one of them out"),
         ("pflow count_the_words --=1", "pflow: cannot take --=1: no such flag; --help lists the flags"),
         (
             "pflow-template x --ma_input=1",

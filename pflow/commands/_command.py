@@ -83,7 +83,7 @@ class Command:
         for name in self.refused.keys() & texts.keys():
             what = f"cannot take {spell_flag(name)}: {self.refused[name]}"
             raise PflowError(what, hint=f"{self.usage.name} --help", exit=USAGE)
-        self._check_required(texts.keys() | {name for name, value in found.items() if value})
+        there = texts.keys() | {name for name, value in found.items() if value}
         if self.of_run:
             from pflow.driver.arguments import RunFlags
 
@@ -91,6 +91,7 @@ class Command:
             found["flags"] = RunFlags({name: texts[name] for name in of_run if name in texts}, of_run, convert)
             items = {name: item for name, item in items.items() if name not in of_run}
         values = values_of(texts, items, convert) | found
+        self._check_required(there)
         values.pop("help", None)
         return values
 

@@ -235,6 +235,9 @@ def _take_letters(
             _take_value(texts, item, [word[at:]] * bool(word[at:]) + values)
             return ""
         switch = _add(texts, item, f"-{item.letter}", True)
+    if found and word[len(found) + 1 :].startswith("="):
+        what = f"cannot take {shorten(word)}: no = stands behind a letter"
+        raise PflowError(what, hint=f"{found[-1].flag}{shorten(word[len(found) + 1 :])}", exit=USAGE)
     if len(found) < len(word) - 1:
         raise _unknown_letter(word, word[len(found) + 1], items, bare)
     return switch and spell_flag(found[-1].name)
@@ -294,7 +297,7 @@ def _one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> Pflow
     what = f"cannot take the bare word '{shorten(bare[at])}'"
     filled = [item for item in word_reads(items) if isinstance(texts.get(item.name, [""])[0], Word)]
     if at and filled and filled[-1].kind == ARGUMENT:
-        there = f"{filled[-1].metavar} is '{shorten(str(texts[filled[-1].name][0]))}'"
+        there = f"{filled[-1].metavar.strip('[]…')} is '{shorten(str(texts[filled[-1].name][0]))}'"
         return PflowError(f"{what}: {there}", hint="leave one of them out", exit=USAGE)
     if at and filled:
         there = f"{filled[-1].flag} has '{shorten(str(texts[filled[-1].name][0]))}'"
