@@ -98,7 +98,7 @@ class FlowFlags:
 
         Flags that fit several targets come last: the parser suggests the first for a bare word.
         """
-        items = {name: Item(REFUSED, name, Type("str")) for name in self.refused}
+        items = {name: Item(REFUSED, name, Type("str")) for name in self.refused if name not in OF_RUNS}
         for name, targets in sorted(self.targets.items(), key=lambda target: len(self._meant(target[0])) > 1):
             target, item = next(iter(targets.items()))
             default = item.default if target[0] == INPUT else None  # a step's own value need not be given

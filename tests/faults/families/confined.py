@@ -19,19 +19,17 @@ WEIGHT = 60
 
 PLAN = """
 import sys
-from pflow.driver.driver import Driver
+from pflow.commands._run_sentence import run_planned
+from pflow.driver.budget import Budget
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.plan.approval.gate import Allowed, Gate, bounds_text
+from pflow.plan.approval.gate import Allowed, Gate
 from pflow.plan.approval.proposal import Proposal
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake
 plan, allowed = Proposal(load_text(sys.argv[1], "plan", FlowCatalog(".")).usable(), ["-q"]), Allowed(["commands"])
 refused = Gate(plan.wired, plan.values, allowed, has_stdin=False).refusals()
-driver = Driver()
-driver.confined = bounds_text(plan.wired, allowed)
-code = 77 if refused else driver.run_flow(lambda: plan.flow, plan.words, plan.values, Intake(Document(), NOTHING))
-sys.exit(code)
+sys.exit(77 if refused else run_planned(plan, Intake(Document(), NOTHING), allowed, Budget({})))
 """
 """What pflow does with a plan under --yes --allow=commands, once it has it."""
 
