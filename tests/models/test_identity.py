@@ -10,7 +10,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.models.identity import identify, model_parts, options_of
 
-WITHOUT_LLM = "import sys, json; from pflow.values import digest; digest._MOMENT = 0; \
+WITHOUT_LLM = "import sys, json; from pflow.files import reading; reading._MOMENT = 0; \
 from pflow.models.identity import identify; print(json.dumps([identify(sys.argv[1] or None), 'llm' in sys.modules]))"
 
 
