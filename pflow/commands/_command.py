@@ -150,7 +150,8 @@ def say_in_json(words: list[str], error: PflowError) -> bool:
     from pflow.commands._output import print_json
     from pflow.completion.names import read_table
 
-    usage = read_table()[f"pflow {words[0]}"]  # the command's own module may be what failed
+    name = f"pflow {words[0]}"
+    usage = read_table([name])[name]  # the command's own module may be what failed
     is_wanted = is_asked("json", own_words(usage, words[1:])[0], usage.items)
     if is_wanted and 1 not in begun:
         with Ignoring(ClosedPipe, PflowError):  # without a reader the exit code is enough

@@ -44,8 +44,9 @@ def answer(line: Typed) -> Candidates:
 
 
 def _of_driver(words: list[str], line: Typed) -> Candidates:
-    table = names.read_table()
-    command = table.get(f"pflow {words[0]}") if words else None
+    name = f"pflow {words[0]}" if words else ""
+    table = names.read_table([name, "pflow", "pflow run", SENTENCE])
+    command = table.get(name)
     if any(map(separates, words)):
         from pflow.flow.pipe.steps import OF_STREAMS
 

@@ -49,12 +49,16 @@ class Candidate:
         return self.group == KEYS or self.value.endswith(("=", "/"))
 
 
-def read_table() -> dict[str, CommandUsage]:
-    """Read each usage by its command: `pflow`, `pflow runs`, `pflow-get`."""
+def read_table(wanted: Iterable[str] = ()) -> dict[str, CommandUsage]:
+    """Read each usage by its command: `pflow`, `pflow runs`, `pflow-get`; with flags and words if it is `wanted`.
+
+    To make the flags of all takes longer than TAB may.
+    """
     with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
         rows = decode(file.read())
     table = {name: CommandUsage(name, summary) for name, (summary, _, _) in rows.items()}
-    for name, (_, *both) in rows.items():
+    for name in rows.keys() & set(wanted):
+        both = rows[name][1:]
         declared: list[list[Item]] = [[Flag(**{**row, "type": Type(row["type"])}) for row in each] for each in both]
         table[name].flags, table[name].arguments = declared
     return table
@@ -155,7 +159,8 @@ def usage_of_type(name: str) -> CommandUsage:
     if found is None:
         return usage_of_flow(name) if saved_flow(name) else CommandUsage(name, "")
     if found.origin == TOOL:
-        usage = read_table()[f"pflow-{found.name}"]
+        name = f"pflow-{found.name}"
+        usage = read_table([name])[name]
         for each in usage.arguments:
             each.choices = each.choices and (tuple(_keys_of_pipe()) or each.choices)
         return usage

