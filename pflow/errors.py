@@ -175,8 +175,9 @@ def not_written(act: str, error: OSError, hint: str = "") -> PflowError:
 
 
 class Attempt:
-    """What may fail in a way that needs words: within it, an OSError, or an error `of` another kind, becomes a
-    PflowError that names the `act` and the reason. One that is a PflowError already stays as it is.
+    """A context that turns an error into a PflowError with the `act` that failed and the reason.
+
+    It turns each OSError, or each error of the kinds in `of`; a PflowError stays as it is.
 
     `failure` makes it, if `hint` and `exit` are not enough. Without an `exit` the exit code is that of the error.
     """
@@ -214,7 +215,7 @@ class Within(Attempt):
 
 
 class Ignoring:
-    """A context that an error of these kinds ends, and no more. contextlib's costs a stage half a millisecond."""
+    """A context that ignores errors of these kinds. The one of contextlib costs a stage half a millisecond."""
 
     def __init__(self, *kinds: type[Exception]) -> None:
         self.kinds = kinds

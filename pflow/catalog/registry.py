@@ -125,7 +125,7 @@ def data_directory(name: str) -> str | None:
 
 
 def needed_directory(name: str, what: str, hint: str = "set HOME") -> str:
-    """Return pflow's directory of this name, the place of `what`. Raises PflowError (78) if there is none."""
+    """Return pflow's directory of this name, where `what` lies. Raises PflowError (78) without a home for it."""
     if folder := data_directory(name):
         return folder
     why = f"cannot find the place of {what}: neither XDG_DATA_HOME nor HOME names one"

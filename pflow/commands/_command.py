@@ -77,8 +77,8 @@ class Command:
         if is_of_flow(self.usage):
             words, found[self.usage.arguments[-1].name] = own_words(self.usage, words)
         if self.others:
-            has_one = all(word.type.name != "list" for word in self.usage.arguments)  # then no more words follow
-            words, found[self.others] = known_words(words, items, is_open=has_one)
+            has_list = any(word.type.name == "list" for word in self.usage.arguments)  # it takes what follows a flag
+            words, found[self.others] = known_words(words, items, is_open=not has_list)
         texts = take_words(words, items | {name: OF_RUNS[name] for name in self.refused})
         for name in self.refused.keys() & texts.keys():
             what = f"cannot take {spell_flag(name)}: {self.refused[name]}"
@@ -104,7 +104,7 @@ class Command:
 
 
 def known_words(words: list[str], items: Mapping[str, Item], *, is_open: bool = False) -> tuple[list[str], list[str]]:
-    """Part the words from flags that are none of the items; with `is_open` these have their values with them."""
+    """Split the words from the flags that are not declared; with `is_open` the values of these go with them."""
     known, others = list[str](), list[str]()
     for found, group in groups(words, items, is_open=is_open):
         (others if not found and is_flag(group[0]) else known).extend(group)

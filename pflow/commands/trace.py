@@ -94,6 +94,14 @@ def command(
 
         write_page(run_page(trace, now=time.time()), html, output, f"{trace['run'] or 'trace'}.html", opens=open)
         return code
+    _print(trace, form, store=store, otlp=otlp, send=send, output=output, when=when)
+    return code
+
+
+def _print(
+    trace: Trace, form: str | None, *, store: bool, otlp: str | bool, send: bool, output: str | None, when: str
+) -> None:  # fmt: skip
+    """Print the trace in a form, send its spans, or write it to the file `output`."""
     if "map" in trace and otlp is not False:
         trace["map_items"] = map_items(find_run(trace["run"]))
     elif "map" in trace and (store or form == "chrome"):
@@ -113,7 +121,6 @@ def command(
     else:
         written = FORMATS[form](trace, now=time.time(), with_store=store)
         write_result(output, clean_json(str(written, "utf-8")).encode())
-    return code
 
 
 def _is_page(word: str) -> bool:

@@ -131,7 +131,7 @@ def _outside(account: Account, width: int, colour: Colour) -> list[list[str]]:
 def section(
     heading: str, rows: Rows, width: int, first: Callable[[str], str] | None = None, without: str = ""
 ) -> list[str]:  # fmt: skip
-    """Return a table with its heading; for no rows the words for that below it, or no line if there are none."""
+    """Return a table with its heading. Without rows it says `without` below it; without both it is empty."""
     below = table(rows, width, first=first) if rows else [f"  {without}"] if without else []
     return [heading, *below] if below else []
 

@@ -72,7 +72,7 @@ def test_a_file_that_gives_no_node_says_why(tmp_path, source, exit, why):
 
 
 def test_a_tool_of_another_version_of_pflow_names_the_way_to_write_it_anew(tmp_path):
-    with pytest.raises(PflowError, match=r"No module named 'pflow\.broker'") as raised:
+    with pytest.raises(PflowError, match=r"No module named 'pflow\.broker") as raised:
         load_file(write(tmp_path / "mcp_own_zap.py", "from pflow.broker.node import McpNode\n"), "mcp-own-zap")
     assert "pflow mcp refresh" in raised.value.hint
 

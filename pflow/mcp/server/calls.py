@@ -39,7 +39,7 @@ _LONGEST_WORD = 120_000
 """The most bytes of a word: Linux takes 128 KiB."""
 
 
-class Calls:
+class ToolCalls:
     """The calls of one client. `say` gets each line that a child prints on stderr."""
 
     def __init__(self, catalogue: Catalogue, own: dict[str, types.Tool], say: Callable[[str], None]) -> None:

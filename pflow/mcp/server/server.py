@@ -25,7 +25,7 @@ from pflow import __version__
 from pflow.errors import BAD_STDIN, USAGE, Attempt, PflowError, result_of
 from pflow.files.beneath import ROOT
 from pflow.mcp.client.sockets import begin_run
-from pflow.mcp.server.calls import Calls
+from pflow.mcp.server.calls import ToolCalls
 from pflow.mcp.server.catalogue import Catalogue, State, state_of_files
 from pflow.mcp.server.own_tools import OWN_TOOLS, own_tools
 from pflow.process.signals import ClosedPipe, die_of
@@ -54,7 +54,7 @@ class McpServer:
     """The server of one client, from its first message until it hangs up."""
 
     def __init__(self, catalogue: Catalogue, own: dict[str, types.Tool]) -> None:
-        self.calls = Calls(catalogue, own, write_line)
+        self.calls = ToolCalls(catalogue, own, write_line)
         self.session: ServerSession | None = None
         self.listed: State | None = None
         self.bus = InMemorySubscriptionBus()
