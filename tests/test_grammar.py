@@ -408,6 +408,12 @@ def test_the_executables_say_so_with_two(words):
         ("pflow help read-file x", "pflow: cannot take the bare word 'x': WORD is 'read-file'; leave one of them out"),
         ("pflow models default a b", "pflow: cannot take the bare word 'b': NAME is 'a'; leave one of them out"),
         ("pflow count_the_words --=1", "pflow: cannot take --=1: no such flag; --help lists the flags"),
+        ("pflow-template x --max-input=0", "pflow-template: cannot take --max-input=0: it must be at least 1"),
+        (
+            "pflow export words",
+            "pflow: cannot run pflow export: --to is missing; --to=dot|json|mermaid|pipe|python|sh",
+        ),
+        ("pflow merge a.db", "pflow: cannot run pflow merge: --output is missing; --output=FILE"),
         (
             "pflow-template x --ma_input=1",
             "pflow-template: cannot take --ma_input: no such flag; did you mean --max-input?",
@@ -433,7 +439,13 @@ def test_the_words_of_a_command_before_a_flow_may_stand_behind_two_dashes():
 
 
 @pytest.mark.parametrize("words", ["shell x y", "run shell x y", "shell x -- v :: nonode", "run nonode --jsno -- x"])
-@pytest.mark.parametrize(("flag", "is_form"), [("-r", True), ("--quiet", True), ("--jobs=2", False), ("-- -r", False)])
+@pytest.mark.parametrize(
+    ("flag", "is_form"),
+    [
+        ("-r", True), ("--quiet", True), ("--jobs=2", False), ("-- -r", False),
+        ("--quiet=", False), ("--quiet:=true", False), ("--quiet@true", False),
+    ],
+)  # fmt: skip
 def test_two_dashes_end_the_flags_of_their_own_step_only(words, flag, is_form):
     line = [BIN / "pflow", *words.split(), "--", "v", "::", "shell", "cat", *flag.split()]
     done = subprocess.run(line, capture_output=True, stdin=subprocess.DEVNULL, check=False)

@@ -98,9 +98,10 @@ class Command:
     def _check_required(self, there: set[str]) -> None:
         for item in [*self.usage.flags, *self.usage.arguments]:
             if item.required and item.name not in there:
-                name = item.metavar.rstrip("…") if item.kind == ARGUMENT else item.flag
-                what = f"cannot run {self.usage.name}: {name} is missing"
-                raise PflowError(what, hint=f"{self.usage.name} --help", exit=USAGE)
+                is_word = item.kind == ARGUMENT
+                name = item.metavar.rstrip("…") if is_word else item.flag
+                hint = f"{self.usage.name} --help" if is_word else f"{item.flag}={kinds.metavar(item)}"
+                raise PflowError(f"cannot run {self.usage.name}: {name} is missing", hint=hint, exit=USAGE)
 
 
 def known_words(words: list[str], items: Mapping[str, Item], *, is_open: bool = False) -> tuple[list[str], list[str]]:

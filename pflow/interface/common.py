@@ -49,7 +49,7 @@ COMMON = _table(
     Flag("retries", "try again up to N times if the node fails", type=COUNT, default=0, least=0, most=1_000_000),
     Flag("wait", "seconds between tries", type=NUMBER, default=1.0, metavar="SECONDS", least=0, most=_YEARS),
     Flag("timeout", _TIMEOUT, type=NUMBER, metavar="SECONDS", of=BOTH, least=0.001, most=_YEARS),
-    Flag("max_input", _MOST_INPUT, type=COUNT, default=MOST_INPUT, metavar="BYTES", of=RUN, least=1, most=1 << 62),
+    Flag("max_input", _MOST_INPUT, type=COUNT, default=MOST_INPUT, metavar="BYTES", of=RUN, least=1),
     Flag("cache", _CACHE, word="require", of=BOTH),
     Flag("refresh", "run the node and keep its result, even if one is kept already", of=NODE),
     Flag("debug", "show the traceback of a failure", of=RUN),

@@ -80,18 +80,19 @@ def groups(words: Sequence[str], items: Items, *, is_open: bool = False) -> Iter
 def flags_in(words: Sequence[str], items: Items, *, is_open: bool = False) -> dict[str, list[str]]:
     """Return the texts of the flags among the words, without refusing any; an unknown flag goes by its own name.
 
-    This is for what is decided before the words are parsed, or after they were refused. A switch has no text.
+    This is for what is decided before the words are parsed, or after they were refused. A switch alone is `true`.
     """
     said: dict[str, list[str]] = {}
     for found, (word, *values) in groups(words, items, is_open=is_open):
         if word.startswith("--"):
-            flag, sign, text = split_flag(word)
+            flag, sign, _ = split_flag(word)
             item = items.get(_plain(flag))
             name = item.name if item else _plain(flag)
-            said.setdefault(name, []).append(text if sign else "=".join(values))
+            text = word.removeprefix(flag).removeprefix("=") if sign else "=".join(values) if values else "true"
+            said.setdefault(name, []).append(text)
             continue
         for at, item in enumerate(found, 2):
-            text = "" if item.type.name == "bool" else "=".join([*[word[at:]] * bool(word[at:]), *values])
+            text = "true" if item.type.name == "bool" else "=".join([*[word[at:]] * bool(word[at:]), *values])
             said.setdefault(item.name, []).append(text)
     return said
 
@@ -103,7 +104,7 @@ def is_asked(name: str, words: Sequence[str], items: Items, *, is_open: bool = F
 
 def is_on(name: str, said: Mapping[str, list[str]]) -> bool:
     """Return True if a switch is on by what `flags_in` found."""
-    return said.get(name, ["false"])[-1] in ("", "true")
+    return said.get(name, [""])[-1] == "true"
 
 
 def is_flag(word: str) -> bool:
