@@ -26,7 +26,7 @@ from pflow.interface.interface import COUNT, NUMBER, PATH, PATHS, TEXT, Flag, ar
 from pflow.many.execution import MapExecution, in_order
 from pflow.many.items import FORMS
 from pflow.many.map import PROGRAM, Map
-from pflow.many.options import Options
+from pflow.many.options import MapOptions
 from pflow.process.streams import write_pieces
 from pflow.stage.document import Document
 from pflow.values.secrets import Secrets
@@ -98,7 +98,7 @@ def command(
         where = f"a flag of a step stands in the flow's quotes: 'llm Brief {letters[0]} …'"
         hint = f"{where}; one of the flow is --NAME=VALUE"
         raise PflowError(f"cannot take {letters[0]}", hint=hint, exit=USAGE)
-    options = Options(
+    options = MapOptions(
         words=items,
         form=from_,
         nul=null,

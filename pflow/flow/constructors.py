@@ -12,7 +12,10 @@ _ARGUMENTS = "_pflow_arguments"
 
 
 def remember_arguments() -> None:
-    """From now on, keep the arguments of each node's constructor in this process, for `lost_arguments`."""
+    """From now on, keep the arguments of each node's constructor in this process, for `lost_arguments`.
+
+    pocketflow's own `__new__` does it: a node made of a person's class tells nobody afterwards what it was given.
+    """
 
     def new(node: type, *words: Any, **named: Any) -> Any:
         made: Any = object.__new__(node)

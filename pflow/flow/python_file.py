@@ -43,7 +43,10 @@ def set_file(flow: FlowSpec, file: str, name: str) -> None:
 
 
 def _run_file(file: str) -> Any:
-    """Run a Python file as if it were imported from its own directory, and return its module."""
+    """Run a Python file as if it were imported from its own directory, and return its module.
+
+    Meanwhile pocketflow's own `run` refuses: it has no hook, and the file's classes are not ours to derive.
+    """
     read_text(file, f"the flow '{file}'")
     sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
     run, run_async = pocketflow.BaseNode.run, pocketflow.AsyncNode.run_async

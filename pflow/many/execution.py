@@ -23,7 +23,7 @@ from pflow.many.ledger import Ledger
 from pflow.many.limiter import MOST, Limiter
 from pflow.many.loop import MapLoop
 from pflow.many.map import PROGRAM, Map
-from pflow.many.options import Options
+from pflow.many.options import MapOptions
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
 from pflow.many.states import DONE, Result
@@ -219,7 +219,7 @@ def resume_map(run: Run, choices: Choices, flags: RunFlags, secrets: Secrets, *,
     with reopened.reading():
         wired = reopened.load()
         flags = flags.replaced(reopened.flags(flags))
-        options = Options(**reopened.begin["map"])
+        options = MapOptions(**reopened.begin["map"])
         options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
         options.allow_empty = True  # _ended says what it then has to
         choices.failed = False  # of items of batches inside an item nothing is kept

@@ -26,7 +26,7 @@ from pflow.many.items import Chosen, Items
 from pflow.many.ledger import Ledger
 from pflow.many.loop import ItemPolicy
 from pflow.many.merge import parse_shard
-from pflow.many.options import Options, parse_halt
+from pflow.many.options import MapOptions, parse_halt
 from pflow.many.rows import check_errors
 from pflow.many.states import DONE
 from pflow.record.log import FLOW
@@ -50,7 +50,7 @@ class Map:
     """One map, begun or resumed."""
 
     def __init__(
-        self, flags: RunFlags, options: Options, inputs: RunInputs, secrets: Secrets, *, accepts_changes: bool,
+        self, flags: RunFlags, options: MapOptions, inputs: RunInputs, secrets: Secrets, *, accepts_changes: bool,
         asks_nothing: bool = False, resumes: bool = False, is_resumed: bool = False,
     ) -> None:  # fmt: skip
         """If it `is_resumed`, only the items count that are not done; if it `resumes`, it is if there is such a map."""
@@ -85,7 +85,7 @@ class Map:
 
     @classmethod
     def begin(
-        cls, flow: str, flow_flags: list[str], flags: RunFlags, options: Options, secrets: Secrets, **about: bool
+        cls, flow: str, flow_flags: list[str], flags: RunFlags, options: MapOptions, secrets: Secrets, **about: bool
     ) -> Map:
         """Load and check the flow. Raises PflowError as `pflow run` does."""
         spec = load_named([flow], is_run_here=True, items=(ITEM,))

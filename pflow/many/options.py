@@ -10,7 +10,7 @@ from pflow.many.loop import Halt
 
 
 @dataclass
-class Options:
+class MapOptions:
     """A map's own flags; the record of its run has them for a resume."""
 
     words: list[str] = field(default_factory=list)

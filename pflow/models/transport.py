@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
-from types import ModuleType
 from typing import Any
 
 from pflow.models.ending import Ending
@@ -52,10 +51,12 @@ def current_ending() -> Ending | None:
     return getattr(_asking, "ending", None)
 
 
-def _make_report(library: ModuleType) -> None:
-    """Make a library's transport tell the thread's ending; it has no hook that reaches clients of others."""
-    kind: Any = library.HTTPTransport
-    send = kind.handle_request
+def _make_report(library: Any) -> None:
+    """Make a library's transport tell the thread's ending.
+
+    Its method is replaced: hooks, mounts and transports are handed to a client, and llm's plugins make their own.
+    """
+    send = library.HTTPTransport.handle_request
     if getattr(send, "reports", False):
         return
 
@@ -78,7 +79,7 @@ def _make_report(library: ModuleType) -> None:
         return response
 
     handle_request.reports = True  # type: ignore[attr-defined]
-    kind.handle_request = handle_request
+    library.HTTPTransport.handle_request = handle_request
 
 
 def _read(library: Any, response: Any) -> Any:
