@@ -24,6 +24,9 @@ from pflow.values.jsontext import compact, decode
 _FORM = f"nodes 5, pflow-shell {__version__}"
 _MOST = 10_000
 
+UNREADABLE = (PflowError, OSError, ValueError, RecursionError, MemoryError)
+"""The failures to read a file's interface: a hostile file may break the parser."""
+
 
 class Listing:
     """As much of a node or flow as a list needs.
@@ -56,9 +59,7 @@ class Listing:
             self.version = self.kind.version if self.origin != FLOW else ""
             self._take(read_interface(self.file) if self.origin == BUNDLED else self.kind.interface)
             self.interpreter = self.kind.interpreter
-        except PflowError as error:
-            self.fault = error.message
-        except (OSError, ValueError, RecursionError, MemoryError) as error:  # a hostile file may break the parser
+        except UNREADABLE as error:
             self.fault = cannot_read(self.file, error)
 
     def _take(self, interface: Interface) -> None:
@@ -132,6 +133,9 @@ def stamp_of(kind: Kind) -> str:
 
 
 def cannot_read(file: str, error: BaseException) -> str:
+    """Say why a file cannot be read, in the words of an error of ours."""
+    if isinstance(error, PflowError):
+        return error.message
     why = reason_of(error) if isinstance(error, OSError) else in_words(error)
     return f"cannot read '{file}': {why}"
 
@@ -180,9 +184,7 @@ def entry(kind: Kind) -> dict[str, Any]:
                 about["reads"][name]["flag"] = flag
         fault = interface.fault or kind.interpreter_fault
         return {**about, "fault": fault} if fault else about
-    except PflowError as error:
-        return {"name": kind.name, **where, "fault": error.message}
-    except (OSError, ValueError, RecursionError, MemoryError) as error:
+    except UNREADABLE as error:
         return {"name": kind.name, **where, "fault": cannot_read(kind.file, error)}
 
 

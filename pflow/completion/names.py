@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Container, Iterable
-from pflow.catalog.registry import data_directory, saved_flow, saved_flows
+from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.completion.line import split
-from pflow.errors import PflowError
+from pflow.errors import PflowError, result_of
 from pflow.flow.pipe.scan import closes, separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, CommandUsage, usage_of_node
@@ -95,11 +95,9 @@ def _description(file: str) -> str:
 
 
 def servers() -> list[Candidate]:
-    try:
-        files = sorted(os.listdir(data_directory("mcp") or ""))
-    except OSError:
-        return []
-    return [Candidate(SERVERS, file[:-5]) for file in files if file.endswith(".json") and file[0] != "."]
+    from pflow.mcp.client.servers import list_servers
+
+    return [Candidate(SERVERS, name) for name in result_of(list_servers, of=PflowError, otherwise=[])]
 
 
 def runs(kind: str = kinds.RUN) -> list[Candidate]:

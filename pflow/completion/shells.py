@@ -10,6 +10,7 @@ from pflow.completion.candidates import Candidates, answer
 from pflow.completion.line import Typed, quoted, split
 from pflow.completion.names import Candidate
 from pflow.help.usage import TITLES
+from pflow.words.printable import clean
 
 _OF_WORDS = (groups.COMMANDS, groups.NODES, groups.TOOLS, groups.FLOWS)
 _ENDED, _OPEN = "+o nospace", "-o nospace"
@@ -103,21 +104,14 @@ def _labelled(found: Candidates, label: str) -> list[str]:
     """Return descriptions for bash and fish, which have no headings: each begins with its group or kind."""
     kinds = {**{group: group for group in TITLES}, **{group: group.removesuffix("s") for group in _OF_WORDS}}
     labels = {group: label.format(kind) for group, kind in kinds.items()}
-    return [labels.get(each.group, "") + _shown(each.about) for each in found.candidates]
+    return [labels.get(each.group, "") + clean(each.about) for each in found.candidates]
 
 
 def _described(names: list[str], texts: list[str], columns: int, between: str) -> list[str]:
     """Return a line for each name, with its text in a second column, cut to the terminal."""
     width = max([len(name) for name in names if len(name) <= columns // 3], default=0)
-    lines = [
-        f"{name:{width}}{between}{_shown(text)}" if text else name for name, text in zip(names, texts, strict=True)
-    ]
+    lines = [f"{name:{width}}{between}{clean(text)}" if text else name for name, text in zip(names, texts, strict=True)]
     return [line if len(line) < columns else line[: columns - 2] + "…" for line in lines]
-
-
-def _shown(text: str) -> str:
-    """Replace characters that would move a terminal's cursor."""
-    return text if text.isprintable() else "".join([each if each.isprintable() else " " for each in text])
 
 
 _SHELLS: dict[str, Callable[..., list[str]]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}

@@ -7,7 +7,7 @@ from pflow.errors import BAD_DATA, Attempt, PflowError
 from pflow.flow.flow import Batch, FlowSpec, Step
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.flow.written import escaped, reference
+from pflow.flow.written import escaped, literal, reference
 from pflow.values.jsontext import text_of
 from pflow.values.paths import Path, look_up, parse_path, write_path
 from pflow.values.plain import change_texts
@@ -134,5 +134,4 @@ def _set(step: Step, wired: WiredStep, key: str, value: Any) -> None:
     if item is not None and item.type.name == "str" and not isinstance(value, str) and value is not None:
         value = text_of(value)
     if value is not None:
-        is_verbatim = item is not None and "verbatim" in item.marks
-        step.inputs = {**step.inputs, key: value if is_verbatim else escaped(value)}
+        step.inputs = {**step.inputs, key: literal(item, value)}

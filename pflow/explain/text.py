@@ -149,11 +149,16 @@ def touches(account: Account, words: Callable[[list[Origin]], str] = origins_tex
     rows: Rows = []
     before = ""
     for touch in account["touches"]:
-        known = [(key, each) for key, each in touch["what"].items() if each not in _UNSET]
-        what = ", ".join(f"{clean(key)} {words(origins)}" for key, origins in known)
+        what = touched(touch["what"], words)
         rows.append((touch["effect"] if touch["effect"] != before else "", clean(touch["step"]), what))
         before = touch["effect"]
     return rows
+
+
+def touched(what: dict[str, list[Origin]], words: Callable[[list[Origin]], str]) -> str:
+    """Write the values that name what an effect touches, but unset ones, each worded by `words`: `path "b.txt"`."""
+    known = [(key, origins) for key, origins in what.items() if origins not in _UNSET]
+    return ", ".join(f"{clean(key)} {words(origins)}" for key, origins in known)
 
 
 def _needs(account: Account) -> Rows:

@@ -15,7 +15,7 @@ from pflow.flow.pipe.steps import flag_words, manner_words
 from pflow.flow.pipe.write import first_word
 from pflow.flow.reaching import is_stored
 from pflow.flow.wired import WiredStep
-from pflow.flow.written import escaped, rewritten
+from pflow.flow.written import literal, rewritten
 from pflow.values.paths import Path, is_step_name, meet, write_path
 from pflow.values.templates import is_reference
 
@@ -150,8 +150,7 @@ class ShellStage:
         item = interface.item(key)
         value: Any = None
         if isinstance(source, Constant):
-            is_verbatim = item is not None and "verbatim" in item.marks
-            value = source.value if is_verbatim else escaped(source.value)
+            value = literal(item, source.value)
         elif isinstance(source, TemplateSource):
             places = {path: self._place(key, each) for path, each in source.sources.items()}
             self._used += places.values()

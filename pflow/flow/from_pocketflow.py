@@ -14,7 +14,7 @@ from pflow.flow.constructors import lost_arguments, set_later
 from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
-from pflow.flow.written import escaped
+from pflow.flow.written import literal
 from pflow.interface.interface import Interface
 from pflow.node import Default, Node, class_of, declared_interface, id_of, pocketflow
 from pflow.values.jsontext import decode, encode
@@ -244,11 +244,8 @@ def _set_on(node: Any) -> dict[str, Any]:
 
 def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]:
     """Return params as a flow holds them: JSON, with each dollar doubled that could begin a template."""
-    items, found = _interface_of(kind).params, {}
-    for key, value in params.items():
-        plain = _json(id_, key, value)
-        found[key] = plain if key in items and "verbatim" in items[key].marks else escaped(plain)
-    return found
+    items = _interface_of(kind).params
+    return {key: literal(items.get(key), _json(id_, key, value)) for key, value in params.items()}
 
 
 def _json(id_: str, key: str, value: Any) -> Any:

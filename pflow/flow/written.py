@@ -101,6 +101,11 @@ def escaped(value: Any) -> Any:
     return change_texts(value, lambda text: text.replace("$", "$$"))
 
 
+def literal(item: Item | None, value: Any) -> Any:
+    """Return a value as a flow holds it for an item: unchanged if that is `[verbatim]`, else escaped."""
+    return value if item is not None and "verbatim" in item.marks else escaped(value)
+
+
 def reference(path: Path) -> str:
     """Write the reference to a path: `${a.b[0]}`, its keys quoted where necessary; `$a` where it was written so."""
     if isinstance(path, Bare):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.catalog.kinds import BUNDLED, FLOW, list_kinds
-from pflow.catalog.lines import cannot_read, lines
+from pflow.catalog.lines import UNREADABLE, cannot_read, lines
 from pflow.errors import PflowError, result_of, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.subflow import FlowCatalog
@@ -93,9 +93,9 @@ def _blocks(saved: Iterable[Saved]) -> Iterator[_Block]:
         try:
             if kind is not None:
                 yield _Block(name, interface_text(name, kind.interface, hide), is_bundled=kind.origin == BUNDLED)
-        except (PflowError, OSError, ValueError, RecursionError) as error:
+        except UNREADABLE as error:
             if kind is not None and kind.origin == FLOW:
-                say("pflow", error.message if isinstance(error, PflowError) else cannot_read(kind.file, error))
+                say("pflow", cannot_read(kind.file, error))
 
 
 def _chosen(blocks: list[_Block], sentence: str, room: int) -> list[_Block]:

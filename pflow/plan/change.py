@@ -13,7 +13,7 @@ from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, Attempt, PflowE
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.text import origins_text
+from pflow.explain.text import origins_text, touched
 from pflow.files.atomic import replace
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
@@ -189,15 +189,12 @@ def _agree(place: FlowFile) -> None:
 
 
 def _in_words(wired: WiredFlow, effect: Effect) -> str:
-    values = {key: _value_text(wired, origins) for key, origins in effect.values.items()}
-    what = ", ".join(f"{clean(key)} {each}" for key, each in values.items() if each)
+    what = touched(effect.values, lambda origins: _value_text(wired, origins))
     return f"({clean(effect.step.step.type)}) {effect.name}" + (f": {what}" if what else "")
 
 
 def _value_text(wired: WiredFlow, origins: list[Origin]) -> str:
-    """Return the origin of a value in words, or an input's default; empty for an unset value."""
-    if origins[0]["from"] == "default" and origins[0]["value"] in (None, []):
-        return ""
+    """Return the origin of a value in words, or an input's default."""
     read = wired.inputs.get(origins[0].get("input", ""))
     if read is not None and read.has_default and not read.secret:
         return value_text(read.default)

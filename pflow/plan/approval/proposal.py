@@ -14,9 +14,9 @@ from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
 from pflow.flow.rules import check
 from pflow.flow.secrets import masked_ir
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.flow.written import escaped
+from pflow.flow.written import literal
 from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import flag_word
 from pflow.terminal.columns import Colour, colour_of, for_locale, terminal_width, value_text, wrap
@@ -58,7 +58,7 @@ def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
     for step in changed.steps:
         for written, flags in ((step.inputs, inputs.data), (step.params, inputs.params)):
             given = flags.get(step.id, {}).items()
-            written.update({key: _as_written(wired.steps[step.id], key, value) for key, value in given})
+            written.update({key: literal(wired.steps[step.id].interface.item(key), value) for key, value in given})
     for name, value in inputs.values.items():
         if name in changed.inputs:
             declared = changed.inputs[name]
@@ -68,13 +68,8 @@ def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
         for id, key in known.readers if known is not None else ():
             step = changed.step(id)
             if key not in step.input_mappings:
-                step.inputs[key] = _as_written(wired.steps[id], key, value)
+                step.inputs[key] = literal(wired.steps[id].interface.item(key), value)
     return changed
-
-
-def _as_written(wired: WiredStep, key: str, value: Any) -> Any:
-    item = wired.interface.item(key)
-    return value if item is not None and "verbatim" in item.marks else escaped(value)
 
 
 def _words_of_run(flags: RunFlags) -> list[str]:
