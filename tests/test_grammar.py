@@ -18,8 +18,9 @@ from pflow.commands import _command, _dispatch, _run_sentence
 from pflow.commands._click import ClickCommand
 from pflow.commands._command import Command
 from pflow.driver.arguments import RunFlags, split
-from pflow.driver.driver import checked, load, parse
+from pflow.driver.driver import parse
 from pflow.errors import USAGE, PflowError
+from pflow.flow.checked import checked, load
 from pflow.flow.flags import FlowFlags
 from pflow.flow.pipe.steps import draft_step
 from pflow.help.usage import metavar, usage_of_node

@@ -12,8 +12,8 @@ pflow export --to=mermaid examples/report.pflow.json
 
 from pflow.commands._command import OUTPUT, Command, own
 from pflow.commands._output import write_output
-from pflow.driver.driver import checked
 from pflow.export import exporter, targets
+from pflow.flow.checked import checked
 from pflow.flow.subflow import load_named
 from pflow.help.usage import FLOW
 from pflow.interface.interface import TEXTS, UNDECLARED, Flag, argument, choice

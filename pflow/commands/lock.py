@@ -18,7 +18,7 @@ import os
 from pflow.cache.code import code_of
 from pflow.commands._command import Command
 from pflow.commands._output import write_output
-from pflow.driver.driver import checked
+from pflow.flow.checked import checked
 from pflow.flow.lock import lock_file, lock_text
 from pflow.flow.subflow import load_named
 from pflow.help.usage import FLOW

@@ -23,9 +23,9 @@ from typing import Any
 from pflow.commands._command import COLOR, FRESH, MODEL, Command, own
 from pflow.commands._dispatch import is_sentence
 from pflow.commands._output import write_output
-from pflow.driver.driver import checked
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
+from pflow.flow.checked import checked
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import read_text
 from pflow.flow.pipe.recognize import is_pipe, is_pipe_text

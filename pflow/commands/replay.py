@@ -22,12 +22,13 @@ import os
 from pflow import errors
 from pflow.commands._command import Command
 from pflow.driver.arguments import RunFlags
-from pflow.driver.driver import Driver, checked
+from pflow.driver.driver import Driver
 from pflow.driver.help import flags_of_runs
 from pflow.driver.inputs import RunInputs
 from pflow.driver.replay import Replay
 from pflow.errors import PflowError
 from pflow.files.reading import limit_input
+from pflow.flow.checked import checked
 from pflow.help import usage as kinds
 from pflow.interface.common import COMMON
 from pflow.interface.interface import argument

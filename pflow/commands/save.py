@@ -32,8 +32,8 @@ import os
 
 from pflow.catalog.kinds import find_node
 from pflow.commands._command import Command
-from pflow.driver.driver import checked
 from pflow.errors import FAILED, USAGE, PflowError, shorten
+from pflow.flow.checked import checked
 from pflow.flow.flow import FlowSpec
 from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow

@@ -9,12 +9,13 @@ from pflow import Any, Callable, Sequence
 from pflow.driver.arguments import PROGRAM, RunFlags, separators, split, without_bare
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
-from pflow.errors import TRY_AGAIN, USAGE, PflowError
+from pflow.errors import TRY_AGAIN, PflowError
+from pflow.flow.checked import checked, load
 from pflow.flow.findings import refuse_errors
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
 from pflow.flow.pipe.carry import carried_behind
-from pflow.flow.subflow import is_stdin, load_named
+from pflow.flow.subflow import is_stdin
 from pflow.flow.wired import WiredFlow
 from pflow.interface.common import OF_RUNS, is_shared
 from pflow.process.signals import end_in_order
@@ -27,8 +28,6 @@ from pflow.stage.words import flags_in, is_asked, is_on, take_words
 from pflow.terminal.messages import say, say_error
 from pflow.values.secrets import Secrets, mask_flags
 from pflow.words.usage import usage_of
-
-MOST_WARNINGS = 5
 
 
 class Driver:
@@ -171,37 +170,6 @@ def end_early(output: Output, intake: Intake, flags: RunFlags, name: str) -> int
         return output.pass_on(intake)
     entry = {"id": intake.document.step_id(name), "node": f"flow:{name}"}
     return output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose or flags.dry_run)
-
-
-def load(words: list[str]) -> FlowSpec:
-    """Load the flow that the words name. Raises PflowError (65) if its shape is wrong, after saying all findings."""
-    if not words:
-        hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
-        raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
-    flow = load_named(words, is_run_here=True)
-    if words == [flow.file]:
-        flow.name = flow.name or os.path.basename(flow.file).removesuffix(".json").removesuffix(".pflow")
-    refuse_errors(flow.findings)
-    return flow
-
-
-def checked(flow: FlowSpec, act: str = "run", *, opens_files: bool = True) -> WiredFlow:
-    """Wire a flow and say its warnings, without those that a run says itself. Raises PflowError (65) for errors."""
-    from pflow.flow.rules import check
-    from pflow.flow.wiring import wire
-
-    wired = wire(flow)
-    wired.opens_files = opens_files and act in ("run", "map")
-    findings = check(wired)
-    refuse_errors(findings, act)
-    is_pocketflow = all(step.made is not None for step in flow.steps)
-    said_now = [str(finding) for finding in findings if act != "run" or not (is_pocketflow or finding.is_said_by_run)]
-    warnings = [*(f"warning: {warning}" for warning in flow.warnings), *said_now]
-    for warning in warnings[:MOST_WARNINGS]:
-        say(f"pflow {act}", warning)
-    if len(warnings) > MOST_WARNINGS:
-        say(f"pflow {act}", f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
-    return wired
 
 
 def parse(wired: WiredFlow, words: list[str]) -> tuple[RunFlags, RunInputs]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pflow.binding.store import without_flow
 from pflow.catalog.registry import load_file
 from pflow.driver.arguments import PROGRAM
-from pflow.driver.driver import Driver, checked, load
+from pflow.driver.driver import Driver
 from pflow.driver.inputs import RunInputs
 from pflow.driver.questions import inputs_missing
 from pflow.engine.context import Context
@@ -18,6 +18,7 @@ from pflow.engine.results import outputs_of
 from pflow.engine.step import copied
 from pflow.errors import MISSING, USAGE, PflowError
 from pflow.flow.build import numbered
+from pflow.flow.checked import checked, load
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
 from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from

@@ -11,12 +11,13 @@ from typing import Any
 
 from pflow.driver.arguments import OWN, RunFlags
 from pflow.driver.begin import Beginning
-from pflow.driver.driver import checked, parse
+from pflow.driver.driver import parse
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened
 from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError
 from pflow.files.directories import state_directory
+from pflow.flow.checked import checked
 from pflow.flow.findings import refuse_errors
 from pflow.flow.subflow import load_named
 from pflow.interface.common import MOST_JOBS

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from pflow.catalog.kinds import forget_kinds
-from pflow.driver.driver import load
 from pflow.driver.help import help_of
+from pflow.flow.checked import load
 
 COUNT = {
     "description": "Count the words",

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from pflow.driver.driver import checked
 from pflow.errors import PflowError
 from pflow.export import exporter
+from pflow.flow.checked import checked
 from pflow.flow.load import load_document
 from tests.export.cases import chain, edge, node
 
