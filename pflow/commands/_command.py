@@ -12,7 +12,7 @@ from pflow.errors import OK, USAGE, Ignoring, PflowError
 from pflow.help import usage as kinds
 from pflow.help.usage import HELP, CommandUsage, usage_of_command
 from pflow.interface.common import OF_RUNS
-from pflow.interface.interface import ARGUMENT, OPTION, PATH, TEXT, Flag, Item, choice, spell_flag
+from pflow.interface.interface import ARGUMENT, OPTION, PATH, TEXT, Flag, Item, choice
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
 from pflow.stage.flags import value_of, values_of
@@ -60,7 +60,8 @@ class Command:
         self.usage.flags += [] if HELP.name in self.usage.items else [HELP]
         self.others = others
         self.of_run = of_run
-        self.refused = refused or {}
+        reasons = {name: (f": {why}", f"{self.usage.name} --help") for name, why in (refused or {}).items()}
+        self.refused = {name: OF_RUNS[name].but(refused=reason) for name, reason in reasons.items()}
         self.quick = quick
 
     def __call__(self, work: Callable[..., int | None]) -> Command:
@@ -79,10 +80,7 @@ class Command:
         if self.others:
             has_list = any(word.type.name == "list" for word in self.usage.arguments)  # it takes what follows a flag
             words, found[self.others] = known_words(words, items, is_open=not has_list)
-        texts = take_words(words, items | {name: OF_RUNS[name] for name in self.refused})
-        for name in self.refused.keys() & texts.keys():
-            what = f"cannot take {spell_flag(name)}: {self.refused[name]}"
-            raise PflowError(what, hint=f"{self.usage.name} --help", exit=USAGE)
+        texts = take_words(words, items | self.refused)
         there = texts.keys() | {name for name, value in found.items() if value}
         if self.of_run:
             from pflow.driver.arguments import RunFlags

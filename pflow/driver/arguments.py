@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import USAGE, PflowError, check_positive
 from pflow.flow.pipe.scan import is_cut_separator, separates
 from pflow.flow.subflow import is_one_step
-from pflow.interface.common import COMMON, RUN_FLAGS, STEP
+from pflow.interface.common import COMMON, OF_RUNS, RUN_FLAGS, STEP
 from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import check_common, value_of
 from pflow.stage.words import groups, is_flag
@@ -19,18 +19,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "pflow run"
 
-REFUSED = {
-    **{name: "it is for a step, in the flow" for name, flag in COMMON.items() if flag.of == STEP},
-    "describe": "pflow explain describes a flow",
-    "version": "pflow --version",
-}
-"""The common flags that a flow does not take, and why; no step in it takes the last two either."""
-
-OWN: dict[str, Item] = {
-    **{name: flag for name, flag in COMMON.items() if flag.of != STEP and name not in RUN_FLAGS},
-    **RUN_FLAGS,
-}
-"""The flags of `pflow run` itself, refused ones too."""
+OWN: dict[str, Item] = {**{name: flag for name, flag in OF_RUNS.items() if flag.of != STEP}, **RUN_FLAGS}
+"""The flags of `pflow run` itself, without those of a step."""
 
 
 def split(words: list[str]) -> tuple[list[str], list[str]]:
@@ -129,12 +119,8 @@ class RunFlags:
     def __init__(self, texts: Texts, declared: Items | None = None, convert: Callable[..., Any] = value_of) -> None:
         items = {**OWN, **(declared or {})}
         self.__dict__ = {name: item.default for name, item in items.items()}
-        for name in list(texts):
-            flag = spell_flag(name)
-            if name in REFUSED:
-                raise PflowError(f"cannot take {flag} for a flow (PF01)", hint=REFUSED[name], exit=USAGE)
-            if name in items:
-                setattr(self, name, convert(items[name], texts.pop(name)))
+        for name in [name for name in texts if name in items]:
+            setattr(self, name, convert(items[name], texts.pop(name)))
         check_common(vars(self))
         for name, limit in self.limits.items():
             check_positive(spell_flag(BUDGET[name]), limit)

@@ -42,7 +42,7 @@ import os
 from pflow import Container
 from pflow.catalog.kinds import no_such_kind
 from pflow.catalog.registry import flow_name, saved_flow
-from pflow.driver.arguments import OWN, PROGRAM, REFUSED
+from pflow.driver.arguments import OWN, PROGRAM
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowInput, FlowSpec
 from pflow.flow.subflow import find_file
@@ -65,7 +65,7 @@ def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:
 
 def flags_of_runs(without: Container[str] = ()) -> list[Item]:
     """Return the flags of `pflow run` itself, without some."""
-    flags = [flag for name, flag in OWN.items() if name not in REFUSED and name not in without]
+    flags = [flag for name, flag in OWN.items() if not flag.refused and name not in without]
     return [flag.but(doc=flag.doc.replace("the node", "the run")) for flag in flags]
 
 

@@ -9,10 +9,10 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.build import BINDINGS, OF_BINDINGS
 from pflow.flow.flow import FlowInput
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.interface.common import COMMON, OF_RUNS, RUN_FLAGS, is_shared
+from pflow.interface.common import OF_RUNS, RUN_FLAGS, is_shared
 from pflow.interface.interface import FORMS, READ, REFUSED, Item, spell_flag
 from pflow.stage.flags import type_of
-from pflow.stage.words import doubts
+from pflow.stage.words import doubts, refusal
 from pflow.values.templates import is_reference
 from pflow.values.types import Type
 from pflow.words.naming import listed
@@ -98,14 +98,19 @@ class FlowFlags:
 
         Flags that fit several targets come last: the parser suggests the first for a bare word.
         """
-        items = {name: Item(REFUSED, name, Type("str")) for name in self.refused if name not in OF_RUNS}
+        items = {name: self._refused(name) for name in self.refused if name not in OF_RUNS}
         for name, targets in sorted(self.targets.items(), key=lambda target: len(self._meant(target[0])) > 1):
             target, item = next(iter(targets.items()))
             default = item.default if target[0] == INPUT else None  # a step's own value need not be given
             marks = item.marks - {"word"}  # a flow takes no bare words
             items[name] = item.but(kind=READ, name=name, flags=[], letter="", default=default, marks=marks)
-        common = {name: flag for name, flag in COMMON.items() if name not in items}
-        return {**items, **common, **RUN_FLAGS}
+        of_runs = {
+            name: flag for name, flag in OF_RUNS.items() if name not in items or name in RUN_FLAGS or flag.refused
+        }
+        return {**items, **of_runs}
+
+    def _refused(self, name: str) -> Item:
+        return Item(REFUSED, name, Type("str"), refused=(f": {_why(*self.refused[name])}", ""))
 
     def encodings(self) -> list[str]:
         """Return the flags of steps that load text, and whose flow does not say in which encoding."""
@@ -157,7 +162,7 @@ class FlowFlags:
         for target, item in targets.items():
             return target, item
         if name in self.refused:
-            raise PflowError(f"cannot take {flag}: {_why(*self.refused[name])}", exit=USAGE)
+            raise refusal(self._refused(name))
         id, dot, key = name.rpartition(".")
         for step in self.wired.steps.values():
             if not dot or (step.interface.open and _plain(step.id) == id):

@@ -99,8 +99,16 @@ RUN_FLAGS = _table(
 )
 """The flags that only `pflow run` has; its --refresh may name a step."""
 
-OF_RUNS = {**COMMON, **RUN_FLAGS}
-"""The flags of `pflow run` itself, whose names no input of a flow may have."""
+
+def _of_runs(flag: Flag) -> Flag:
+    """Return a common flag as a flow takes it, or refuses it; no step in the flow takes the last two either."""
+    hint = "it is for a step, in the flow" if flag.of == STEP else ""
+    hint = {"describe": "pflow explain describes a flow", "version": "pflow --version"}.get(flag.name, hint)
+    return flag.but(refused=(" for a flow (PF01)", hint)) if hint else flag
+
+
+OF_RUNS = {**{name: _of_runs(flag) for name, flag in COMMON.items()}, **RUN_FLAGS}
+"""The flags of `pflow run` itself, refused ones too, whose names no input of a flow may have."""
 
 ALLOW_EMPTY = "allow_empty"
 """The param of a node that is not to run on empty data unless a person says so."""

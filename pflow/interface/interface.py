@@ -48,12 +48,14 @@ class Item:
     `letter` is its short flag; with the mark `pairs`, a name and a value follow it as two words. `metavar` names its
     value. A switch with `word` also takes that word after an = (one in capitals stands for any text); a list with
     `word` also takes no value. `least` and `most` are the range of a number. `tab` and `choices` tell TAB what its
-    value may be, if its type does not. `excludes` are the flags that it cannot stand beside.
+    value may be, if its type does not. `excludes` are the flags that it cannot stand beside. One that is `refused` is
+    known only to say why: what follows "cannot take --NAME", and the hint.
     """
 
     metavar = word = tab = ""
     choices: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
+    refused: tuple[str, str] | None = None
     least: float | None = None
     most: float | None = None
 

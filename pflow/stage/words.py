@@ -204,6 +204,8 @@ def _add(texts: Texts, item: Item, flag: str, value: str | bool) -> str:
     Behind a common flag with a letter, such as -n, `true` is a word: nobody gives these a value. A switch may be said
     twice alike.
     """
+    if item.refused:
+        raise refusal(item)
     said = texts.setdefault(item.name, [])
     if said and item.type.name != "list" and (item.type.name != "bool" or said != [value]):
         raise PflowError(f"cannot take {flag} twice", exit=USAGE)
@@ -211,6 +213,12 @@ def _add(texts: Texts, item: Item, flag: str, value: str | bool) -> str:
         said.append(value)
     is_plain = bool(item.letter) and item.kind in (COMMON_FLAG, OPTION)
     return flag if isinstance(value, bool) and not is_plain else ""
+
+
+def refusal(item: Item) -> PflowError:
+    """Return the error for a flag that is known, and not taken here."""
+    what, hint = item.refused or ("", "")
+    return PflowError(f"cannot take {item.flag}{what}", hint=hint, exit=USAGE)
 
 
 def _quotes(bare: list[str], word: str, items: Items) -> str:

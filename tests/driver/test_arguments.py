@@ -4,6 +4,8 @@ import pytest
 
 from pflow.driver.arguments import RunFlags, split
 from pflow.errors import PflowError
+from pflow.interface.common import OF_RUNS
+from pflow.stage.words import take_words
 
 
 @pytest.mark.parametrize(
@@ -62,8 +64,6 @@ def test_a_step_may_stand_behind_refresh_and_a_word_behind_cache():
         ({"timeout": ["0"]}, "it must be from 0.001"),
         ({"cache": ["always"]}, "cannot take --cache='always'"),
         ({"cache": ["require"], "refresh": ["a"]}, "both --refresh and --cache=require"),
-        ({"id": ["x"]}, "cannot take --id for a flow (PF01)"),
-        ({"retries": ["3"]}, "cannot take --retries for a flow (PF01)"),
     ],
 )
 def test_what_a_run_cannot_take_is_2(texts, why):
@@ -71,3 +71,21 @@ def test_what_a_run_cannot_take_is_2(texts, why):
         RunFlags(texts)
     assert caught.value.exit == 2
     assert why in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("--id=x", "it is for a step, in the flow"),
+        ("--retries=3", "it is for a step, in the flow"),
+        ("--no-verbatim", "it is for a step, in the flow"),
+        ("--describe", "pflow explain describes a flow"),
+        ("--version", "pflow --version"),
+    ],
+)
+def test_what_no_flow_takes_is_2(word, hint):
+    with pytest.raises(PflowError) as caught:
+        take_words([word], OF_RUNS)
+    flag = word.partition("=")[0].replace("--no-", "--")
+    assert (caught.value.exit, caught.value.hint) == (2, hint)
+    assert caught.value.message == f"cannot take {flag} for a flow (PF01)"

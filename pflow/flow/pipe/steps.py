@@ -14,7 +14,7 @@ from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped, path_text
 from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_VISITS, RUN, STEP, STREAM
-from pflow.interface.interface import Flag, Interface, Item, spell_flag
+from pflow.interface.interface import Interface, Item, spell_flag
 from pflow.stage.flags import Flags, add_keys, add_mapping, check_keys, convert_texts, value_of
 from pflow.stage.words import flags_in, groups, is_flag, part, split_flag, take_words
 from pflow.values.jsontext import BLANK, compact
@@ -22,7 +22,7 @@ from pflow.values.paths import Path
 from pflow.values.templates import is_reference, references
 
 if TYPE_CHECKING:
-    from pflow.stage.words import Items, Texts
+    from pflow.stage.words import Items
 
 OF_STREAMS = {
     name: f"-{flag.letter}" if flag.letter else flag.flag for name, flag in COMMON.items() if flag.of == STREAM
@@ -31,6 +31,13 @@ OF_STREAMS = {
 _MANNER = ("retries", "wait", "timeout", "cache")
 """The flags of every stage that a step keeps."""
 OF_STEPS = tuple(name for name, flag in COMMON.items() if flag.of in (STEP, BOTH))
+_COMMON = {
+    name: flag.but(refused=(" in a step", f"give it to pflow run: pflow run {flag.flag} …"))
+    if flag.of in (RUN, NODE)
+    else flag
+    for name, flag in COMMON.items()
+}
+"""The common flags, with those that only a run takes."""
 
 
 class Draft:
@@ -65,10 +72,9 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     interface, is_known = interface_of_type(type, catalog, flow)
     if not catalog.opens_files:
         _refuse_files(words)
-    items = {**COMMON, **interface.items, **OF_FLOWS}
+    items = {**_COMMON, **interface.items, **OF_FLOWS}
     words = _as_open(words, items, is_known=is_known) if interface.open else words
     texts = take_words(words, items, is_open=interface.open)
-    _refuse_flags_of_a_run(texts, items)
     batch = take_batch(texts)
     said = {name: value_of(flag, texts.pop(name)) for name, flag in OF_VISITS.items() if name in texts}
     paths = texts.pop("map_in", [])
@@ -130,15 +136,6 @@ def _refuse_files(words: list[str]) -> None:
         flag, sign, _ = split_flag(word)
         if sign == "@" and flag.startswith("--"):
             raise PflowError(f"cannot take {flag}@FILE: no file may be opened here", hint=f"{flag}=TEXT", exit=USAGE)
-
-
-def _refuse_flags_of_a_run(texts: Texts, items: Items) -> None:
-    for name in texts:
-        item = items.get(name)
-        if isinstance(item, Flag) and item.of in (RUN, NODE):
-            flag = item.flag
-            hint = f"give it to pflow run: pflow run {flag} …"
-            raise PflowError(f"cannot take {flag} in a step", hint=hint, exit=USAGE)
 
 
 def _map_in(step: Step, interface: Interface, text: str) -> None:
