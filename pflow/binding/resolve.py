@@ -124,8 +124,7 @@ class Binding:
     def _refuse_templates(self) -> None:
         """Raise PflowError (65) for a template in a `[verbatim]` read, such as a command."""
         for key, source in self.sources.items():
-            item = self.interface.reads.get(key)
-            if item is not None and "verbatim" in item.marks and isinstance(source, TemplateSource):
+            if isinstance(source, TemplateSource) and self.interface.is_verbatim(key):
                 hint = "values go in as arguments, or on stdin"
                 raise PflowError(f"cannot fill '{key}' with a template: it is verbatim", hint=hint, exit=BAD_DATA)
 

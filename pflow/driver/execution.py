@@ -16,7 +16,6 @@ from pflow.engine.context import Context
 from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
 from pflow.errors import PflowError, Within
-from pflow.flow.leads import led_by_data
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.mcp.client.sockets import begin_run
@@ -275,7 +274,7 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     data, telling = inputs.data.get(wired.id, {}), wired.interface.telling
     params |= wired.interface.implied({**wired.step.inputs, **params, **data})
     defaults = {key: wired.interface.default_of(item, params) for key, item in telling.items() if not item.required}
-    led = {key: led_by_data(inputs.wired, wired.id, key) for key in telling if key not in data}
+    led = {key: inputs.wired.led_by_data(wired.id, key) for key in telling if key not in data}
     known = {key: value for key, value in (defaults | params | values).items() if value is not None}
     shown = touched({key: known.get(key, ... if led.get(key) else None) for key in telling}, led)
     return "; ".join([*parts, *(f"{key}: {text}" for key, text in shown.items())])

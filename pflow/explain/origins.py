@@ -6,7 +6,6 @@ from typing import Any
 from pflow.binding import resolve
 from pflow.binding.sources import HOST, Constant, Source, TemplateSource, chosen_by_lead
 from pflow.flow.flow import FlowInput
-from pflow.flow.leads import led_by_data
 from pflow.flow.reaching import uses, writes_behind, writes_by_name
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.writes import END, Write
@@ -77,7 +76,7 @@ class Origins:
         if chosen_by_lead(item) == HOST and isinstance(source, TemplateSource):
             leads = source.leads()
             return {**origin, "chooses_host": not set(leads) & {*source.from_steps}} if leads else origin
-        what = led_by_data(self.flow, step, key)
+        what = self.flow.led_by_data(step, key)
         return {**origin, f"chooses_{what}": True} if what else origin
 
     def _of_references(self, source: Source | None, step: str, role: str, key: str) -> Origin:

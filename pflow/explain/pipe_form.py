@@ -68,8 +68,7 @@ class _Literals:
         own = {batch.item, *batch.parts} if batch is not None else set()
         self.known = {name: value for name, value in known.items() if name not in own}
         self.piped = piped - own
-        items = {**wired.interface.params, **wired.interface.reads}
-        verbatim = {key for key, item in items.items() if "verbatim" in item.marks}
+        verbatim = set(filter(wired.interface.is_verbatim, [*wired.step.params, *wired.step.inputs]))
         self.step = step = copy(wired.step)
         step.params = {key: each if key in verbatim else self._filled(each) for key, each in step.params.items()}
         step.inputs = {key: each if key in verbatim else self._filled(each) for key, each in step.inputs.items()}

@@ -13,7 +13,6 @@ from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.flow.flow import INLINE, FlowInput, FlowSpec
-from pflow.flow.leads import led_by_input
 from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired import ITEM, WiredFlow, WiredStep, item_reader
@@ -131,7 +130,7 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     if first and reader and first.step.fills(reader.name):  # a name in its template or mapping means just that name
         reader = None
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
-        led = led_by_input(flow, given.name) if given.type.name in ("any", "str") else ""
+        led = flow.led_by_input(given.name) if given.type.name in ("any", "str") else ""
         item = given.as_item()
         item.type = Type("path" if led == DIRECTORY else "url") if led else item.type
         if not given.required:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
-from pflow.binding.sources import PathSource
+from pflow.binding.sources import DIRECTORY, HOST, PathSource, chosen_by_lead
 from pflow.binding.store import OUTPUT_KEY, named_place
 from pflow.catalog.interfaces import BUNDLED, TOOL
 from pflow.errors import MISSING, PflowError
@@ -322,6 +322,30 @@ class WiredFlow:
             return Type("str")
         found = self.references_to(END, name)
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
+
+    def led_by_data(self, id: str, key: str) -> str:
+        """Return what a write, an item or stdin chooses, as the beginning of the path or URL of a read or param."""
+        found = (each for each in self.references_to(id, key) if each.input in (None, "stdin") or each.writes)
+        return next(filter(None, map(self._led, found)), "")
+
+    def led_by_input(self, name: str) -> str:
+        """Return what an input chooses, as the beginning of a path or a URL; empty if it begins neither."""
+        led = {self._led(each) for each in self.references if each.input == name}
+        return next((what for what in (DIRECTORY, HOST) if what in led), "")
+
+    def begins_url(self, name: str) -> bool:
+        """Return True if a template of a URL begins with this input, also in a flow inside."""
+        templates = [each for each in self.references if each.input == name and each.part.is_template]
+        readers = self.inputs[name].readers if name in self.inputs else ()
+        inside = ((self.steps[id].subflow, key) for id, key in readers)
+        is_inside = (each is not None and each.begins_url(key) for each, key in inside)
+        return any(self._led(each) == HOST for each in templates) or any(is_inside)
+
+    def _led(self, reference: Reference) -> str:
+        """Return what a reference chooses as the beginning of a path or a URL; empty for any other reference."""
+        if reference.step not in self.steps or not reference.is_leading:
+            return ""
+        return chosen_by_lead(self.steps[reference.step].interface.item(reference.key))
 
     def place_outside(self, place: Path | None) -> Path | None:
         """Return where others find what the steps carry: at this place, or as an output, the only one or that at it."""

@@ -10,7 +10,6 @@ from pflow.flow.build import numbered
 from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
-from pflow.flow.leads import begins_url
 from pflow.flow.pipe.batches import with_item
 from pflow.flow.reaching import are_there_first, find_writes, resolve, stored_writes, uses, writes_of
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
@@ -239,7 +238,7 @@ class _Wiring(_Layout):
 
     def _hold_hosts(self, wired: WiredStep, flow: WiredFlow) -> None:
         """Let a flow inside take the beginning of a URL from no step either: its templates cannot tell."""
-        for key in [each for each in wired.interface.reads if begins_url(flow, each)]:
+        for key in [each for each in wired.interface.reads if flow.begins_url(each)]:
             source = wired.sources.get(key, PathSource((key,)))
             given = self.wired.references_to(wired.id, key)
             writes = [write for path in source.paths for _, write in self.wired.writes_at(wired.id, path)]

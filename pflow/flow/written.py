@@ -51,9 +51,8 @@ def parts_of_step(step: Step, interface: Interface) -> Iterator[Part]:
         yield Part((*step.place, "batch", "over"), OVER, "", step.batch.over)
     for role, name, values in ((INPUT, "inputs", step.inputs), (PARAM, "params", step.params)):
         for key, value in values.items():
-            item = interface.item(key)
             part = Part((*step.place, name, key), role, key, value)
-            if item is not None and "verbatim" in item.marks:
+            if interface.is_verbatim(key):
                 part.paths, part.is_template, part.fault = [], False, ""
             yield part
     for key, value in step.input_mappings.items():

@@ -228,6 +228,11 @@ class Interface:
         """Return the read of this name, else the param; None without either."""
         return self.reads.get(key) or self.params.get(key)
 
+    def is_verbatim(self, key: str) -> bool:
+        """Return True if no template fills the read or param of this name."""
+        item = self.item(key)
+        return item is not None and "verbatim" in item.marks
+
     @property
     def secrets(self) -> list[Item]:
         """The reads and params that are secret."""

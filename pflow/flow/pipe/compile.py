@@ -231,8 +231,7 @@ class _Compiler:
 
     def _rewritten(self, step: WiredStep, key: str, value: Any) -> Any:
         """Rewrite each name in a flag's value as the one place that it means; leave several, with a warning."""
-        item = step.interface.item(key)
-        if item is not None and "verbatim" in item.marks:
+        if step.interface.is_verbatim(key):
             return value
         places = self.places[step.id]
         for path in references(value):
