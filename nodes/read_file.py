@@ -2,8 +2,7 @@
 
 from pflow.files.file_paths import checked_path, read_whole
 from pflow.node import Node, Shared
-from pflow.values.encoding import BYTES, decode_as, split_encoding
-from pflow.values.jsontext import text_or_bytes
+from pflow.values.jsontext import BYTES, text_or_bytes
 
 
 class ReadFile(Node):
@@ -28,6 +27,8 @@ class ReadFile(Node):
     def prep(self, shared: Shared) -> str:
         path = checked_path(shared["path"], "read")
         if (encoding := self.params["encoding"] or BYTES) != BYTES:
+            from pflow.values.encoding import split_encoding
+
             split_encoding(encoding)
         return path
 
@@ -42,4 +43,8 @@ class ReadFile(Node):
 def _decode(data: bytes, path: str, encoding: str | None) -> str | bytes:
     if not encoding:
         return text_or_bytes(data)
-    return data if encoding == BYTES else decode_as(encoding, data, path)
+    if encoding == BYTES:
+        return data
+    from pflow.values.encoding import decode_as
+
+    return decode_as(encoding, data, path)

@@ -6,10 +6,8 @@ from pflow import Any, Callable, Iterator
 from pflow.binding.sources import Constant, Source, TemplateSource, without_newline
 from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError, shorten
 from pflow.interface.interface import Interface, Item
-from pflow.values.encoding import ELSE, conversion, not_utf8, remedy, wide_bytes
-from pflow.values.jsontext import BLANK, compact, decode
+from pflow.values.jsontext import BLANK, change_texts, compact, decode, texts_in
 from pflow.values.paths import Path, write_path
-from pflow.values.plain import change_texts, texts_in
 from pflow.values.types import Type, fit, from_text
 
 _ANY = Type("any")
@@ -36,6 +34,7 @@ def read_text(flag: str, file: str) -> Word:
     of the system's error.
     """
     from pflow.files.beneath import open_file
+    from pflow.values.encoding import conversion, not_utf8
 
     if file in ("", "-", "/dev/stdin"):
         why = "stdin is not a file" if file else "no file is named"
@@ -103,6 +102,8 @@ def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
     try:
         return converted(type, written)
     except ValueError as error:
+        from pflow.values.encoding import ELSE
+
         shown = shorten(written if isinstance(written, str) else compact(written))
         hint = f"it takes {type}" if type.items or type.fields else ""  # the error itself names a simple type
         hint = ELSE if exit == BAD_DATA and "UTF-8" in str(error) else hint
@@ -188,8 +189,8 @@ class Finder:
         return self.fitted(expanded_value(source.flag or self.key, self.type, source.written, value))
 
     def fitted(self, value: Any) -> Any:
-        wide = self.exact is str and wide_bytes(value)
-        if self.type.name == "any" or (value.__class__ is self.exact and not wide):
+        may_be_wide = isinstance(value, str) and "\0" in value
+        if self.type.name == "any" or (value.__class__ is self.exact and not may_be_wide):
             return value
         if value is None and self.item is not None and self.item.default is None:
             return None
@@ -198,14 +199,20 @@ class Finder:
 
             value = without_failed(value)
         try:
-            if wide:
-                raise ValueError(not_utf8(wide))
+            if self.exact is str:
+                from pflow.values.encoding import not_utf8, wide_bytes
+
+                if wide := wide_bytes(value):
+                    value = wide
+                    raise ValueError(not_utf8(wide))
             return fit(self.type, value)
         except ValueError as error:
             origin = f" from {self.source.origin}" if self.source.origin else ""
             hint = f"--map-in {self.key}=PATH takes another place"
-            if wide or isinstance(value, bytes):
-                hint = remedy(wide or value)
+            if isinstance(value, bytes):
+                from pflow.values.encoding import remedy
+
+                hint = remedy(value)
             if self.type.holds_rows and isinstance(value, str | bytes):
                 hint = "load-csv, load-json or load-jsonl makes rows of a text"
             raise PflowError(f"cannot read '{self.key}'{origin}: {error}", hint=hint, exit=BAD_DATA) from None

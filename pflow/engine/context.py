@@ -17,8 +17,8 @@ from pflow.mcp.client.sockets import begin_run
 from pflow.record.journal import Journal
 from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest
+from pflow.values.jsontext import plain
 from pflow.values.paths import Path, meet
-from pflow.values.plain import plain
 from pflow.values.secrets import Secrets
 from pflow.words.budget import Calls
 

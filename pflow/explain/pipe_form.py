@@ -8,9 +8,8 @@ from pflow.flow.flow import Batch, FlowSpec, Step
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.written import escaped, literal, reference
-from pflow.values.jsontext import text_of
+from pflow.values.jsontext import change_texts, text_of
 from pflow.values.paths import Path, look_up, parse_path, write_path
-from pflow.values.plain import change_texts
 from pflow.values.templates import TEMPLATE, expand, parse_template
 
 

@@ -10,9 +10,8 @@ from pflow.errors import BAD_DATA, MISSING, Attempt, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.process.start import beginning
 from pflow.values.encoding import conversion, not_utf8
-from pflow.values.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates
+from pflow.values.jsontext import WHITESPACE, ScanError, decode, is_deeper, scan_without_duplicates
 from pflow.values.paths import kind_of
-from pflow.values.plain import is_deeper
 from pflow.words.printable import clause
 
 

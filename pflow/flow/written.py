@@ -6,8 +6,8 @@ from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
 from pflow.errors import PflowError, shorten
 from pflow.flow.flow import FlowSpec, Step
 from pflow.interface.interface import Interface, Item
+from pflow.values.jsontext import change_texts
 from pflow.values.paths import Path, parse_path, write_path
-from pflow.values.plain import change_texts
 from pflow.values.templates import TEMPLATE, Bare, parse_place, parse_template, references
 from pflow.values.types import Type, fit
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.files.installation import no_extra
-from pflow.terminal.foreign import silence
+from pflow.terminal.messages import silence
 from pflow.web.address import show
 from pflow.web.answer import check, content_of
 from pflow.web.client import request

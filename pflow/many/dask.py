@@ -22,7 +22,7 @@ from pflow.many.remote import LOST, order_of, run_items
 from pflow.many.states import DONE, TODO, Result, unfinished
 from pflow.process.children import GRACE
 from pflow.process.workers import Lost
-from pflow.terminal.foreign import silence
+from pflow.terminal.messages import silence
 from pflow.values.fast_json import decode, encode
 
 if TYPE_CHECKING:

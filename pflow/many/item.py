@@ -21,7 +21,7 @@ from pflow.many.states import DONE, FAILED, TODO, Result
 from pflow.process.loop import claiming
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.record.events import parse_event
-from pflow.values.plain import plain
+from pflow.values.jsontext import plain
 from pflow.values.secrets import Secrets
 from pflow.words.budget import Calls, unlimited
 from pflow.words.printable import encodable

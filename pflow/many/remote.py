@@ -22,7 +22,7 @@ from pflow.process.signals import HeldSignals, catch_signals
 from pflow.process.workers import Died, Pool
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake
-from pflow.terminal.foreign import tame_stderr
+from pflow.terminal.messages import tame_stderr
 from pflow.values.fast_json import decode, encode
 from pflow.values.jsontext import compact
 from pflow.values.secrets import Secrets

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from itertools import groupby
 
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, Ignoring, PflowError, no_memory, reason_of
 from pflow.files.reading import read_to_end
 from pflow.process.signals import ClosedPipe, Deadline
-from pflow.terminal.foreign import tame_stderr
-from pflow.terminal.messages import for_terminal, say
+from pflow.terminal.messages import for_terminal, say, tame_stderr
 
 if TYPE_CHECKING:
     Piece = bytes | memoryview
@@ -142,11 +140,15 @@ def write_pieces(fd: int, pieces: list[Piece]) -> None:
 
 def _joined(pieces: list[Piece]) -> Iterator[Piece]:
     """Yield the large pieces, and the small ones between them joined, to save writes."""
-    for is_small, group in groupby(pieces, lambda piece: len(piece) < _LARGE):
-        if is_small:
-            yield b"".join(group)
-        else:
-            yield from group
+    small: list[Piece] = []
+    for piece in pieces:
+        if len(piece) < _LARGE:
+            small.append(piece)
+            continue
+        yield b"".join(small)
+        yield piece
+        small = []
+    yield b"".join(small)
 
 
 def _write(fd: int, data: memoryview) -> int:

@@ -17,9 +17,8 @@ from pflow.record.log import SNAPSHOT
 from pflow.record.records import UNSOUND
 from pflow.stage.intake import NOTHING, RAW, STORE, Intake
 from pflow.values.digest import bytes_digest
-from pflow.values.jsontext import encode, path_value, text_or_bytes
+from pflow.values.jsontext import change_texts, encode, path_value, text_or_bytes
 from pflow.values.paths import Path, parse_path, write_path
-from pflow.values.plain import change_texts
 from pflow.values.secrets import MASK, Secrets
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from pflow.process.signals import Deadline, load
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage import VERSION
 from pflow.stage.document import Document, read_document, read_json
-from pflow.values.encoding import BYTES, decode_as, split_encoding
-from pflow.values.jsontext import text_or_bytes
+from pflow.values.jsontext import BYTES, text_or_bytes
 from pflow.values.paths import meet
 
 if TYPE_CHECKING:
@@ -52,6 +51,8 @@ def take_in_for(flags: Any, warm: Callable[[], None] | None = None) -> Intake:
     source = getattr(flags, "from")
     limit_input(flags.max_input)
     if flags.encoding not in (None, "", BYTES):
+        from pflow.values.encoding import split_encoding
+
         split_encoding(flags.encoding)
     about = {"allow_empty": flags.allow_empty, "timeout": flags.timeout, "encoding": flags.encoding or ""}
     return take_in(flags.no_stdin, source, warm=warm, **about)
@@ -88,6 +89,8 @@ def _tell(data: bytes, source: str, encoding: str) -> Intake:
         if source == "store":
             raise PflowError("cannot read stdin: it is not a store", hint="--from=text", exit=BAD_DATA)
     if encoding not in ("", BYTES):
+        from pflow.values.encoding import decode_as
+
         data = decode_as(encoding, data, "stdin").encode()
     if source == "json" and data:
         return Intake(read_json(data), STORE, data)

@@ -8,6 +8,7 @@ from pflow.stage import VERSION, WRITER
 from pflow.values.jsontext import (
     WHITESPACE,
     ScanError,
+    check_text,
     encode,
     scan,
     scan_without_duplicates,
@@ -15,7 +16,6 @@ from pflow.values.jsontext import (
     text_or_bytes,
 )
 from pflow.values.paths import parse_path
-from pflow.values.plain import check_text
 
 if TYPE_CHECKING:
     from typing import TypeVar

@@ -5,8 +5,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.tables.rows import Row, is_finite, read_number
-from pflow.values.jsontext import text_of
-from pflow.values.plain import HIGHEST, LOWEST
+from pflow.values.jsontext import HIGHEST, LOWEST, text_of
 
 _PAST, _INF = 1 << 63, float("inf")
 _ROUNDED = "is past the 63 bits with which SQLite computes"

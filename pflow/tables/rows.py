@@ -7,9 +7,8 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.terminal.messages import say
-from pflow.values.jsontext import text_of
+from pflow.values.jsontext import HIGHEST, LOWEST, text_of
 from pflow.values.paths import kind_of, look_inside
-from pflow.values.plain import HIGHEST, LOWEST
 from pflow.words.printable import counted
 
 Row = dict[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from pflow import TYPE_CHECKING, Any
-from pflow.values.plain import plain
+from pflow.values.jsontext import plain
 
 if TYPE_CHECKING:
 

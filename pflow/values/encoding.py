@@ -2,8 +2,6 @@
 
 from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError
 
-BYTES = "bytes"
-"""The word for data that is not to be decoded."""
 ELSE = "--encoding=latin-1 where it is read, or iconv"
 """The hint for data that is not UTF-8."""
 _MARKS = ((b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))

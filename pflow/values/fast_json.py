@@ -11,8 +11,7 @@ from itertools import islice
 
 from pflow import Any
 from pflow.values import jsontext
-from pflow.values.jsontext import revive, write_bytes
-from pflow.values.plain import plain
+from pflow.values.jsontext import plain, revive, write_bytes
 
 LARGE = 1_000_000
 """The size in bytes from which orjson is imported: to import it takes more than a whole stage."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pflow import Any, Iterator
-from pflow.values.jsontext import LONG, encode, scanstring
-from pflow.values.plain import check_text
+from pflow.values.jsontext import LONG, check_text, encode, scanstring
 
 _PART = 1 << 20
 _ESCAPE = 12

@@ -9,9 +9,8 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterator, Sequence
 from pflow.errors import PflowError, shorten
-from pflow.values.jsontext import text_of
+from pflow.values.jsontext import change_texts, text_of
 from pflow.values.paths import look_inside
-from pflow.values.plain import change_texts
 
 if TYPE_CHECKING:
     from typing import TypeVar

@@ -6,9 +6,8 @@ import os
 
 from pflow import Any
 from pflow.errors import result_of, shorten
-from pflow.values.jsontext import BLANK, decode, text_of, text_or_bytes
+from pflow.values.jsontext import BLANK, HIGHEST, LOWEST, decode, text_of, text_or_bytes
 from pflow.values.paths import Path, fault_inside, kind_of, look_inside, missing, write_path
-from pflow.values.plain import HIGHEST, LOWEST
 
 _PYTHON: dict[str, tuple[type, ...]] = {
     "str": (str,),

@@ -21,8 +21,8 @@ from pflow.flow.wiring import wire
 from pflow.flow.writes import latest
 from pflow.flow.written import OVER, is_liftable, path_text, reference
 from pflow.interface.interface import Item
+from pflow.values.jsontext import change_texts
 from pflow.values.paths import Path, is_step_name, meet, parse_path
-from pflow.values.plain import change_texts
 from pflow.values.templates import TEMPLATE, parse_template
 from pflow.words.naming import joined
 from pflow.words.printable import clean

@@ -8,8 +8,8 @@ from pflow.flow.rules.reads import without_source
 from pflow.flow.wired import WiredFlow
 from pflow.interface.common import OF_FLOWS, OF_RUNS
 from pflow.interface.interface import spell_flag
+from pflow.values.jsontext import texts_in
 from pflow.values.paths import Path, write_path
-from pflow.values.plain import texts_in
 from pflow.values.templates import unfilled_references
 
 

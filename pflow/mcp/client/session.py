@@ -22,7 +22,7 @@ from pflow.mcp.client.messages import MOST_TOOLS, Mended, reply_of
 from pflow.mcp.client.program import MOST, LocalServer, too_long
 from pflow.mcp.client.remote import RemoteServer
 from pflow.mcp.client.servers import INHERITED, Server
-from pflow.terminal.foreign import silence
+from pflow.terminal.messages import silence
 from pflow.values.documents import misfit
 from pflow.values.secrets import Secrets
 from pflow.web.answer import malformed

@@ -23,9 +23,8 @@ from pflow.mcp.server.offered import Offered
 from pflow.mcp.server.process import Children
 from pflow.record.events import parse_event
 from pflow.terminal.messages import error_text
-from pflow.values.jsontext import decode, encode
+from pflow.values.jsontext import decode, encode, is_deeper
 from pflow.values.paths import write_path
-from pflow.values.plain import is_deeper
 from pflow.values.types import Type
 from pflow.words.printable import clean
 

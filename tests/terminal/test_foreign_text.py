@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pflow.terminal.foreign import ForeignText
+from pflow.terminal.messages import ForeignText
 from pflow.values.secrets import Secrets
 
 TRACE = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    f()\n    ^^^\n\n  more\nValueError: bad\n'
