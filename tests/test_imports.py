@@ -150,7 +150,7 @@ def test_no_module_sets_what_belongs_to_another():
     found = {(each, name) for name, file in SOURCES.items() for each in set_from_afar(ast.parse(file.read_text()))}
     assert {(each, name) for each, name in found if each != "sys"} == {
         ("socket", "pflow.web.names"),
-        ("pocketflow.BaseNode", "pflow.flow.constructors"),
+        ("pocketflow.BaseNode", "pflow.flow.from_pocketflow"),
         ("pocketflow.BaseNode", "pflow.flow.python_file"),
         ("pocketflow.AsyncNode", "pflow.flow.python_file"),
         ("library.HTTPTransport", "pflow.models.transport"),

@@ -241,4 +241,4 @@ def names_stdin(wired: WiredFlow) -> bool:
     for step in wired.steps.values():
         if step.interface.may_take_stdin or ("stdin" in step.interface.reads and "stdin" not in step.sources):
             return True
-    return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)
+    return wired.maps_stdin

@@ -16,7 +16,7 @@ from pflow.flow.pipe.write import first_word
 from pflow.flow.reaching import is_stored
 from pflow.flow.wired import WiredStep
 from pflow.flow.written import literal, rewritten
-from pflow.values.paths import Path, is_step_name, meet, write_path
+from pflow.values.paths import Path, meet, write_path
 from pflow.values.templates import is_reference
 
 NOTHING: Path = ()
@@ -57,10 +57,6 @@ class State:
     def may_have(self, place: Path) -> bool:
         return self.is_open or any(meet(each, place) for each in self.places)
 
-    def may_carry(self, place: Path) -> bool:
-        """Return True if the pipe may carry this place, a part of it, or its parent."""
-        return self.carried is None or (self.carried != NOTHING and meet(self.carried, place))
-
 
 class ShellStage:
     """One step as a stage; updates `state`. Raises PflowError (65) if no stage does the same."""
@@ -96,7 +92,7 @@ class ShellStage:
         step, writes = self.wired.step, self.wired.interface.writes
         named = [key for key, item in writes.items() if step.flow is not None and "pipe" not in item.marks]
         out = [f"--map-out={quote(f'{key}={write_path(self.wired.place_of(key))}')}" for key in named]
-        words = [first_word(step, is_named=is_step_name(step.id) and step.id != free_id(step.type, {}))]
+        words = [first_word(step, is_named=step.id != free_id(step.type, {}))]
         words += dict.fromkeys([*self.flags, *out])
         if step.batch is None:
             return words
@@ -204,8 +200,9 @@ class ShellStage:
 
     def _is_piped(self, key: str) -> bool:
         """Return True if a stage gives this read what the pipe carries, which it does not if a template uses that."""
-        item = self.wired.interface.reads.get(key)
-        return item is not None and "pipe" in item.marks and not any(map(self.state.may_carry, self._used))
+        item, carried = self.wired.interface.reads.get(key), self.state.carried
+        is_used = any(carried is None or (carried != NOTHING and meet(carried, place)) for place in self._used)
+        return item is not None and "pipe" in item.marks and not is_used
 
     def _map_in(self, key: str, place: Path) -> None:
         self.flags.append(f"--map-in={quote(f'{key}={write_path(place)}')}")
@@ -237,10 +234,8 @@ class ShellStage:
         if not wired.is_moved:
             moved = {key: target for key, target in wired.targets.items() if target != (key,)}
             self.flags += [f"--map-out={quote(f'{key}={write_path(target)}')}" for key, target in moved.items()]
-        elif is_step_name(wired.id):
-            self.flags.insert(0, f"--id={wired.id}")
         else:
-            raise refused(f"a stage cannot be named '{wired.id}'")
+            self.flags.insert(0, f"--id={wired.id}")
         self.flags += manner_words(wired.step)
 
     def _leave(self) -> None:
@@ -257,8 +252,7 @@ class ShellStage:
 def _program_of(wired: WiredStep) -> str:
     """Return the words by which a shell runs the node: its own executable, else through pflow."""
     kind = wired.kind
-    if kind is None:
-        raise refused(f"'{wired.id}' is not a known node")
+    assert kind is not None  # PF11
     if wired.step.flow is not None:
         return _RUN
     if kind.origin == FLOW:

@@ -61,7 +61,7 @@ class _Script:
         self.names = {each.name: variable(each.name, taken) for each in self.inputs}
         self.flags = _flags_of(self.inputs)
         self.commands: list[str] = []
-        self.takes_pipe = wired.first_read is not None or _names_stdin(wired)
+        self.takes_pipe = wired.first_read is not None or wired.maps_stdin
         is_by_name = any(each.step is None and each not in self.required for each in wired.inputs.values())
         self.takes_store = self.takes_pipe or is_by_name or any(each.interface.open for each in self.order)
         self.state = State()
@@ -97,7 +97,7 @@ class _Script:
             self.state.places[each.path] = each in self.required or each.has_default
         defaults = [each for each in self.inputs if each.has_default]
         members = [f"{write_path(each.path)}:={str(encode(each.default), 'utf-8')}" for each in defaults]
-        if self.inputs or _names_stdin(self.wired):
+        if self.inputs or self.wired.maps_stdin:
             program = f"pflow-set{self._intake()}"
             words = [*(f"--default={quote(each)}" for each in members), *(["--", '"$@"'] if self.inputs else [])]
             self.commands.append(" ".join([program, *words]))
@@ -118,7 +118,7 @@ class _Script:
         """Return the flag by which pflow-set takes what the steps take from the pipe."""
         if not self.takes_pipe:
             return " --store" if self.takes_store else " -n"
-        if self.piped is None or _names_stdin(self.wired):
+        if self.piped is None or self.wired.maps_stdin:
             return ""
         return f" ${{has_{self.names[self.piped.name]}:+--store}}"
 
@@ -182,8 +182,6 @@ def _flags_of(inputs: list[FlowInput]) -> dict[str, list[str]]:
 def _one_line(wired: WiredFlow) -> list[WiredStep]:
     """Return the steps in their order. Raises PflowError (65) if they are not one line."""
     order = [wired.steps[id] for id in wired.order]
-    if not order:
-        raise refused("it has no steps")
     if wired.outputs:
         raise refused("it declares outputs, but a pipe ends with the whole store")
     for step, following in zip(order, [*order[1:], None], strict=True):
@@ -202,7 +200,3 @@ def _check_edges(wired: WiredFlow, step: WiredStep, following: WiredStep | None)
     for action in step.actions if following is not None else ():
         if action not in ("default", ERROR):  # an error takes the default edge
             raise refused(f"'{step.id}' may return {action}, which ends the flow there, but a pipe would go on")
-
-
-def _names_stdin(wired: WiredFlow) -> bool:
-    return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)

@@ -50,22 +50,18 @@ class FlowInput:
     take it, `flags` every flag that gives it, `flag` the one that a person would type; `pipe` says that stdin may.
     """
 
-    def __init__(self, name: str, path: Path, type: Type) -> None:
+    doc = read = flag = ""
+    required = has_default = pipe = declared = secret = False
+    default: Any = None
+    step: str | None = None
+
+    def __init__(self, name: str, path: Path, type: Type, **facts: Any) -> None:
         self.name = name
         self.path = path
         self.type = type
-        self.doc = ""
-        self.required = False
-        self.has_default = False
-        self.default: Any = None
-        self.pipe = False
-        self.declared = False
-        self.secret = False
-        self.step: str | None = None
-        self.read = ""
         self.readers: list[tuple[str, str]] = []
         self.flags: list[str] = []
-        self.flag = ""
+        self.__dict__.update(facts)
 
     def as_item(self, kind: str = READ) -> Item:
         """Return what it is for those who do not know it in the flow."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pflow.catalog.registry import load_module
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
-from pflow.flow.constructors import remember_arguments
-from pflow.flow.from_pocketflow import flow_from, nodes_from
+from pflow.flow.from_pocketflow import flow_from, nodes_from, remember_arguments
 from pflow.flow.load import read_text
 from pflow.interface.source import in_words
 from pflow.node import pocketflow

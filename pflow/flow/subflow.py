@@ -162,8 +162,7 @@ def _stdin_of(flow: WiredFlow) -> Iterator[FlowInput]:
     """Yield an input for the paths to `stdin`; what is carried gives it if the flow begins with a batch over it."""
     named = [each for each in flow.references if each.input == "stdin"]
     if named and "stdin" not in flow.inputs:
-        given = FlowInput("stdin", ("stdin",), Type("any"))
-        given.doc, given.pipe = "the data from the pipe", flow.runs_over_pipe
+        given = FlowInput("stdin", ("stdin",), Type("any"), doc="the data from the pipe", pipe=flow.runs_over_pipe)
         given.required = any(each.part.is_template or len(each.part.paths) == 1 for each in named)
         given.secret = any(each.step in flow.steps and flow.steps[each.step].is_secret(each.key) for each in named)
         yield given

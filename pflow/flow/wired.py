@@ -259,6 +259,11 @@ class WiredFlow:
                 yield wired.over
         yield from self.outputs.values()
 
+    @property
+    def maps_stdin(self) -> bool:
+        """True if a mapping or a template takes what comes through the pipe."""
+        return any(path[0] == "stdin" for source in self.sources() for path in source.paths)
+
     def writes_at(self, id: str, path: Path) -> list[tuple[Path, Write]]:
         """Return each write that a path may mean at a step, with the place in the store that the path then leads to."""
         for length in range(len(path), 0, -1):

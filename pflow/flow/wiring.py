@@ -295,11 +295,8 @@ class _Wiring(_Layout):
 def _declared(flow: FlowSpec, name: str) -> FlowInput:
     written = flow.inputs[name]
     type, _ = result_of(parse_type, written.type, of=ValueError, otherwise=(Type("any"), 0))  # the rules say why
-    declared = FlowInput(name, (name,), type)
-    declared.doc, declared.required, declared.pipe = written.description, written.required, written.pipe
-    declared.default, declared.has_default = written.default, written.has_default
-    declared.declared = True
-    return declared
+    said = {fact: getattr(written, fact) for fact in ("required", "pipe", "default", "has_default")}
+    return FlowInput(name, (name,), type, doc=written.description, declared=True, **said)
 
 
 def _is_one_path(part: Part) -> bool:

@@ -31,7 +31,7 @@ def check(flow: WiredFlow) -> list[Finding]:
 
 def _check(flow: WiredFlow, seen: set[str]) -> list[Finding]:
     found = list(flow.flow.findings)
-    if flow.flow.steps or not found:
+    if flow.flow.steps:  # without any, the shape is wrong
         found += [each for rule in RULES.values() if rule.check for each in rule.check(flow)]
     for step in flow.steps.values():
         found += _in_subflow(step, seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Collection, Iterator
 from pflow.binding.sources import PathSource
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.graph import Graph, distances
+from pflow.flow.graph import distances
 from pflow.flow.pipe.carry import are_parallel, is_certain
 from pflow.flow.reaching import find_writes, uses, writes_by_name
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -29,10 +29,6 @@ class Dropped:
         self.item = item
         self.older = older
         self.writers: list[str] = []
-
-    def has_newer(self, writer: str, graph: Graph) -> bool:
-        """Return True if a writer later than this one is among the writers."""
-        return any(graph.may_precede(writer, later, past_loops=False) for later in self.writers)
 
 
 def dropped_answers(flow: WiredFlow) -> list[Dropped]:
@@ -104,7 +100,8 @@ def _nearest(
         seen.add(id)
         is_first = is_first and not is_past
         item = flow.steps[id].interface.pipe_read
-        is_taken = id == writer.id or (id in found and found[id].has_newer(writer.id, flow.graph))
+        newer = found[id].writers if id in found else ()
+        is_taken = id == writer.id or any(flow.graph.may_precede(writer.id, each, past_loops=False) for each in newer)
         taken = type if flow.steps[id].step.batch is None else type.items or type
         if item is not None and not is_taken and _is_left_open(flow.steps[id], item) and fits(taken, item.type):
             dropped = _dropped(flow, writer, flow.steps[id], item)

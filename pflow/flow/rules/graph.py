@@ -14,8 +14,6 @@ from pflow.words.naming import guess, joined, meant
 
 def check_graph(flow: WiredFlow) -> Iterator[Finding]:
     """Check ids and edges, and the graph only if these are right."""
-    if not flow.flow.steps:
-        yield Finding("PF12", ("nodes",), "the flow has no nodes", 'one is {"id": "ask", "type": "llm"}')
     yield from _check_ids(flow)
     for edge in flow.flow.edges:
         for end, id in (("from", edge.source), ("to", edge.target)):

@@ -34,7 +34,8 @@ def check_words(flow: WiredFlow) -> Iterator[Finding]:
         steps = path[1:] if path[0] in flow.steps else path
         if place[-2] == "output_mappings" and steps[-1:] == place[-1:]:
             steps = steps[:-1]  # a name that the node itself gave its write
-        odd = [step for step in steps if isinstance(step, str) and not _is_plain_word(step)]
+        names = [step for step in steps if isinstance(step, str)]
+        odd = [name for name in names if not (name.isascii() and name.isidentifier() and name == name.lower())]
         is_variable = place == ("inputs", *path) and str(path[0]).isupper()  # of an imported script
         if odd and not is_variable and not str(path[0]).startswith("$") and path not in warned:
             warned.add(path)
@@ -57,10 +58,6 @@ def _made_keys(flow: WiredFlow) -> Iterator[tuple[Path, Path]]:
         given = flow.inputs.get(reference.input or "")
         if given is not None and not given.declared:
             yield reference.place, reference.path[:1]
-
-
-def _is_plain_word(name: str) -> bool:
-    return name.isascii() and name.isidentifier() and name == name.lower()
 
 
 def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
