@@ -100,7 +100,6 @@ class Execution:
             if failures := listeners.failures:
                 left.header["failed"] = left.header.get("failed", 0) + failures
             is_whole = True
-            listeners.clear()
             self._show(shared, left)
             listeners.say_failures()
             return left.exit
@@ -132,15 +131,10 @@ class Execution:
         return self._begin(self.reopened.run.id)
 
     def _begin(self, run_id: str) -> Listeners:
-        return Listeners(self.beginning, run_id, self.flags, self.output.end_line, self.reopened)
+        return Listeners(self.beginning, run_id, self.flags, self.reopened)
 
     def _context(self, listeners: Listeners) -> Context:
-        def emit(part: str | bytes) -> None:
-            listeners.clear()
-            self.output.emit(part)
-
         def warn(text: str) -> None:
-            listeners.clear()
             say(PROGRAM, f"warning: {self.secrets.mask(text)}")
 
         account = None
@@ -161,7 +155,7 @@ class Execution:
             cache=Wishes(self.flags.cache, self.flags.refresh),
             journal=listeners.log.journal if listeners.log is not None else None,
             account=account,
-            emit=emit if self.output.is_streamed else None,
+            emit=self.output.emit if self.output.is_streamed else None,
             emitter=self._streaming_step() if self.output.is_streamed else "",
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any, Callable
+from pflow import TYPE_CHECKING, Any
 from pflow.driver.arguments import PROGRAM, RunFlags
 from pflow.driver.begin import Beginning
 from pflow.engine.context import StepFailed
@@ -13,7 +13,7 @@ from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.record.log import KEYS, TRACE, RunLog
 from pflow.record.snapshot import Snapshot, own_params
 from pflow.stage.trace import enter_span, write_line
-from pflow.terminal.messages import say
+from pflow.terminal.messages import clear, say
 from pflow.values.jsontext import decode
 from pflow.words.printable import encodable
 from pflow.words.usage import Usage
@@ -29,14 +29,8 @@ _KEY = b'{"v":1,"event":"key"'
 class Listeners:
     """The log of a run and whatever else listens; `write` takes the events, each a line."""
 
-    def __init__(
-        self, beginning: Beginning, run_id: str, flags: RunFlags, end_line: Callable[[], None],
-        reopened: Reopened | None = None,
-    ) -> None:  # fmt: skip
-        """`end_line` is called before something is said to a person. A run that is `reopened` has its log already.
-
-        Raises PflowError (73, 78) if the journal cannot be kept.
-        """
+    def __init__(self, beginning: Beginning, run_id: str, flags: RunFlags, reopened: Reopened | None = None) -> None:
+        """A run that is `reopened` has its log already. Raises PflowError (73, 78) if the journal cannot be kept."""
         self.run_id = run_id
         self.flags = flags
         self.wired = beginning.wired
@@ -47,7 +41,6 @@ class Listeners:
         """The last start or end of each step."""
         self.usage = Usage()
         self.warnings: dict[str, None] = {}
-        self.end_line = end_line
         document = beginning.intake.document
         parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
         enter_span(document)
@@ -87,7 +80,6 @@ class Listeners:
         if not self.flags.quiet:
             self._show(event)
         if self.flags.verbose and event["event"] == "end":
-            self.clear()
             say_places(event)
         if model := event.get("model") or event.get("cache", {}).get("model"):
             self._note_model(event["step"], model)
@@ -108,7 +100,7 @@ class Listeners:
         if self.progress is None and (self.is_drawn or event["event"] == "batch"):
             from pflow.driver.progress import LogProgress, Progress
 
-            self.progress = Progress(self.end_line) if self.is_drawn else LogProgress()
+            self.progress = Progress() if self.is_drawn else LogProgress()
         if self.progress is not None:
             self.progress.show(event)
 
@@ -126,11 +118,6 @@ class Listeners:
             if self.log.journal is not None:
                 self.log.journal.write({"model": [id, name, model]})
 
-    def clear(self) -> None:
-        """Clear the line of the progress on the terminal."""
-        if self.progress is not None:
-            self.progress.clear()
-
     def say_failures(self) -> None:
         """Report the failed items that nothing takes."""
         if self.failures:
@@ -141,7 +128,7 @@ class Listeners:
 
     def finish(self, error: BaseException | None, store: dict[str, Any]) -> None:
         """End the run: `store` is its final one, `error` ended it early."""
-        self.clear()
+        clear()
         if self.flags.verbose and self.usage.calls:
             say(PROGRAM, f"used {', '.join(self.usage.words())}")
         if self.log is None:

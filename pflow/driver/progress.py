@@ -7,8 +7,9 @@ import time
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.driver.arguments import PROGRAM
 from pflow.errors import shorten
+from pflow.terminal import messages
 from pflow.terminal.columns import colour_of, duration, rough_time, stderr_width
-from pflow.terminal.messages import say, write_stderr
+from pflow.terminal.messages import say
 from pflow.words.usage import Usage
 
 if TYPE_CHECKING:
@@ -83,20 +84,15 @@ class LogProgress:
                 del self.batches[step]
         return batch
 
-    def clear(self) -> None:
-        """A log has no line to clear."""
-
 
 class Progress(LogProgress):
-    """Progress on a terminal: the step that runs, its batch, the time of each. `end_line` is called before a line."""
+    """Progress on a terminal: the step that runs, its batch, the time of each."""
 
-    def __init__(self, end_line: Callable[[], None], clock: Clock = time.monotonic) -> None:
+    def __init__(self, clock: Clock = time.monotonic) -> None:
         super().__init__(clock)
-        self.end_line = end_line
         self.count = 0
         self.labels: dict[str, tuple[str, str]] = {}
-        self.line = LastLine(end_line)
-        self.colour = self.line.colour
+        self.colour = colour_of(2)
 
     def show(self, event: dict[str, Any]) -> None:
         now, kind, key = self.clock(), event["event"], f"{event.get('lane', '')} {event['step']}"
@@ -114,40 +110,17 @@ class Progress(LogProgress):
             told = [duration(event["ms"]), *(batch.words() if batch else [])]
             told += ["cached"] * (event.get("cache", {}).get("verdict") == "hit")
             told += [self.colour.fault(f"failed ({event['exit']})")] if "exit" in event else []
-            self.clear()
-            self.end_line()
-            write_stderr(f"{self.colour.dim(number)} {name}  {'  '.join(told)}\n")
+            messages.write_line(f"{self.colour.dim(number)} {name}  {'  '.join(told)}")
 
     def _draw(self, label: tuple[str, str], words: str) -> None:
         number, name = label
-        self.line.draw(f"{name} {words}" if words == "…" else f"{name}  {words}", number)
-
-    def clear(self) -> None:
-        """Clear the line about the step that runs, before something else is shown."""
-        self.line.clear()
+        draw(f"{name} {words}" if words == "…" else f"{name}  {words}", number)
 
 
-class LastLine:
-    """The last line on the terminal, which is drawn again and again. `end_line` is called before it is."""
-
-    def __init__(self, end_line: Callable[[], None] = lambda: None) -> None:
-        self.end_line = end_line
-        self.is_mid_line = False
-        self.colour = colour_of(2)
-
-    def draw(self, text: str, number: str = "") -> None:
-        """Redraw the line, shortened so that it never wraps: a wrapped line could not be cleared."""
-        self.clear()
-        self.end_line()
-        text = shorten(text, max(stderr_width() - len(number) - 2, 1))
-        write_stderr(f"{self.colour.dim(number)} {text}" if number else text)
-        self.is_mid_line = True
-
-    def clear(self) -> None:
-        if self.is_mid_line:
-            self.end_line()
-            write_stderr("\r\x1b[K")
-            self.is_mid_line = False
+def draw(text: str, number: str = "") -> None:
+    """Draw the line about what runs, shortened so that it never wraps: a wrapped line could not be cleared."""
+    text = shorten(text, max(stderr_width() - len(number) - 2, 1))
+    messages.draw(f"{colour_of(2).dim(number)} {text}" if number else text)
 
 
 def _name(event: dict[str, Any]) -> str:

@@ -34,7 +34,7 @@ from pflow.process.workers import Parent, Pool
 from pflow.record.log import RunLog
 from pflow.record.run import Run
 from pflow.terminal.ask import confirm
-from pflow.terminal.messages import say, say_error
+from pflow.terminal.messages import clear, say, say_error
 from pflow.values.secrets import Secrets
 from pflow.words.budget import BUDGET
 
@@ -133,7 +133,7 @@ class MapExecution:
         def write(data: bytes) -> None:
             if not self.flags.quiet:
                 if os.isatty(self.fd):
-                    progress.clear()
+                    clear()
                 write_pieces(self.fd, [data])
 
         rows = Rows(

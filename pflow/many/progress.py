@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from pflow.driver.progress import PERIOD, BatchProgress, LastLine
+from pflow.driver.progress import PERIOD, BatchProgress, draw
 from pflow.many.ledger import LedgerEntry
 from pflow.many.states import DONE
 from pflow.record.log import write_status
@@ -32,8 +32,7 @@ class MapProgress(BatchProgress):
         self.directory = directory
         self.clock = clock
         self.form = "" if messages.is_quiet or form == "none" else form or "line"
-        is_drawn = self.form == "line" and os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
-        self.line = LastLine() if is_drawn else None
+        self.is_drawn = self.form == "line" and os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
         self.due = self.begun
         self.said -= PERIOD if self.form == "json" else 0
         self.waits = self._told = ""
@@ -70,9 +69,9 @@ class MapProgress(BatchProgress):
             while self.marks[1][0] <= now - PERIOD:
                 self.marks.popleft()
             self._write_status()
-        if self.line is not None:
-            if is_due or not self.line.is_mid_line:
-                self.line.draw("  ".join(self.words(now)))
+        if self.is_drawn:
+            if is_due or not messages.is_drawn:
+                draw("  ".join(self.words(now)))
         elif is_due and (now - self.said >= PERIOD or (seconds >= _LONG and what != self._told)):
             self.said, self._told = now, what
             self._say(now)
@@ -94,14 +93,9 @@ class MapProgress(BatchProgress):
         counts = {**self._counts(), "begun": self.begun_items, "left": left, "usage": self.usage.total()}
         write_status(self.directory, {**counts, "time": time.time()})
 
-    def clear(self) -> None:
-        """Clear the line on the terminal, before something else is shown."""
-        if self.line is not None:
-            self.line.clear()
-
     def finish(self) -> None:
         """Show the last counts."""
-        self.clear()
+        messages.clear()
         self._write_status()
         self.waits = ""
         if self.form == "json":

@@ -66,6 +66,7 @@ class Output:
 
     def write(self, pieces: list[Piece]) -> None:
         self.has_begun = True
+        messages.clear()
         write_pieces(self.fd, pieces)
 
     def emit(self, part: str | bytes) -> None:

@@ -21,6 +21,9 @@ is_quiet = False
 unfinished = 0
 """The descriptor on which the parts of an answer end within a line; 0 if there is none."""
 
+is_drawn = False
+"""True while the last line on the terminal is one that is drawn again and again."""
+
 
 def be_quiet(quiet: bool) -> None:
     global is_quiet
@@ -41,7 +44,7 @@ def say(program: str, text: str) -> None:
 def say_error(program: str, error: PflowError, *, debug: bool = False) -> None:
     """Print an error and its hint as one line; with `debug`, the frames that led to it come first."""
     if debug:
-        write_stderr(_break() + _frames(error))
+        write_line(_frames(error).rstrip("\n"))
     _say("fault", program, error_text(error))
 
 
@@ -53,12 +56,32 @@ def error_text(error: PflowError) -> str:
 
 
 def write_stderr(text: str | bytes) -> None:
-    """Write a text; if nobody reads stderr, the exit code must do."""
-    global unfinished
+    """Write a text in place of a line that is drawn; if nobody reads stderr, the exit code must do."""
+    global unfinished, is_drawn
     data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     unfinished = 0 if data.endswith(b"\n") and _break() else unfinished
     with Ignoring(OSError):
-        os.write(2, for_terminal(2, data))
+        os.write(2, b"\r\x1b[K" * is_drawn + for_terminal(2, data))
+    is_drawn = False
+
+
+def write_line(text: str) -> None:
+    """Write a line to stderr, on a line of its own."""
+    write_stderr(f"{_break()}{text}\n")
+
+
+def draw(text: str) -> None:
+    """Draw the last line of the terminal, which whatever is shown next replaces."""
+    global unfinished, is_drawn
+    begin = _break()
+    write_stderr(begin + text)
+    unfinished, is_drawn = 0 if begin else unfinished, True
+
+
+def clear() -> None:
+    """Clear a line that is drawn, before something else than a message is shown."""
+    if is_drawn:
+        write_stderr("")
 
 
 def for_terminal(fd: int, data: bytes, *, is_data: bool = False) -> bytes:
@@ -82,7 +105,7 @@ def _say(paint: str, program: str, text: str) -> None:
         write_stderr(f"{program}: {ascii(text)[1:-1]}\n")
         return
     painted = getattr(colour_of(2), paint)(f"{program}:")
-    write_stderr(f"{_break()}{painted} {on_one_line(text)}\n")
+    write_line(f"{painted} {on_one_line(text)}")
 
 
 def _frames(error: BaseException) -> str:

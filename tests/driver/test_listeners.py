@@ -1,16 +1,32 @@
 """Progress and -v: what a person at a terminal hears of a run."""
 
+import os
+import re
+
 import pytest
 
 from pflow.driver import listeners, progress
 from pflow.driver.listeners import say_places
 from pflow.driver.progress import LogProgress, Progress
+from pflow.terminal import messages
+from pflow.terminal.messages import clear
 
 
 @pytest.fixture
 def said(monkeypatch):
-    texts = []
-    monkeypatch.setattr(progress, "write_stderr", texts.append)
+    return hear(monkeypatch, [])
+
+
+def hear(monkeypatch, texts):
+    """Add to the texts what is written to stderr, the end of a line that was drawn and what follows it one by one."""
+    write = os.write
+
+    def listen(fd, data):
+        texts.extend(filter(None, re.split(r"(\r\x1b\[K)", data.decode())) if fd == 2 else [])
+        return len(data) if fd == 2 else write(fd, data)
+
+    monkeypatch.setattr(messages, "is_drawn", False)
+    monkeypatch.setattr(os, "write", listen)
     return texts
 
 
@@ -19,14 +35,14 @@ def event(event, step="a", node="text", **more):
 
 
 def test_each_step_has_a_line_that_its_end_replaces(said):
-    shown = Progress(lambda: None)
+    shown = Progress()
     for each in (event("start"), event("end", ms=12.4), event("start", "text"), event("end", "text", ms=1234.5)):
         shown.show(each)
     assert "".join(said) == ("[1] a (text) …\r\x1b[K[1] a (text)  12 ms\n[2] text …\r\x1b[K[2] text  1.2 s\n")
 
 
 def test_branches_keep_their_numbers_and_failures_and_later_visits_are_said(said):
-    shown = Progress(lambda: None)
+    shown = Progress()
     for each in (event("start", lane="f/a"), event("start", "b", lane="f/b", visit=2)):
         shown.show(each)
     shown.show(event("end", lane="f/a", ms=5))
@@ -52,7 +68,7 @@ PRICED, UNPRICED = {"model": "m", "cost": 0.01}, {"model": "m", "tokens": {"in":
 
 def test_a_batch_has_one_line_that_says_how_far_it_is_and_what_it_cost_in_the_end_too(said):
     clock = Clock()
-    shown = Progress(lambda: None, clock)
+    shown = Progress(clock)
     for each in (event("start", "ask", "llm"), BATCH):
         shown.show(each)
     clock.now += 10
@@ -82,7 +98,7 @@ def test_a_log_hears_of_a_batch_after_a_minute_and_then_each_minute(monkeypatch)
 
 
 def test_of_batches_within_a_batch_the_outermost_is_shown(said):
-    shown = Progress(lambda: None, Clock())
+    shown = Progress(Clock())
     inner = {**BATCH, "step": "ask/each", "count": 7}
     for each in (event("start", "ask"), BATCH, event("start", "ask/each"), inner, item("ask/each", **PRICED)):
         shown.show(each)
@@ -94,9 +110,18 @@ def test_of_batches_within_a_batch_the_outermost_is_shown(said):
 
 def test_a_line_that_is_redrawn_never_wraps(said, monkeypatch):
     monkeypatch.setattr(progress, "stderr_width", lambda: 30)
-    shown = Progress(lambda: None)
+    shown = Progress()
     shown.show(event("start", "x" * 40))
     assert len(said[0]) < 30
+
+
+def test_whatever_is_shown_next_replaces_the_line(said):
+    for show in (lambda: messages.say("shell", "warning: x"), lambda: messages.write_stderr("by a program"), clear):
+        Progress().show(event("start"))
+        show()
+        show()
+    line = ["[1] a (text) …", "\r\x1b[K"]
+    assert said == [*line, *["shell: warning: x\n"] * 2, *line, *["by a program"] * 2, *line]
 
 
 def test_v_says_where_each_value_came_from_and_went_to(monkeypatch):

@@ -12,6 +12,7 @@ from pflow.many.ledger import LedgerEntry
 from pflow.many.progress import MapProgress
 from pflow.record.run import read_status
 from pflow.terminal import messages
+from tests.driver.test_listeners import hear
 from tests.many.server import Server
 
 DONE = LedgerEntry("id", "", 0, "done", 0, usage={"cost": 0.01, "calls": 1, "model": "m"})
@@ -100,12 +101,12 @@ def test_a_stream_without_a_known_end_has_no_total(said, tmp_path):
 def test_a_terminal_has_one_line_and_q_nothing(said, tmp_path, monkeypatch):
     monkeypatch.setattr(progress.os, "isatty", lambda fd: True)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("pflow.driver.progress.write_stderr", said.append)
+    hear(monkeypatch, said)
     clock = Clock()
     shown = MapProgress(str(tmp_path), "", 4, clock)
     go(shown, clock, 2)
     assert said == ["1/4  $0.01  60/min  3s left", "\r\x1b[K", "2/4  $0.02  60/min  2s left"]
-    shown.clear()
+    messages.clear()
     shown.show("429 from h, next try in", 40)  # a row was printed: the line stands below it at once
     shown.finish()
     assert said[3:] == ["\r\x1b[K", "2/4  $0.02  60/min  2s left  429 from h, next try in 40s", "\r\x1b[K"]
