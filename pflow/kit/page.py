@@ -3,7 +3,7 @@
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.files.installation import no_extra
+from pflow.files.installation import needs
 from pflow.terminal.messages import silence
 from pflow.web.address import show
 from pflow.web.answer import check, content_of
@@ -31,19 +31,12 @@ def fetch(url: str, format: str, *, links: bool, max_size: int) -> Page:
 
 
 def _read(html: str | bytes, url: str, act: str, **manner: Any) -> Page:
-    trafilatura = _library(act)
+    with needs(act, "trafilatura", "web"):
+        import trafilatura
+    silence("trafilatura", "htmldate", "courlan")
     tree = trafilatura.load_html(html)
     title = "" if tree is None else " ".join((tree.findtext(".//title") or "").split())
     text = None if tree is None else trafilatura.extract(tree, url=url, include_comments=False, **manner)
     if not text:
         raise PflowError(f"{act}: it has no text", hint="does it need a browser's scripts?", exit=MISSING)
     return str(text), title
-
-
-def _library(act: str) -> Any:
-    try:
-        import trafilatura
-    except ImportError as error:
-        raise no_extra(act, error.name or "trafilatura", "web") from error
-    silence("trafilatura", "htmldate", "courlan")
-    return trafilatura

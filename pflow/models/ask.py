@@ -214,20 +214,16 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     except PflowError as error:
         error.ends_run = request.calls.in_map
         raise
-    sent = (request.prompt, request.piped, request.places, request.types)
-    request.attached = request.attached or attach(model, *sent)  # a pipe can be read only once
+    asked = (request.prompt, request.piped, request.places, request.types)
+    request.attached = request.attached or attach(model, *asked)  # a pipe can be read only once
     prompt, attachments = request.attached
     is_sent = takes_schema(model, schema)
     if not request.takes_any and schema is not None and not (is_sent and not request.wrong and keeps_to(model, schema)):
         prompt = ask_for(prompt, schema, request.wrong)
     log.set_system(conversation, request.system)
-    parts: dict[str, Any] = {
-        "system": request.system,
-        "attachments": attachments,
-        "schema": schema if is_sent else None,
-    }
+    sent: dict[str, Any] = {"attachments": attachments, "schema": schema if is_sent else None}
     with explained(model):
-        return conversation.prompt(prompt, stream=is_stream, **parts, **options)
+        return conversation.prompt(prompt, system=request.system, stream=is_stream, **sent, **options)
 
 
 _MISSHAPEN = (AssertionError, AttributeError, LookupError, TypeError)

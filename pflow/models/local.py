@@ -17,7 +17,7 @@ from typing import Any
 import llm
 from pydantic import Field
 
-from pflow.catalog.registry import data_directory
+from pflow.catalog.registry import data_directory, needed_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, Attempt, PflowError, not_written
 from pflow.files import atomic
 from pflow.files.beneath import hold_in_bounds
@@ -214,9 +214,7 @@ _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 def place_of(file: str) -> str:
     """Return the path of a file among the models with a name. Raises PflowError (78) without a home."""
-    if directory := data_directory("models"):
-        return os.path.join(directory, file)
-    raise PflowError("cannot keep a model: HOME and XDG_DATA_HOME are unset", exit=BAD_CONFIG)
+    return os.path.join(needed_directory("models", "models"), file)
 
 
 def get_weights() -> tuple[str, bool]:

@@ -41,8 +41,8 @@ _OF_RANGE = re.compile(
 _refused: dict[tuple[str, str], set[str]] = {}
 """The members and schemas that models refused in this process, by address and name."""
 
-_ignored: set[tuple[str, ...]] = set()
-"""The schemas that models took and did not keep to, each with the model's address and name."""
+_IGNORED = "ignored "
+"""Stands before a schema that a model took and did not keep to."""
 
 
 def refused_member(error: Any, members: Iterable[str]) -> str:
@@ -71,11 +71,8 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 def refused_by(model: Any) -> set[str]:
     """Return the members that a model has refused in this process, by its address; more may be added."""
-    return _refused.setdefault(_place(model), set())
-
-
-def _place(model: Any) -> tuple[str, str]:
-    return str(getattr(model, "api_base", None)), getattr(model, "model_name", None) or model.model_id
+    place = str(getattr(model, "api_base", None)), getattr(model, "model_name", None) or model.model_id
+    return _refused.setdefault(place, set())
 
 
 def takes_schema(model: Any, schema: Any) -> bool:
@@ -89,11 +86,11 @@ def takes_schema(model: Any, schema: Any) -> bool:
 
 def keeps_to(model: Any, schema: Any) -> bool:
     """Return False if a model was given a schema in this process, and kept to it only once it was in the prompt too."""
-    return (*_place(model), compact(schema)) not in _ignored
+    return _IGNORED + compact(schema) not in refused_by(model)
 
 
 def note_ignored(model: Any, schema: Any) -> None:
-    _ignored.add((*_place(model), compact(schema)))
+    refused_by(model).add(_IGNORED + compact(schema))
 
 
 def change_form(model: Any, member: str, schema: Any = None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import Any
-from pflow.errors import BAD_CONFIG, PflowError
+from pflow.errors import BAD_CONFIG, Ignoring, PflowError
 from pflow.models.list import SERVED, keep_models
 from pflow.values.urls import check_keyless
 
@@ -55,29 +55,19 @@ def runs_here(name: str, address: str) -> bool:
 
 
 def find_served(seconds: float = 0.1) -> dict[str, str]:
-    """Return the models of the servers at their usual ports that answer in time, and keep them for TAB."""
+    """Return the models of the servers at their usual ports, each asked for so long, and keep them for TAB."""
     import json
     from http.client import HTTPConnection
-    from threading import Thread
-    from time import monotonic
+
+    from pflow.process.signals import Deadline
 
     found: dict[str, str] = {}
-
-    def ask(server: str, port: int) -> None:
-        try:
+    for server, port in USUAL.items():
+        with Ignoring(Exception), Deadline(seconds, act="cannot ask it"):  # nobody is there, or it is another server
             connection = HTTPConnection("127.0.0.1", port, timeout=seconds)
             connection.request("GET", "/v1/models")
             names = [each["id"] for each in json.loads(connection.getresponse().read(1 << 18))["data"]]
             shown = [name for name in names if name.isprintable() and len(name.split()) == 1]  # on any terminal
-            found.update({f"http://127.0.0.1:{port}/v1#{name}": f"{server} on this machine" for name in shown})
-        except Exception:  # nobody is there, or it is another server
-            return
-
-    ends = monotonic() + seconds
-    threads = [Thread(target=ask, args=each, daemon=True) for each in USUAL.items()]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(max(ends - monotonic(), 0))
-    keep_models([*found.items()], SERVED)
-    return dict(found)
+            found |= {f"http://127.0.0.1:{port}/v1#{name}": f"{server} on this machine" for name in shown}
+    keep_models(found.items(), SERVED)
+    return found
