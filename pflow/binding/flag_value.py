@@ -34,7 +34,7 @@ def read_text(flag: str, file: str) -> Word:
     of the system's error.
     """
     from pflow.files.beneath import open_file
-    from pflow.values.encoding import conversion, not_utf8
+    from pflow.values.encoding import text_in
 
     if file in ("", "-", "/dev/stdin"):
         why = "stdin is not a file" if file else "no file is named"
@@ -48,9 +48,7 @@ def read_text(flag: str, file: str) -> Word:
     if len(data) > _MOST:
         hint = "send large data through a pipe"
         raise PflowError(f"{act}: it has more than {_MOST:,} bytes", hint=hint, exit=BAD_DATA)
-    if wrong := not_utf8(data):
-        raise PflowError(f"{act}: {wrong}", hint=conversion(data), exit=BAD_DATA)
-    return Word(data.decode().rstrip("\n"))
+    return Word(text_in(data, act).rstrip("\n"))
 
 
 class FlagValue:

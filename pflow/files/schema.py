@@ -11,7 +11,7 @@ from typing import Any
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.files.beneath import open_file
 from pflow.files.reading import read_to_end
-from pflow.values.encoding import conversion, not_utf8
+from pflow.values.encoding import text_in
 from pflow.values.json_input import place_of
 from pflow.values.jsontext import BLANK, compact, decode
 from pflow.values.types import names_schema_file
@@ -46,14 +46,12 @@ def _read(text: str, name: str) -> Any:
             return _decode(text, name)
         if names_schema_file(text):
             with open(open_file(text), "rb", buffering=0) as file:
-                return _decode(read_to_end(file.fileno(), f"cannot read {name}").decode("utf-8-sig"), name)
+                act = f"cannot read {name}"
+                return _decode(text_in(read_to_end(file.fileno(), act), act).removeprefix("\ufeff"), name)
         return _short_form(text)
     except OSError as error:
         hint = "an inline schema is JSON, or short: 'name, amount int'" if exit_code(error) == MISSING else ""
         raise PflowError(f"cannot read {name}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from error
-    except UnicodeDecodeError as error:
-        data = error.object
-        raise PflowError(f"cannot read {name}: {not_utf8(data)}", hint=conversion(data), exit=BAD_DATA) from error
     except ValueError as error:
         hint = f"fields are NAME [{'|'.join(_TYPES)}][: WHAT IT IS], separated by commas; --schema@FILE takes any file"
         raise PflowError(f"cannot read {name}: {error}", hint=hint, exit=BAD_DATA) from error

@@ -9,7 +9,7 @@ from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, Attempt, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.process.start import beginning
-from pflow.values.encoding import conversion, not_utf8
+from pflow.values.encoding import text_in
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, is_deeper, scan_without_duplicates
 from pflow.values.paths import kind_of
 from pflow.words.printable import clause
@@ -55,10 +55,7 @@ def read_text(file: str | int, what: str) -> str:
         data = opened.read(_MOST + 1)
     if len(data) > _MOST:
         raise PflowError(f"{act}: it has more than 64 MB", exit=BAD_DATA)
-    try:
-        return str(data, "utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError:
-        raise PflowError(f"{act}: {not_utf8(data)}", hint=conversion(data), exit=BAD_DATA) from None
+    return text_in(data, act).removeprefix("\ufeff")
 
 
 def load_text(text: str, name: str, catalog: Catalog | None = None) -> FlowSpec:

@@ -55,6 +55,13 @@ def not_utf8(data: bytes) -> str:
     return is_other if codec else ""
 
 
+def text_in(data: bytes, act: str) -> str:
+    """Return the text of a file in UTF-8. Raises PflowError (65), which begins with `act`, for other data."""
+    if wrong := not_utf8(data):
+        raise PflowError(f"{act}: {wrong}", hint=conversion(data), exit=BAD_DATA)
+    return data.decode()
+
+
 def _binary(data: bytes) -> tuple[str, str]:
     """Return what data is, if that is known, and what reads it; two empty texts for text, such as a PDF in ASCII."""
     if data.isascii() and b"\0" not in data:

@@ -252,6 +252,15 @@ def test_a_file_that_is_not_utf_8_says_where(tmp_path):
     assert raised.value.exit == 65
 
 
+def test_a_flow_in_utf_16_is_named_as_that_without_a_mark_too(tmp_path):
+    file = tmp_path / "a.pflow.json"
+    file.write_bytes('{"nodes": [{"id": "llm"}]}'.encode("utf-16le"))
+    with pytest.raises(PflowError) as raised:
+        load_file(str(file))
+    assert str(raised.value) == f"cannot read the flow '{file}': it is UTF-16LE, not UTF-8"
+    assert (raised.value.hint, raised.value.exit) == ("iconv -f UTF-16LE -t UTF-8", 65)
+
+
 @pytest.fixture
 def pipes(monkeypatch):
     """What the pipe syntax is asked to parse."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 def check_types(flow: WiredFlow) -> Iterator[Finding]:
     open_kinds: dict[str, Path] = {}
     seen: set[str] = set()
+    faults: dict[str, str] = {}
+    """Why the class in a file is no node, by the file."""
     for wired in flow.steps.values():
         place, kind, type = (*wired.step.place, "type"), wired.kind, wired.step.type
         if wired.fault:
@@ -40,7 +42,9 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             yield from _check_version(wired, kind)
             if fault := kind.interpreter_fault:
                 yield Finding("PF11", place, f"'{kind.file}' cannot run: {fault}", "install it, or fix the file")
-            if wired.interface.open and kind.origin != FLOW and not _class_fault(kind):
+            if kind.file not in faults and (fault := faults.setdefault(kind.file, _class_fault(kind))):
+                yield Finding("PF09", place, f"'{kind.name}' is not a node: {fault}", "class …(pocketflow.Node)")
+            if wired.interface.open and kind.origin != FLOW and not faults[kind.file]:
                 open_kinds.setdefault(kind.name, place)
     if open_kinds:
         message = f"{joined(open_kinds)} may read and write any key, and take any param, so pflow cannot check them"
@@ -55,17 +59,6 @@ def _check_version(wired: WiredStep, kind: Kind) -> Iterator[Finding]:
         message = f"'{wired.id}' asks for {kind.name} {asked}, but there is {there}"
         remedy = "install the same major version, at least that one"
         yield Finding("PF11", (*wired.step.place, "version"), message, remedy)
-
-
-def check_classes(flow: WiredFlow) -> Iterator[Finding]:
-    checked: set[str] = set()
-    for wired in flow.steps.values():
-        kind = wired.kind
-        if kind is not None and kind.file not in checked:
-            checked.add(kind.file)
-            if fault := _class_fault(kind):
-                place = (*wired.step.place, "type")
-                yield Finding("PF09", place, f"'{kind.name}' is not a node: {fault}", "class …(pocketflow.Node)")
 
 
 def _class_fault(kind: Kind) -> str:
@@ -84,7 +77,7 @@ def _class_fault(kind: Kind) -> str:
 
 
 RULES = (
-    Rule("PF09", "node classes inherit from pocketflow.Node", check_classes),
+    Rule("PF09", "node classes inherit from pocketflow.Node"),
     Rule("PF11", "every type exists, in the version asked for", check_types),
     Rule("PF17", "versions, code and mappings match the lock file (--locked)"),
 )

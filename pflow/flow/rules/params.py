@@ -100,16 +100,10 @@ def _check_kept_items(wired: WiredStep) -> Iterator[Finding]:
         yield Finding("PF13", place, f"'{wired.id}' writes an 'item' of its own", "leave it out")
 
 
-def _item_of(part: Part, wired: WiredStep) -> Item | None:
-    reads, params = wired.interface.reads, wired.interface.params
-    if part.role == INPUT:
-        return reads.get(part.key)
-    return params.get(part.key) or reads.get(part.key) if part.role == PARAM else None
-
-
 def _check_value(flow: WiredFlow, wired: WiredStep, part: Part, reference: Reference | None) -> Iterator[Finding]:
     """Check an input or a param against its type and form; a template as far as its value's type is known."""
-    item = _item_of(part, wired)
+    role, interface = part.role, wired.interface
+    item = interface.reads.get(part.key) if role == INPUT else interface.item(part.key) if role == PARAM else None
     if item is None or part.fault:
         return
     why = ""
