@@ -187,8 +187,9 @@ class Finder:
         return self.fitted(expanded_value(source.flag or self.key, self.type, source.written, value))
 
     def fitted(self, value: Any) -> Any:
-        may_be_wide = isinstance(value, str) and "\0" in value
-        if self.type.name == "any" or (value.__class__ is self.exact and not may_be_wide):
+        if self.type.name == "any":
+            return value
+        if value.__class__ is self.exact and not (isinstance(value, str) and "\0" in value):
             return value
         if value is None and self.item is not None and self.item.default is None:
             return None

@@ -85,6 +85,7 @@ class Binding:
         overrides: Mapping[str, Any] | None = None, pretended: Collection[Path] = (),
     ) -> None:  # fmt: skip
         self.interface = interface
+        self.has_secrets = interface.has_secrets
         self.hidden = {item.name for item in interface.reads.values() if "explicit" in item.marks}
         pipe = interface.pipe_read
         feed: dict[str, Source] = {}

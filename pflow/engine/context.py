@@ -10,7 +10,7 @@ from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
 from pflow.cache.wishes import Wishes
 from pflow.engine.commits import Commits, Services, gate_of
-from pflow.errors import PflowError, Within, result_of
+from pflow.errors import PflowError, result_of
 from pflow.files.state_key import state_key
 from pflow.flow.wired import WiredStep
 from pflow.mcp.client.sockets import begin_run
@@ -236,8 +236,10 @@ def name_items(items: Iterable[Any]) -> list[str]:
 
 def storable(key: str, value: Any) -> Any:
     """Return a copy of a node's write with tuples as lists, or REMOVED. Raises PflowError (65) if it is not JSON."""
-    with Within(f"cannot store '{key}'"):
+    try:  # Within takes longer, and this is done for each write
         return value if value is REMOVED else plain(value)
+    except PflowError as error:
+        raise error.within(f"cannot store '{key}'") from None
 
 
 class Commit:

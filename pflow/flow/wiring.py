@@ -10,7 +10,6 @@ from pflow.flow.build import numbered
 from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
-from pflow.flow.pipe.batches import with_item
 from pflow.flow.reaching import are_there_first, find_writes, resolve, stored_writes, uses, writes_of
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.writes import END, ReachingWrites
@@ -61,7 +60,10 @@ class _Layout:
         for number, (id, step) in enumerate(zip(ids, flow.steps, strict=True), 1):
             wired = self.steps[id] = self._wired_step(step, number)
             wired.id = id
-            wired.step = step = with_item(wired) if is_draft else step
+            if is_draft and step.batch is not None:
+                from pflow.flow.pipe.batches import with_item  # an item is mapped where pipe syntax is compiled
+
+                wired.step = step = with_item(wired)
             self.wired.parts[id] = list(parts_of_step(step, wired.interface))
             if step.batch is not None and wired.subflow is not None:  # its items, where the flow inside names them
                 named = [key for key in step.batch.parts if key in wired.interface.reads and not step.fills(key)]

@@ -124,13 +124,13 @@ def _add(items: dict[str, Item], interface: Interface, item: Item) -> None:
     if "pipe" in item.marks and piped(items):
         _fail("another line has the mark [pipe]")
     if item.kind != "write":
-        names = {item.name, *item.flags}
-        if any(names & {other.name, *other.flags} for other in interface.taken):
+        names, taken = {item.name, *item.flags}, interface.taken
+        if any(names & {other.name, *other.flags} for other in taken):
             _fail(f"'{item.name}' has the same flag as another read or param")
         if (names & RESERVED and not is_shared(item)) or item.letter in LETTERS:
             whose = "step of a flow" if names & OF_FLOWS.keys() else "stage"
             _fail(f"'{item.name}' has the same flag as every {whose}")
-        if item.letter and any(item.letter == other.letter for other in interface.taken):
+        if item.letter and any(item.letter == other.letter for other in taken):
             _fail(f"'{item.name}' has the letter -{item.letter} of another read or param")
     if "word" in item.marks and any(read.type.name == "list" for read in word_reads(items)):
         _fail(f"'{item.name}' never gets a bare word: the list before it takes them all")
@@ -156,10 +156,11 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
         rest = rest.lstrip()
     if rest and not rest.startswith("#"):
         _fail(f"'{rest}' is not a default, a mark or a comment")
-    if kind == "param" and item.is_secret and not item.env:
-        _fail("a [secret] param needs [env NAME]: no flag and no flow may give it")
-    if item.is_secret and (item.letter or "word" in item.marks):
-        _fail("a [secret] cannot have a letter or be a bare word")
+    if item.is_secret:
+        if kind == "param" and not item.env:
+            _fail("a [secret] param needs [env NAME]: no flag and no flow may give it")
+        if item.letter or "word" in item.marks:
+            _fail("a [secret] cannot have a letter or be a bare word")
     if "pairs" in item.marks and str(item.type) not in ("list", "list[str]", "list[any]"):
         _fail("[pairs] needs a list[str]")
     item.doc = clean(rest[1:].strip())

@@ -69,7 +69,8 @@ class Item:
         self.letter = ""
         self.env = ""
         self.doc = ""
-        self.__dict__.update(facts)
+        if facts:  # reading them from a dict of its own is slower
+            self.__dict__.update(facts)
 
     def but(self, **facts: Any) -> Self:
         """Return a copy with these facts in place of its own."""

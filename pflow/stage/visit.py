@@ -82,7 +82,7 @@ class Visitor:
 
     def open(self, store: Any) -> NodeStore:
         """Return the node's view of a store. Raises PflowError: 66 if a value is missing, 65."""
-        if self.interface.has_secrets:
+        if self.binding.has_secrets:
             self.learn([*self.binding.secrets(store)])
         return self.binding.open(store)
 
@@ -107,7 +107,7 @@ class Visitor:
                 self.spend(node, answer_members(changes["usage"]), visit)
         finally:
             visit.reads = self.places_read(view, store)
-            if written := self.interface.secret_writes.intersection(view.changed):
+            if self.binding.has_secrets and (written := self.interface.secret_writes.intersection(view.changed)):
                 self.learn([dict.get(view, key) for key in written])
         check_changes(self.interface, changes)
         return changes, lookup
