@@ -14,9 +14,8 @@ from pydantic import BaseModel, Field, ValidationError
 from pflow.errors import PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.load import parse_json
-from pflow.models.ask import Answer
+from pflow.models.ask import Answer, Talk
 from pflow.models.choose import Model, is_small
-from pflow.models.talk import Talk
 from pflow.plan.limits import refuse_secrets
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted

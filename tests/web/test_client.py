@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.process.signals import Deadline, TimedOut
-from pflow.web import coding as unpacking
+from pflow.web import client
 from pflow.web.answer import check
-from pflow.web.client import request
-from pflow.web.coding import unpack
+from pflow.web.client import request, unpack
 from tests.peers.web_server import CERTIFICATE, WebServer
 
 TOKEN = "tok-0123456789abcdef"
@@ -357,7 +356,7 @@ def test_what_is_packed_is_unpacked_as_browsers_and_curl_do_it(codings, packed, 
 
 
 def test_what_httpx_unpacks_by_a_library_names_it_where_it_is_missing(monkeypatch):
-    monkeypatch.setattr(unpacking, "SUPPORTED_DECODERS", {})
+    monkeypatch.setattr(client, "SUPPORTED_DECODERS", {})
     for coding, library in (("br", "brotli"), ("zstd", "backports.zstd")):
         with pytest.raises(PflowError, match=f"'{coding}', for which a library is missing") as caught:
             unpacked(OAK, 9, coding)
