@@ -11,7 +11,7 @@ from pflow import Any, Callable, Iterable, Iterator
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, Ignoring, PflowError, result_of
 from pflow.files.atomic import failpoint, open_private, replace
 from pflow.files.directories import cache_directory, make_private, needed, read_cached
-from pflow.files.reading import file_digest, file_stamp
+from pflow.files.reading import Opened, file_digest, file_stamp
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode, encode
 
@@ -90,17 +90,12 @@ def size_limit() -> int:
 
 def _grow(size: int) -> None:
     """Count what was written, and prune when that may exceed the limit."""
-    limit = size_limit()
-    fd = os.open(os.path.join(directory(), _GROWN), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+    limit, grown = size_limit(), open_private(os.path.join(directory(), _GROWN), os.O_APPEND)
+    with Opened(grown) as fd, Ignoring(OSError):  # another process is pruning, or the disk is full
         os.write(fd, b"." * (size // _UNIT + 1))
         if os.fstat(fd).st_size * _UNIT > limit:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             prune(limit)
-    except OSError:
-        pass  # another process is pruning, or the disk is full
-    finally:
-        os.close(fd)
 
 
 def files() -> Iterator[tuple[str, os.stat_result]]:

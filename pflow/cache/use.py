@@ -59,7 +59,7 @@ class CachedNode:
                 self.name, self.kind.version, self.code, self.interface, node, view, self.secrets, is_made=self.is_made
             )
             found = entries.find(lookup.key, warn)
-            if found is not None and not self._is_old(found[1].run):
+            if found is not None and (not self.refreshes or found[1].run == self.run != ""):
                 lookup.found, lookup.run = found[0], found[1].run
         except (PflowError, OSError) as error:
             fault = error if isinstance(error, PflowError) else cannot_cache(self.name, str(error))
@@ -72,10 +72,6 @@ class CachedNode:
         elif lookup.key is not None and self.is_required:
             raise self._nothing_kept(lookup.key)
         return lookup
-
-    def _is_old(self, run: str) -> bool:
-        """Return True if an answer of that run is to be refreshed."""
-        return self.refreshes and (not run or run != self.run)
 
     def _nothing_kept(self, key: Key) -> PflowError:
         from pflow.cache.differences import differences, facts_of, facts_of_entry

@@ -11,6 +11,7 @@ from pflow.errors import CANNOT_WRITE, Attempt, Ignoring
 from pflow.files.directories import make_private, needed, state_directory
 from pflow.files.reading import open_regular
 from pflow.flow.flow import FlowSpec
+from pflow.mcp.client.sockets import is_running
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
 from pflow.record.log import FLOW, LOCK, open_lock
@@ -47,13 +48,7 @@ class Other:
 
     def is_alive(self) -> bool:
         """Return True if its own process is alive; else a program that it started has the lock, or nobody any more."""
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            pass
-        return self.pid > 0
+        return self.pid > 0 and is_running(self.pid)
 
     def __str__(self) -> str:
         who = f"process {self.pid}" if self.is_alive() else holder(self.lock) or f"what process {self.pid} started"

@@ -179,29 +179,25 @@ class BatchStep(StepNode):
         is_cached = self.cached is not None or bool(context.cache and context.cache.mode)
         shares_equals = is_cached and bool(context.run_id)
 
-        def keep(number: int, result: Any) -> bool:
+        def keep(number: int, result: Any) -> Any:
             if isinstance(result, Died) and self.batch.on_error == "keep":
                 result = {}, {}, {"exit": result.exit, "message": result.message}, {}
             if isinstance(result, PflowError):
                 if not result.ends_run or usage_of(result):  # else the item has not begun
                     note(None, {"exit": result.exit}, usage_of(result))
-                return True
+                return result.within(self._named(*self.items[number])) if isinstance(result, Died) else result
             if context.commits is not None:
                 context.commits.end_item(self.paths[number], result[0], result[2])
             note(number, result[2], result[3])
-            done[number] = result
-            return False
+            return result
 
         def task(number: int) -> Task:
             digest = self.paths[number].rpartition(".")[0]  # see name_items
             return Task(number, key=digest * shares_equals, is_alone=context.isolate)
 
-        done = dict(before)
-        executor = self._pool(shared) if is_apart else Here(lambda number: self._run_item(shared, number))
-        try:
-            ListLoop(map(task, rest), keep).run(executor)
-        except Died as died:
-            raise died.within(self._named(*self.items[died.number])) from died
+        loop = ListLoop(map(task, rest), keep)
+        loop.run(self._pool(shared) if is_apart else Here(lambda number: self._run_item(shared, number)))
+        done = before | loop.results
         return [done[number] for number in range(len(self.items))]
 
     def _pool(self, shared: Any) -> Pool:

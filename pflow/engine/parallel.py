@@ -39,12 +39,12 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         def serve(number: int, parent: Parent) -> Any:
             return self._branch(number, shared, parent)
 
+        def keep(number: int, result: Any) -> Any:
+            return self._failed(starts[number], result) if isinstance(result, Died) else result
+
         take, ask = context.take, context.services.answer
         try:
-            branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take, ask=ask)
-        except Died as died:
-            start = starts[died.number]
-            raise StepFailed(start, self.engine.nodes[start].wired.step.type, died) from died
+            branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take, ask=ask, keep=keep)
         except StepFailed as failure:
             self._apply(shared, failure.changes)
             raise
@@ -76,7 +76,10 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             hint="output_mappings give each a place of its own",
             exit=BAD_DATA,
         )
-        return StepFailed(other, self.engine.nodes[other].wired.step.type, error)
+        return self._failed(other, error)
+
+    def _failed(self, step: str, error: PflowError) -> StepFailed:
+        return StepFailed(step, self.engine.nodes[step].wired.step.type, error)
 
     def _apply(self, shared: Any, journal: dict[Path, Any]) -> None:
         for path, value in journal.items():

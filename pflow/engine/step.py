@@ -129,16 +129,14 @@ class StepNode(PlainStep, Visitor):
         failed: dict[str, Any] = {}
         try:
             self.perform(shared, visit)
-        except Interrupted as interrupted:
-            failed = {"exit": interrupted.exit, "message": interrupted.message}
-            raise
         except ClosedPipe:
             recorder = None
             raise
         except BaseException as error:
-            failure = failure_of(self.id, self.type, self.wired, error, self.context.secrets)
-            failed = {"exit": failure.exit, "message": encodable(failure.message)}
-            raise failure from error
+            failed = self.told(error)
+            if isinstance(error, Interrupted):
+                raise
+            raise failure_of(self.id, self.type, self.wired, error, self.context.secrets) from error
         finally:
             if recorder is not None:
                 recorder.event("end", self.id, about | visit.entry(failed))

@@ -93,7 +93,8 @@ def estimate(
         said = [each.usage["tokens"]["out"] for each in entries if "out" in each.usage.get("tokens", {})]
         answer = sum(said) / len(said) / len(questions) if said else None
         _count_tokens(found, questions, sum(sizes) / max(len(sizes), 1), answer)
-        costs = [each.cost for each in entries if each.cost is not None and not each.usage.get("unpriced")]
+        used = [each.usage for each in entries if not each.usage.get("unpriced")]
+        costs = [usage["cost"] for usage in used if usage.get("cost") is not None]
         found.cost = sum(costs) / len(costs) * found.to_do if costs else found.cost
     if questions and rpm:
         found.seconds = found.to_do * len(questions) / rpm * 60

@@ -81,10 +81,6 @@ class LedgerEntry:
     time: float | None = None
 
     @property
-    def cost(self) -> float | None:
-        return self.usage.get("cost")
-
-    @property
     def began(self) -> float:
         """Return when its last try began."""
         return (self.time or 0) - (self.ms or 0) / 1000

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError, not_written
+from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, Attempt, PflowError, not_written
 from pflow.files.atomic import take_lock
 from pflow.files.directories import is_on_network, make_private
 from pflow.process.children import holder
@@ -61,6 +61,8 @@ class LedgerFile:
         self._is_read = is_read
         self._is_remote = is_on_network(path)
         self._next_commit = 0.0
+        act = f"cannot {'read' if is_read else 'write'} the ledger '{path}'"
+        self._using = Attempt(act, self._failure, of=(sqlite3.Error, UnicodeDecodeError))
         if os.path.exists(path) and not os.path.isfile(path):
             raise self._no_ledger()
         self._fd = -1 if is_read else self._lock()
@@ -73,7 +75,7 @@ class LedgerFile:
     def _connect(self) -> None:
         """Open the file with SQLite, if it is a ledger or empty, and make the tables."""
         where = f"{Path(self.path).absolute().as_uri()}?mode={'ro' if self._is_read and not self._is_torn() else 'rw'}"
-        try:
+        with self._using:
             self._base = sqlite3.connect(where, uri=True, timeout=1 if self._is_remote else 30)
             (mark,), (tables,) = map(self.one, ("PRAGMA application_id", "SELECT count(*) FROM sqlite_master"))
             if mark != _MARK and (tables or mark or self._is_read):
@@ -83,8 +85,6 @@ class LedgerFile:
                 self._base.executescript(
                     f"{journal} PRAGMA wal_checkpoint; BEGIN EXCLUSIVE; {_TABLES} COMMIT; {_SETTINGS}"
                 )
-        except sqlite3.Error as error:
-            raise self._failure(error) from None
 
     def _is_torn(self) -> bool:
         """Return True if its map was killed, and SQLite has to write before it can read all. Raises PflowError (65)."""
@@ -109,12 +109,12 @@ class LedgerFile:
         except OSError as error:
             raise not_written(f"cannot write the ledger '{self.path}'", error) from None
 
-    def _failure(self, error: sqlite3.Error | ValueError) -> PflowError:
-        code, act = getattr(error, "sqlite_errorcode", 0) & 0xFF, "read" if self._is_read else "write"
+    def _failure(self, act: str, error: sqlite3.Error | ValueError) -> PflowError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_BUSY:
             return self._in_use()
         exit = BAD_DATA if code in _BAD else MISSING if self._is_read else CANNOT_WRITE
-        return PflowError(f"cannot {act} the ledger '{self.path}': {error}", exit=exit)
+        return PflowError(f"{act}: {error}", exit=exit)
 
     def _no_ledger(self) -> PflowError:
         hint = "--ledger=FILE names a new file, or the ledger of an earlier map"
@@ -126,10 +126,8 @@ class LedgerFile:
 
     def rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
         """Execute a statement, in a transaction if it writes; yield its rows. Raises PflowError (65, 66, 73, 75)."""
-        try:
+        with self._using:
             yield from self._base.execute(sql, tuple(values))
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise self._failure(error) from None
 
     def one(self, sql: str, values: Iterable[Any] = ()) -> Any:
         """Execute a statement; return its first row, or None."""
@@ -140,10 +138,8 @@ class LedgerFile:
         if self._is_remote and not at_once and time.monotonic() < self._next_commit:
             return
         self._next_commit = time.monotonic() + _PAUSE
-        try:
+        with self._using:
             self._base.commit()
-        except sqlite3.Error as error:
-            raise self._failure(error) from None
 
     def undo(self) -> None:
         """Undo what is not committed."""

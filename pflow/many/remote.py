@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from threading import Thread
 from typing import Any
 
@@ -104,16 +105,16 @@ def main(parent: int) -> None:
 class TaskLoop(ItemLoop):
     """The loop over what one process gets of a task of dask: an order, or items, as long as no other waits too long.
 
-    The process is of no use any more after a `failure`: of the order, or of an item that it left without a result.
+    Once it is `stopped` the process is of no use any more: the order failed, or an item that it left without a result.
     """
 
     def __init__(self, service: Service, texts: list[str], timeout: float | None) -> None:
-        super().__init__(map(Task, texts), timeout=timeout)
+        until = time.monotonic() + LONG
+        in_time = takewhile(lambda text: not self.results or time.monotonic() <= until, texts)
+        super().__init__(map(Task, in_time), timeout=timeout)
         self.service = service
         self.results: list[Result] = []
-        self.failure: PflowError | None = None
         self._claims: list[str] = []
-        self._until = time.monotonic() + LONG
 
     def answer(self, name: str, about: Any, reply: Callable[[Any], None]) -> None:
         """Answer what a flow tells (ItemFlow.run): the map learns with the result which files it has written."""
@@ -123,14 +124,10 @@ class TaskLoop(ItemLoop):
 
     def rest(self) -> None:
         if not self.service.is_wanted:
-            self.failure = PflowError("cannot go on: the map is gone")
-            self.stop(self.failure, at_once=True)
-        elif self.results and time.monotonic() > self._until:
-            self.stop(PflowError("cannot go on: the others would wait too long"), at_once=False)
+            self.stop(PflowError("cannot go on: the map is gone"), at_once=True)
 
     def end(self, task: Task, result: Any) -> None:
         if isinstance(result, PflowError):
-            self.failure = result
             self.stop(result, at_once=True)
             result = unfinished(LOST if isinstance(result, Died) else FAILED, result.exit, result.message)
         self.results.append({**result, "claims": [*self._claims]})
@@ -156,21 +153,21 @@ class Service:
         except IndexError:
             program = f"from pflow.many.remote import main; main({os.getpid()})"
             pool = Pool([sys.executable, "-P", "-c", program], jobs=1)
-            if failure := self._work(pool, [self.order], None).failure:
+            if failure := self._work(pool, [self.order], None).stopped:
                 raise failure from None
         loop = self._work(pool, lines.split("\n") if lines else [], self.timeout)
-        if loop.failure is None:
+        if loop.stopped is None:
             self._idle.append(pool)
         if not self.is_wanted:  # it was not here as the map was forgotten
             self.end()
         return loop.results
 
     def _work(self, pool: Pool, texts: list[str], timeout: float | None) -> TaskLoop:
-        """Have a process work on texts; end it after a failure."""
+        """Have a process work on texts; end it if that is stopped."""
         loop = TaskLoop(self, texts, timeout)
         pool.ask = loop.answer
         loop.work(pool)
-        if loop.failure is not None:
+        if loop.stopped is not None:
             pool.close()
         return loop
 

@@ -178,7 +178,7 @@ def _row(index: int, item: Any, entry: LedgerEntry) -> bytes:
 def _record(index: int, item: Any, entry: LedgerEntry) -> bytes:
     about = {"id": entry.id, "item": item, "status": entry.status, "exit": entry.exit, "outputs": entry.outputs}
     usage = {name: value for name, value in entry.usage.items() if name != "asked"}
-    spent = {"tries": entry.tries, "usage": usage, "cost": entry.cost, "ms": entry.ms}
+    spent = {"tries": entry.tries, "usage": usage, "cost": usage.get("cost"), "ms": entry.ms}
     said = {ERROR: None, WARNING: None, _said(entry): entry.error or None}
     return encode({"index": index, **about, **said, **spent}) + b"\n"
 

@@ -9,7 +9,7 @@ from collections import deque
 from pflow import TYPE_CHECKING, Any, Callable, Iterable
 from pflow.errors import CANNOT_WRITE, TIMED_OUT, PflowError
 from pflow.process.children import GRACE
-from pflow.process.workers import Died, Lost, Pool
+from pflow.process.workers import Lost, Pool
 from pflow.values.digest import digest_of
 
 if TYPE_CHECKING:
@@ -235,18 +235,19 @@ class Here:
 class ListLoop(ItemLoop):
     """The loop over a list, all of whose results are needed: the first failure ends it, and is raised.
 
-    One that ends the run lets the others end first. `keep` gets what each item is about and its result, or the
-    PflowError of its last try, as they come, and returns True if that is a failure.
+    One that ends the run lets the others end first. `keep` gets the number of each item and its result, or the
+    PflowError of its last try, as they come, and returns which of them counts, for the `results` by number.
     """
 
-    def __init__(self, tasks: Iterable[Task], keep: Callable[[Any, Any], bool]) -> None:
+    def __init__(self, tasks: Iterable[Task], keep: Callable[[int, Any], Any]) -> None:
         super().__init__(tasks)
         self.keep = keep
+        self.results: dict[int, Any] = {}
 
     def end(self, task: Task, result: Any) -> None:
-        if isinstance(result, Died):
-            result.number = task.about[0]
-        if self.keep(task.about[0], result):
+        number = task.about[0]
+        self.results[number] = result = self.keep(number, result)
+        if isinstance(result, PflowError):
             self.stop(result, at_once=not (self.stopped or result.ends_run))
 
     def run(self, executor: Executor) -> None:
@@ -259,21 +260,16 @@ class ListLoop(ItemLoop):
 def run_all(
     count: int, serve: Serve, *, jobs: int | None, is_reused: bool, take: Take = lambda line: None,
     ask: AskLater = lambda name, question, reply: reply(None),
+    keep: Callable[[int, Any], Any] = lambda number, result: result,
 ) -> list[Any]:  # fmt: skip
     """Return the results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
 
     With `is_reused` a process works on several numbers, else on one. `take` gets the lines that they send, `ask`
-    answers their requests. Raises PflowError as ListLoop does.
+    answers their requests. `keep` and the failure that is raised are those of ListLoop.
     """
-    results: dict[int, Any] = {}
-
-    def keep(number: int, result: Any) -> bool:
-        results[number] = result
-        return isinstance(result, PflowError)
-
-    tasks = (Task(number, is_alone=not is_reused) for number in range(count))
-    ListLoop(tasks, keep).run(Pool(serve, jobs=jobs or count, ask=ask, take=take))
-    return [results[number] for number in range(count)]
+    loop = ListLoop((Task(number, is_alone=not is_reused) for number in range(count)), keep)
+    loop.run(Pool(serve, jobs=jobs or count, ask=ask, take=take))
+    return [loop.results[number] for number in range(count)]
 
 
 def claiming(

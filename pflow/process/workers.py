@@ -38,15 +38,14 @@ class Lost(PflowError):
 
 
 class Died(Lost):
-    """The process that worked on a number ended without an answer."""
+    """The process that worked on it ended without an answer."""
 
-    def __init__(self, number: int, code: int, most_memory: int = 0) -> None:
+    def __init__(self, code: int, most_memory: int = 0) -> None:
         how = f"signal {-code} killed it" if code < 0 else f"it exited with {code}"
         exit = 128 - code if code < 0 else code or FAILED
         if most_memory:
             how, exit = f"it grew over {most_memory >> 20} MB", NO_MEMORY
         super().__init__(f"cannot finish: its process is gone: {how}", exit=exit)
-        self.number = number
         self.is_cut = True
 
 
@@ -172,7 +171,7 @@ class Pool:
         worker.close()
         self.ask("lost", worker.pid, lambda nothing: None)
         for number in worker.numbers & self.places.keys():
-            died = Died(number, worker.code or 0, self.memory if worker.is_large else 0)
+            died = Died(worker.code or 0, self.memory if worker.is_large else 0)
             died.is_guilty = len(worker.numbers) == 1
             del self.places[number]
             found.append((number, died))

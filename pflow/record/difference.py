@@ -75,13 +75,8 @@ def difference_text(found: dict[str, Any], colour: Colour) -> str:
 
 
 def _told_run(run: dict[str, Any]) -> str:
-    return clean(
-        "  ".join(filter(None, [run["run"], run["status"], _told("ms", run["ms"]), run["cost"], _told_items(run)]))
-    )
-
-
-def _told_items(run: dict[str, Any]) -> str:
-    return ", ".join(f"{status} {count:,}" for status, count in run.get("items", {}).items())
+    items = ", ".join(f"{status} {count:,}" for status, count in run.get("items", {}).items())
+    return clean("  ".join(filter(None, [run["run"], run["status"], _told("ms", run["ms"]), run["cost"], items])))
 
 
 def _told(member: str, value: Any) -> str:

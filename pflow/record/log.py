@@ -131,10 +131,9 @@ class RunLog:
         try:
             snapshot = {**snapshot, "seal": bounds_seal(os.path.basename(self.directory), snapshot)}
             self._put(SNAPSHOT, encode(snapshot) + b"\n")
-        except PflowError as error:
-            _warn(f"cannot keep the snapshot of this run: {error.message}")
-        except OSError as error:
-            _warn(f"cannot keep the snapshot of this run: {reason_of(error)}")
+        except (PflowError, OSError) as error:
+            why = error.message if isinstance(error, PflowError) else reason_of(error)
+            _warn(f"cannot keep the snapshot of this run: {why}")
 
     def _put(self, name: str, data: bytes) -> None:
         """Write a file. Without fsync: a log need not outlast a power cut, and a short run would take twice as long.
@@ -190,7 +189,8 @@ class RunLog:
         if self.journal is not None:
             self.journal.finish(is_kept=is_kept or exit != OK)
         self.release()
-        return self._size > _LARGE or _last_pruning(os.path.dirname(self.directory)) < time.time() - _DAY
+        pruned = os.path.join(os.path.dirname(self.directory), PRUNED)
+        return self._size > _LARGE or result_of(os.path.getmtime, pruned, otherwise=0.0) < time.time() - _DAY
 
     def release(self) -> None:
         """Release the lock; nothing is written any more."""
@@ -278,10 +278,6 @@ def _cut_torn_line(file: str) -> None:
     with open(open_regular(file, os.O_RDWR), "r+b") as log:
         data = log.read()
         log.truncate(data.rfind(b"\n") + 1)
-
-
-def _last_pruning(place: str) -> float:
-    return result_of(os.path.getmtime, os.path.join(place, PRUNED), otherwise=0.0)
 
 
 def _warn(text: str) -> None:

@@ -12,6 +12,7 @@ from itertools import islice, takewhile
 from pflow import Callable, Iterator
 from pflow.errors import MISSING, PflowError, result_of
 from pflow.files.atomic import open_private
+from pflow.files.reading import Opened
 from pflow.record.log import PRUNED, TRACE, noted_order, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.record.run import Run, is_locked, is_ulid, time_of
@@ -86,9 +87,8 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
     oldest = time.time() - days * 86_400
     taken = 0
     try:
-        file = open_private(os.path.join(place, PRUNED))
-        os.utime(file)
-        os.close(file)
+        with Opened(open_private(os.path.join(place, PRUNED))) as file:
+            os.utime(file)
     except OSError:
         return
     for number, (begun, directory) in enumerate(_runs_in(place)):

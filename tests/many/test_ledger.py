@@ -154,7 +154,7 @@ def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
         assert names == [f"{a}.0", f"{b}.0", f"{a}.1", f"{a}.2"]
         assert ledger.claim(4, a, "named").status == TODO
         for id in (f"{a}.0", f"{a}.2", "named"):
-            assert ledger.end(id, result(usage={"calls": 1, "cost": 0.5})).cost == 0.5
+            assert ledger.end(id, result(usage={"calls": 1, "cost": 0.5})).usage["cost"] == 0.5
         ledger.note_used({"calls": 3, "tokens": 9, "cost": 1.5}, {})
         assert (ledger.claim_file(f"{a}.0", "f"), ledger.claim_file(f"{b}.0", "f")) == (f"{a}.0", f"{a}.0")
     with opened(path) as ledger:
@@ -162,7 +162,8 @@ def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
         assert [ledger.claim(at, a).status for at in (7, 8)] == [DONE, TODO]
         assert (ledger.claim(9, other, "named").status, ledger.changed) == (TODO, 1)
         assert ledger.counts() == {DONE: 2, TODO: 3}
-        assert (ledger.find(f"{a}.2").cost, ledger.find("8").id, ledger.find(b[:9]).index) == (0.5, f"{a}.0", 1)
+        assert ledger.find(f"{a}.2").usage["cost"] == 0.5
+        assert (ledger.find("8").id, ledger.find(b[:9]).index) == (f"{a}.0", 1)
         for word in (a[:9], "99", "x"):
             with pytest.raises(PflowError, match="cannot find the item"):
                 ledger.find(word)

@@ -45,9 +45,9 @@ def kept(answers, tasks="abc", room=9, rescues=False):
     def keep(about, result):
         if isinstance(result, PflowError) and not rescues:
             failed.append((about, result))
-            return True
-        done[about] = result
-        return False
+        else:
+            done[about] = result
+        return "rescued" if rescues and isinstance(result, PflowError) else result
 
     try:
         ListLoop(map(Task, tasks), keep).run(executor)
@@ -70,8 +70,8 @@ def test_a_failure_that_ends_the_run_lets_the_others_end_and_no_failure_is_lost(
 
 
 def test_the_death_of_a_process_may_be_a_result():
-    done, failed, _, error = kept({"a": [Died(7, -9)], "b": [2]}, "ab", rescues=True)
-    assert (done["a"].number, done["a"].exit, done["b"], failed, error) == ("a", 137, 2, [], None)
+    done, failed, _, error = kept({"a": [Died(-9)], "b": [2]}, "ab", rescues=True)
+    assert (done["a"].exit, done["b"], failed, error) == (137, 2, [], None)
 
 
 def test_what_runs_here_ends_before_the_next_begins():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import Mapping
+from pflow.binding.sources import without_newline
 from pflow.node import Any, Node, Shared, declared_interface
 
 
@@ -18,7 +19,7 @@ class McpNode(Node):
         reads = declared_interface(type(self)).reads
         given = {name: shared.get(name) for name in reads}
         for name in [name for name, item in reads.items() if "pipe" in item.marks]:
-            given[name] = _without_newline(given[name])
+            given[name] = without_newline((("stdin",),), given[name])  # `echo Oslo |` means Oslo
         return {self.properties.get(name, name): value for name, value in given.items() if value is not None}
 
     def exec(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -34,8 +35,3 @@ class McpNode(Node):
 
         if not messages.is_quiet:
             messages.say(self.id, progress)
-
-
-def _without_newline(value: Any) -> Any:
-    """Take the newline from a text of one line: `echo Oslo |` means Oslo. Longer texts stay as they are."""
-    return value[:-1] if isinstance(value, str) and value and value.find("\n") == len(value) - 1 else value
