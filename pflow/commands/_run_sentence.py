@@ -43,7 +43,8 @@ from pflow.process.streams import Diverted, closed_stdout
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake, take_in_for
 from pflow.stage.output import Output
-from pflow.stage.words import doubts, groups, is_asked, is_flag, is_known, split_flag, take_words
+from pflow.stage.words import groups, is_asked, is_flag, is_known, split_flag, take_words
+from pflow.stage.wrong_words import doubts
 from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say

@@ -12,7 +12,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.common import OF_RUNS, RUN_FLAGS, is_shared
 from pflow.interface.interface import FORMS, READ, REFUSED, Item, spell_flag
 from pflow.stage.flags import type_of
-from pflow.stage.words import doubts, refusal
+from pflow.stage.words import refusal
 from pflow.values.templates import is_reference
 from pflow.values.types import Type
 from pflow.words.naming import listed
@@ -166,6 +166,8 @@ class FlowFlags:
         id, dot, key = name.rpartition(".")
         for step in self.wired.steps.values():
             if not dot or (step.interface.open and _plain(step.id) == id):
+                from pflow.stage.wrong_words import doubts
+
                 self.warnings += doubts(flag, self.items())
                 return (OPEN, step.id if dot else "", key), None
         raise PflowError(f"cannot take {flag}: no such flag", hint="pflow run FLOW --help lists the flags", exit=USAGE)

@@ -9,7 +9,7 @@ from pflow.errors import USAGE, Attempt, PflowError, result_of, shorten
 from pflow.interface.common import COMMON, is_shared
 from pflow.interface.interface import ARGUMENT, Interface, Item, spell_flag, with_keys
 from pflow.process.signals import Deadline
-from pflow.stage.words import doubts, flags_in, is_on, take_words
+from pflow.stage.words import flags_in, is_on, take_words
 from pflow.values.paths import Path, is_step_name, meet
 from pflow.values.types import Type
 
@@ -141,6 +141,8 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         braces = [each for text in texts for each in double_braces(str(text))]
         flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference ({meant} is one)" for each, meant in braces]
     if item is None:
+        from pflow.stage.wrong_words import doubts
+
         flags.warnings += doubts(flag, {**COMMON, **flags.items})
     if item is None or item.kind == "read":
         flags.data[name] = value

@@ -1,0 +1,150 @@
+"""The words that no flag and no item takes: each refusal says what was meant."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING, Mapping
+from pflow.binding.flag_value import Word
+from pflow.errors import USAGE, PflowError, shorten
+from pflow.interface.common import OF_FLOWS, RUN_FLAGS
+from pflow.interface.interface import ARGUMENT, COMMON_FLAG, READ, REFUSED, Item, word_reads
+
+if TYPE_CHECKING:
+    Items = Mapping[str, Item]
+    """Every read, param and flag by each name that its flag goes by, and the bare words of a command (`by_name`)."""
+
+    Texts = dict[str, list[str | bool]]
+    """The texts after each flag; a switch is True, and False with --no-."""
+
+
+_IN_A_BATCH = "pflow run 'list-files \"*.txt\" => read-file --each'"
+_IN_A_FLOW = {"repeats": "pflow run 'shell make --repeats => write-file log.txt'"}
+_IN_A_FLOW["max_visits"] = "pflow run 'judge:j --max-visits=9 =failed=> llm => j'"
+_NO_BLANKS = "no blanks around it: --KEY=VALUE"
+
+
+def unknown_flag(word: str, flag: str, items: Items, hint: str) -> PflowError:
+    """Return the error for a word that begins with an unknown flag; `hint` goes with one that resembles no other."""
+    from pflow.words.naming import did_you_mean, meant
+
+    near = meant(flag[2:].replace("_", "-"), _flag_names(items))
+    hint = did_you_mean(f"--{near}") if near else _behind_dashes(flag) if " " in flag else hint
+    hint = _in_place_of(flag, items) or hint
+    name = flag[2:].replace("-", "_").removeprefix("no_")
+    is_command = _is_of_command(items)
+    if name in OF_FLOWS and not is_command:
+        hint = f"a step of a flow takes it: {_IN_A_FLOW.get(name, _IN_A_BATCH)}"
+    elif name in RUN_FLAGS and not is_command:
+        whose = "a budget is a run's" if name.startswith("max_") else "a run takes it"
+        hint = f"{whose}: pflow run {flag} FLOW"
+    return PflowError(f"cannot take {shorten(flag if name else word)}: no such flag", hint=hint, exit=USAGE)
+
+
+def doubts(flag: str, items: Items) -> list[str]:
+    """Return a warning for an open node's flag like a common one. Raises PflowError (2) for one like its own."""
+    from pflow.words.naming import did_you_mean, nearest
+
+    near = nearest(flag[2:].replace("_", "-"), _flag_names(items))
+    if near and items[near.replace("-", "_")].kind != COMMON_FLAG:
+        raise unknown_flag(flag, flag, items, "")
+    return [f"{shorten(flag)} is a key of its own ({did_you_mean(f'--{near}')})"] if near else []
+
+
+def unknown_letter(word: str, letter: str, items: Items, bare: list[str]) -> PflowError:
+    if word[1] == "j" and word[2:].isdecimal() and "jobs" in items:
+        return PflowError(f"cannot take {shorten(word)}: no such flag", hint=f"--jobs={word[2:]}", exit=USAGE)
+    hint = _in_place_of(f"-{letter}", items) or _behind_dashes(word)
+    hint = hint or "--help lists the flags" + quotes(bare, word, items)
+    return PflowError(f"cannot take -{letter}: no such flag", hint=hint, exit=USAGE)
+
+
+def check_sign(word: str, items: Items) -> None:
+    """Refuse a bare `-` or `=`, but not of a command."""
+    if not _is_of_command(items):
+        hint = {"-": "leave the word out: the pipe already gives the value", "=": _NO_BLANKS}[word]
+        hint += f"; -- {word} if it is the value" if word_reads(items) else ""
+        raise PflowError(f"cannot take '{word}'", hint=hint, exit=USAGE)
+
+
+def one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> PflowError:
+    """Return the error for a bare word too many: the hint names the flag that has or would take it."""
+    what = f"cannot take the bare word '{shorten(bare[at])}'"
+    filled = [item for item in word_reads(items) if isinstance(texts.get(item.name, [""])[0], Word)]
+    if at and filled and filled[-1].kind == ARGUMENT:
+        there = f"{filled[-1].metavar.strip('[]…')} is '{shorten(str(texts[filled[-1].name][0]))}'"
+        return PflowError(f"{what}: {there}", hint="leave one of them out", exit=USAGE)
+    if at and filled:
+        there = f"{filled[-1].flag} has '{shorten(str(texts[filled[-1].name][0]))}'"
+        return PflowError(f"{what}: {there}", hint=_quoted(bare, filled[-1], items), exit=USAGE)
+    if word_reads(items):
+        hint = _NO_BLANKS if ["="] in texts.values() else "leave one of them out"
+        return PflowError(f"{what}: {word_reads(items)[-1].flag} is given", hint=hint, exit=USAGE)
+    reads = [item for item in items.values() if item.kind == READ and not item.is_secret]
+    reads = [item for item in reads if item.name not in texts and not item.type.holds_rows]
+    needed = [item for item in reads if item.required and "pipe" not in item.marks]
+    wanted = next(iter(needed + reads), None)
+    hint = f"{wanted.flag}='{shorten(bare[at])}'" if wanted else "--help lists the flags"
+    return PflowError(f"{what}: it takes flags only", hint=hint, exit=USAGE)
+
+
+def check_arguments(bare: list[str]) -> None:
+    """Refuse words behind a command that uses no arguments."""
+    from pflow.values.templates import uses_arguments
+
+    if not uses_arguments(bare[0]):
+        hint = f'{_together(bare)}; "$1" is a command\'s first argument'
+        what = f"cannot take the bare word '{shorten(bare[1])}': '{shorten(bare[0])}' does not use its arguments"
+        raise PflowError(what, hint=hint, exit=USAGE)
+
+
+def quotes(bare: list[str], word: str, items: Items) -> str:
+    """Return a hint at the quotes that would make an unknown flag a part of the text before it, if a node takes one."""
+    is_text = bare and not all(item.type.is_path or item.kind == ARGUMENT for item in word_reads(items))
+    return f"; quotes make it a part of the text: '{shorten(' '.join([*bare, word]))}'" if is_text else ""
+
+
+def _quoted(bare: list[str], item: Item, items: Items) -> str:
+    """Return what to quote: a pattern if all words are files, which the shell made of it; else the words."""
+    from os.path import isfile, lexists, splitext
+
+    if item.type.is_path and all("\0" not in word and lexists(word) for word in bare):
+        return f"quotes keep a pattern from the shell: '*{splitext(bare[0])[1]}'"
+    if "\0" in bare[-1] or not isfile(bare[-1]):
+        return _together(bare)
+    attached = f", and -a {bare[-1]} attaches it" if "attachment" in items else ""
+    return f"<{bare[-1]} reads that file{attached}; {_together(bare)}"
+
+
+def _together(bare: list[str]) -> str:
+    return f"quotes keep words together: '{shorten(' '.join(bare))}'"
+
+
+def _behind_dashes(word: str) -> str:
+    if word == "->":
+        return "steps are joined by ::, or by => in quotes"
+    return f"-- '{shorten(word)}' if it is not a flag" if " " in word else ""
+
+
+def _is_of_command(items: Items) -> bool:
+    """Return True for the flags of a command or a tool, which is no stage, step or run."""
+    return "map_in" not in items
+
+
+def _in_place_of(option: str, items: Items) -> str:
+    """Say what docs/llm.md has in place of an option of llm's; empty for any other, and for other nodes than llm."""
+    if "schema_multi" not in items:
+        return ""
+    from pflow.catalog.registry import bundled_directory
+    from pflow.files.reading import read_regular
+
+    try:
+        page = read_regular(f"{bundled_directory()}/docs/llm.md").decode()
+    except OSError:
+        return ""
+    rows = (line.split(" | ") for line in page.partition("## Other options")[2].splitlines())
+    place = next((row[1] for row in rows if len(row) == 2 and f"`{option}`" in row[0]), "")
+    return f"with pflow: {place.rstrip(' |').replace('`', '')}" if place else ""
+
+
+def _flag_names(items: Items) -> list[str]:
+    known = [name for name, item in items.items() if item.kind not in (REFUSED, ARGUMENT)]
+    return [name.replace("_", "-") for name in sorted(known, key=lambda name: items[name].kind == COMMON_FLAG)]
