@@ -42,9 +42,9 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         def keep(number: int, result: Any) -> Any:
             return self._failed(starts[number], result) if isinstance(result, Died) else result
 
-        take, ask = context.take, context.services.answer
+        ask = context.services.answer
         try:
-            branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take, ask=ask, keep=keep)
+            branches = run_all(len(starts), serve, jobs=context.jobs, take=context.take, ask=ask, keep=keep)
         except StepFailed as failure:
             self._apply(shared, failure.changes)
             raise
@@ -119,9 +119,7 @@ class IsolatedStep(StepNode):
             except BaseException as error:
                 return visit, in_words(self.type, self.wired, error, self.context.secrets), {}, {}
 
-        ((done, error, changes, found),) = run_all(
-            1, serve, jobs=1, is_reused=False, take=emit or drop, ask=self.context.services.answer
-        )  # fmt: skip
+        [(done, error, changes, found)] = run_all(1, serve, take=emit or drop, ask=self.context.services.answer)
         visit.action, visit.reads, visit.more, visit.spent = done.action, done.reads, done.more, done.spent
         if error is not None:
             raise error

@@ -258,7 +258,7 @@ class ListLoop(ItemLoop):
 
 
 def run_all(
-    count: int, serve: Serve, *, jobs: int | None, is_reused: bool, take: Take = lambda line: None,
+    count: int, serve: Serve, *, jobs: int | None = None, is_reused: bool = False, take: Take = lambda line: None,
     ask: AskLater = lambda name, question, reply: reply(None),
     keep: Callable[[int, Any], Any] = lambda number, result: result,
 ) -> list[Any]:  # fmt: skip

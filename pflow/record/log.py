@@ -235,12 +235,10 @@ def _no_journal(why: str, exit: int) -> PflowError:
 
 def _remove(directory: str) -> None:
     """Remove the directory of a run that has not begun."""
-    try:
+    with Ignoring(OSError):  # no descriptor is left for a module
         import shutil
-    except OSError:
-        return  # no descriptor is left for a module
 
-    shutil.rmtree(directory, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _lock(directory: str) -> int:

@@ -51,7 +51,7 @@ def query(rows: list[Row], sql: str, texts: Any = None) -> list[Row]:
         _restrict(base)
         return _run(base, sql, names, guard)
 
-    return run_all(1, serve, jobs=1, is_reused=False, take=print)[0]  # type: ignore[no-any-return]
+    return run_all(1, serve, take=print)[0]  # type: ignore[no-any-return]
 
 
 def check_query(sql: str) -> None:
