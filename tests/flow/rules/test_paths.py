@@ -45,6 +45,14 @@ PATHS = [
     (step("query", params={"input_key": "prompt..", "output_key": "answer"}), ["PF14 nodes[0].params.input_key"]),
     (mapped("template:${a"), ["PF14? mappings.query.input_mappings.prompt"]),
     (step("shell", inputs={"command": 'echo "${HOME}" $x ${1x}'}), []),
+    (
+        flow(
+            "fetch",
+            "shell",
+            mappings={"shell": {"input_mappings": {"command": "template:rm ${fetch.issue_data.title}"}}},
+        ),
+        ["PF14 mappings.shell.input_mappings.command"],
+    ),
     *(
         (
             flow(
