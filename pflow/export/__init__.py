@@ -5,12 +5,13 @@ the file is its line in the help; IS_PROGRAM says that its text is a program.
 """
 
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
+
+from pflow.catalog.registry import names_in
 
 
 def targets() -> list[str]:
-    return sorted(each.name for each in iter_modules(__path__) if not each.name.startswith("_"))
+    return names_in("export")
 
 
 def exporter(target: str) -> Any:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from pflow import Any, Iterable, Iterator
+from pflow.catalog.registry import names_in
 from pflow.flow.findings import SHAPE, Finding, Rule
 from pflow.flow.flow import FlowSpec
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -16,8 +15,7 @@ _SECTIONS = ("inputs", "outputs", "nodes", "edges", "mappings")
 
 def find_rules() -> dict[str, Rule]:
     """Load the rules of all files here, by id."""
-    files = [file for file in os.listdir(__path__[0]) if file.endswith(".py") and not file.startswith("_")]
-    modules = [__import__(f"{__name__}.{file[:-3]}", fromlist=["RULES"]) for file in files]
+    modules = [__import__(f"{__name__}.{name}", fromlist=["RULES"]) for name in names_in("flow/rules")]
     return dict(sorted((rule.id, rule) for module in modules for rule in module.RULES))
 
 
