@@ -14,9 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA
 from pflow.models.ending import Ending
-from pflow.models.errors import address_of, check_said
+from pflow.models.errors import address_of, check_said, unusable
 from pflow.models.request_form import fit_form
 from pflow.models.wire import tidy
 from pflow.values.secrets import everything
@@ -57,8 +57,8 @@ def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             everything.add([*args])
             client = _kept[key] = _made(model, args, kwargs)
             if http := getattr(client, "_client", None):
-                what = f"cannot take the answer of '{model.model_id}': it has more than {_MOST:,} bytes"
-                failure = partial(PflowError, what, exit=BAD_DATA, is_permanent=True)
+                what = f"it has more than {_MOST:,} bytes"
+                failure = partial(unusable, model, what, exit=BAD_DATA, is_permanent=True)
                 http.event_hooks["response"] += [partial(limit_body, most=_MOST, failure=failure), tidy]
         return _kept[key]
 

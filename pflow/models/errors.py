@@ -25,7 +25,7 @@ from pflow.errors import (
 )
 from pflow.models.media import is_html
 from pflow.values.secrets import Secrets
-from pflow.web.answer import malformed
+from pflow.web.answer import HINTS, malformed
 from pflow.web.reasons import Reason, exit_of, read_reason
 from pflow.web.route import fault_behind, via
 from pflow.words.printable import one_line
@@ -44,6 +44,8 @@ _BY_CLASS = (
     (("FileNotFoundError",), MISSING, ""),  # an attachment of an earlier turn is gone
 )
 
+AGAIN = HINTS[TRY_AGAIN]
+
 _HINTS = {
     "credit": "the account of the key '{key}' has no credit",
     "key": "llm keys set {key}",
@@ -52,7 +54,7 @@ _HINTS = {
     "page": "is the address right? a login or a proxy may stand in the way",
     BAD_CONFIG: "the provider knows no such model, or its address is wrong",
     UNAVAILABLE: "is the server up, and its address right?",
-    TRY_AGAIN: "try again, or let --retries do it",
+    TRY_AGAIN: AGAIN,
 }
 """What to do, by kind of failure or by exit code."""
 
@@ -140,10 +142,15 @@ def address_of(model: Any) -> str:
     return (getattr(model, "api_base", None) or usual) if hasattr(model, "get_client") else ""
 
 
+def unusable(model: Model, what: str, hint: str = "", *, exit: int, is_permanent: bool | None = None) -> PflowError:
+    """Return the failure of an answer that came, and is of no use."""
+    act = f"cannot take the answer of '{model.model_id}'"
+    return PflowError(f"{act}: {what}", hint=hint, exit=exit, is_permanent=is_permanent)
+
+
 def garbled(model: Model) -> PflowError:
     """Return the failure of an answer that is not what the protocol says."""
-    what = f"cannot take the answer of '{model.model_id}': it is garbled"
-    return PflowError(what, hint=_HINTS[TRY_AGAIN], exit=TRY_AGAIN)
+    return unusable(model, "it is garbled", AGAIN, exit=TRY_AGAIN)
 
 
 def no_key(model: Model, why: str = "it needs a key") -> PflowError:

@@ -7,13 +7,11 @@ from llm import Model, Response
 
 from pflow.errors import BAD_DATA, TRY_AGAIN, PflowError
 from pflow.models.ending import BROKEN, CALL, CUT, FILTERED, LIMIT, Ending
-from pflow.models.errors import hide_keys
+from pflow.models.errors import AGAIN, hide_keys, unusable
 from pflow.models.prices import MAX_TOKENS, limit_of
 from pflow.models.thoughts import called_in, visible
 from pflow.words.printable import one_line
 from pflow.words.usage import amount
-
-_AGAIN = "try again, or let --retries do it"
 
 
 def check_ending(ending: Ending, response: Response, model: Model, text: str) -> None:
@@ -25,9 +23,9 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
     said = f": {words}" if words else ""
     if ending.kind == CUT:
         what = "it was cut off" if text else "it did not come"
-        raise _unusable(model, what, _AGAIN if text else "is the server's address right?", exit=TRY_AGAIN)
+        raise unusable(model, what, AGAIN if text else "is the server's address right?", exit=TRY_AGAIN)
     if ending.kind == BROKEN:
-        raise _unusable(model, f"the provider failed{said}", exit=TRY_AGAIN)
+        raise unusable(model, f"the provider failed{said}", exit=TRY_AGAIN)
     if ending.kind == FILTERED or (ending.refusal and not text):
         raise PflowError(f"cannot get an answer from '{model.model_id}': it refused{said}", is_permanent=True)
 
@@ -46,18 +44,18 @@ def no_answer(
     if ending.kind == LIMIT:
         whose = _tokens(response, wanted, amount(response.output_tokens) or amount(ending.usage.get("output_tokens")))
         what = f"{whose} went into reasoning" if has_reasoned else f"it has no text, and {whose} are used up"
-        return _unusable(model, what, "--max-tokens sets a higher limit", exit=BAD_DATA, is_permanent=True)
+        return unusable(model, what, "--max-tokens sets a higher limit", exit=BAD_DATA, is_permanent=True)
     if has_reasoned:
-        hint = f"{_AGAIN}; if it is always so, the server takes the answer for reasoning"
-        return _unusable(model, "it is all reasoning, and has no text", hint, exit=BAD_DATA)
-    return _unusable(model, "it has no text", _AGAIN, exit=TRY_AGAIN)
+        hint = f"{AGAIN}; if it is always so, the server takes the answer for reasoning"
+        return unusable(model, "it is all reasoning, and has no text", hint, exit=BAD_DATA)
+    return unusable(model, "it has no text", AGAIN, exit=TRY_AGAIN)
 
 
 def called_tool(ending: Ending, model: Model) -> PflowError:
     """Return the failure of an answer that calls a tool."""
     tool = f"the tool '{one_line(ending.tool)}'" if ending.tool.strip("?") else "a tool"
     what = f"it wants to call {tool}, and pflow gave it none"
-    return _unusable(model, what, "ask in other words, or another model", exit=BAD_DATA, is_permanent=True)
+    return unusable(model, what, "ask in other words, or another model", exit=BAD_DATA, is_permanent=True)
 
 
 def _tokens(response: Response, wanted: Mapping[str, Any], used: int | None) -> str:
@@ -68,8 +66,3 @@ def _tokens(response: Response, wanted: Mapping[str, Any], used: int | None) -> 
     name = next((name for name in MAX_TOKENS if name in wanted), "")
     whose = f"--option={name}" if name else "the model's usual limit"
     return f"the {limit:,} tokens of {'--max-tokens' if name == MAX_TOKENS[0] else whose}"
-
-
-def _unusable(model: Model, what: str, hint: str = "", *, exit: int, is_permanent: bool | None = None) -> PflowError:
-    act = f"cannot take the answer of '{model.model_id}'"
-    return PflowError(f"{act}: {what}", hint=hint, exit=exit, is_permanent=is_permanent)
