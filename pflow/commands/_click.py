@@ -26,9 +26,10 @@ class ClickCommand(click.Command):
         ctx.params = self.parse(args, lambda item, texts: named[item.name].process_value(ctx, texts))
         return []
 
-    def run(self, words: list[str], about: object) -> Any:
-        """Return what the work returns, in a context with `about`."""
-        with self.make_context(self.name, words, obj=about) as context:
+    def run(self, words: list[str], more: dict[str, Any]) -> Any:
+        """Return what the work returns for the values of the words, and `more`."""
+        with self.make_context(self.name, words) as context:
+            context.params |= more
             return self.invoke(context)
 
 

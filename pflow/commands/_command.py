@@ -127,18 +127,18 @@ def own_words(usage: CommandUsage, words: list[str]) -> tuple[list[str], list[st
     return split_flow(words, usage.items, len(usage.arguments) - 1)
 
 
-def run_command(command: Command, words: list[str], about: object = None) -> int:
-    """Run a command, or print its help; `about` is its context's object. Raises PflowError (2) for wrong words."""
+def run_command(command: Command, words: list[str], **more: Any) -> int:
+    """Run a command, with `more` than its words give, or print its help. Raises PflowError (2) for wrong words."""
     if is_asked("help", own_words(command.usage, words)[0], command.usage.items):
         from pflow.help.text import help_text
 
         write_pieces(1, [help_text(command.usage).encode()])
         return OK
     if command.quick:
-        return command.call(**command.parse(words)) or OK
+        return command.call(**command.parse(words), **more) or OK
     from pflow.commands._click import ClickCommand
 
-    return ClickCommand(command.usage, command.call, command.parse).run(words, about) or OK
+    return ClickCommand(command.usage, command.call, command.parse).run(words, more) or OK
 
 
 def say_in_json(words: list[str], error: PflowError) -> bool:

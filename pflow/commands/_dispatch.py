@@ -175,10 +175,10 @@ def _not_found(words: list[str]) -> PflowError:
 
 
 def _run_flow(words: list[str], closed: list[int]) -> int:
-    from pflow.commands.run import main
+    from pflow.driver.driver import Driver
 
     _close_again(closed)
-    return main(words)
+    return Driver().run(words)
 
 
 def _close_again(closed: list[int]) -> None:

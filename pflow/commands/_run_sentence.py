@@ -17,8 +17,6 @@ import os
 from collections.abc import Callable
 from typing import TypeVar
 
-import click
-
 from pflow.commands._command import FRESH, MODEL, Command, known_words, own, run_command
 from pflow.driver.arguments import RunFlags
 from pflow.driver.budget import Budget
@@ -62,7 +60,7 @@ def main(words: list[str], closed: list[int]) -> int:
     """
     if not is_asked("help", words, command.usage.items):
         check_words(words[1:])
-    return run_command(command, words, closed)
+    return run_command(command, words, closed=closed)
 
 
 def check_words(words: list[str]) -> None:
@@ -106,7 +104,6 @@ def check_words(words: list[str]) -> None:
     argument("", name="sentence", required=True),
     others="words",
 )
-@click.pass_obj
 def command(
     closed: list[int], sentence: str, words: list[str], yes: bool, allow: list[str], model: str | None, fresh: bool,
     timeout: float | None, dry_run: bool,

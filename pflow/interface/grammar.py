@@ -5,7 +5,7 @@ The words are another person's: characters that would control a terminal are esc
 
 from __future__ import annotations
 
-from pflow import NoReturn
+from pflow import Callable, NoReturn
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.common import LETTERS, OF_FLOWS, RESERVED, is_shared
 from pflow.interface.interface import ANYTHING, FORMS, IMPLIES, IS, ONE_OF, UNLESS, Interface, Item, piped, word_reads
@@ -94,14 +94,6 @@ def _take_line(interface: Interface, line: str, seen: set[str]) -> None:
 
 def _fail(why: str) -> NoReturn:
     raise ValueError(why)
-
-
-def _take_read(interface: Interface, rest: str) -> None:
-    _add(interface.reads, interface, _parse_shared("read", rest))
-
-
-def _take_write(interface: Interface, rest: str) -> None:
-    _add(interface.writes, interface, _parse_shared("write", rest))
 
 
 def _take_param(interface: Interface, rest: str) -> None:
@@ -256,7 +248,11 @@ def _take_flow_safe(interface: Interface, rest: str) -> None:
     interface.flow_safe = rest == "yes"
 
 
-_ITEMS = {"Reads": _take_read, "Writes": _take_write, "Params": _take_param}
+_ITEMS: dict[str, Callable[[Interface, str], None]] = {
+    "Reads": lambda interface, rest: _add(interface.reads, interface, _parse_shared("read", rest)),
+    "Writes": lambda interface, rest: _add(interface.writes, interface, _parse_shared("write", rest)),
+    "Params": _take_param,
+}
 _LINES = {
     **_ITEMS,
     "Actions": _take_actions,
