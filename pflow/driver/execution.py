@@ -20,7 +20,7 @@ from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.mcp.client.sockets import begin_run
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
-from pflow.stage.document import Document, new_run_id
+from pflow.stage.document import Document
 from pflow.stage.intake import Intake
 from pflow.stage.output import NOTHING, Output, touched
 from pflow.stage.visit import Visit
@@ -122,16 +122,12 @@ class Execution:
             with alone():
                 self.reopened = find_unfinished(self.beginning, self.flags)
                 if self.reopened is None:
-                    return self._begin(new_run_id())
-        if self.reopened is None:
-            return self._begin(new_run_id())
-        self.reopened.settle(self.beginning)
-        if not self.flags.quiet:
-            say(f"pflow {'run' if self.flags.resume else 'resume'}", self.reopened.notice())
-        return self._begin(self.reopened.run.id)
-
-    def _begin(self, run_id: str) -> Listeners:
-        return Listeners(self.beginning, run_id, self.flags, self.reopened)
+                    return Listeners(self.beginning, self.flags)
+        if self.reopened is not None:
+            self.reopened.settle(self.beginning)
+            if not self.flags.quiet:
+                say(f"pflow {'run' if self.flags.resume else 'resume'}", self.reopened.notice())
+        return Listeners(self.beginning, self.flags, self.reopened)
 
     def _context(self, listeners: Listeners) -> Context:
         def warn(text: str) -> None:

@@ -12,6 +12,7 @@ from pflow.errors import BUG, CLOSED_PIPE, FAILED, OK, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.record.log import KEYS, TRACE, RunLog
 from pflow.record.snapshot import Snapshot, own_params
+from pflow.stage.document import new_run_id
 from pflow.stage.trace import enter_span, write_line
 from pflow.terminal.messages import clear, say
 from pflow.values.jsontext import decode
@@ -29,9 +30,9 @@ _KEY = b'{"v":1,"event":"key"'
 class Listeners:
     """The log of a run and whatever else listens; `write` takes the events, each a line."""
 
-    def __init__(self, beginning: Beginning, run_id: str, flags: RunFlags, reopened: Reopened | None = None) -> None:
+    def __init__(self, beginning: Beginning, flags: RunFlags, reopened: Reopened | None = None) -> None:
         """A run that is `reopened` has its log already. Raises PflowError (73, 78) if the journal cannot be kept."""
-        self.run_id = run_id
+        self.run_id = run_id = reopened.run.id if reopened else new_run_id()
         self.flags = flags
         self.wired = beginning.wired
         self.snapshot = beginning.snapshot

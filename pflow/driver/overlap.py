@@ -11,6 +11,7 @@ from pflow.errors import CANNOT_WRITE, Attempt, Ignoring
 from pflow.files.directories import make_private, needed, state_directory
 from pflow.files.reading import open_regular
 from pflow.flow.flow import FlowSpec
+from pflow.flow.unload import flow_to_ir
 from pflow.mcp.client.sockets import is_running
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
@@ -26,16 +27,10 @@ _PATIENCE = 1.0
 """Seconds until the programs of a killed run have been ended."""
 
 
-def name_of_lock(flow: FlowSpec) -> str:
+def name_of_lock(file: str, directory: str, ir: Any) -> str:
     """Return a name that is the same for two runs that must not overlap: runs of one file, whatever their flags, or of
     the same text in the same directory.
     """
-    from pflow.flow.unload import flow_to_ir
-
-    return _name(flow.file, "" if flow.file else here(), {} if flow.file else flow_to_ir(flow))
-
-
-def _name(file: str, directory: str, ir: Any) -> str:
     about = ["file", os.path.realpath(file)] if file else ["text", directory, ir]
     return digest_of(about)[:32]
 
@@ -62,7 +57,7 @@ class Turn:
     def __init__(self, flow: FlowSpec) -> None:
         """Raises PflowError: 78 if there is no place for a lock, 73 if it cannot be made."""
         state = needed(state_directory(), "cannot keep a lock", "XDG_STATE_HOME")
-        self.name = name_of_lock(flow)
+        self.name = name_of_lock(flow.file, here(), flow_to_ir(flow))
         self.path = os.path.join(state, "locks", self.name)
         self.locking = Attempt(f"cannot lock '{self.path}'", exit=CANNOT_WRITE)
         with self.locking:
@@ -100,7 +95,9 @@ class Turn:
     def _is_of(self, run: Run) -> bool:
         """Return True if the run is one of this flow."""
         kept = Snapshot.of(run)  # None if it has only just begun, or is damaged
-        return kept is not None and _name(kept.place["file"], kept.place["directory"], run.read_json(FLOW)) == self.name
+        if kept is None:
+            return False
+        return name_of_lock(kept.place["file"], kept.place["directory"], run.read_json(FLOW)) == self.name
 
     def _lock(self, how: int = 0) -> bool:
         with self.locking, Ignoring(BlockingIOError):  # it fails on a file system without locks

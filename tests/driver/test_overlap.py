@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from pflow.driver.overlap import Turn, name_of_lock
+from pflow.driver.overlap import Turn
 from pflow.flow.load import load_document, load_file
 from pflow.flow.unload import flow_to_ir
 from pflow.record.log import RunLog
@@ -101,17 +101,23 @@ def test_an_orphan_of_a_killed_run_holds_its_turn_and_is_named():
     turn.release()
 
 
+def name_of(flow):
+    turn = Turn(flow)
+    turn.release()
+    return turn.name
+
+
 def test_a_turn_is_that_of_a_file_by_whatever_name_else_that_of_a_text_in_a_directory(place, monkeypatch):
     (place / "a.pflow.json").write_text('{"nodes": [{"id": "read-file"}]}')
     (place / "b.pflow.json").symlink_to("a.pflow.json")
     one, same = (load_file(name) for name in ("a.pflow.json", str(place / "b.pflow.json")))
     (place / "a.pflow.json").write_text('{"nodes": [{"id": "write-file"}]}')
     edited = load_file("./a.pflow.json")
-    assert name_of_lock(one) == name_of_lock(same) == name_of_lock(edited)
-    texts = [name_of_lock(flow_of(command)) for command in ("a", "a", "b")]
+    assert name_of(one) == name_of(same) == name_of(edited)
+    texts = [name_of(flow_of(command)) for command in ("a", "a", "b")]
     assert texts[0] == texts[1] != texts[2]
     monkeypatch.chdir("/")
-    assert name_of_lock(flow_of("a")) != texts[0]
+    assert name_of(flow_of("a")) != texts[0]
 
 
 def test_locks_are_for_their_owner_alone(place):
