@@ -19,6 +19,7 @@ from copy import copy
 from glob import glob
 from importlib import import_module
 
+from pflow import commands
 from pflow.catalog.kinds import list_kinds
 from pflow.catalog.registry import PACKAGE, bundled_directory, names_in, saved_flows
 from pflow.commands._command import Command
@@ -27,7 +28,7 @@ from pflow.errors import EXIT_CODES, NOT_FOUND, USAGE, PflowError, shorten
 from pflow.help import usage as kinds
 from pflow.help.mdoc import as_text
 from pflow.help.text import help_text
-from pflow.help.usage import HELP, CommandUsage, usage_of_node
+from pflow.help.usage import HELP, CommandUsage, usage_of_command, usage_of_node
 from pflow.interface.interface import Flag, argument
 from pflow.interface.source import read_interface
 from pflow.process.streams import write_pieces
@@ -99,37 +100,13 @@ def _show(file: str) -> None:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 """The checkout that has nodes/."""
 
-DRIVER = CommandUsage(
+DRIVER = usage_of_command(
     "pflow",
-    "Run a command, a node, a saved flow, steps as a flow, or a flow planned from a sentence.",
-    ("pflow WORD [FLAG]…", "pflow STEP [FLAG]… :: STEP [FLAG]… …", "pflow 'SENTENCE' [FLAG]…"),
+    commands.__doc__,
+    *("pflow WORD [FLAG]…", "pflow STEP [FLAG]… :: STEP [FLAG]… …", "pflow 'SENTENCE' [FLAG]…"),
 )
-DRIVER.description = """\
-WORD is a command, a node or tool (pflow llm runs pflow-llm, as a stage of a pipe), or a saved flow, in this order.
-pflow help WORD shows the help of each. All but saved flows have a man page: pflow-run(1) describes pflow run.
-
-Steps with :: between them, or one argument with => between its steps, are a flow. It runs as with pflow run: checked
-before anything runs, in one process, with a log. One argument can also be a single step, a node's name followed by a
-flag or by words in quotes: pflow 'llm "Name a tree"'. A name with a hyphen in it always begins a step: pflow 'read-file
-notes.txt'. pflow nodes lists the nodes.
-
-Any other argument with white space in it is a sentence. A model plans a flow from it, which is shown to you to run,
-edit or save; pflow 'SENTENCE' --help lists the flags. Without a terminal it runs only with --yes, which allows the
-network, and files below this directory. --allow=commands, --allow=paths (any), --allow=DIRECTORY, --allow=mcp-NAME (an
-MCP server's tools) and --allow=anything allow more. If the kernel has Landlock (Linux 6.2), commands can write only in
-the allowed directories, unless any path is allowed; they can still read anywhere, and change modes and times of files
-that are yours. pflow-plan(1) describes pflow plan, which prints the flow without running it.
-
-Templates such as $name are pflow's: single quotes keep the shell from eating them."""
 DRIVER.flags = [HELP, Flag("version", "print the version", letter="V")]
 DRIVER.arguments = [argument("WORD", kinds.WORD)]
-DRIVER.examples = (
-    "cat examples/notes.txt | pflow llm 'Summarize'",
-    "pflow 'read-file examples/notes.txt => llm \"Summarize\"' -r",
-    "pflow read-file examples/notes.txt :: shell 'wc -w'",
-    "pflow help llm",
-)
-
 
 GROUPS = {
     "Run": ("run", "map", "plan", "resume", "cancel", "replay", "merge", "mcp"),

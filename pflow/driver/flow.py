@@ -65,6 +65,10 @@ class FlowStep(WrittenStep):
         return Flow(start=alone).run(shared)
 
 
+_OF_FLOWS = ("name", "description", "inputs", "outputs", "max_visits")
+"""The members of a flow's file that a Flow says of itself, besides its steps."""
+
+
 class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     """A pocketflow.Flow whose nodes keep the params that were set on them; the flow's own go over them.
 
@@ -80,15 +84,9 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         inputs: Mapping[str, Any] | None = None, outputs: Mapping[str, str] | None = None,
         max_visits: int | None = None, directory: str = ".",
     ) -> None:  # fmt: skip
+        said = locals()
+        self.ir = {key: said[key] for key in _OF_FLOWS if said[key] is not None}
         super().__init__(start)
-        said = {
-            "name": name,
-            "description": description,
-            "inputs": inputs,
-            "outputs": outputs,
-            "max_visits": max_visits,
-        }
-        self.ir = {key: value for key, value in said.items() if value is not None}
         self.directory = directory
 
     def main(self, words: Sequence[str] | None = None) -> NoReturn:
