@@ -11,7 +11,7 @@ from pflow.catalog.registry import names_in
 
 
 def targets() -> list[str]:
-    return names_in("export")
+    return names_in(__path__[0])
 
 
 def exporter(target: str) -> Any:

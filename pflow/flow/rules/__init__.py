@@ -15,7 +15,7 @@ _SECTIONS = ("inputs", "outputs", "nodes", "edges", "mappings")
 
 def find_rules() -> dict[str, Rule]:
     """Load the rules of all files here, by id."""
-    modules = [__import__(f"{__name__}.{name}", fromlist=["RULES"]) for name in names_in("flow/rules")]
+    modules = [__import__(f"{__name__}.{name}", fromlist=["RULES"]) for name in names_in(__path__[0])]
     return dict(sorted((rule.id, rule) for module in modules for rule in module.RULES))
 
 
