@@ -59,7 +59,8 @@ def read_csv(
     try:
         start = iter(text[:SAMPLE].encode(errors="replace").splitlines(keepends=True))
         _, sample, form = find_form(start, name, delimiter, quotes=quotes, available=MOST_LINES)
-        records = filter(None, _reader(text, form))
+        reader = _reader(text, form)
+        records = filter(None, reader)
         first = next(records, None)
         if header and first is None:
             hint = "a header is enough; --no-header reads it as no rows"
@@ -78,8 +79,10 @@ def read_csv(
         ]
     except csv.Error as error:
         raise _fault(name, _place(text, form, str(error)), _QUOTES) from None
-    except ValueError:
-        raise _fault(name, *_ragged(text, form, names, widths, header=header)) from None
+    except ValueError as error:
+        record = error.args[0]
+        line = reader.line_num - sum(len(LINE_END.findall(value)) for value in record)
+        raise _fault(name, *_ragged(record, names, line)) from None
     else:
         texts = use_points(rows, names) if decimal == "," else {}
         _tell_texts(texts, names, lambda: _reader(text, form), header)
@@ -117,10 +120,12 @@ def stream_csv(
             try:
                 record = next(reader, None)
                 row = dict(zip(names or record or (), record or names, strict=True))
-            except (csv.Error, ValueError) as error:
-                fault = _fault_in(own, before, error, form, names)
+            except (csv.Error, UnicodeDecodeError) as error:
+                fault = _fault_in(own, before, error, form)
                 if "field limit" in str(error):
                     raise _fault(name, fault, "a quote may not be closed") from None
+            except ValueError:
+                fault = _ragged(record or [], names, before + 1)[0]
             if fault and not names:
                 raise _fault(name, fault)
             if fault:
@@ -156,7 +161,7 @@ def _take_sep(lines: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
 def _uneven(names: list[str], record: list[str], widths: range, rest: str | None) -> Row:
     """Return the row of a record with too few or too many values. Raises ValueError if that is not allowed."""
     if len(record) not in widths:
-        raise ValueError
+        raise ValueError(record)
     row: Row = {**dict.fromkeys(names), **dict(zip(names, record, strict=False))}
     return {**row, rest: record[len(names) :]} if rest and len(record) > len(names) else row
 
@@ -165,33 +170,22 @@ def _reader(text: str, form: dict[str, Any]) -> Any:
     return csv.reader(io.StringIO(text, newline=""), **form)
 
 
-def _fault_in(lines: list[bytes], before: int, error: Exception, form: dict[str, Any], names: list[str]) -> str:
+def _fault_in(lines: list[bytes], before: int, error: Exception, form: dict[str, Any]) -> str:
     """Describe what is wrong in the lines of one record; `before` lines precede."""
     if "field limit" in str(error):
         return f"line {before + 1}: a value has more than {_LONGEST:,} characters"
     data = b"".join(lines)
     if isinstance(error, UnicodeDecodeError):
         return f"line {before + len(lines)}, byte {error.start + 1}: it is not UTF-8 ({remedy(data)})"
-    text = data.decode(errors="replace")
-    if isinstance(error, csv.Error):
-        return _place(text, form, str(error), before)
-    return _ragged(text, form, names, range(len(names), len(names) + 1), before)[0]
+    return _place(data.decode(errors="replace"), form, str(error), before)
 
 
 def _fault(name: str, what: str, hint: str = "") -> PflowError:
     return PflowError(f"cannot read '{name}': {what}", hint=hint, exit=BAD_DATA)
 
 
-def _ragged(
-    text: str, form: dict[str, Any], names: list[str], widths: range, before: int = 0, *, header: bool = False
-) -> tuple[str, str]:
-    """Describe the first line with too many or too few values, and say what allows it; `before` lines precede."""
-    reader, line = _reader(text, form), before + 1
-    for record in reader:
-        if record and not header and len(record) not in widths:
-            break
-        header = header and not record
-        line = before + reader.line_num + 1
+def _ragged(record: list[str], names: list[str], line: int) -> tuple[str, str]:
+    """Describe a record with too many or too few values, which begins at this line, and say what allows it."""
     width = len(record)
     if width < len(names):
         return f"line {line}, column {width + 1} ('{names[width]}'): it is missing", "--ragged fills short rows"
