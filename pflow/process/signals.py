@@ -78,6 +78,19 @@ def _interrupt(signum: int, frame: object) -> None:
     raise Interrupted(signum, f"it was ended by {_NAMES[signum]}")
 
 
+def heed_parent() -> None:
+    """Take SIGTERM for our parent's word, which says nothing new after a ^C that all of its process group got."""
+    if _signal.getsignal(_signal.SIGTERM) is _interrupt:
+        _signal.signal(_signal.SIGTERM, _end_for_parent)
+
+
+def _end_for_parent(signum: int, frame: object) -> None:
+    if _holders:
+        _hold(lambda: _end_for_parent(signum, frame))
+    elif not _caught:
+        _interrupt(signum, frame)
+
+
 def _send_again(unraisable: sys.UnraisableHookArgs) -> None:
     """Repeat a signal whose exception Python dropped, as it does in callbacks and imports.
 

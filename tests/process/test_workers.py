@@ -9,6 +9,7 @@ import pytest
 
 from pflow.engine.context import StepFailed
 from pflow.errors import PflowError
+from pflow.process.children import run
 from pflow.process.loop import run_all
 from pflow.process.signals import Deadline, TimedOut, catch_signals
 from pflow.process.workers import Died
@@ -171,12 +172,34 @@ def test_a_worker_that_a_second_signal_meets_at_its_end_ends_there():
         class Out:
             def flush(self):
                 if os.getpid() != top:
-                    os.kill(os.getpid(), signal.SIGTERM)
+                    os.kill(os.getpid(), signal.SIGHUP)
 
         sys.stdout = Out()
         run_all(2, lambda number, parent: os.kill(os.getpid(), signal.SIGINT), jobs=2, is_reused=True, take=nothing)
 
-    assert in_a_process(work) == "Died: cannot finish: its process is gone: it exited with 143\n"
+    assert in_a_process(work) == "Died: cannot finish: its process is gone: it exited with 129\n"
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM])
+def test_a_signal_to_the_whole_group_leaves_a_command_time_to_clean_up(tmp_path, signum):
+    """As ^C in a terminal does: the worker gets it too, and then SIGTERM from the process that forked it."""
+    command = f"trap 'sleep 0.3; echo >{tmp_path}/$1; exit' TERM; echo; while :; do sleep 0.05; done"
+    lines = []
+
+    def serve(number, parent):
+        run(["/bin/sh", "-c", command, "sh", str(number)], on_stdout=parent.take, on_stderr=-1)
+
+    def take(line):
+        lines.append(line)
+        if len(lines) == 2:
+            os.killpg(0, signum)
+
+    def work():
+        os.setpgid(0, 0)
+        run_all(2, serve, jobs=2, is_reused=True, take=take)
+
+    assert in_a_process(work) == f"Interrupted: it was ended by {signum.name}\n"
+    assert {file.name for file in tmp_path.iterdir()} == {"0", "1"}
 
 
 @pytest.mark.parametrize("end", [lambda: os._exit(5), lambda: time.sleep(60)])
