@@ -38,8 +38,7 @@ from pflow.plan.planner import Unplannable, plan_sentence
 from pflow.process.confine import has_landlock
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted, closed_stdout
-from pflow.stage.document import Document
-from pflow.stage.intake import NOTHING, Intake, take_in_for
+from pflow.stage.document import NOTHING, Document, Intake, take_in_for
 from pflow.stage.output import Output
 from pflow.stage.words import groups, is_asked, is_flag, is_known, split_flag, take_words
 from pflow.stage.wrong_words import doubts

@@ -39,7 +39,7 @@ from pflow.interface.common import COMMON
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.plan.limits import LIMITS
 from pflow.process.streams import Diverted
-from pflow.stage.intake import take_in
+from pflow.stage.document import take_in
 from pflow.values.fast_json import write_json
 
 _LIMITS = "\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items())])

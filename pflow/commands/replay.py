@@ -34,7 +34,7 @@ from pflow.interface.common import COMMON
 from pflow.interface.interface import argument
 from pflow.plan.approval.proposal import show, touched_text
 from pflow.record.runs import find_run
-from pflow.stage.intake import Intake
+from pflow.stage.document import Intake
 
 _REFUSED = {
     **{name: "the piped input is that of the run" for name, flag in COMMON.items() if flag.fd == 0},

@@ -47,7 +47,7 @@ from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.record.run import Run
 from pflow.record.runs import find_run
-from pflow.stage.intake import Intake
+from pflow.stage.document import Intake
 from pflow.stage.words import take_words
 from pflow.values.secrets import Secrets
 

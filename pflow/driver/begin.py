@@ -20,8 +20,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.record.journal import raw
 from pflow.record.log import FLOW
 from pflow.record.snapshot import Snapshot, kept, place_of
-from pflow.stage.document import Document
-from pflow.stage.intake import Intake
+from pflow.stage.document import Document, Intake
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
 from pflow.values.secrets import Secrets

@@ -20,9 +20,8 @@ from pflow.flow.wired import WiredFlow
 from pflow.interface.common import OF_RUNS, is_shared
 from pflow.process.signals import end_in_order
 from pflow.process.streams import closed_stdout
-from pflow.stage.document import Document
+from pflow.stage.document import NOTHING, Document, Intake, take_in_for
 from pflow.stage.flags import parsing_limit
-from pflow.stage.intake import NOTHING, Intake, take_in_for
 from pflow.stage.output import Output
 from pflow.stage.words import flags_in, is_asked, is_on, take_words
 from pflow.terminal.messages import say, say_error

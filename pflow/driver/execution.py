@@ -20,8 +20,7 @@ from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.mcp.client.sockets import begin_run
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
-from pflow.stage.document import Document
-from pflow.stage.intake import Intake
+from pflow.stage.document import Document, Intake
 from pflow.stage.output import NOTHING, Output, touched
 from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr

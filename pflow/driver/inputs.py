@@ -17,8 +17,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import fresh
 from pflow.record.snapshot import Snapshot
-from pflow.stage.document import Document
-from pflow.stage.intake import EMPTY, NOTHING, RAW, Intake, empty_pipe
+from pflow.stage.document import EMPTY, NOTHING, RAW, Document, Intake, empty_pipe
 from pflow.values.paths import Path, meet, write_path
 from pflow.values.types import list_in
 

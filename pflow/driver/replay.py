@@ -16,8 +16,7 @@ from pflow.record.run import Run
 from pflow.record.seal import ANEW, UNSEALED, bounds_seal
 from pflow.record.snapshot import Snapshot, environment_params, own_params
 from pflow.stage import VERSION
-from pflow.stage.document import Document
-from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake, take_in
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, take_in
 from pflow.terminal.messages import say
 from pflow.values.paths import Path, parse_path, write_path
 

@@ -20,8 +20,7 @@ from pflow.files.reading import file_digest, read_part
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import spell_flag
 from pflow.process.streams import is_readable
-from pflow.stage.document import Document, read_document
-from pflow.stage.intake import empty_pipe
+from pflow.stage.document import Document, empty_pipe, read_document
 from pflow.tables.csv_text import stream_csv
 from pflow.tables.packed import suffix_of, unpack
 from pflow.values.digest import digest_of

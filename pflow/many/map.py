@@ -34,8 +34,7 @@ from pflow.record.log import FLOW
 from pflow.record.run import FINISHED, RUNNING, Run, read_kept
 from pflow.record.runs import run_directories
 from pflow.record.snapshot import kept
-from pflow.stage.document import Document, new_run_id
-from pflow.stage.intake import NOTHING, Intake
+from pflow.stage.document import NOTHING, Document, Intake, new_run_id
 from pflow.stage.words import groups
 from pflow.terminal.ask import open_terminal
 from pflow.terminal.messages import say

@@ -21,8 +21,7 @@ from pflow.process.loop import ItemLoop, Task
 from pflow.process.parent import Parent, serve_parent
 from pflow.process.signals import HeldSignals, catch_signals
 from pflow.process.workers import Died, Pool
-from pflow.stage.document import Document
-from pflow.stage.intake import NOTHING, Intake
+from pflow.stage.document import NOTHING, Document, Intake
 from pflow.terminal.messages import tame_stderr
 from pflow.values.fast_json import decode, encode
 from pflow.values.jsontext import compact

@@ -18,8 +18,7 @@ from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, renamed, rewritten
 from pflow.plan.declare_inputs import free_name
 from pflow.plan.limits import NAME
-from pflow.stage.document import Document
-from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
 from pflow.values.paths import UNITS, Path, parse_path
 from pflow.values.secrets import is_secret_name
 from pflow.words.printable import clean

@@ -13,9 +13,8 @@ from pflow.interface.common import COMMON
 from pflow.interface.interface import OPTION, Flag
 from pflow.process.signals import end_in_order
 from pflow.process.streams import closed_stdout, secure_standard_files, write_pieces
-from pflow.stage.document import Document
+from pflow.stage.document import EMPTY, NOTHING, Document, Intake, empty_pipe, take_in
 from pflow.stage.flags import values_of
-from pflow.stage.intake import EMPTY, NOTHING, Intake, empty_pipe, take_in
 from pflow.stage.main import leave, prepare_python
 from pflow.stage.words import is_asked, take_words
 from pflow.terminal.messages import say_error

@@ -17,8 +17,7 @@ from pflow.help.usage import usage_of_command
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, set_members
 from pflow.process.streams import write_pieces
-from pflow.stage.document import Document
-from pflow.stage.intake import EMPTY, RAW, empty_pipe, take_in
+from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
 
 USAGE = usage_of_command("pflow-set", __doc__, "pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY@FILE | KEY:@FILE]…")
 USAGE.flags = [

@@ -15,7 +15,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Item
 from pflow.record.log import SNAPSHOT
 from pflow.record.records import UNSOUND
-from pflow.stage.intake import NOTHING, RAW, STORE, Intake
+from pflow.stage.document import NOTHING, RAW, STORE, Intake
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import change_texts, encode, path_value, text_or_bytes
 from pflow.values.paths import Path, parse_path, write_path

@@ -12,8 +12,7 @@ from pflow.errors import USAGE, PflowError, Within
 from pflow.interface.common import COMMON
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, divert_prints, raw_form, secure_standard_files, write_pieces
-from pflow.stage.document import Document
-from pflow.stage.intake import Intake
+from pflow.stage.document import Document, Intake
 from pflow.stage.words import flags_in, is_on
 from pflow.terminal import messages
 from pflow.terminal.messages import say, write_stderr

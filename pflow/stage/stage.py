@@ -14,9 +14,8 @@ from pflow.errors import PflowError, node_error
 from pflow.interface.interface import Interface
 from pflow.node import interface_of, load_bundled, version_of
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
-from pflow.stage.document import Document
+from pflow.stage.document import Document, check_stdin, take_in_for
 from pflow.stage.flags import Flags, add_keys, flags_of, map_keys
-from pflow.stage.intake import check_stdin, take_in_for
 from pflow.stage.output import Outcome, Output
 from pflow.stage.visit import Visit, Visitor
 from pflow.stage.words import is_on

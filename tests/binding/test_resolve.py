@@ -25,9 +25,8 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.interface.grammar import parse_interface
 from pflow.interface.interface import Interface
-from pflow.stage.document import Document
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, check_stdin
 from pflow.stage.flags import flags_of
-from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake, check_stdin
 from pflow.stage.stage import bind
 from tests.engine.flows import plan_of
 from tests.stage.running import run as run_stage

@@ -9,7 +9,7 @@ import pytest
 
 from pflow.cache.wishes import Wishes
 from pflow.catalog.kinds import forget_kinds
-from pflow.stage.intake import take_in
+from pflow.stage.document import take_in
 from tests.engine.flows import run as run_flow
 from tests.nodes.child import in_child
 from tests.stage.running import run
@@ -193,7 +193,7 @@ def test_code_that_changes_while_a_stage_waits_for_its_input_is_not_taken_for_wh
         return take_in(*words, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr("pflow.stage.intake.take_in", edit_and_take_in)
+        patched.setattr("pflow.stage.document.take_in", edit_and_take_in)
         assert project.stage("--cache", "-r").out == b"xyxy.\n"
     assert project.stage("--cache", "-r").out == b"xy" * 10 + b".\n"
 

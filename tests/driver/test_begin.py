@@ -25,8 +25,7 @@ from pflow.flow.wiring import wire
 from pflow.record.journal import pieces_of, read_lines
 from pflow.record.seal import seal, unseal
 from pflow.record.snapshot import directory_of
-from pflow.stage.document import Document, new_run_id, read_document
-from pflow.stage.intake import NOTHING, RAW, STORE, Intake
+from pflow.stage.document import NOTHING, RAW, STORE, Document, Intake, new_run_id, read_document
 from pflow.values.jsontext import text_of
 from pflow.values.secrets import Secrets
 from tests.engine.flows import plan_of, write_flow

@@ -16,8 +16,7 @@ from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.wiring import wire
 from pflow.record.runs import find_run
 from pflow.record.snapshot import MOST_PIPED
-from pflow.stage.document import Document
-from pflow.stage.intake import NOTHING, Intake
+from pflow.stage.document import NOTHING, Document, Intake
 from tests.engine.flows import write_flow
 
 LOUD = '''from pflow import Node

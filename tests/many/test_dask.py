@@ -19,8 +19,7 @@ from pflow.many.dask import DaskExecutor
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.remote import Service, order_of
 from pflow.process.workers import Lost
-from pflow.stage.document import Document
-from pflow.stage.intake import NOTHING, Intake
+from pflow.stage.document import NOTHING, Document, Intake
 from pflow.values.digest import digest_of
 from pflow.values.secrets import Secrets
 from tests.many.server import Server

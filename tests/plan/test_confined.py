@@ -25,8 +25,7 @@ from pflow.plan.approval.gate import Allowed, Gate
 from pflow.plan.approval.proposal import Proposal
 from pflow.process import confine
 from pflow.process.confine import has_landlock
-from pflow.stage.document import Document
-from pflow.stage.intake import NOTHING, Intake
+from pflow.stage.document import NOTHING, Document, Intake
 
 HOW_MANY, SEED = 200, 24
 MARK = "outside-secret"

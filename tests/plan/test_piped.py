@@ -12,8 +12,7 @@ from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.plan.piped import check_piped, declare_piped, piped_in
 from pflow.plan.planner import plan_sentence
-from pflow.stage.document import Document
-from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
 
 
 def store(last="", **keys):

@@ -13,8 +13,7 @@ from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.unload import flow_hash
 from pflow.flow.wiring import wire
 from pflow.record.snapshot import MOST_PIPED, Snapshot, place_of
-from pflow.stage.document import Document, read_document, read_json
-from pflow.stage.intake import RAW, STORE, Intake
+from pflow.stage.document import RAW, STORE, Document, Intake, read_document, read_json
 from pflow.values.jsontext import decode, encode
 from pflow.values.secrets import Secrets
 from tests.engine.flows import plan_of, write_flow

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.stage import WRITER
-from pflow.stage.document import Document, read_document, read_json
-from pflow.stage.intake import EMPTY, take_in
+from pflow.stage.document import EMPTY, Document, read_document, read_json, take_in
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 KEYS = TEXTS.filter(lambda key: not key.startswith("$"))

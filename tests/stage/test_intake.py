@@ -9,7 +9,7 @@ import pytest
 WARMED = """
 import os, signal
 from pflow.process.signals import end_in_order
-from pflow.stage.intake import take_in
+from pflow.stage.document import take_in
 
 def warm():
     try:

@@ -30,7 +30,7 @@ from pflow.record.run import DONE, FINISHED, RUNNING, Run, read_kept
 from pflow.record.runs import run_directories
 from pflow.record.seal import ANEW, UNSEALED, bounds_seal, seal, unseal
 from pflow.stage import WRITER
-from pflow.stage.intake import Intake
+from pflow.stage.document import Intake
 from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say

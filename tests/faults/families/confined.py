@@ -25,8 +25,7 @@ from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.plan.approval.gate import Allowed, Gate
 from pflow.plan.approval.proposal import Proposal
-from pflow.stage.document import Document
-from pflow.stage.intake import NOTHING, Intake
+from pflow.stage.document import NOTHING, Document, Intake
 plan, allowed = Proposal(load_text(sys.argv[1], "plan", FlowCatalog(".")).usable(), ["-q"]), Allowed(["commands"])
 refused = Gate(plan.wired, plan.values, allowed, has_stdin=False).refusals()
 sys.exit(77 if refused else run_planned(plan, Intake(Document(), NOTHING), allowed, Budget({})))
