@@ -24,7 +24,7 @@ from pflow.record.trace_text import status_text
 from pflow.terminal.columns import duration
 from pflow.terminal.messages import say
 from pflow.values.paths import size_text
-from pflow.words.printable import from_one
+from pflow.words.printable import CONTROLS, from_one
 from pflow.words.usage import Usage, amount, usage_words
 
 _MOST_FAILURES = 50
@@ -58,8 +58,7 @@ def _place(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-_UNSEEN = {*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {ord("\n"), ord("\t")}
-_ESCAPES = {code: f"\\u{code:04x}" for code in _UNSEEN}
+_ESCAPES = {code: f"\\u{code:04x}" for code in (*CONTROLS, ord("\r"))}
 """Characters that control a terminal or turn the direction of the text around them, as JSON escapes them."""
 
 

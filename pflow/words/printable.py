@@ -23,9 +23,10 @@ def _in_json(char: str) -> str:
     return "".join([f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4)])
 
 
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t\r"}
-_CONTROLS |= {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(128, 160)}
-_CONTROLS |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}  # order of text
+CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t\r"}
+CONTROLS |= {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(128, 160)}
+CONTROLS |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}  # order of text
+"""What a terminal obeys, and what turns the direction of the text around it; with an escape for each."""
 
 
 def harmless(text: str, *, is_data: bool = False) -> str:
@@ -36,10 +37,10 @@ def harmless(text: str, *, is_data: bool = False) -> str:
     kept = ("m",) if is_data else ("m", "K")
     text = text.replace("\r\n", "\n").replace("\r", "\\r") if is_data else text
     first, *rest = text.split("\x1b")
-    shown = [first.translate(_CONTROLS)]
+    shown = [first.translate(CONTROLS)]
     for part in rest:
         is_kept = part[:1] == "[" and part[1:].lstrip("0123456789;:")[:1] in kept
-        shown.append(("\x1b" if is_kept else "\\x1b") + part.translate(_CONTROLS))
+        shown.append(("\x1b" if is_kept else "\\x1b") + part.translate(CONTROLS))
     return "".join(shown)
 
 
