@@ -52,7 +52,8 @@ class Item:
     known only to say why: what follows "cannot take --NAME", and the hint.
     """
 
-    metavar = word = tab = ""
+    letter = env = doc = metavar = word = tab = ""
+    default: Any = UNDECLARED
     choices: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     refused: tuple[str, str] | None = None
@@ -63,12 +64,8 @@ class Item:
         self.kind = kind
         self.name = name
         self.type = type
-        self.default: Any = UNDECLARED
         self.marks: set[str] = set()
         self.flags: list[str] = []
-        self.letter = ""
-        self.env = ""
-        self.doc = ""
         if facts:  # reading them from a dict of its own is slower
             self.__dict__.update(facts)
 

@@ -52,7 +52,8 @@ def read_all(limit: Deadline | None = None) -> bytes:
     The time limit begins anew while another stage works on what is to come, since that has a limit of its own.
     """
     act = "cannot read stdin"
-    _wait_for_first_byte(limit)
+    if not stat.S_ISREG(os.fstat(0).st_mode):  # nobody waits for a file
+        _wait_for_first_byte(limit)
     try:
         return read_to_end(0, act)
     except OSError as error:
