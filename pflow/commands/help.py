@@ -114,14 +114,16 @@ GROUPS = {
     "Keep": ("save", "lock", "list", "find", "show", "remove", "cache"),
     "Make": ("new-node", "test-node", "import", "export", "setup"),
 }
-"""The groups of commands in the help."""
+"""The groups of commands in the help; any other command goes into the last group."""
 
 
 def driver_help() -> str:
     """Return the help of pflow: its own words, each with a summary; `pflow nodes` lists a user's own."""
     brief = copy(DRIVER)
     brief.description = DRIVER.description.partition("\n\n")[0]
-    notes = [_listed(title, "commands", names) for title, names in GROUPS.items()]
+    grouped = {name for names in GROUPS.values() for name in names}
+    groups = GROUPS | {"Make": (*GROUPS["Make"], *(name for name in names_in("commands") if name not in grouped))}
+    notes = [_listed(title, "commands", names) for title, names in groups.items()]
     notes.append(_listed("Nodes (pflow nodes lists your own too)", "nodes", names_in("nodes")))
     brief.notes = (*notes, _listed("Tools", "plumbing", names_in("plumbing")))
     return help_text(brief)

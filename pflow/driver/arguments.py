@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
-from pflow.errors import USAGE, PflowError, check_positive
+from pflow.errors import check_positive
 from pflow.flow.pipe.scan import is_cut_separator, separates
 from pflow.flow.subflow import is_one_step
 from pflow.interface.common import COMMON, OF_RUNS, RUN_FLAGS, STEP
@@ -124,8 +124,6 @@ class RunFlags:
         check_common(vars(self))
         for name, limit in self.limits.items():
             check_positive(spell_flag(BUDGET[name]), limit)
-        if self.resume and self.no_journal:
-            raise PflowError("cannot take --resume with --no-journal", hint="choose one", exit=USAGE)
 
     def replaced(self, values: Mapping[str, Any]) -> RunFlags:
         """Return these flags with other values."""

@@ -6,9 +6,8 @@ import time
 
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.driver.arguments import PROGRAM
-from pflow.errors import shorten
 from pflow.terminal import messages
-from pflow.terminal.columns import colour_of, duration, rough_time, stderr_width
+from pflow.terminal.columns import colour_of, duration, rough_time
 from pflow.terminal.messages import say
 from pflow.words.usage import Usage
 
@@ -114,13 +113,7 @@ class Progress(LogProgress):
 
     def _draw(self, label: tuple[str, str], words: str) -> None:
         number, name = label
-        draw(f"{name} {words}" if words == "…" else f"{name}  {words}", number)
-
-
-def draw(text: str, number: str = "") -> None:
-    """Draw the line about what runs, shortened so that it never wraps: a wrapped line could not be cleared."""
-    text = shorten(text, max(stderr_width() - len(number) - 2, 1))
-    messages.draw(f"{colour_of(2).dim(number)} {text}" if number else text)
+        messages.draw(f"{name} {words}" if words == "…" else f"{name}  {words}", number)
 
 
 def _name(event: dict[str, Any]) -> str:

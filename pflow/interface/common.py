@@ -82,6 +82,7 @@ _COST = "end the run (79) before a call of a model that may bring its cost above
 _TOKENS = "end the run (79) before a call of a model that may bring its tokens above this"
 _CALLS = "end the run (79) before a call of a model after this many calls"
 _LOOPS = "fail if a loop leads to any step more than N times (default: 100, 20 if it asks a model)"
+_RESUME = "resume the newest unfinished run of this flow, inputs and params, or begin one"
 RUN_FLAGS = _table(
     COMMON["refresh"].but(doc="rerun the cached steps, or only STEP, and keep their results", of=STEP, word="STEP"),
     BATCH["jobs"].but(doc="run at most this many branches of a fork at once (default: all)"),
@@ -89,7 +90,7 @@ RUN_FLAGS = _table(
     Flag("show_store", "print the final store on stderr"),
     Flag("no_journal", "keep no journal: pflow resume cannot resume the run"),
     Flag("keep_store", "keep the journal, and with it the store, of a successful run"),
-    Flag("resume", "resume the newest unfinished run of this flow, inputs and params, or begin one"),
+    Flag("resume", _RESUME, excludes=("no_journal",)),
     Flag("locked", "fail if a node or flow differs from the lock file (pflow lock)"),
     Flag("if_running", _TURN, type=_TURNS),
     Flag("max_cost", _COST, type=NUMBER, metavar="X"),

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from pflow.driver.progress import PERIOD, BatchProgress, draw
+from pflow.driver.progress import PERIOD, BatchProgress
 from pflow.many.ledger import LedgerEntry
 from pflow.many.states import DONE
 from pflow.record.log import write_status
@@ -71,7 +71,7 @@ class MapProgress(BatchProgress):
             self._write_status()
         if self.is_drawn:
             if is_due or not messages.is_drawn:
-                draw("  ".join(self.words(now)))
+                messages.draw("  ".join(self.words(now)))
         elif is_due and (now - self.said >= PERIOD or (seconds >= _LONG and what != self._told)):
             self.said, self._told = now, what
             self._say(now)

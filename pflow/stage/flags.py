@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.store import INPUTS, key_mappings, named_place
 from pflow.errors import USAGE, Attempt, PflowError, result_of, shorten
-from pflow.interface.common import COMMON, is_shared
+from pflow.interface.common import COMMON, OF_RUNS, is_shared
 from pflow.interface.interface import ARGUMENT, Interface, Item, spell_flag, with_keys
 from pflow.process.signals import Deadline
 from pflow.stage.words import flags_in, is_on, take_words
@@ -225,7 +225,7 @@ def check_common(values: Mapping[str, Any]) -> None:
     forms = [f"--{name}" for name in ("raw", "stream", "json", "quiet") if values[name]]
     if len(forms) > 1 and forms != ["--raw", "--stream"]:
         raise PflowError(f"cannot print in two ways: {' and '.join(forms)}", hint="choose one", exit=USAGE)
-    check_pairs(COMMON, values)
+    check_pairs(OF_RUNS, values)
     if values["refresh"] and values["cache"] in (False, "require"):
         form = "--no-cache" if values["cache"] is False else "--cache=require"
         raise PflowError(f"cannot take both --refresh and {form}", hint="choose one", exit=USAGE)

@@ -116,7 +116,9 @@ class Output:
         if self.form in (NOTHING, DOCUMENT):
             self.write_document(document)
         elif self.form == TERMINAL and self.has_begun:
-            self.end_line()
+            if messages.unfinished:
+                messages.note_output(self.fd)
+                self.write([b"\n"])
         elif document.carried and (shows or self.form == RAW):
             value = find(document, document.carried)
             text = raw_form(value, exact=self.is_exact)
@@ -126,15 +128,6 @@ class Output:
                 self.write([text])
             elif messages.unfinished and isinstance(value, str) and not self.is_exact:
                 self.write([b"\n"])
-
-    def end_line(self) -> None:
-        """End the line of the emitted parts before another message on the same terminal."""
-        if messages.unfinished and os.isatty(self.fd):
-            messages.note_output(self.fd)
-            if self.form == TERMINAL:
-                self.write([b"\n"])
-            else:
-                write_stderr("\n")
 
 
 def hand_on_error(words: list[str], name: str, error: PflowError, document: Document | None = None) -> None:

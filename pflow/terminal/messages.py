@@ -12,7 +12,7 @@ import os
 import sys
 
 from pflow import Any, Iterable
-from pflow.errors import Ignoring, PflowError
+from pflow.errors import Ignoring, PflowError, shorten
 from pflow.words.printable import harmless
 
 is_quiet = False
@@ -70,11 +70,13 @@ def write_line(text: str) -> None:
     write_stderr(f"{_break()}{text}\n")
 
 
-def draw(text: str) -> None:
-    """Draw the last line of the terminal, which whatever is shown next replaces."""
+def draw(text: str, number: str = "") -> None:
+    """Draw the last line of the terminal, which whatever is shown next replaces; a wrapped one could not be cleared."""
+    from pflow.terminal.columns import colour_of, stderr_width
+
     global unfinished, is_drawn
-    begin = _break()
-    write_stderr(begin + text)
+    text, begin = shorten(text, max(stderr_width() - len(number) - 2, 1)), _break()
+    write_stderr(begin + (f"{colour_of(2).dim(number)} {text}" if number else text))
     unfinished, is_drawn = 0 if begin else unfinished, True
 
 

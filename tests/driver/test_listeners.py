@@ -109,7 +109,7 @@ def test_of_batches_within_a_batch_the_outermost_is_shown(said):
 
 
 def test_a_line_that_is_redrawn_never_wraps(said, monkeypatch):
-    monkeypatch.setattr(progress, "stderr_width", lambda: 30)
+    monkeypatch.setattr("pflow.terminal.columns.stderr_width", lambda: 30)
     shown = Progress()
     shown.show(event("start", "x" * 40))
     assert len(said[0]) < 30
