@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any, Collection, Iterator, Mapping
+from pflow import Any, Collection, Iterator, Mapping
 from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead, is_blank
 from pflow.binding.store import FOUND, INPUT_KEY, OWN, NodeStore, named_place
@@ -16,9 +16,8 @@ from pflow.values.jsontext import path_value
 from pflow.values.paths import Path, meet, write_path
 from pflow.values.types import from_text
 
-if TYPE_CHECKING:
-    Origins = dict[str, tuple[str, ...]]
-    """The places that the value of each read came from; empty for a constant of the flow."""
+Origins = dict[str, tuple[str, ...]]
+"""The places that the value of each read came from; empty for a constant of the flow."""
 
 FLAG, MAPPING, PIPE, STORE, PARAM, DEFAULT, NOTHING = "flag", "mapping", "pipe", "store", "param", "default", "nothing"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from copy import copy
 
-from pflow import TYPE_CHECKING, Any, Iterator, Mapping
+from pflow import Any, Iterator, Mapping
 from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, find, has, is_blank
 from pflow.engine.results import set_defaults
 from pflow.errors import BAD_STDIN, MISSING, PflowError
-from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
+from pflow.flow.flags import DATA, INPUT, OPEN, PARAM, Target
 from pflow.flow.flow import FlowInput
 from pflow.flow.reaching import uses
 from pflow.flow.rules.answers import passed_over
@@ -20,9 +20,6 @@ from pflow.record.snapshot import Snapshot
 from pflow.stage.document import EMPTY, NOTHING, RAW, Document, Intake, empty_pipe
 from pflow.values.paths import Path, meet, write_path
 from pflow.values.types import list_in
-
-if TYPE_CHECKING:
-    from pflow.flow.flags import Target
 
 
 class RunInputs:

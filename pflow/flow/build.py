@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pflow import TYPE_CHECKING, Any
+from pflow import Any
 from pflow.binding.store import key_mappings
 from pflow.flow.flow import INLINE, Batch, Edge, FlowSpec, Input, Step
 from pflow.values.paths import Path
 
-if TYPE_CHECKING:
-    Document = dict[str, Any]
+Document = dict[str, Any]
 
 
 def build_flow(document: Document) -> FlowSpec:

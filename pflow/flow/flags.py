@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any
+from pflow import Any
 from pflow.binding.flag_value import FlagValue
 from pflow.binding.store import KEY_PARAMS
 from pflow.errors import USAGE, PflowError
@@ -17,9 +17,8 @@ from pflow.values.templates import is_reference
 from pflow.values.types import Type
 from pflow.words.naming import listed
 
-if TYPE_CHECKING:
-    Target = tuple[str, str, str]
-    """The target of a flag: one of INPUT, DATA, PARAM and OPEN, the step's id, the name."""
+Target = tuple[str, str, str]
+"""The target of a flag: one of INPUT, DATA, PARAM and OPEN, the step's id, the name."""
 
 INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
 """An input of the flow; a read that its step gives itself; a param; both of these, for a step that takes any key, or

@@ -14,10 +14,10 @@ from pflow.values.types import Type
 if TYPE_CHECKING:
     from pflow.flow.findings import Finding
 
-    Items = tuple[str, ...]
-    """The names for the items of the batches around a flow inside a step; "" for a step that is none."""
-    Mapped = str | list[str]
-    """The source of a read, as written: a path, `template:` and text, or a list of paths."""
+Items = tuple[str, ...]
+"""The names for the items of the batches around a flow inside a step; "" for a step that is none."""
+Mapped = str | list[str]
+"""The source of a read, as written: a path, `template:` and text, or a list of paths."""
 
 INLINE = "flow"
 """The type of a step with a flow of its own inside."""

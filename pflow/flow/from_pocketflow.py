@@ -6,8 +6,8 @@ import inspect
 import os
 import sys
 from itertools import count
-from typing import TYPE_CHECKING, Any
 
+from pflow import Any, Iterator, Mapping
 from pflow.binding.store import is_same
 from pflow.catalog.kinds import Catalog, add_class, find_kind, only_in
 from pflow.errors import BAD_DATA, PflowError, Within
@@ -20,9 +20,6 @@ from pflow.interface.interface import Interface
 from pflow.node import Default, Node, class_of, declared_interface, id_of, pocketflow
 from pflow.values.jsontext import decode, encode
 from pflow.words.naming import joined, kebab
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _LOADED = ("pflow.nodes.", "pflow_node_")
 """Prefixes of modules that are named after their node."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Callable, Iterable
+from pflow import Callable, Iterable
 from pflow.flow.flow import Edge, FlowSpec
 
-if TYPE_CHECKING:
-    Chain = list[tuple[str, str]]
-    """Steps in a row, each with the action that leads to it; "" for the first."""
+Chain = list[tuple[str, str]]
+"""Steps in a row, each with the action that leads to it; "" for the first."""
 
 ERROR = "error"
 """The action of a step that failed."""

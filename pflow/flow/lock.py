@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any, Iterator
+from pflow import Any, Iterator
 from pflow.cache.code import code_of
 from pflow.catalog.kinds import FLOW
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
@@ -19,8 +19,7 @@ from pflow.values.fast_json import write_json
 from pflow.values.jsontext import compact
 from pflow.values.paths import Path
 
-if TYPE_CHECKING:
-    Facts = dict[str, Any]
+Facts = dict[str, Any]
 
 VERSION = 1
 _MARK = "pflow_lock"

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NoReturn
 
+from pflow import Any, NoReturn
+from pflow.catalog.kinds import Catalog
 from pflow.catalog.registry import load_module
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
+from pflow.flow.flow import FlowSpec
 from pflow.flow.from_pocketflow import flow_from, nodes_from, remember_arguments
 from pflow.flow.load import read_text
 from pflow.interface.source import in_words
 from pflow.node import pocketflow
 from pflow.process.streams import Diverted
-
-if TYPE_CHECKING:
-    from pflow.catalog.kinds import Catalog
-    from pflow.flow.flow import FlowSpec
 
 
 def load_python(file: str, name: str, catalog: Catalog, *, is_run_here: bool = False) -> FlowSpec:

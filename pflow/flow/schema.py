@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any
+from pflow import Any
 from pflow.flow.build import INLINE_MEMBERS
 from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, version_numbers
@@ -12,8 +12,7 @@ from pflow.values.paths import Path, kind_of
 from pflow.values.types import parse_type
 from pflow.words.naming import guess
 
-if TYPE_CHECKING:
-    Schema = dict[str, Any]
+Schema = dict[str, Any]
 
 VERSION = 1
 TYPE_FORMAT = "pflow-type"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Iterator
+from pflow import Any, Iterator
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.written import INPUT, MAPPING, PARAM
@@ -10,8 +10,7 @@ from pflow.interface.interface import fresh
 from pflow.values.secrets import MASK
 from pflow.values.templates import TEMPLATE
 
-if TYPE_CHECKING:
-    Place = tuple[str, ...]
+Place = tuple[str, ...]
 
 
 def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, bool, str]]:

@@ -6,13 +6,13 @@ import os
 import sys
 from copy import copy
 
-from pflow import TYPE_CHECKING, Any, Iterator, Sequence
+from pflow import Any, Iterator, Sequence
 from pflow.binding.sources import DIRECTORY
 from pflow.catalog.interfaces import node_in
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
-from pflow.flow.flow import INLINE, FlowInput, FlowSpec
+from pflow.flow.flow import INLINE, FlowInput, FlowSpec, Items
 from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired import ITEM, WiredFlow, WiredStep, item_reader
@@ -20,9 +20,6 @@ from pflow.flow.written import path_text
 from pflow.interface.interface import FORMS, Interface, Item, spell_flag
 from pflow.values.types import Type
 from pflow.words.naming import guess
-
-if TYPE_CHECKING:
-    from pflow.flow.flow import Items
 
 _CALLS, _CALLS_A_LEVEL = 1_000, 60
 """Python's recursion limit, and how much more each nested flow needs, when loaded and when run."""

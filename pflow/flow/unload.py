@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Iterable, Iterator
+from pflow import Any, Iterable, Iterator
 from pflow.errors import PflowError, result_of
 from pflow.flow.build import INLINE_MEMBERS, STEP_MEMBERS, chain
 from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
@@ -13,8 +13,7 @@ from pflow.values.digest import sha256
 from pflow.values.jsontext import encode
 from pflow.values.paths import parse_path, write_path
 
-if TYPE_CHECKING:
-    IR = dict[str, Any]
+IR = dict[str, Any]
 
 
 def flow_to_ir(flow: FlowSpec) -> IR:

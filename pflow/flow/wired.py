@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
-from pflow.binding.sources import DIRECTORY, HOST, PathSource, chosen_by_lead
+from pflow.binding.sources import DIRECTORY, HOST, PathSource, Source, chosen_by_lead
 from pflow.binding.store import OUTPUT_KEY, named_place
 from pflow.catalog.interfaces import BUNDLED, TOOL
 from pflow.errors import MISSING, PflowError
@@ -17,7 +17,6 @@ from pflow.values.templates import TEMPLATE, is_reference, leading_references
 from pflow.values.types import Type, type_below
 
 if TYPE_CHECKING:
-    from pflow.binding.sources import Source
     from pflow.catalog.kinds import Kind
     from pflow.flow.written import Part
 

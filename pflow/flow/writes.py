@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from pflow import TYPE_CHECKING, Iterable
+from pflow import Iterable
 from pflow.flow.graph import Graph
 from pflow.interface.interface import Item
 from pflow.values.paths import Path
 
-if TYPE_CHECKING:
-    Writes = dict[tuple[str, str], "Write"]
-    Made = tuple[int, "Write"]
+Writes = dict[tuple[str, str], "Write"]
+Made = tuple[int, "Write"]
 
 END = ""
 """The id that means the end of the flow, among those of steps."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
+from pflow import Any, Iterable, Iterator, Mapping
 from pflow.errors import PflowError, shorten
-from pflow.flow.flow import FlowSpec, Step
+from pflow.flow.flow import FlowSpec, Mapped, Step
 from pflow.interface.interface import Interface, Item
 from pflow.values.jsontext import change_texts
 from pflow.values.paths import Path, parse_path, write_path
 from pflow.values.templates import TEMPLATE, Bare, parse_place, parse_template, references
 from pflow.values.types import Type, fit
-
-if TYPE_CHECKING:
-    from pflow.flow.flow import Mapped
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pflow import TYPE_CHECKING, Sequence
+from pflow import Sequence
 from pflow.catalog.kinds import Catalog, find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.flow.flow import INLINE, Edge, FlowSpec
+from pflow.flow.flow import INLINE, Edge, FlowSpec, Items
 from pflow.flow.pipe.chains import Mention, grouped, read_chains
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, split_name, taken_for_redirection
@@ -27,9 +27,6 @@ from pflow.flow.pipe.steps import Draft, draft_step
 from pflow.values.paths import is_step_name
 from pflow.values.secrets import mask_flags
 from pflow.values.templates import parse_template
-
-if TYPE_CHECKING:
-    from pflow.flow.flow import Items
 
 
 def parse_pipe(words: Sequence[str], catalog: Catalog | None = None, items: Items | None = None) -> FlowSpec:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Sequence
+from pflow import Sequence
 from pflow.errors import USAGE, PflowError
 
-if TYPE_CHECKING:
-    Part = tuple[str, int]
-    """A piece of a word, and its kind of quoting."""
+Part = tuple[str, int]
+"""A piece of a word, and its kind of quoting."""
 
 WORD, LINK, END, OPEN, CLOSE = "word", "link", "end", "open", "close"
 SEPARATORS = ("=>", ">>", "|", "::")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from copy import copy
 
-from pflow import TYPE_CHECKING, Any
+from pflow import Any
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flags import only_binds
 from pflow.flow.flow import REST, FlowSpec, Step
@@ -27,9 +27,8 @@ from pflow.values.templates import TEMPLATE, parse_template
 from pflow.words.naming import joined
 from pflow.words.printable import clean
 
-if TYPE_CHECKING:
-    Facts = dict[tuple[str, ...], Any]
-    """All that a step is, takes and leads to, by place: its id, "read" or "param", the key."""
+Facts = dict[tuple[str, ...], Any]
+"""All that a step is, takes and leads to, by place: its id, "read" or "param", the key."""
 
 
 def write_pipe(flow: FlowSpec) -> str:

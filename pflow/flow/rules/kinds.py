@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Iterator
-from pflow.catalog.kinds import FLOW, PYTHON, fault_of, no_such_kind, shadowed_by
+from pflow import Iterator
+from pflow.catalog.kinds import FLOW, PYTHON, Kind, fault_of, no_such_kind, shadowed_by
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import INLINE, version_numbers
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.values.paths import Path
 from pflow.words.naming import joined
-
-if TYPE_CHECKING:
-    from pflow.catalog.kinds import Kind
 
 
 def check_types(flow: WiredFlow) -> Iterator[Finding]:

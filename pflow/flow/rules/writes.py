@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Callable, Iterable, Iterator
+from pflow import Callable, Iterable, Iterator
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
 from pflow.flow.graph import Fork
@@ -13,10 +13,8 @@ from pflow.values.jsontext import quote
 from pflow.values.paths import Path, meet, write_path
 from pflow.words.naming import joined
 
-if TYPE_CHECKING:
-    Pair = tuple[Write, Write]
-    """Two writes whose places meet, the earlier one first."""
-    Test = Callable[[WiredFlow, Write, Write], bool]
+Pair = tuple[Write, Write]
+"""Two writes whose places meet, the earlier one first."""
 
 
 class _Index:
@@ -40,7 +38,9 @@ class _Index:
         return [self._inside.get(place, []), *self.around(place)]
 
 
-def _latest(flow: WiredFlow, several: Iterable[list[Write]], later: Write, is_it: Test) -> Write | None:
+def _latest(
+    flow: WiredFlow, several: Iterable[list[Write]], later: Write, is_it: Callable[[WiredFlow, Write, Write], bool]
+) -> Write | None:
     """Return the latest write in any of the lists that passes a test with a later one. Most often the last does."""
     found = [next((each for each in reversed(there) if is_it(flow, each, later)), None) for there in several]
     return max(filter(None, found), key=lambda each: flow.graph.places[each.step], default=None)
