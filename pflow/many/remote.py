@@ -203,12 +203,16 @@ def run_items(map: str, task: int, lines: str, order: str = "") -> str:
 
 
 def _is_wanted() -> Callable[[], bool]:
-    """Return a function that says whether the client still wants the result of the task that runs here now."""
+    """Return a function that says whether the client still wants the result of the task that runs here now.
+
+    A worker whose scheduler is gone closes, but waits for its threads first.
+    """
     from distributed import get_worker
+    from distributed.worker import WORKER_ANY_RUNNING
 
     worker = get_worker()
     key = worker.get_current_task()
-    return lambda: key in worker.state.tasks
+    return lambda: key in worker.state.tasks and worker.status in WORKER_ANY_RUNNING
 
 
 def _watch(map: str, is_wanted: Callable[[], bool]) -> None:

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import distributed
 import pytest
 
 from pflow.driver.begin import Beginning
@@ -17,7 +19,7 @@ from pflow.flow.subflow import load_named
 from pflow.flow.wiring import wire
 from pflow.many.dask import DaskExecutor
 from pflow.many.item import ITEM, ItemFlow
-from pflow.many.remote import Service, order_of
+from pflow.many.remote import Service, _is_wanted, order_of
 from pflow.process.workers import Lost
 from pflow.stage.document import NOTHING, Document, Intake
 from pflow.values.digest import digest_of
@@ -168,6 +170,18 @@ def test_workers_end_what_they_do_for_a_map_that_is_over(cluster):
     assert run(DaskExecutor(cluster.address, flow, record, answer), ["a"], lambda: seen.extend(children_of(worker)))[0]
     assert seen
     assert until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in seen))
+
+
+def test_a_worker_that_closes_ends_what_it_does_for_maps(monkeypatch):
+    """As when its scheduler was killed: it waits half a minute for its threads, and nobody takes their results."""
+    worker = SimpleNamespace(state=SimpleNamespace(tasks={"first": ...}), get_current_task=lambda: "first")
+    monkeypatch.setattr(distributed, "get_worker", lambda: worker)
+    worker.status = distributed.Status.running
+    is_wanted = _is_wanted()
+
+    assert is_wanted()
+    worker.status = distributed.Status.closing
+    assert not is_wanted()
 
 
 def test_workers_end_what_they_do_for_a_map_whose_process_was_killed(tmp_path):
