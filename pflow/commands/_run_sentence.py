@@ -122,7 +122,7 @@ def command(
         if ends_early(intake, flags):
             return end_early(Output(words), intake, flags, "flow")
         planning = Budget(flags.limits, whose="the plan")
-        calls = Calls(planning.answer, is_priced=planning.is_priced) if flags.limits else Calls()
+        calls = planning.calls() if flags.limits else Calls()
         with Diverted():  # stdout is for the result, not for what a model's library prints
             flow = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake), calls=calls)
             proposal = Proposal(flow, words)

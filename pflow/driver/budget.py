@@ -9,7 +9,7 @@ from pflow.errors import OVER_BUDGET, PflowError
 from pflow.interface.interface import spell_flag
 from pflow.record.log import RunLog
 from pflow.stage.trace import event_line
-from pflow.words.budget import BUDGET
+from pflow.words.budget import BUDGET, Calls
 from pflow.words.usage import Usage, dollars
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ class Budget:
         """The failure of a call that ends the run: no other begins."""
         self._tickets = 0
         self.note(self)
+
+    def calls(self) -> Calls:
+        """Return the calls of models that these limits hold for."""
+        return Calls(self.answer, is_priced=self.is_priced)
 
     def answer(self, name: str, question: dict[str, Any]) -> Any:
         """Answer a gate of pflow.words.budget, by the name of a method. Raises PflowError (79)."""
@@ -152,20 +156,20 @@ def _words(name: str, *amounts: float) -> str:
     return " of ".join(each) + (f" {name}" if name != "cost" else "")
 
 
-def budget_of(limits: Amounts, log: RunLog | None, events: Iterable[Event] = ()) -> Budget | None:
-    """Return the budget of a run; None without limits. `events` are those of its earlier parts."""
+def limited_calls(limits: Amounts, log: RunLog | None, events: Iterable[Event] = ()) -> Calls | None:
+    """Return the calls of a run under its budget; None without limits. `events` are those of its earlier parts."""
     used, before, seen = read_budget(events)
     limits = before | limits
     if not limits:
         return None
     if log is None:
-        return Budget(limits, used, seen)
+        return Budget(limits, used, seen).calls()
 
     def note(budget: Budget) -> None:
         log.line(event_line("budget", {"used": budget.used, "limits": limits, "seen": budget.seen}))
 
     again = f"pflow resume {os.path.basename(log.directory)}" if log.journal is not None else ""
-    return Budget(limits, used, seen, again=again, note=note)
+    return Budget(limits, used, seen, again=again, note=note).calls()
 
 
 def read_budget(events: Iterable[Event]) -> tuple[Amounts, Amounts, dict[str, Amounts]]:

@@ -132,12 +132,12 @@ class Execution:
         def warn(text: str) -> None:
             say(PROGRAM, f"warning: {self.secrets.mask(text)}")
 
-        account = None
+        calls = None
         if self.flags.limits or self.reopened:
-            from pflow.driver.budget import budget_of
+            from pflow.driver.budget import limited_calls
 
             before = self.reopened.events if self.reopened else self.inputs.planned
-            account = budget_of(self.flags.limits, listeners.log, before)
+            calls = limited_calls(self.flags.limits, listeners.log, before)
         # It records even if nobody listens: only a recorded step is held to its interface.
         return Context(
             write=listeners.write,
@@ -149,7 +149,7 @@ class Execution:
             run_id=listeners.run_id,
             cache=Wishes(self.flags.cache, self.flags.refresh),
             journal=listeners.log.journal if listeners.log is not None else None,
-            account=account,
+            calls=calls,
             emit=self.output.emit if self.output.is_streamed else None,
             emitter=self._streaming_step() if self.output.is_streamed else "",
         )

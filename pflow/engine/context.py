@@ -25,7 +25,6 @@ from pflow.words.budget import Calls
 if TYPE_CHECKING:
     from pflow.process.parent import Parent
     from pflow.record.records import Record
-    from pflow.words.budget import Account
 
 
 class StepFailed(PflowError):
@@ -108,7 +107,7 @@ class Context:
     `write` takes its events, each a line. `jobs` limits how many processes work at once (None: as many as there is work
     for), `isolate` gives each step a process of its own, `warn` takes a warning's words, and `secrets` are masked in
     what a failure says. `run_id` is empty outside of a run. `cache` is what the run asks of the cache, `journal` keeps
-    what is done, `account` is its budget. `emit` takes the parts that the step of the id `emitter` streams.
+    what is done, `calls` are under its budget. `emit` takes the parts that the step of the id `emitter` streams.
     `max_visits` replaces the limits of the flow.
 
     `calls` are those of models, which the budget of the run or a map may limit; `claim` takes the path of each file
@@ -120,7 +119,7 @@ class Context:
     def __init__(
         self, *, write: Callable[[bytes], None] | None = None, jobs: int | None = None, isolate: bool = False,
         warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None, run_id: str = "",
-        cache: Wishes | None = None, journal: Journal | None = None, account: Account | None = None,
+        cache: Wishes | None = None, journal: Journal | None = None, calls: Calls | None = None,
         emit: Callable[[Any], None] | None = None, emitter: str = "", max_visits: int | None = None,
     ) -> None:  # fmt: skip
         self.recorder = None if write is None else Recorder(write)
@@ -141,9 +140,9 @@ class Context:
         if journal is not None:
             done = journal.records.done if journal.records else {}
             self.commits = Commits(lambda record: self.services.ask("keep", record), done)
-        if account is not None:
-            self.services.outside = account.answer
-            self.calls = Calls(gate_of(self.services.ask), is_priced=account.is_priced)
+        if calls is not None:
+            self.services.outside = calls.gate
+            self.calls = Calls(gate_of(self.services.ask), is_priced=calls.is_priced)
         self._begin_store(emit, emitter)
 
     def _begin_store(self, emit: Callable[[Any], None] | None = None, emitter: str = "") -> None:

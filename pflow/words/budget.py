@@ -9,24 +9,14 @@ from pflow.errors import BAD_DATA, TIMED_OUT, TRY_AGAIN, PflowError
 from pflow.words.usage import usage_of
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
     Amounts = dict[str, float]
     """Calls, tokens and cost, each where it has a limit."""
-
-    class Account(Protocol):
-        """The budget as the driver of a run keeps it (pflow.driver.budget)."""
-
-        is_priced: bool
-
-        def answer(self, name: str, question: dict[str, Any]) -> Any:
-            """Answer a gate; None to a call that has to wait. Raises PflowError (79) if the budget is reached."""
 
     Gate = Callable[[str, dict[str, Any]], Any]
     """Asks the account of a run (pflow.driver.budget) or the limiter of a map.
 
-    `begin` returns the ticket of a call once it may begin, `reserved` what it reserves, `end` True if the call was
-    refused and is to be sent again.
+    `begin` returns the ticket of a call, or None while it has to wait, `reserved` what it reserves, `end` True if the
+    call was refused and is to be sent again.
     """
 
 

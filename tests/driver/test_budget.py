@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.driver.budget import Budget, budget_of, read_budget
+from pflow.driver.budget import Budget, limited_calls, read_budget
 from pflow.engine.context import Context
 from pflow.engine.engine import Engine
 from pflow.errors import PflowError
@@ -39,7 +39,7 @@ def limited(server, tmp_path, monkeypatch):
     def start(ir, limits, store=None, events=(), **options):
         lines = []
         log = SimpleNamespace(line=lines.append, directory="/r/01JD", journal=True)
-        ran = run(ir, store, str(tmp_path), account=budget_of(limits, log, events), **options)
+        ran = run(ir, store, str(tmp_path), calls=limited_calls(limits, log, events), **options)
         ran.noted = [*map(json.loads, lines)]
         ran.used, *_ = read_budget(ran.noted)
         return ran
@@ -186,7 +186,7 @@ def test_a_run_without_a_log_and_a_flow_that_is_one_step_are_held_to_the_budget(
     root = pocketflow.Flow(start=step)
     for flow_ in (plan_of(flow(llm("a"), llm("b"))), wire(flow_from(root, is_run_here=True))):
         account = Budget({"calls": 1})
-        engine = Engine(flow_, Context(account=account))
+        engine = Engine(flow_, Context(calls=account.calls()))
         with suppress(PflowError):
             engine.run({"prompt": "Name a tree"})
         with pytest.raises(PflowError, match="the run has used 1 of 1 calls"):
