@@ -145,10 +145,9 @@ def _joined(pieces: list[Piece]) -> Iterator[Piece]:
     for piece in pieces:
         if len(piece) < _LARGE:
             small.append(piece)
-            continue
-        yield b"".join(small)
-        yield piece
-        small = []
+        else:
+            yield from (b"".join(small), piece)
+            small = []
     yield b"".join(small)
 
 
