@@ -16,7 +16,7 @@ from pflow.values.jsontext import path_value
 from pflow.values.paths import Path, meet, write_path
 from pflow.values.types import from_text
 
-Origins = dict[str, tuple[str, ...]]
+Places = dict[str, tuple[str, ...]]
 """The places that the value of each read came from; empty for a constant of the flow."""
 
 FLAG, MAPPING, PIPE, STORE, PARAM, DEFAULT, NOTHING = "flag", "mapping", "pipe", "store", "param", "default", "nothing"
@@ -266,7 +266,7 @@ class Binding:
             if item.required or value != item.default:  # a default is public: the interface shows it
                 yield value
 
-    def origins(self, view: NodeStore, store: Any) -> Origins:
+    def origins(self, view: NodeStore, store: Any) -> Places:
         """Return the places that each read the node took, and each templated param (`params.NAME`), came from."""
         found = {f"params.{finder.key}": finder.origins(store) for finder in self.param_finders}
         finders = self.finder_of

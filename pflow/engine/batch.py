@@ -22,9 +22,9 @@ from pflow.words.printable import encodable
 from pflow.words.usage import usage_of
 
 if TYPE_CHECKING:
-    from pflow.binding.resolve import Binding, Origins
+    from pflow.binding.resolve import Binding, Places
 
-    Done = tuple[dict[str, Any], Origins, dict[str, Any], dict[str, Any]]
+    Done = tuple[dict[str, Any], Places, dict[str, Any], dict[str, Any]]
     """The result of one item: its writes, the places of its reads, its failure (exit and message) if it failed, and
     what its event says beside that: usage of models (pflow.words.usage), the cache, failed tries, milliseconds.
     """
@@ -252,10 +252,10 @@ class BatchStep(StepNode):
         fixed = [finder for finder in finders if all(path[0] != self.batch.item for path in finder.source.paths)]
         self.put_data(shared, {finder.key: finder.find(shared) for finder in fixed})
 
-    def _all_reads(self, shared: Any, done: list[Done]) -> Origins:
+    def _all_reads(self, shared: Any, done: list[Done]) -> Places:
         """Return the places of all items' reads; for a read from the item, the place of the list."""
         over = tuple(map(write_path, self.over.places(shared)))
-        reads: Origins = {"batch.over": over}
+        reads: Places = {"batch.over": over}
         for key, places in {read: None for each in done for read in each[1].items()}:
             there = [over if parse_path(place)[0] == self.batch.item else (place,) for place in places]
             reads[key] = tuple(dict.fromkeys([*reads.get(key, ()), *(place for each in there for place in each)]))

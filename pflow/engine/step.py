@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
-from pflow.binding.resolve import Binding
+from pflow.binding.resolve import Binding, Places
 from pflow.binding.sources import Constant, check_place, has
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
@@ -25,7 +25,6 @@ from pflow.words.printable import encodable
 from pflow.words.usage import usage_of
 
 if TYPE_CHECKING:
-    from pflow.binding.resolve import Origins as Places
     from pflow.cache.use import CachedNode
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Any, Mapping
-from pflow.binding.resolve import Binding
+from pflow.binding.resolve import Binding, Places
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import USAGE, PflowError, Within
@@ -21,7 +21,6 @@ from pflow.values.paths import write_path
 from pflow.words.printable import clean, encodable
 
 if TYPE_CHECKING:
-    from pflow.binding.resolve import Origins as Places
     from pflow.stage.flags import Flags
     from pflow.stage.layout import Piece
 

@@ -7,7 +7,7 @@ import sys
 
 from pflow import TYPE_CHECKING, Any, __version__
 from pflow.binding.flag_value import unfilled
-from pflow.binding.resolve import Binding, failure_in
+from pflow.binding.resolve import Binding, Places, failure_in
 from pflow.binding.sources import PathSource, TemplateSource, has
 from pflow.binding.store import NodeStore
 from pflow.errors import PflowError, node_error
@@ -25,7 +25,6 @@ from pflow.values.paths import write_path
 from pflow.words.printable import clean_json
 
 if TYPE_CHECKING:
-    from pflow.binding.resolve import Origins as Places
     from pflow.cache.use import CachedNode
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from pflow import TYPE_CHECKING, Any, Callable, Coroutine, Mapping
-from pflow.binding.resolve import Binding
+from pflow.binding.resolve import Binding, Places
 from pflow.binding.store import NodeStore, check_changes
 from pflow.errors import PflowError, exit_code, is_permanent
 from pflow.interface.interface import Interface
@@ -13,7 +13,6 @@ from pflow.process import signals
 from pflow.process.signals import Deadline, HeldSignals, call_after
 
 if TYPE_CHECKING:
-    from pflow.binding.resolve import Origins as Places
     from pflow.cache.use import CachedNode, Lookup
 
 
