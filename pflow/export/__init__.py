@@ -11,7 +11,7 @@ from pflow.catalog.registry import names_in
 
 
 def targets() -> list[str]:
-    return names_in(__path__[0])
+    return sorted(name for path in __path__ for name in names_in(path))
 
 
 def exporter(target: str) -> Any:
