@@ -50,6 +50,10 @@ class Kind:
                 self._interface = self._read_interface()
         return self._interface
 
+    def forget_interface(self) -> None:
+        """Let go of its interface, which is read again if it is asked for: a list of hundreds keeps none of them."""
+        self._interface = None
+
     def _read_interface(self) -> Interface:
         if self.origin == BUNDLED:
             from pflow.node import interface_of

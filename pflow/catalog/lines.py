@@ -59,6 +59,7 @@ class Listing:
             self.version = self.kind.version if self.origin != FLOW else ""
             self._take(read_interface(self.file) if self.origin == BUNDLED else self.kind.interface)
             self.interpreter = self.kind.interpreter
+            self.kind.forget_interface()
         except UNREADABLE as error:
             self.fault = cannot_read(self.file, error)
 
