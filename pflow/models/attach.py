@@ -6,6 +6,7 @@ A provider reads an address itself: its type is looked for here, and the content
 import os
 from collections.abc import Mapping
 from mimetypes import guess_type
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from llm import Attachment, Model
@@ -15,7 +16,6 @@ from pflow.files.beneath import is_confined, open_file
 from pflow.files.reading import read_to_end
 from pflow.models.media import HTML, SVG, VAGUE, common_name, type_of
 from pflow.web.answer import Response, check
-from pflow.web.client import request
 from pflow.web.hosts import is_near
 
 PIPE = "-"
@@ -99,7 +99,7 @@ def _refused(name: str, kind: str | None, model: Model) -> PflowError:
 def _fetch(url: str, act: str) -> tuple[str, bytes]:
     """Return the type that a server says, and the file. Raises PflowError, for the failed `act`."""
     with Within(act):
-        answer = check(request("GET", url))
+        answer = check(_request("GET", url))
     return answer.kind, _filled(answer, act)
 
 
@@ -117,10 +117,16 @@ def _look_at(url: str, act: str, name: str) -> tuple[str, bytes]:
     return answer.kind, _filled(answer, act)
 
 
+def _request(method: str, url: str, **limits: Any) -> Response:
+    from pflow.web.client import request  # few questions have an address
+
+    return request(method, url, **limits)
+
+
 def _ask(method: str, url: str) -> Response | None:
     """Return the answer; None if the server sends none."""
     try:
-        return request(method, url, max_silence=_PATIENCE, glance=_GLANCE)
+        return _request(method, url, max_silence=_PATIENCE, glance=_GLANCE)
     except PflowError as error:
         if error.exit != TRY_AGAIN:
             raise

@@ -12,7 +12,7 @@ from itertools import count
 from pflow import TYPE_CHECKING, Any, Callable, NoReturn, Sequence
 from pflow.errors import FAILED, PflowError, no_memory, own_error
 from pflow.files.atomic import write_all
-from pflow.process.children import end_with_parent
+from pflow.process.children import GRACE, end_with_parent
 from pflow.process.signals import HeldSignals, Interrupted, forget_deadlines, heed_parent, is_main_thread
 from pflow.process.streams import flush_prints, wait_for
 from pflow.terminal import messages
@@ -223,7 +223,7 @@ def serve_parent(
             for other in unused:
                 os.close(other)
             forget_deadlines()
-            heed_parent()
+            heed_parent(2 * GRACE)
             end_with_parent(parent)
             held.release()
             above = Parent(fd)

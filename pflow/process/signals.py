@@ -78,17 +78,26 @@ def _interrupt(signum: int, frame: object) -> None:
     raise Interrupted(signum, f"it was ended by {_NAMES[signum]}")
 
 
-def heed_parent() -> None:
-    """Take SIGTERM for our parent's word, which says nothing new after a ^C that all of its process group got."""
+def heed_parent(grace: float) -> None:
+    """Take SIGTERM for our parent's word, which says nothing new after a ^C that all of its process group got.
+
+    We end in `grace` seconds after it, even if a node drops the exception and the parent is gone.
+    """
+
+    def end(signum: int, frame: object) -> None:
+        _thread.start_new_thread(_exit_after, (grace, 128 + signum))
+        if _holders:
+            _hold(lambda: None if _caught else _interrupt(signum, frame))
+        elif not _caught:
+            _interrupt(signum, frame)
+
     if _signal.getsignal(_signal.SIGTERM) is _interrupt:
-        _signal.signal(_signal.SIGTERM, _end_for_parent)
+        _signal.signal(_signal.SIGTERM, end)
 
 
-def _end_for_parent(signum: int, frame: object) -> None:
-    if _holders:
-        _hold(lambda: _end_for_parent(signum, frame))
-    elif not _caught:
-        _interrupt(signum, frame)
+def _exit_after(seconds: float, code: int) -> None:
+    time.sleep(seconds)
+    os._exit(code)
 
 
 def _send_again(unraisable: sys.UnraisableHookArgs) -> None:

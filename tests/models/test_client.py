@@ -5,6 +5,7 @@ import pytest
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.models.ask import Request, ask
 from pflow.models.choose import choose
+from pflow.models.transport import current_ending
 from tests.peers.proxy import Proxy
 from tests.peers.replies import Replies, whole
 
@@ -50,3 +51,13 @@ def test_an_environment_that_cannot_be_used_is_said_before_anything_is_sent(envi
     with pytest.raises(PflowError, match=variable) as caught:
         asked("http://tree.example/v1#m")
     assert caught.value.exit == BAD_CONFIG
+
+
+def test_an_answer_that_its_reader_leaves_is_not_reported_to_any_more():
+    def leave(part):
+        raise KeyError(part)
+
+    with Replies(whole("Oak")) as server, pytest.raises(KeyError) as caught:  # which holds on to the frames
+        ask(choose(server.model("m")).conversation(), Request("Hi"), leave)
+    assert caught.value.args == ("Oak",)
+    assert current_ending() is None
