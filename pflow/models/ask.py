@@ -1,6 +1,7 @@
 """Asking a model, once or in the turns of a talk: the request, its answer part by part, and the tokens it used."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -178,15 +179,17 @@ def _read(
     response: Response, model: Model, ending: Ending, emit: Callable[[str], None], longest: int | None = None
 ) -> str:
     """Return the text of an answer; `emit` gets each part of it. One that gets longer stops at its limit."""
-    parts, size, arriving = [], 0, parts_of(response, model, ending)
-    for part in filter(None, arriving):
-        parts.append(part)
-        emit(part)
-        size += len(part)
-        if longest is not None and size > longest:
-            arriving.close()
-            ending.reason = "length"
-            return "".join(parts)[:longest]
+    parts, size = list[str](), 0
+    with closing(parts_of(response, model, ending)) as arriving:  # else the thread would report to it for ever
+        for part in filter(None, arriving):
+            parts.append(part)
+            emit(part)
+            size += len(part)
+            if longest is not None and size > longest:
+                break
+    if longest is not None and size > longest:
+        ending.reason = "length"
+        return "".join(parts)[:longest]
     return after_thoughts("".join(parts))
 
 
