@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -200,6 +201,25 @@ def test_a_signal_to_the_whole_group_leaves_a_command_time_to_clean_up(tmp_path,
 
     assert in_a_process(work) == f"Interrupted: it was ended by {signum.name}\n"
     assert {file.name for file in tmp_path.iterdir()} == {"0", "1"}
+
+
+def test_a_worker_whose_code_drops_every_signal_ends_after_its_parent(monkeypatch):
+    monkeypatch.setattr("pflow.process.parent.GRACE", 0.1)
+    ours, theirs = os.pipe()
+
+    def serve(number, parent):
+        parent.take(b"begun")
+        while True:
+            with suppress(BaseException):
+                time.sleep(60)
+
+    def take(line):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert in_a_process(lambda: run_all(1, serve, jobs=1, is_reused=True, take=take)) == ""
+    os.close(theirs)
+    assert os.read(ours, 1) == b""  # the worker has its other end
+    os.close(ours)
 
 
 @pytest.mark.parametrize("end", [lambda: os._exit(5), lambda: time.sleep(60)])
