@@ -347,6 +347,7 @@ def test_help_is_asked_for_anywhere_before_two_dashes(program):
     assert is_asked("help", ["--zzz", "x", "-h"], program.items)
     assert is_asked("help", ["--help", "--zzz=1"], program.items)
     assert not is_asked("help", ["--", "--help"], program.items)
+    assert not any(is_asked("help", [word], program.items) for word in ("-h=true", "-h=no", "-hfoo", "--help=no"))
     for item in program.flags(values=True):
         assert not is_asked("help", [item.flag, "--help"], program.items), "it is the flag's value"
         break

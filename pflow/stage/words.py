@@ -75,6 +75,7 @@ def flags_in(words: Sequence[str], items: Items, *, is_open: bool = False) -> di
     """Return the texts of the flags among the words, without refusing any; an unknown flag goes by its own name.
 
     This is for what is decided before the words are parsed, or after they were refused. A switch alone is `true`.
+    Letters beside an unknown one say nothing.
     """
     said: dict[str, list[str]] = {}
     for found, (word, *values) in groups(words, items, is_open=is_open):
@@ -85,7 +86,7 @@ def flags_in(words: Sequence[str], items: Items, *, is_open: bool = False) -> di
             text = word.removeprefix(flag).removeprefix("=") if sign else "=".join(values) if values else "true"
             said.setdefault(name, []).append(text)
             continue
-        for at, item in enumerate(found, 2):
+        for at, item in enumerate(found if is_known(word, found) else (), 2):
             text = "true" if item.type.name == "bool" else "=".join([*[word[at:]] * bool(word[at:]), *values])
             said.setdefault(item.name, []).append(text)
     return said
@@ -117,9 +118,13 @@ def part(
 ) -> tuple[list[str], list[str]]:  # fmt: skip
     """Split the words from a command's `own` flags. A flag that is among `items` too is not the command's."""
     others, beside = list[str](), list[str]()
-    for found, group in groups(words, {**COMMON, **own, **items}, is_open=is_open):
-        is_own = is_known(group[0], found) and all(own.get(item.name) is item for item in found)
-        (beside if is_own else others).extend(group)
+    for found, (word, *values) in groups(words, {**COMMON, **own, **items}, is_open=is_open):
+        owns = [own.get(item.name) is item for item in found] if is_known(word, found) else []
+        if any(owns) and not all(owns):  # letters of both in one word
+            for item, is_own in zip(found[:-1], owns, strict=False):
+                (beside if is_own else others).append(f"-{item.letter}")
+            word = f"-{word[len(found) :]}"
+        (beside if owns[-1:] == [True] else others).extend([word, *values])
     return others, beside
 
 

@@ -25,6 +25,8 @@ from pflow.stage.words import take_words
             "-n --from json -r"),
         ("llm -r :: llm -s -r -q :: write-file a --exact -r", "llm -r :: llm -s -r -q :: write-file a --exact", "-r"),
         ("llm -s -n :: llm -s -r -jq", "llm -s -n :: llm -s -r", "-jq"),
+        ("text -rn :: shell cat -rnj", "text -r :: shell cat -n", "-n -r -j"),
+        ("llm -s :: llm -rm x", "llm -s :: llm -m x", "-r"),
         (":: a -r ::", ":: a -r ::", ""),
         ("", "", ""),
         ("a.json --sep=| -r", "a.json", "--sep=| -r"),
