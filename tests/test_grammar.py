@@ -428,6 +428,21 @@ def test_a_refusal_fits_the_program(words, said):
     assert (done.returncode, done.stderr.decode().strip().endswith(said)) == (USAGE, True), done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["run nope", "run --jsn", "replay", "replay nope", "resume", "resume nope", "resume last x", "resume last --jsn"],
+)
+def test_a_run_that_is_refused_prints_an_error_document(words):
+    shown, quiet = [
+        subprocess.run(
+            [BIN / "pflow", *words.split(), form], capture_output=True, stdin=subprocess.DEVNULL, check=False
+        )
+        for form in ("-j", "-q")
+    ]
+    assert json.loads(shown.stdout)["$pflow"]["error"]["exit"] == shown.returncode == quiet.returncode
+    assert quiet.stdout == b""
+
+
 def test_help_that_is_not_there_is_named_as_it_was_typed():
     done = subprocess.run([BIN / "pflow", "help", "--zzz"], capture_output=True, check=False)
     assert done.stderr.startswith(b"pflow: cannot find help on '--zzz'; ")

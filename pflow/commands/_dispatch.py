@@ -36,8 +36,8 @@ def run(words: list[str]) -> int:
 def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     """Print an error, also as JSON for a command with --json (the --json of a run is about the store).
 
-    A stage passes on an error document, and so does `pflow trace` of a store if its words are wrong. Nothing goes into
-    a file: a > that was meant for a flow may have opened it.
+    A stage passes on an error document; so do the commands that print a store as a run does, and `pflow trace` of a
+    store if its words are wrong. Nothing goes into a file: a > that was meant for a flow may have opened it.
     """
     from pflow.values.secrets import mask_flags
 
@@ -50,7 +50,7 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
 
         if say_in_json(words, error):
             return error.exit
-    if not _is_file(1) and (not is_command or (first in (*_RUNS, "trace") and error.exit == USAGE)):
+    if not _is_file(1) and (not is_command or first in _RUNS or (first == "trace" and error.exit == USAGE)):
         from pflow.driver.arguments import without_bare
         from pflow.stage.output import hand_on_error
 
