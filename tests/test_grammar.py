@@ -294,7 +294,9 @@ def test_a_switch_may_be_said_twice_alike(program):
         if item.letter:
             assert_same(program, ([f"-{item.letter}", item.flag], [item.flag]))
         if not item.name.startswith("no_"):
-            assert_refused(program, [item.flag, f"--no-{item.flag[2:]}"], f"cannot take --no-{item.flag[2:]} twice")
+            off = f"--no-{item.flag[2:]}"
+            for words in ([item.flag, off], [off, item.flag]):
+                assert_refused(program, words, f"cannot take both {item.flag} and {off}", "choose one")
 
 
 @every
@@ -414,6 +416,10 @@ def test_the_executables_say_so_with_two(words):
         (
             "pflow export words",
             "pflow: cannot run pflow export: --to is missing; --to=dot|json|mermaid|pipe|python|sh",
+        ),
+        (
+            "pflow trace last --html z-.html",
+            "cannot take --html with 'z-.html': it is not a run; --html=z-.html if it is the page to write",
         ),
         ("pflow merge a.db", "pflow: cannot run pflow merge: --output is missing; --output=FILE"),
         (

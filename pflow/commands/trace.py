@@ -72,12 +72,17 @@ def command(
     form = "json" if json else "chrome" if chrome else None if otlp is False else "otlp"
     alone = "store" if store else "html" if html is not False else form if form != "json" else None
     is_binary = otlp == "protobuf" and not (send or output)
+    page = next(filter(_is_page, (run or "", other or "")), "")
     faults = [
         (open and html is False, "--open without --html", "pflow trace RUN --html --open"),
         (send and otlp is False, "--send without --otlp", "pflow trace RUN --otlp --send"),
+        (
+            html is not False and page,
+            f"--html with '{page}': it is not a run",
+            f"--html={page} if it is the page to write",
+        ),
         (other and alone, f"--{alone} with two runs", "--json goes with two runs"),
         (is_binary and os.isatty(1), "--otlp=protobuf on a terminal", "pflow trace RUN --otlp=protobuf >FILE"),
-        (html is not False and _is_page(run or ""), f"--html with '{run}': it is a page already", "--html takes a run"),
     ]
     for is_there, what, hint in faults:
         if is_there:

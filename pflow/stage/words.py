@@ -207,6 +207,9 @@ def _add(texts: Texts, item: Item, flag: str, value: str | bool) -> str:
         raise refusal(item)
     said = texts.setdefault(item.name, [])
     if said and item.type.name != "list" and (item.type.name != "bool" or said != [value]):
+        if {value, *said} == {True, False}:
+            both = f"{item.flag} and --no-{item.flag[2:]}"
+            raise PflowError(f"cannot take both {both}", hint="choose one", exit=USAGE)
         raise PflowError(f"cannot take {flag} twice", exit=USAGE)
     if not said or item.type.name == "list":
         said.append(value)
@@ -249,12 +252,12 @@ def _take_letters(
 
 def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
     """Take the value after a letter, or the name and the value, which become one text."""
-    flag = f"-{item.letter}"
     if len(values) < _count(item, values[0] if values else ""):
         what, form = ("a name and a value", "NAME VALUE") if "pairs" in item.marks else ("a value", "VALUE")
+        flag = f"-{item.letter}"
         raise PflowError(f"cannot take {flag}: it needs {what}", hint=f"{flag} {form}", exit=USAGE)
     value = Word("=".join(values)) if "pairs" in item.marks else values[0]
-    _add(texts, item, flag, value)
+    _add(texts, item, item.flag, value)
 
 
 def _check_bare(word: str, switch: str, items: Items) -> None:

@@ -103,7 +103,7 @@ def test_a_flag_gives_a_value_of_its_declared_type(words, values):
         (["-"], "cannot take '-'"),
         (["--text=a", "--text=b"], "--text twice"),
         (["--issue=1", "--issue-number=1"], "twice"),
-        (["--loud", "--no-loud"], "twice"),
+        (["--loud", "--no-loud"], "both --loud and --no-loud"),
         (["--text"], "--text: it needs a value"),
         (["--nonsense"], "--nonsense: no such flag"),
         (["--answer=1"], "no such flag"),
