@@ -405,6 +405,13 @@ def test_the_executables_say_so_with_two(words):
             "pflow-template -",
             ": cannot take '-'; leave the word out: the pipe already gives the value; -- - if it is the value",
         ),
+        ("pflow map template_x -Z", "pflow map: cannot take -Z: no such flag; pflow run FLOW --help lists the flags"),
+        ("pflow map template_x -vr", "pflow map: cannot take --verbose for a map; pflow map --help"),
+        (
+            "pflow map llm_x -m y",
+            "cannot take -m: no such flag; -m stands in the quotes of the flow; --model=… may stand behind them",
+        ),
+        ("pflow resume last --timeout=5", "pflow: cannot take --timeout: no such flag; --help lists the flags"),
         ("pflow map --jobs many", "pflow: cannot take --jobs='many': it is not an int"),
         ("pflow nodes --json -j=1", "pflow: cannot take -j: no such flag; --help lists the flags"),
         ("pflow-template x -r=no", "pflow-template: cannot take -r=no: no = stands behind a letter; --raw=no"),

@@ -18,7 +18,7 @@ from typing import Any
 from pflow.commands._command import Command, own
 from pflow.driver.arguments import RunFlags
 from pflow.driver.execution import pretend
-from pflow.errors import OK, USAGE, PflowError
+from pflow.errors import OK
 from pflow.files.reading import limit_input
 from pflow.help.usage import FILE, FLOW
 from pflow.interface.common import COMMON, RUN_FLAGS
@@ -94,10 +94,6 @@ def command(
     flow: str, items: list[str], flow_flags: list[str], flags: RunFlags, estimate: bool, yes: bool,
     accept_changes: bool, from_: str, null: bool, id: str, **chosen: Any,
 ) -> int:  # fmt: skip
-    if letters := [word for word in flow_flags if not word.startswith("--")]:
-        where = f"a flag of a step stands in the flow's quotes: 'llm Brief {letters[0]} …'"
-        hint = f"{where}; one of the flow is --NAME=VALUE"
-        raise PflowError(f"cannot take {letters[0]}", hint=hint, exit=USAGE)
     options = MapOptions(
         words=items,
         form=from_,

@@ -119,5 +119,5 @@ def _file(word: str) -> tuple[str, str]:
     """Return the secret and the file of `--KEY@FILE`. Raises PflowError (2) for any other word."""
     key, sign, file = word.removeprefix("--").partition("@")
     if not word.startswith("--") or not sign or "=" in key:
-        take_words([word], command.usage.items, hint="a secret's text comes from a file: --KEY@FILE")  # refuses it
+        take_words([word], command.usage.items)  # refuses it
     return key.replace("-", "_"), os.path.abspath(file)

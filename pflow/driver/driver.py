@@ -176,7 +176,7 @@ def parse(wired: WiredFlow, words: list[str]) -> tuple[RunFlags, RunInputs]:
     flow_flags = FlowFlags(wired)
     items = flow_flags.items()
     try:
-        hint = f"flags: {flow_flags.listed}"
+        hint = f"flags: {flow_flags.listed}; --help lists all"
         with parsing_limit(flags_in(words, items, is_open=flow_flags.is_open)):
             texts = take_words(words, items, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
