@@ -339,7 +339,8 @@ def test_only_data_params_and_inputs_come_from_files_and_json(program):
         if item.kind not in (READ, "param", "input"):
             for sign, what in {"@": "no file", ":=": "no JSON"}.items():
                 words = [f"{item.flag}{sign}1"]
-                assert_refused(program, words, f"cannot take {item.flag}{sign}: it takes {what}", f"{item.flag}=1")
+                hint = f"{item.flag}={metavar(item)}".removesuffix("=")
+                assert_refused(program, words, f"cannot take {item.flag}{sign}: it takes {what}", hint)
 
 
 @every
@@ -414,8 +415,19 @@ def test_the_executables_say_so_with_two(words):
         ("pflow resume last --timeout=5", "pflow: cannot take --timeout: no such flag; --help lists the flags"),
         ("pflow map --jobs many", "pflow: cannot take --jobs='many': it is not an int"),
         ("pflow nodes --json -j=1", "pflow: cannot take -j: no such flag; --help lists the flags"),
-        ("pflow-template x -r=no", "pflow-template: cannot take -r=no: no = stands behind a letter; --raw=no"),
-        ("pflow-get -ej=no", "pflow-get: cannot take -ej=no: no = stands behind a letter; --json=no"),
+        (
+            "pflow-template x -r=no",
+            "pflow-template: cannot take -r=no: no = stands behind a letter; --raw=true, or --raw=false",
+        ),
+        (
+            "pflow-get -ej=no",
+            "pflow-get: cannot take -ej=no: no = stands behind a letter; --json=true, or --json=false",
+        ),
+        ("pflow-llm x --temp=1", "pflow-llm: cannot take --temp: no such flag; did you mean --temperature?"),
+        ("pflow-template x --timeout=-1", "cannot take --timeout=-1: it must be from 0.001 to 315360000"),
+        ("pflow runs -n1 -n2", "pflow: cannot take --most twice"),
+        ("pflow-template x --timeout@n.txt", "cannot take --timeout@: it takes no file; --timeout=SECONDS"),
+        ("pflow-template x --json@n.txt", "cannot take --json@: it takes no file; --json"),
         ("pflow help read-file x", "pflow: cannot take the bare word 'x': WORD is 'read-file'; leave one of them out"),
         ("pflow models default a b", "pflow: cannot take the bare word 'b': NAME is 'a'; leave one of them out"),
         ("pflow count_the_words --=1", "pflow: cannot take --=1: no such flag; --help lists the flags"),

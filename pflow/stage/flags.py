@@ -170,7 +170,7 @@ def value_of(flag: Item, texts: list[str | bool]) -> Any:
     least, most = flag.least, flag.most
     if not ((least is None or value >= least) and (most is None or value <= most)):
         bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise PflowError(f"cannot take {flag.flag}={value}: it must be {bounds}", exit=USAGE)
+        raise PflowError(f"cannot take {flag.flag}={shorten(text)}: it must be {bounds}", exit=USAGE)
     return value
 
 

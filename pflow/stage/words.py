@@ -186,8 +186,11 @@ def _take_long(texts: Texts, items: Items, found: list[Item], word: str, values:
     elif name not in items:
         return _add(texts, item, flag, False)
     if sign in ("@", ":=") and (item.kind in (COMMON_FLAG, OPTION) or is_shared(item)):
-        what = "no file" if sign == "@" else "no JSON"
-        raise PflowError(f"cannot take {flag}{sign}: it takes {what}", hint=f"{flag}={shorten(text)}", exit=USAGE)
+        from pflow.help.usage import metavar
+
+        what, kind = "no file" if sign == "@" else "no JSON", metavar(item)
+        hint = f"{flag}={kind}" if kind else flag
+        raise PflowError(f"cannot take {flag}{sign}: it takes {what}", hint=hint, exit=USAGE)
     if item.is_secret:
         hint = f"set {item.env}" if item.env else "it comes from the store"
         raise PflowError(f"cannot take {flag}: a secret is never a flag", hint=hint, exit=USAGE)
@@ -241,8 +244,8 @@ def _take_letters(
             return ""
         switch = _add(texts, item, f"-{item.letter}", True)
     if found and word[len(found) + 1 :].startswith("="):
-        what = f"cannot take {shorten(word)}: no = stands behind a letter"
-        raise PflowError(what, hint=f"{found[-1].flag}{shorten(word[len(found) + 1 :])}", exit=USAGE)
+        what, flag = f"cannot take {shorten(word)}: no = stands behind a letter", found[-1].flag
+        raise PflowError(what, hint=f"{flag}=true, or {flag}=false", exit=USAGE)
     if len(found) < len(word) - 1:
         from pflow.stage.wrong_words import unknown_letter
 

@@ -26,7 +26,9 @@ def unknown_flag(word: str, flag: str, items: Items, hint: str) -> PflowError:
     """Return the error for a word that begins with an unknown flag; `hint` goes with one that resembles no other."""
     from pflow.words.naming import did_you_mean, meant
 
-    near = meant(flag[2:].replace("_", "-"), _flag_names(items))
+    name, names = flag[2:].replace("_", "-"), _flag_names(items)
+    begun = [each for each in names if len(name) > 2 and each.startswith(name)]
+    near = begun[0] if len(begun) == 1 else meant(name, names)
     hint = did_you_mean(f"--{near}") if near else _behind_dashes(flag) if " " in flag else hint
     hint = _in_place_of(flag, items) or hint
     name = flag[2:].replace("-", "_").removeprefix("no_")

@@ -13,7 +13,7 @@ from pflow.flow.pipe.batches import as_typed, batch_words, check_item, option_wo
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped, path_text
-from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_VISITS, RUN, STEP, STREAM
+from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_RUNS, OF_VISITS, RUN, STEP, STREAM
 from pflow.interface.interface import Interface, Item, spell_flag
 from pflow.stage.flags import Flags, add_keys, add_mapping, check_keys, convert_texts, value_of
 from pflow.stage.words import flags_in, groups, is_flag, part, split_flag, take_words
@@ -31,8 +31,9 @@ OF_STREAMS = {
 _MANNER = ("retries", "wait", "timeout", "cache")
 """The flags of every stage that a step keeps."""
 OF_STEPS = tuple(name for name, flag in COMMON.items() if flag.of in (STEP, BOTH))
+_OF_RUN = ("", "give it to pflow run: pflow run {} …")
 _COMMON = {
-    name: flag.but(refused=(" in a step", f"give it to pflow run: pflow run {flag.flag} …"))
+    name: flag.but(refused=(" in a step", (OF_RUNS[name].refused or _OF_RUN)[1].format(flag.flag)))
     if flag.of in (RUN, NODE)
     else flag
     for name, flag in COMMON.items()

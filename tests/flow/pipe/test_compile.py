@@ -242,10 +242,19 @@ def test_what_is_wrong_is_refused_with_its_place_and_a_remedy(text, why):
     assert why in message
 
 
-@pytest.mark.parametrize("flag", ["--dry-run", "--debug", "--verbose", "--describe", "--help", "--version"])
-def test_flags_of_a_run_are_refused_in_a_step(flag):
-    message = refusal(f"llm {flag} => judge")
-    assert f"cannot take {flag} in a step; give it to pflow run: pflow run {flag}" in message
+@pytest.mark.parametrize(
+    ("flag", "hint"),
+    [
+        *(
+            (flag, f"give it to pflow run: pflow run {flag}")
+            for flag in ("--dry-run", "--debug", "--verbose", "--help")
+        ),
+        ("--describe", "pflow explain describes a flow"),
+        ("--version", "pflow --version"),
+    ],
+)
+def test_flags_of_a_run_are_refused_in_a_step(flag, hint):
+    assert f"cannot take {flag} in a step; {hint}" in refusal(f"llm {flag} => judge")
 
 
 def test_flags_become_inputs_and_params_of_their_types():
