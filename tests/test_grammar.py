@@ -372,9 +372,10 @@ def test_a_command_with_json_tells_its_error_in_json(name, capfd, monkeypatch):
     [
         ["pflow-get", "-zz"], ["pflow-read-file", "--json=maybe"], ["pflow", "nodes", "--json=maybe"],
         ["pflow", "list", "--jsn"], ["pflow", "run", "llm x", "--raw=maybe"], ["pflow", "map", "llm x", "--jobs=0"],
-        ["pflow", "resume", "last", "--raw", "--no-raw"], ["pflow", "resume", "last", "--reddo=x"],
+        ["pflow", "resume", "last", "--raw=maybe"], ["pflow", "resume", "last", "--reddo=x"],
         ["pflow", "read-file x", "--zzz"], ["pflow", "doctor", "x"], ["pflow", SAVED, "--jsno"],
         ["pflow", "summarize my notes", "--jsno"], ["pflow", "summarize my notes", "--modle=x"],
+        ["pflow", "--jsn"], ["pflow", "-Z"], ["pflow", "-nr", "greet"], ["pflow", "-V=true"], ["pflow", "--help=maybe"],
         ["pflow", "summarize my notes", "-Z"], ["pflow", "summarize my notes", "too"],
     ],
 )  # fmt: skip
@@ -413,6 +414,8 @@ def test_the_executables_say_so_with_two(words):
             "cannot take -m: no such flag; -m stands in the quotes of the flow; --model=… may stand behind them",
         ),
         ("pflow resume last --timeout=5", "pflow: cannot take --timeout: no such flag; --help lists the flags"),
+        ("pflow --hlep", "pflow: cannot take --hlep: no such flag; did you mean --help?"),
+        ("pflow --json", "pflow: cannot take --json: no such flag; --help lists the flags"),
         ("pflow map --jobs many", "pflow: cannot take --jobs='many': it is not an int"),
         ("pflow nodes --json -j=1", "pflow: cannot take -j: no such flag; --help lists the flags"),
         (
@@ -506,7 +509,15 @@ def test_help_is_shown_on_either_side_of_two_dashes(words):
 
 @pytest.mark.parametrize(
     "program",
-    [["pflow-get"], ["pflow-llm"], ["pflow", "list"], ["pflow", "resume"], ["pflow", SAVED], ["pflow", "count it"]],
+    [
+        ["pflow"],
+        ["pflow-get"],
+        ["pflow-llm"],
+        ["pflow", "list"],
+        ["pflow", "resume"],
+        ["pflow", SAVED],
+        ["pflow", "count it"],
+    ],
 )
 def test_the_executables_show_their_help_beside_wrong_flags(program):
     done = subprocess.run([BIN / program[0], *program[1:], "--zzz=1", "x", "-h"], capture_output=True, check=True)

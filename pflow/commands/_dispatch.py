@@ -73,12 +73,9 @@ def _run(words: list[str], closed: list[int]) -> int:
     words = words or ["--help"]
     if 1 in closed and words[0] not in _RUNS and words[0] in ("--help", "-h", *commands):
         raise closed_stdout()
-    if words[0] in ("--help", "-h"):
-        from pflow.commands.help import driver_help
-
-        write_pieces(1, [driver_help().encode()])
-        return 0
     word, rest = words[0], words[1:]
+    if word in ("--help", "-h") or (word.startswith("-") and word.strip("-") and not _is_pipe(words)):
+        return _answer(words)
     if _is_pipe(words) and not (word in _OF_FLOWS and not separates(rest[0])):
         return _run_flow(words, closed)
     if word == "run":
@@ -93,6 +90,20 @@ def _run(words: list[str], closed: list[int]) -> int:
         return _run_saved_flow_or_sentence(words, closed)
     _close_again(closed)
     return _run_program(program, word, rest, is_help=is_help)
+
+
+def _answer(words: list[str]) -> int:
+    """Print the help of pflow or its version, beside wrong flags too. Raises PflowError (2) for any other flag."""
+    from pflow.commands.help import DRIVER, driver_help
+    from pflow.stage.flags import values_of
+    from pflow.stage.words import is_asked, take_words
+
+    if not is_asked("help", words, DRIVER.items):
+        if is_asked("version", words, DRIVER.items):
+            return _run_command("version", [])
+        values_of(take_words(words[:1], DRIVER.items), DRIVER.items)
+    write_pieces(1, [driver_help().encode()])
+    return 0
 
 
 def _is_called(word: str) -> bool:
