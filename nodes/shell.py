@@ -3,7 +3,7 @@
 import errno
 import os
 
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, encode_text, no_memory, shorten
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, check_natural, encode_text, no_memory, shorten
 from pflow.node import Any, Node, Shared
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import encode, text_of, text_or_bytes
@@ -33,7 +33,7 @@ class Shell(Node):
     - Writes: shared["stderr"]: any  # its output on stderr
     - Writes: shared["exit_code"]: int  # its exit code, 128+n if signal n killed it
     - Params: check: bool = true  # fail if the command fails, with its exit code; --no-check: take the action error
-    - Params: max_output: int = 1000000000  # the maximum output in bytes; a command that prints more is ended (73)
+    - Params: max_output: int = 1000000000 [natural]  # the maximum output in bytes; with more the command is ended (73)
     - Actions: default, error  # error if the command failed, with --no-check
     - Effects: runs commands
 
@@ -52,6 +52,7 @@ class Shell(Node):
         command = shared["command"]
         if "\0" in command:
             raise PflowError(f"cannot run {command!r}: a command cannot contain NUL", exit=BAD_DATA)
+        check_natural("--max-output", self.params["max_output"])
         args = [_argument(n, value) for n, value in enumerate(shared.get("args") or [], 1)]
         if args and not uses_arguments(command):
             remedy = 'put the whole command in quotes; "$1" is its first argument'

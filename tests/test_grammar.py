@@ -414,6 +414,12 @@ def test_the_executables_say_so_with_two(words):
             "cannot take -m: no such flag; -m stands in the quotes of the flow; --model=… may stand behind them",
         ),
         ("pflow resume last --timeout=5", "pflow: cannot take --timeout: no such flag; --help lists the flags"),
+        (
+            "pflow-set -n --default=a",
+            "pflow-set: cannot set 'a'; it is written KEY=VALUE, KEY:=JSON, KEY@FILE or KEY:@FILE",
+        ),
+        ("pflow-set -n a:@", "pflow-set: cannot take a:@: no file is named; a:@FILE, or a:=JSON"),
+        ("pflow-shell --max-output=-1 true", "pflow-shell: cannot take --max-output=-1: it must be 0 or more"),
         ("pflow --hlep", "pflow: cannot take --hlep: no such flag; did you mean --help?"),
         ("pflow --json", "pflow: cannot take --json: no such flag; --help lists the flags"),
         ("pflow map --jobs many", "pflow: cannot take --jobs='many': it is not an int"),

@@ -38,9 +38,10 @@ def read_text(flag: str, file: str) -> Word:
 
     if file in ("", "-", "/dev/stdin"):
         why = "stdin is not a file" if file else "no file is named"
-        hint = "$stdin is the value from the pipe" if file else f"{flag}@FILE, or {flag}=VALUE"
+        value = "JSON" if flag.endswith(":") else "VALUE"
+        hint = "$stdin is the value from the pipe" if file else f"{flag}@FILE, or {flag}={value}"
         raise PflowError(f"cannot take {flag}@{file}: {why}", hint=hint, exit=USAGE)
-    act, hint = f"cannot read '{shorten(file)}' for {flag}", f"{flag}=… is the text itself"
+    act, hint = f"cannot read '{shorten(file)}' for {flag.removesuffix(':')}", f"{flag}=… is the text itself"
     if "\0" in file:
         raise PflowError(f"{act}: a path cannot contain NUL", exit=BAD_DATA)
     with Attempt(act, hint=hint), open(open_file(file), "rb") as opened:

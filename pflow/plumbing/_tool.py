@@ -111,11 +111,12 @@ def set_members(document: Document, words: list[str]) -> list[Path]:
         before, at, file = word.partition("@")
         is_file = bool(at) and ("=" not in word or (before.endswith(":") and "=" not in before))
         if is_file and before.count('"') % 2 == 0:  # else the @ is in a quoted part of the path
-            key, sign, text = before, at, read_text(shorten(before.removesuffix(":")), file)
+            key, sign, text = before, at, read_text(shorten(before), file)
         is_json = key.endswith(":")
         key = key.removesuffix(":")
         if not sign or not key:
-            raise PflowError(f"cannot set '{word}': it is neither KEY=VALUE nor KEY:=JSON", exit=USAGE)
+            hint = "it is written KEY=VALUE, KEY:=JSON, KEY@FILE or KEY:@FILE"
+            raise PflowError(f"cannot set '{shorten(word)}'", hint=hint, exit=USAGE)
         try:
             path = parse_path(from_text(Type("str"), key))
             json = text.strip(BLANK).encode() if is_json else encode(text)

@@ -15,9 +15,10 @@ from pflow.plumbing._tool import HELP_FLAGS, Tool, run_tool, set_members, take_s
 from pflow.process.streams import write_pieces
 from pflow.values.paths import write_path
 
-USAGE = usage_of_command("pflow-catch", __doc__, "pflow-catch [--set KEY=VALUE | --set KEY:=JSON]…")
+_SET = "after an error, set a member: KEY=VALUE, KEY:=JSON, KEY@FILE or KEY:@FILE, as pflow-set does"
+USAGE = usage_of_command("pflow-catch", __doc__, "pflow-catch [--set KEY=VALUE]…")
 USAGE.flags = [
-    Flag("set", "after an error, set a member; KEY:=JSON sets a JSON value", type=TEXTS, metavar="KEY=VALUE"),
+    Flag("set", _SET, type=TEXTS, metavar="KEY=VALUE"),
     *HELP_FLAGS,
 ]
 
