@@ -148,7 +148,7 @@ def test_a_reference_in_a_word_of_a_list_is_one_item():
         (["-m"], "-m: it needs a value", "-m VALUE"),
         (["-o", "seed"], "-o: it needs a name and a value", "-o NAME VALUE"),
         (["-m", "x", "--model=x"], "--model twice", ""),
-        (["-mx", "-my"], "-m twice", ""),
+        (["-mx", "-my"], "--model twice", ""),
     ],
 )
 def test_what_is_wrong_is_said_with_the_right_form(words, message, hint):
