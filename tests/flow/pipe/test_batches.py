@@ -90,7 +90,7 @@ def test_a_batch_after_a_batch_runs_over_what_that_wrote():
         ("--keep-going", "cannot take --keep-going without --each"),
         ("--each --each=x", "cannot take --each twice"),
         ("--each=a..b", "cannot take --each=a..b"),
-        ("--each@list.txt", "cannot take --each@: it takes no file; --each=list.txt"),
+        ("--each@list.txt", "cannot take --each@: it takes no file; --each=PATH"),
         ("--each=", "cannot take --each="),
         ("--each --jobs=0", "cannot take --jobs=0: it must be from 1 to 256"),
         ("--each --jobs=257", "cannot take --jobs=257: it must be from 1 to 256"),
