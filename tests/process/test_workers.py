@@ -152,6 +152,8 @@ def in_a_process(work):
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
+        for signum in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+            signal.signal(signum, signal.SIG_DFL)  # nohup, for one, has them ignored
         try:
             catch_signals()
             work()
