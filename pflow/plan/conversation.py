@@ -80,7 +80,7 @@ class ConversationResult:
 
 
 def converse(
-    model: Model, request: PlanRequest, judge: Judge, report: Report, timeout: float | None = None
+    model: Model, request: PlanRequest, judge: Judge, report: Report, timeout: float | None = None, tries: int = TRIES
 ) -> ConversationResult:
     """Ask until an answer passes. `timeout` (seconds) is for all tries, `report` gets short lines on the progress.
 
@@ -94,9 +94,9 @@ def converse(
     with Diverted(), deadline:  # stdout is for the result, not for libraries
         talk = Talk(model, request.system, request.calls)
         schema = None if is_small(model) else request.schema
-        while best.tries < TRIES and not best.is_right:
+        while best.tries < tries and not best.is_right:
             best.tries += 1
-            report(f"asking {model.model_id}" + (f" again, try {best.tries} of {TRIES}" if best.tries > 1 else ""))
+            report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if best.tries > 1 else ""))
             said = talk.say(text, schema=schema)
             result, findings = judge(said)
             if best.tries == 1 or (result is None, len(findings)) <= (best.result is None, len(best.findings)):

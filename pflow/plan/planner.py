@@ -21,7 +21,7 @@ from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import Model, NoCapableModel, choose_capable
 from pflow.plan.building_blocks import add_nearest, building_blocks, correction_text, plan_schema, task_text
-from pflow.plan.conversation import PL00, PLACE, PlanRequest, Report, converse, count_findings, read_flow
+from pflow.plan.conversation import PL00, PLACE, TRIES, PlanRequest, Report, converse, count_findings, read_flow
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
 from pflow.plan.piped import Piped, check_piped, declare_piped
@@ -85,7 +85,8 @@ class Unplannable(PflowError):
 
 def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
-    report: Report = lambda line: None, piped: Piped | None = None, calls: Calls | None = None,
+    report: Report = lambda line: None, tries: int = TRIES, piped: Piped | None = None,
+    calls: Calls | None = None,
 ) -> FlowSpec:  # fmt: skip
     """Return a flow that passes every rule; its inputs have the values that the sentence names, and it is described by
     the sentence.
@@ -111,7 +112,7 @@ def plan_sentence(
         request = PlanRequest(
             blocks.system, task, lambda findings: correction_text(task, findings), schema, calls or Calls()
         )
-        outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout)
+        outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
         ir, flow, findings = outcome.result or (None, None, outcome.findings)
         if flow is None:
             raise Unplannable(chosen.model_id, outcome.tries, ir, findings)
