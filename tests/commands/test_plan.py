@@ -100,7 +100,7 @@ def test_anything_else_is_a_sentence_for_a_model(planned, words):
         (["read-file", "--path=a", "=left="], "the shell took '=left=>' for a redirection"),
         ([""], "the sentence is missing"),
         (["a b", "--nope"], "cannot take --nope: no such flag"),
-        (["a b", "--timeout=0"], "cannot take --timeout=0.0: it must be from 0.001"),
+        (["a b", "--timeout=0"], "cannot take --timeout=0: it must be from 0.001"),
         (["--wire", "--edit", "f", "x"], "cannot take both"),
         (["a b", "--yes"], "--wire and --edit"),
         (["--write", "a b"], "--wire and --edit"),
