@@ -143,9 +143,9 @@ def set_from_afar(tree: ast.Module) -> Iterator[str]:
 
 
 def test_no_module_sets_what_belongs_to_another():
-    """What Python itself offers to be set: sys.argv, sys.stderr and its hooks; and the lookup of names of hosts.
+    """Left out: sys.argv, sys.stderr and its hooks, which Python offers to be set.
 
-    Beside these what has no other way in: the nodes that a person's file makes, and the clients of llm's plugins.
+    Listed are the lookup of host names, the nodes that a person's file makes, and the clients of llm's plugins.
     """
     found = {(each, name) for name, file in SOURCES.items() for each in set_from_afar(ast.parse(file.read_text()))}
     assert {(each, name) for each, name in found if each != "sys"} == {

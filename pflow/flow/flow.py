@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
 
 Items = tuple[str, ...]
-"""The names for the items of the batches around a flow inside a step; "" for a step that is none."""
+"""A flow inside a step has one name for each step around it: what a batch calls its item, "" for any other step."""
 Mapped = str | list[str]
 """The source of a read, as written: a path, `template:` and text, or a list of paths."""
 

@@ -45,9 +45,9 @@ class Request:
     """A prompt and its attachments: the `piped` bytes, and files or addresses in `places`. Empty parts are not sent.
 
     `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too. `attached` is
-    the prompt with what was attached at the first try, and `calls` let each call begin. A turn of a talk
-    (`Talk`) `takes_any` answer, and reads no more than `longest` characters: its schema is a wish, which no
-    prompt holds.
+    the prompt with what was attached at the first try, and `calls` let each call begin. A turn of a `Talk` reads at
+    most `longest` characters and `takes_any` answer: one that does not fit its schema, too, which
+    then stands in no prompt.
     """
 
     prompt: str

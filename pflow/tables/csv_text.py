@@ -62,12 +62,9 @@ def read_csv(
         reader = _reader(text, form)
         records = filter(None, reader)
         first = next(records, None)
-        if header and first is None:
-            hint = "a header is enough; --no-header reads it as no rows"
-            raise PflowError(f"cannot read '{name}': it is empty", hint=hint, exit=MISSING)
         names = [f"c{number}" for number in range(1, len(first or ()) + 1)]
-        if first and header:
-            names = name_columns(first if rest else complete_header(first, sample, form), "load-csv")
+        if header:
+            names = _names_in(first, name, sample, form, has_rest=bool(rest))
         if rest in names:
             raise PflowError(f"cannot read '{name}': it has a column '{rest}'", hint="--rest=NAME, another", exit=USAGE)
         width = len(names)
@@ -91,6 +88,14 @@ def read_csv(
         return names, rows, [*texts]
     finally:
         csv.field_size_limit(limit)
+
+
+def _names_in(header: list[str] | None, name: str, sample: str, form: dict[str, Any], *, has_rest: bool) -> list[str]:
+    """Return the names of the columns. Raises PflowError: 66 if there is no header."""
+    if header is None:
+        hint = "a header is enough; --no-header reads it as no rows"
+        raise PflowError(f"cannot read '{name}': it is empty", hint=hint, exit=MISSING)
+    return name_columns(header if has_rest else complete_header(header, sample, form), "load-csv")
 
 
 def stream_csv(
@@ -121,9 +126,7 @@ def stream_csv(
                 record = next(reader, None)
                 row = dict(zip(names or record or (), record or names, strict=True))
             except (csv.Error, UnicodeDecodeError) as error:
-                fault = _fault_in(own, before, error, form)
-                if "field limit" in str(error):
-                    raise _fault(name, fault, "a quote may not be closed") from None
+                fault = _fault_in(own, before, error, form, name)
             except ValueError:
                 fault = _ragged(record or [], names, before + 1)[0]
             if fault and not names:
@@ -170,10 +173,11 @@ def _reader(text: str, form: dict[str, Any]) -> Any:
     return csv.reader(io.StringIO(text, newline=""), **form)
 
 
-def _fault_in(lines: list[bytes], before: int, error: Exception, form: dict[str, Any]) -> str:
-    """Describe what is wrong in the lines of one record; `before` lines precede."""
+def _fault_in(lines: list[bytes], before: int, error: Exception, form: dict[str, Any], name: str) -> str:
+    """Describe what is wrong in the lines of one record; `before` lines precede. Raises PflowError for a long value."""
     if "field limit" in str(error):
-        return f"line {before + 1}: a value has more than {_LONGEST:,} characters"
+        what = f"line {before + 1}: a value has more than {_LONGEST:,} characters"
+        raise _fault(name, what, "a quote may not be closed") from None
     data = b"".join(lines)
     if isinstance(error, UnicodeDecodeError):
         return f"line {before + len(lines)}, byte {error.start + 1}: it is not UTF-8 ({remedy(data)})"

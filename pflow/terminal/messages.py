@@ -1,5 +1,6 @@
-"""What is printed on stderr: our own errors and warnings, and what libraries and nodes print, without the frames of
-tracebacks, and masked.
+"""What is printed on stderr, masked: our own errors and warnings, and what libraries and nodes print.
+
+Of their tracebacks the frames are left out.
 
 Logs, warnings, and exceptions of threads, of destructors and of asyncio end in `sys.stderr`, of which ForeignText takes
 all; pflow itself writes to the descriptor.

@@ -26,7 +26,7 @@ def _in_json(char: str) -> str:
 CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t\r"}
 CONTROLS |= {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(128, 160)}
 CONTROLS |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}  # order of text
-"""What a terminal obeys, and what turns the direction of the text around it; with an escape for each."""
+"""The escape of each character that a terminal obeys, or that turns the direction of text."""
 
 
 def harmless(text: str, *, is_data: bool = False) -> str:

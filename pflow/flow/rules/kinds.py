@@ -16,7 +16,7 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
     open_kinds: dict[str, Path] = {}
     seen: set[str] = set()
     faults: dict[str, str] = {}
-    """Why the class in a file is no node, by the file."""
+    """By file: what keeps its class from being a node."""
     for wired in flow.steps.values():
         place, kind, type = (*wired.step.place, "type"), wired.kind, wired.step.type
         if wired.fault:

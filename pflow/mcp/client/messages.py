@@ -102,7 +102,7 @@ def reply_of(result: types.CallToolResult) -> tuple[str, dict[str, Any]]:
     """Return the texts of a result, one below the other, and the values that it gives a node.
 
     `result` is the structured content, else the texts; `files` are its images, audio and blobs, in base64; `links` are
-    data. What frameworks wrap because it is no object, `{"result": …}`, is unwrapped.
+    data. `{"result": …}`, in which frameworks put a value other than an object, gives the value.
     """
     texts, files, links = [], [], []
     for block in result.content:
