@@ -46,8 +46,7 @@ class Request:
 
     `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too. `attached` is
     the prompt with what was attached at the first try, and `calls` let each call begin. A turn of a `Talk` reads at
-    most `longest` characters and `takes_any` answer: one that does not fit its schema, too, which
-    then stands in no prompt.
+    most `longest` characters and `takes_any` answer, also one that does not fit; no prompt of it has the schema.
     """
 
     prompt: str
