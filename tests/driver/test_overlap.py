@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_an_orphan_of_a_killed_run_holds_its_turn_and_is_named():
     turn = Turn(flow)
     assert str(turn.try_now()) == f"run {RUN} is still going ({orphan} (sleep))"
     os.kill(orphan, signal.SIGKILL)
-    assert turn.try_now() is None
+    assert None in (time.sleep(0.01) or turn.try_now() for _ in range(1000))  # it lets go of its files a moment later
     turn.release()
 
 
