@@ -17,7 +17,7 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, UNAVAILABLE, PflowError, reason_of, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, UNAVAILABLE, PflowError, reason_of, result_of, shorten
 from pflow.mcp.child import talk
 from pflow.mcp.client.servers import Server
 from pflow.process import children
@@ -33,6 +33,7 @@ GRACE = children.GRACE / 3
 MESSAGE = 1024
 """The bytes that any message counts for at least: each one takes time."""
 
+_ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
 _LONGEST_LINE = 1 << 16
 _TICK = 0.02
 
@@ -46,10 +47,18 @@ class LocalServer:
 
     def __init__(self, server: Server, on_fault: Callable[[PflowError], None]) -> None:
         self.server, self.on_fault = server, on_fault
-        self.pid, self.has_ended, self.said = 0, False, ""
+        self.pid, self.said = 0, ""
+        self._is_read = False
         self._line, self._rest, self._heard = bytearray(), b"", 0
         self._awaited: set[Any] = set()
         self._unasked = 0
+
+    @property
+    def has_ended(self) -> bool:
+        """True once it has ended, whether or not its reader has noticed, or is read no more."""
+        if not self.pid or self._is_read:
+            return self._is_read
+        return result_of(os.waitid, os.P_PID, self.pid, _ENDED, of=ChildProcessError, otherwise=True) is not None
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[TransportStreams]:
@@ -101,7 +110,7 @@ class LocalServer:
             except PflowError as fault:
                 self.on_fault(fault)
             finally:
-                self.has_ended = True
+                self._is_read = True
 
     def _take(self, part: bytes) -> None:
         """Take a part of its stdout, in a thread, and wait until its messages are passed on."""
