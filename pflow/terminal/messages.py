@@ -1,4 +1,4 @@
-"""What is printed on stderr, masked: our own errors and warnings, and what libraries and nodes print.
+"""What is printed on stderr, with its secrets masked: our own messages, and what libraries and nodes print.
 
 Of their tracebacks the frames are left out.
 

@@ -55,7 +55,7 @@ class LocalServer:
 
     @property
     def has_ended(self) -> bool:
-        """True once it has ended, whether or not its reader has noticed, or is read no more."""
+        """True once its process has ended, or nothing is read from it any more."""
         if not self.pid or self._is_read:
             return self._is_read
         return result_of(os.waitid, os.P_PID, self.pid, _ENDED, of=ChildProcessError, otherwise=True) is not None
