@@ -112,7 +112,7 @@ class ShellStage:
         for key, source in wired.sources.items():
             if self._is_unknown(key):
                 self._done.add(key)
-            elif key in wired.step.inputs or (isinstance(source, TemplateSource) and not self._is_whole(key, source)):
+            elif key in wired.step.inputs or isinstance(source, Constant) or not self._is_path(key, source):
                 self._add_flag(key, source)
                 self._keep(key, is_kept=key in wired.step.inputs)
         for key, source in wired.params.items():
@@ -178,8 +178,10 @@ class ShellStage:
         elif not self.state.surely_has(place):
             raise self._refused(key, "a stage would keep it in the store")
 
-    def _is_whole(self, key: str, source: TemplateSource) -> bool:
-        """Return True if a template is one whole reference, so that a mapping gives the same value."""
+    def _is_path(self, key: str, source: Source) -> bool:
+        """Return True unless a source is a template other than one whole reference: a mapping gives the same value."""
+        if not isinstance(source, TemplateSource):
+            return True
         item = self.wired.interface.reads.get(key)
         is_text = isinstance(source.written, str) and is_reference(source.written)
         return is_text and (item is None or item.type.name in ("any", "str"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import Any, Iterator
-from pflow.flow.unload import flow_to_ir
+from pflow.flow.build import OF_BINDINGS
 from pflow.flow.wired import WiredFlow
 from pflow.flow.written import INPUT, MAPPING, PARAM
 from pflow.interface.interface import fresh
@@ -22,14 +22,15 @@ def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, bool, str]]:
     for name, declared in wired.flow.inputs.items():
         used = wired.inputs.get(name)
         if declared.default is not None and used is not None and used.secret:
-            yield ("inputs", name, "default"), True, "take it out: the store gives it when the flow runs"
+            yield ("inputs", name, "default"), True, "leave it out: the store gives it"
     for step in wired.steps.values():
         variables = {item.name: item.env for item in step.interface.secrets}
         for part in wired.parts[step.id]:
-            is_value = part.is_template or part.role in (INPUT, PARAM)
+            is_value = part.is_template or part.role in (INPUT, PARAM) or TEMPLATE in str(part.written)
             if part.key in variables and is_value and part.written is not None:
-                env = variables[part.key]
-                remedy = f"take it out: the environment's {env} gives it" if env else "take it out"
+                env, is_read = variables[part.key], part.key in step.interface.reads
+                giver = f"the environment's {env}" if env else "the store" if is_read else ""
+                remedy = "leave it out" + (f": {giver} gives it" if giver else "")
                 member = "mappings" if part.role == MAPPING else "nodes"
                 yield (member, step.id, str(part.place[-2]), part.key), not part.paths, remedy
 
@@ -43,16 +44,19 @@ def literal_secrets(wired: WiredFlow) -> Iterator[tuple[Place, str]]:
 
 def masked_ir(wired: WiredFlow) -> dict[str, Any]:
     """Return the IR of a flow with every secret masked, those of flows inside its steps too."""
+    from pflow.flow.unload import flow_to_ir
+
     ir: dict[str, Any] = fresh(flow_to_ir(wired.flow))
     at = {**ir, "nodes": {node["id"]: node for node in ir["nodes"]}}
     for step in wired.steps.values():
         if step.inline is not None:
             inside = masked_ir(step.inline)
             at["nodes"][step.id] |= {name: inside[name] for name in ("nodes", "mappings") if name in inside}
-    for (*place, key), *_ in secrets_of(wired):
-        holder: Any = at
-        for name in place:
-            holder = holder.get(name, {})
-        if key in holder:
-            holder[key] = TEMPLATE + MASK if place[0] == "mappings" else MASK
+    for (member, name, *part, key), *_ in secrets_of(wired):
+        there: Any = at[member].get(name, {})
+        holders = [there.get(each, {}) for each in part] or [there]
+        params = at["nodes"].get(name, {}).get("params", {}) if part else {}
+        holders += [params.get(each) for each in OF_BINDINGS]  # a dialect keeps them there too
+        for holder in [each for each in holders if isinstance(each, dict) and key in each]:
+            holder[key] = TEMPLATE + MASK if TEMPLATE in str(holder[key]) else MASK
     return ir

@@ -12,7 +12,6 @@ from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.rules.answers import dropped_answers, finding_of
 from pflow.flow.rules.paths import check_unfilled
-from pflow.flow.secrets import secrets_of
 from pflow.flow.wired import WiredFlow
 from pflow.flow.written import INPUT, MAPPING
 from pflow.plan.declare_inputs import says
@@ -147,10 +146,7 @@ def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
-    """Find secrets in steps, and commands that are not in their step or too long to be shown whole."""
-    for place, is_literal, _ in secrets_of(wired):
-        if place[0] == "mappings" and is_literal:  # PF13 finds the others
-            yield Finding("PL04", place, f"'{place[3]}' is a secret, and the flow contains it", _LEAVE_OUT)
+    """Find what looks like a secret, and commands that are not in their step or too long to be shown whole."""
     for each in wired.steps.values():
         commands = {key for key, item in each.interface.reads.items() if item.marks >= {"explicit", "verbatim"}}
         for part in wired.parts[each.id]:

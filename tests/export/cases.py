@@ -121,6 +121,10 @@ CASES = {
         {**WAS_JSON, **said('$7 [1,"two",null,true] .')},
         sh="would keep it in the store",
     ),
+    "a mapping that is only text": Case(
+        chain(JSON, node("say"), mappings=reads(say={"tone": "template:it's $$1", "value": "path"})),
+        {**WAS_JSON, **said("b.json", "it's $1")},
+    ),
     "a whole reference keeps its type": Case(
         chain(JSON, node("say"), mappings=reads(say={"value": "template:${content.list}"})),
         {**WAS_JSON, **said([1, "two", None, True])},

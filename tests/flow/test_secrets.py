@@ -32,7 +32,13 @@ def test_each_secret_of_a_flow_is_masked_where_it_stands(tmp_path, monkeypatch):
     }
     inside = {"id": "inner", "nodes": [{"id": "d", "type": "keyed", **said}], "mappings": document["mappings"]}
     inside = {**inside, "nodes": [*inside["nodes"], {"id": "c", "type": "keyed"}]}
-    document["nodes"].append(inside)
+    of_seed_2 = {
+        "id": "e",
+        "type": "keyed",
+        "config": {"token": "hush-5"},
+        "input_bindings": {"key": "template:hush-6"},
+    }
+    document["nodes"] += [inside, of_seed_2]
     ir = masked_ir(wire(load_document(document, "flow", FlowCatalog())))
     forget_kinds()
     assert "hush" not in str(ir)
@@ -45,4 +51,4 @@ def test_each_secret_of_a_flow_is_masked_where_it_stands(tmp_path, monkeypatch):
     assert ir["mappings"]["c"]["input_mappings"] == {"key": "template:***"}
     assert ir["inputs"]["key"]["default"] == "***"
     assert ir["nodes"][4]["nodes"][0] == {**ir["nodes"][2], "id": "d"}
-    assert ir["nodes"][4]["mappings"] == ir["mappings"]
+    assert ir["nodes"][4]["mappings"] == {"c": ir["mappings"]["c"]}

@@ -110,7 +110,7 @@ def _facts(flow: WiredFlow) -> Facts:
                 fact = _value(source.removeprefix(TEMPLATE), None, there)
             else:
                 paths = source if isinstance(source, list) else [source]
-                fact = {end for path in paths for end in there[parse_path(path)]}
+                fact = {end for path in paths for end in there.get(parse_path(path), [path])}
                 fact = (fact, _by_name(flow, id, key, item)) if key in (step.soft or ()) else fact
             facts[id, "read", key] = fact
     return facts

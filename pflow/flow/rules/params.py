@@ -8,6 +8,7 @@ from pflow.errors import Ignoring
 from pflow.flow.build import OF_BINDINGS
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
+from pflow.flow.secrets import secrets_of
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, NO, PARAM, Part, fits, misfit, named, template_fits
 from pflow.interface.interface import Item
@@ -35,14 +36,20 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
         if wired.step.repeats is not None and wired.subflow is not None:
             message = f"'{wired.id}' is a flow, so each of its steps says whether it repeats"
             yield Finding("PF13", (*wired.step.place, "repeats"), message, "say it in its steps")
+    yield from _check_secrets(flow)
     for name, given in flow.flow.inputs.items():
         item, place = flow.inputs[name].as_item(), ("inputs", name, "default")
-        if given.default is not None and item.is_secret:
-            message = f"'{name}' is secret, but its value is in the flow"
-            yield Finding("PF13", place, message, "leave it out: the store gives it")
         if given.default is not None and (why := misfit(item, given.default)):
             message = f"the default of '{name}' does not fit: {why}"
             yield Finding("PF13", place, message, _wanted(item, given.default))
+
+
+def _check_secrets(flow: WiredFlow) -> Iterator[Finding]:
+    for (member, name, *rest), is_literal, remedy in secrets_of(flow):
+        if is_literal:
+            place = (*flow.steps[name].step.place, *rest) if member == "nodes" else (member, name, *rest)
+            key = name if member == "inputs" else rest[-1]
+            yield Finding("PF13", place, f"'{key}' is secret, but its value is in the flow", remedy)
 
 
 def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str], str]]:
@@ -104,13 +111,11 @@ def _check_value(flow: WiredFlow, wired: WiredStep, part: Part, reference: Refer
     """Check an input or a param against its type and form; a template as far as its value's type is known."""
     role, interface = part.role, wired.interface
     item = interface.reads.get(part.key) if role == INPUT else interface.item(part.key) if role == PARAM else None
-    if item is None or part.fault:
+    is_constant = not part.paths
+    if item is None or part.fault or (item.is_secret and is_constant and part.written is not None):
         return
     why = ""
-    if item.is_secret and not part.paths and part.written is not None:
-        remedy = f"the environment's {item.env} gives it" if item.env else "leave it out"
-        yield Finding("PF13", part.place, f"'{part.key}' is secret, but its value is in the flow", remedy)
-    elif not part.paths:
+    if is_constant:
         why = misfit(item, part.written)
     elif not isinstance(part.written, str):
         there = Type("list" if isinstance(part.written, list) else "dict")
@@ -120,7 +125,7 @@ def _check_value(flow: WiredFlow, wired: WiredStep, part: Part, reference: Refer
         why = f"'{part.written}' is {named(there)}" if template_fits(there, item.type) == NO else ""
     if why:
         yield Finding("PF13", part.place, f"'{part.key}' does not fit: {why}", _wanted(item, part.written))
-    elif not part.paths and (fault := flow.form_fault(wired.id, item, part.written)):
+    elif is_constant and (fault := flow.form_fault(wired.id, item, part.written)):
         yield Finding("PF13", part.place, fault.message, fault.hint)
 
 

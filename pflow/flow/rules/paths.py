@@ -70,7 +70,9 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
     """Check one value against the grammar of paths and templates; a template never fills a `[verbatim]` read."""
     item = wired.interface.reads.get(part.key) if wired else None
     if part.fault:
-        yield Finding("PF14", part.place, part.fault, "a path is written fetch.issue.labels[0]")
+        is_shown = wired is None or not wired.is_secret(part.key)
+        fault = part.fault if is_shown else f"'{part.key}' holds no path"
+        yield Finding("PF14", part.place, fault, "a path is written fetch.issue.labels[0]")
     elif part.is_template and part.role == MAPPING and item is not None and "verbatim" in item.marks:
         message = f"'{part.key}' is verbatim, so no template fills it"
         yield Finding("PF14", part.place, message, "values go in as arguments, or on stdin")

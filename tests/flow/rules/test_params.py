@@ -95,6 +95,29 @@ def test_a_secret_does_not_stand_in_a_flow():
     assert finding.startswith("inputs.mine.default: PF13: 'mine' is secret, but its value is in the flow; leave it out")
 
 
+KEYED = node("Keyed", 'Reads: shared["key"]: str [secret]  # who', "Params: token: str = null [secret] [env T]")
+INTO_KEY = {"a": {"input_mappings": {"key": "template:hush"}}}
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [
+        ({**step("keyed"), "mappings": INTO_KEY}, "mappings.a.input_mappings.key"),
+        (
+            {**step("keyed"), "mappings": {"a": {"input_mappings": {"key": ["x", "template:hush"]}}}},
+            "mappings.a.input_mappings.key",
+        ),
+        (step("keyed", input_bindings={"key": "template:hush"}), "nodes[0].input_bindings.key"),
+        (flow({"id": "in", **step("keyed"), "mappings": INTO_KEY}), "nodes[0].mappings.a.input_mappings.key"),
+        (flow({"id": "in", **step("keyed"), "params": {"a.token": "hush"}}), 'nodes[0].params["a.token"]'),
+    ],
+)
+def test_a_secret_is_found_wherever_a_flow_gives_it(document, place):
+    found = told(document, KEYED)
+    assert f"{place}: PF13: " in found[0]
+    assert "hush" not in "".join(found)
+
+
 def test_a_result_holds_no_secret_item_and_not_two_things_of_one_name():
     kept = {"over": "users", "keep_item": True}
     finding = only(step("fetch", batch=kept, params={"token": "$item"}, inputs={"issue_number": 1}))
