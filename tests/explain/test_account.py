@@ -398,11 +398,6 @@ def test_a_graph_lists_the_steps_and_the_edges_that_do_not_lead_to_the_next():
     ]
 
 
-def test_a_flow_with_a_template_among_paths_has_no_pipe_form():
-    account = explain(chain(Step("a", "split", input_mappings={"text": ["template:x", "y"]})))
-    assert (account["pipe"], "is a template" in account["pipe_fault"]) == (None, True)
-
-
 def test_a_flow_without_steps_has_an_empty_graph():
     assert graph_text({"steps": []}, 80) == ""
 

@@ -94,6 +94,7 @@ def test_outputs_stand_in_a_comment_that_nothing_breaks_out_of():
     [
         (plan({**SUM, "batch": {"over": "xs"}}, inputs={"xs": [1]}), "'sum' runs once for each item of the input 'xs'"),
         (plan(SUM, inputs={"x": 1}, mappings={"sum": {"text": ["x", "y"]}}), "another value"),
+        (plan(SUM, mappings={"sum": {"text": ["template:x", "y"]}}), "is a template"),
         (plan(node("s", "llm", prompt="${x.name}"), inputs={"x": 1}), "has no 'x.name'"),
     ],
 )
