@@ -6,6 +6,7 @@ from typing import Any
 from pflow.errors import BAD_DATA, Attempt, PflowError
 from pflow.flow.flow import Batch, FlowSpec, Step
 from pflow.flow.pipe.write import write_pipe
+from pflow.flow.secrets import literal_secrets
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.written import escaped, literal, reference
 from pflow.values.jsontext import change_texts, text_of
@@ -18,6 +19,8 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
 
     Raises PflowError (65) if the flow has no pipe form; with a secret in it it never has one.
     """
+    if any(literal_secrets(wired)):
+        raise _no_pipe("a secret stands in it, and a secret is never a flag")
     with Attempt("", lambda act, error: _no_pipe(str(error)), of=ValueError):  # a mapping that is not a path
         flow = with_literals(wired, values or {})
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())

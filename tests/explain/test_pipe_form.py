@@ -105,7 +105,8 @@ def test_what_it_cannot_say_is_an_error(flow, why):
     assert raised.value.exit == 65
 
 
-def test_a_flow_with_a_secret_has_no_pipe_form():
+@pytest.mark.parametrize("source", ["seal", "template:hush", ["template:hush", "seal"]])
+def test_a_flow_with_a_secret_has_no_pipe_form(source):
     with pytest.raises(PflowError, match="a secret is never a flag") as raised:
-        pipe_of(plan(node("s", "many"), inputs={"seal": "hush"}, mappings={"s": {"token": "seal"}}))
+        pipe_of(plan(node("s", "many"), inputs={"seal": "hush"}, mappings={"s": {"token": source}}))
     assert "hush" not in raised.value.message

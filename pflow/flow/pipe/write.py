@@ -23,7 +23,7 @@ from pflow.flow.written import OVER, is_liftable, path_text, reference
 from pflow.interface.interface import Item
 from pflow.values.jsontext import change_texts
 from pflow.values.paths import Path, is_step_name, meet, parse_path
-from pflow.values.templates import TEMPLATE, parse_template
+from pflow.values.templates import TEMPLATE, parse_place, parse_template
 from pflow.words.naming import joined
 from pflow.words.printable import clean
 
@@ -110,7 +110,7 @@ def _facts(flow: WiredFlow) -> Facts:
                 fact = _value(source.removeprefix(TEMPLATE), None, there)
             else:
                 paths = source if isinstance(source, list) else [source]
-                fact = {end for path in paths for end in there.get(parse_path(path), [path])}
+                fact = {end for path in paths for end in there[parse_place(path)]}
                 fact = (fact, _by_name(flow, id, key, item)) if key in (step.soft or ()) else fact
             facts[id, "read", key] = fact
     return facts
