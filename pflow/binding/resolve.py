@@ -153,8 +153,7 @@ class Binding:
         found = {**self.interface.defaults(), **environment(self.interface, params)}
         self.params = {key: found[key] for key in known if key in found and key not in params}
         for key, source in params.items():
-            stands_in = key in self.interface.reads and key not in known
-            if key in overrides or stands_in or self.is_pretended(source.paths):
+            if key in overrides or self.is_pretended(source.paths):
                 continue
             finder = Finder(key, source, None if self.interface.open else known.get(key))
             if isinstance(finder.source, Constant):
@@ -166,7 +165,12 @@ class Binding:
         self.unset = missing if self.interface.open else []  # other classes may have a default in their code
 
     def _set_stand_in(self, item: Item, source: Source | None) -> None:
-        """Set the fallback of a read that no earlier rule gives: a param, else its default."""
+        """Set the fallback of a read that no earlier rule gives: a param, else its default.
+
+        A read with a default in the node's own code gets none: that code decides what a missing key means.
+        """
+        if self.interface.open and not item.required:
+            return
         if isinstance(source, Constant):
             self.stand_ins[item.name] = Finder(item.name, source, item).find({})
         elif source is not None:

@@ -76,7 +76,7 @@ def make_key(
     reads = {key: view.peek(key) for key in sorted(interface.reads) if key in view}
     state = {key: value for key, value in sorted(vars(node).items()) if key not in _NEVER} if is_made else {}
     found = [*_fixed_parts(name, version, code)]
-    found += parts.of("param", interface.params, dict(sorted(node.params.items())))
+    found += parts.of("param", {**interface.reads, **interface.params}, dict(sorted(node.params.items())))
     found += parts.of("state", {}, state)
     found += parts.of("read", interface.reads, reads)
     found += parts.of("more", {}, _ask(name, node, reads))

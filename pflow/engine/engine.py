@@ -235,7 +235,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             else:
                 store[name] = value
         for name, value in self.params.items():
-            if value is not None:
+            if value is not None and name not in self.interface.reads:
                 step, _, param = name.partition(".")
                 params.setdefault(step, {})[param] = value
         set_defaults(self.flow, store)

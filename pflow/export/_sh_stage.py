@@ -133,6 +133,8 @@ class ShellStage:
 
     def _stand_in(self, key: str, source: Source) -> None:
         """Add a flag for a param that stands in for a read, unless the store has that key."""
+        if self.wired.interface.open:
+            raise self._refused(key, "a stage's flag of that name is data, and its node may ask for the param")
         is_own = "explicit" in self.wired.interface.reads[key].marks
         if key in self._done or key in self.wired.sources or (not is_own and self.state.surely_has((key,))):
             return

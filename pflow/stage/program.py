@@ -79,7 +79,8 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         for name, value in self.params.items():
             item = self.interface.params.get(name)
             is_default = item is not None and not item.required and is_same(item.default, value)
-            if value is not None and not is_default and not (item and item.is_secret):
+            is_read = item is None and name in self.interface.reads  # the document has it
+            if value is not None and not (is_default or is_read or (item and item.is_secret)):
                 flag = spell_flag(name)
                 flags.append(f"{flag}={self._without_nul(flag, value)}")
         return flags

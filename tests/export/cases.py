@@ -142,6 +142,19 @@ CASES = {
         {**WAS_READ, **said('it\'s "quoted" $HOME `x`\n')},
         sh="would keep it in the store",
     ),
+    "a param that has the name of a key in the store": Case(
+        chain(
+            node("say", inputs={"value": "warm"}),
+            node("greet", params={"tone": "dry"}),
+            mappings={"say": {"output_mappings": {"said": "tone"}}},
+        ),
+        {
+            "value": "warm",
+            "tone": {"value": "warm", "tone": "plain"},
+            "greeting": "{'value': 'warm', 'tone': 'plain'}, dry",
+        },
+        sh="a stage's flag of that name is data",
+    ),
     "an optional read from the store of the pipe": Case(SAY_READ, {**LOUD_READ, "own": 1}, stdin=LOUD),
     "an input's default and the store of the pipe": Case(QUIET, {**LOUD_READ, "own": 1}, stdin=LOUD),
     "an input's default and an empty pipe": Case(
