@@ -108,6 +108,7 @@ def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Item:
         item.doc, item.default = f"{item.doc} [{origin}]".lstrip(), None
         return item
     item.name = wanted.flag[2:]
+    item.marks |= {"pipe"} if wired.is_given_by_pipe(wanted) else set()
     if not wanted.required:
         default = wired.default_of(wanted)
         item.default = None if default is UNDECLARED else default

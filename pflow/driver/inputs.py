@@ -198,7 +198,10 @@ class RunInputs:
             return {}
         source = PathSource(place) if is_taken else Constant(fresh(item.default), key)
         self._own_step(id).sources = {**step.sources, key: source}
-        self.wired.inputs = _without_reader(self.wired, id, key)
+        if key in self.wired.inputs:
+            left = self.wired.left_by_pipe(self.wired.inputs[key], (id, key))
+            others = {name: each for name, each in self.wired.inputs.items() if name != key}
+            self.wired.inputs = {**others, key: left} if left.readers else others
         return {key: write_path(place)} if is_taken else {}
 
     def _own_step(self, id: str) -> WiredStep:
@@ -206,17 +209,6 @@ class RunInputs:
         self.wired, step = copy(self.wired), copy(self.wired.steps[id])
         self.wired.steps = {**self.wired.steps, id: step}
         return step
-
-
-def _without_reader(flow: WiredFlow, id: str, key: str) -> dict[str, FlowInput]:
-    """Return the inputs without a read that the pipe fills; reads that are soft do not require the input."""
-    inputs = flow.inputs
-    if key not in inputs:
-        return inputs
-    given = copy(inputs[key])
-    given.readers = [each for each in given.readers if each != (id, key)]
-    given.required &= any(key not in (flow.steps[id].step.soft or ()) for id, key in given.readers)
-    return {name: given if name == key else each for name, each in inputs.items() if name != key or given.readers}
 
 
 def missing_inputs(wired: WiredFlow, values: Mapping[str, Any]) -> list[FlowInput]:

@@ -74,7 +74,7 @@ def _need(flow: WiredFlow, input: FlowInput) -> Account:
         "type": str(input.type),
         "doc": input.doc,
         "required": input.required,
-        "pipe": input.pipe,
+        "pipe": flow.is_given_by_pipe(input),
         "read_by": list(dict.fromkeys(step for step, _ in input.readers)),
     }
     default = flow.default_of(input)
@@ -84,7 +84,7 @@ def _need(flow: WiredFlow, input: FlowInput) -> Account:
 def _piped(flow: WiredFlow) -> dict[str, str] | None:
     """Return the reader of the pipe: a `step` and its `key`, or an `input` of the flow."""
     for input in flow.inputs.values():
-        if input.pipe:
+        if input.pipe and (input.declared or input.readers == [flow.first_read]):
             return {"input": input.name}
     readers = [(each.step, each.key or "batch.over") for each in flow.references if each.input == "stdin"]
     reader = flow.first_read or next(iter(readers), None)
@@ -199,9 +199,9 @@ def _at_start(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
         if input.step is not None and not is_stored(flow.steps[input.step], input.read):
             continue
         yield input.path, str(input.type), input.flag if input.required else f"[{input.flag}]"
-        if input.pipe:
+        if input.pipe and input.declared:
             yield input.path, str(input.type), "the pipe"
-    takes_stdin = flow.first_read is not None and not any(input.pipe for input in flow.inputs.values())
+    takes_stdin = flow.first_read is not None and not any(each.pipe and each.declared for each in flow.inputs.values())
     if takes_stdin or any(reference.input == "stdin" for reference in flow.references):
         yield ("stdin",), "any", "the pipe"
 

@@ -31,6 +31,7 @@ class Origins:
         """The uses of each key of the store as written by each step; those of inputs, or of no write, under ""."""
         found = [(place, id or f"output {key}", [write.step for write in by]) for place, id, key, by in uses(flow)]
         found += [(each.path, reader, []) for each in flow.inputs.values() for reader, _ in each.readers]
+        found += [(("stdin",), flow.first_read[0], [])] if flow.first_read else []
         for number, (place, reader, by) in enumerate(found):
             for writer in by or [""]:
                 self._uses.setdefault((place[0], writer), []).append((number, place, reader))
@@ -100,7 +101,7 @@ class Origins:
         store = _of_store(reference.places, writes_behind(self.flow, reference))
         if reference.input is None:
             return store
-        given = _of_input(self.flow.inputs.get(reference.input), path)
+        given = self._of_input(self.flow.inputs.get(reference.input), path, (reference.step, reference.key))
         return {"from": "latest", "of": [given, store]} if reference.writes else given
 
     def _by_name(self, step: WiredStep, key: str) -> Iterator[Origin]:
@@ -111,7 +112,15 @@ class Origins:
         if found := writes_by_name(self.flow, step, key):
             yield _of_store([place for place, _ in found], [write for _, write in found])
         if input is not None and not self._is_of_param(input, step, key):
-            yield _of_input(input, input.name)
+            yield self._of_input(input, input.name, (step.id, key))
+
+    def _of_input(self, input: FlowInput | None, path: str, reader: tuple[str, str]) -> Origin:
+        """Return the origin of what an input gives a reader: undeclared, it takes the pipe for the first read alone."""
+        origin: Origin = {"from": "input", "path": path}
+        if input is None:
+            return origin
+        origin["input"], origin["flag"] = input.name, input.flag
+        return {**origin, "pipe": True} if input.pipe and (input.declared or reader == self.flow.first_read) else origin
 
     def _is_of_param(self, input: FlowInput, step: WiredStep, key: str) -> bool:
         """Return True if the param of that name takes an input, not the read by its own name."""
@@ -148,14 +157,6 @@ class Origins:
 def _of_store(places: Sequence[Path], writes: Sequence[Write]) -> Origin:
     paths = list(dict.fromkeys(map(write_path, places)))
     return {"from": "store", "paths": paths, "written_by": list(dict.fromkeys(write.step for write in writes))}
-
-
-def _of_input(input: FlowInput | None, path: str) -> Origin:
-    origin: Origin = {"from": "input", "path": path}
-    if input is None:
-        return origin
-    origin["input"], origin["flag"] = input.name, input.flag
-    return {**origin, "pipe": True} if input.pipe else origin
 
 
 def _merged(origins: list[Origin]) -> list[Origin]:

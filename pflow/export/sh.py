@@ -56,7 +56,7 @@ class _Script:
         ]
         self.piped = next((each for each in self.inputs if wired.first_read in each.readers), None)
         """The input that the pipe gives if no flag does."""
-        self.required = [each for each in self.inputs if each.required and each.readers != [wired.first_read]]
+        self.required = [each for each in self.inputs if each.required and not wired.is_given_by_pipe(each)]
         taken = {"word"}
         self.names = {each.name: variable(each.name, taken) for each in self.inputs}
         self.flags = _flags_of(self.inputs)

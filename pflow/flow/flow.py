@@ -60,6 +60,8 @@ class FlowInput:
         self.path = path
         self.type = type
         self.readers: list[tuple[str, str]] = []
+        self.needed_by: set[tuple[str, str]] = set()
+        """The readers that fail without it, unless it is declared."""
         self.flags: list[str] = []
         self.__dict__.update(facts)
 

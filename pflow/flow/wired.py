@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.sources import DIRECTORY, HOST, PathSource, Source, chosen_by_lead
 from pflow.binding.store import OUTPUT_KEY, named_place
@@ -257,6 +259,18 @@ class WiredFlow:
             if wired.over is not None:
                 yield wired.over
         yield from self.outputs.values()
+
+    def left_by_pipe(self, input: FlowInput, reader: tuple[str, str] | None) -> FlowInput:
+        """Return an undeclared input as it is once the pipe fills one of its readers: the others may still need it."""
+        left = copy(input)
+        left.readers = [each for each in input.readers if each != reader]
+        soft = {(id, key) for id, key in left.readers if key in (self.steps[id].step.soft or ())}
+        left.required = not input.needed_by.isdisjoint({*left.readers} - soft)
+        return left
+
+    def is_given_by_pipe(self, input: FlowInput) -> bool:
+        """Return True if no flag is needed where the pipe brings data, which fills one read if nobody declared it."""
+        return input.pipe and (input.declared or not self.left_by_pipe(input, self.first_read).required)
 
     @property
     def maps_stdin(self) -> bool:

@@ -160,6 +160,7 @@ class _Layout:
         precedes = self.wired.graph.may_precede
         if is_required and not needed.declared and not any(precedes(id, wired.id) for id in self.open_steps):
             needed.required = True
+            needed.needed_by.add((wired.id, key))
 
     def _input(self, name: str, item: Item | None) -> FlowInput:
         if name not in self.inputs:

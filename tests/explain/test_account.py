@@ -29,6 +29,8 @@ NODES = {
     "split": """
     - Reads: shared["text"]: str [pipe]  # what to split
     - Writes: shared["parts"]: list[str] [pipe]  # the parts""",
+    "sum": """
+    - Reads: shared["text"]: str = "none"  # of what""",
     "save": """
     - Reads: shared["content"]: any [pipe]  # what
     - Reads: shared["path"]: path [explicit]  # where
@@ -332,6 +334,28 @@ def test_what_it_needs_is_its_inputs_the_required_first():
     text = account_text(explain(chain(Step("a", "split"), Step("b", "say"), inputs=inputs)), 80)
     assert "  --text  str  required, or the pipe  on what (a)\n" in text
     assert '  --tone  str  default "warm"         how (b)\n' in text
+
+
+DECLARED = {"text": Input("text", type="str", pipe=True)}
+
+
+@pytest.mark.parametrize(
+    ("steps", "declared", "filled", "needs_flag", "rows"),
+    [
+        (["split"], {}, ["a"], False, ("--text", "the pipe")),
+        (["split", "split"], {}, ["a"], True, ("--text", "the pipe")),
+        (["split", "sum"], {}, ["a"], False, ("--text", "the pipe")),
+        (["split", "split"], DECLARED, ["a", "b"], False, ("--text, the pipe", "")),
+    ],
+)
+def test_the_pipe_fills_the_first_read_alone_or_all_of_a_declared_input(steps, declared, filled, needs_flag, rows):
+    account = explain(chain(*map(Step, "ab", steps), inputs=declared))
+    reads = [(step["id"], read) for step in account["steps"] for read in step["reads"] if read["key"] == "text"]
+    assert [id for id, read in reads if "the pipe, or" in origins_text(read["from"])] == filled
+    (need,) = [need for need in account["needs"] if need["name"] == "text"]
+    assert (need["required"] and not need["pipe"]) == needs_flag
+    written = {row["path"]: ", ".join(row["written_by"]) for row in account["store"]}
+    assert (written["text"], written.get("stdin", "")) == rows
 
 
 def store(plan):

@@ -211,6 +211,11 @@ CASES = {
         flags=("--save.path=$c '.txt",),
         sh="the flag for 'save' and its 'path' is for this step alone, but others use that place",
     ),
+    "stdin for a read whose key is optional elsewhere": Case(
+        chain(node("split-text"), node("load-json", inputs={"path": "b.json"})),
+        {"stdin": "in\n", "chunks": ["in\n"], "path": "b.json", "data": {"list": [1, "two", None, True], "n": 7}},
+        stdin=b"in\n",
+    ),
     "stdin": Case(chain(node("say")), {"stdin": "in\n", **said("in\n")}, stdin=b"in\n"),
     "stdin for a read that must be there": Case(
         chain(node("save", "write-file", inputs={"path": "o.txt"})),
