@@ -181,10 +181,7 @@ def _agree(place: FlowFile) -> None:
     if terminal is None:
         hint = "nothing was written; --yes writes it"
         raise PflowError(f"cannot ask whether to change '{place}': there is no terminal", hint=hint, exit=DENIED)
-    key = ""
-    while key not in ("n", "y"):
-        key = terminal.choose("Keep it? [y]es, [n]o: ", {"y": "yes", "n": "no"})
-    if key == "n":
+    if terminal.choose("Keep it? [y]es, [n]o: ", {"y": "yes", "n": "no"}) == "n":
         raise PflowError(f"'{place}' stays as it is", exit=DENIED)
 
 

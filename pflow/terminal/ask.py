@@ -39,19 +39,19 @@ class Terminal:
         line = self.read_line(question)
         return line if line is None else line.strip()
 
-    def choose(self, question: str, keys: dict[str, str], *, otherwise: str = "n") -> str:
-        """Ask for a key or its word; return `otherwise` at the end of input, `?` for an unknown answer."""
-        answer = self.ask(question)
-        if answer is None:
-            return otherwise
-        return next((key for key, word in keys.items() if answer.lower() in (key, word)), "?")
+    def choose(self, question: str, keys: dict[str, str], *, otherwise: str = "n", help: str = "") -> str:
+        """Ask until a key or its word is the answer; return `otherwise` at the end of input. Others get the `help`."""
+        while (answer := self.ask(question)) is not None:
+            for key, word in keys.items():
+                if answer.lower() in (key, word):
+                    return key
+            self.say(help)
+        return otherwise
 
     def choose_listed(self, question: str, keys: dict[str, str], *, otherwise: str = "n") -> str:
-        """Ask with a list of the keys until one is chosen; return `otherwise` at the end of input."""
+        """Ask as `choose` does, with a list of the keys."""
         listed = ", ".join(f"{key}: {word}" for key, word in keys.items())
-        while (answer := self.choose(f"{question} [{listed}] ", keys, otherwise=otherwise)) == "?":
-            pass
-        return answer
+        return self.choose(f"{question} [{listed}] ", keys, otherwise=otherwise)
 
     def read_line(self, prompt: str) -> str | None:
         """Read a line at a prompt, without its end; bytes that are not UTF-8 become surrogates."""

@@ -54,6 +54,25 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     cmp a.txt b.txt
 }
 
+@test "y, Y and yes run it as r does; Enter and other words ask again, at every question" {
+    editor 'echo nonsense >"$1"'
+    EDITOR=$PWD/editor asked
+    answer "$QUESTION" e
+    answer "$AGAIN" ''
+    answer "$AGAIN" y
+    answer "$AGAIN" b
+    for word in y Y yes; do
+        answer "$QUESTION" ''
+        answer "$QUESTION" yep
+        answer "$QUESTION" "$word"
+        shows code=0
+        cmp a.txt b.txt
+        rm b.txt
+        type_line "clear; pflow 'copy a.txt to b.txt'; echo code=\$?"
+    done
+    answer "$QUESTION" n
+}
+
 @test "the end of the file is no, 77, and ^C is 130; --yes asks nothing" {
     asked
     "${tmux[@]}" send-keys C-d
@@ -167,6 +186,7 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     shows "cannot save 'blocked'"
     answer "$QUESTION" s
     answer "$NAME" ''
+    answer "$REPLACE" ''
     answer "$REPLACE" n
     answer "$NAME" ''
     answer "$REPLACE" y

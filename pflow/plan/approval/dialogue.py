@@ -22,9 +22,10 @@ from pflow.values.fast_json import write_json
 from pflow.words.printable import clean
 
 _QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "
+_KEYS = {"r": "run", "y": "yes", "e": "edit", "s": "save", "x": "explain", "n": "no"}
 _AGAIN = "[e]dit again, [b]ack to the plan as it was: "
 _HELP = """\
-  r  run it
+  r  run it, as y does
   e  edit it in your editor, and check it again
   s  save it under a name
   x  explain it: all its steps, and the store
@@ -42,14 +43,12 @@ class Dialogue:
 
     def decide(self) -> bool:
         """Show the plan, ask, and do what is answered; return True if it is to run."""
-        keys: dict[str, Callable[[], None]] = {"e": self._edit, "s": self._save}
-        keys["x"] = lambda: show(explained(self.proposal) + "\n")
+        acts: dict[str, Callable[[], None]] = {"e": self._edit, "s": self._save}
+        acts["x"] = lambda: show(explained(self.proposal) + "\n")
         self._show()
-        while True:
-            key = self.terminal.choose(_QUESTION, {"r": "run", "e": "edit", "s": "save", "x": "explain", "n": "no"})
-            if key in ("r", "n"):
-                return key == "r"
-            keys.get(key, lambda: self.terminal.say(_HELP))()
+        while (key := self.terminal.choose(_QUESTION, _KEYS, help=_HELP)) in acts:
+            acts[key]()
+        return key != "n"
 
     def _show(self) -> None:
         """Show the plan, and forget what was typed before it could be seen."""
