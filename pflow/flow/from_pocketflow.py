@@ -9,7 +9,7 @@ from itertools import count
 
 from pflow import Any, Iterator, Mapping
 from pflow.binding.store import is_same
-from pflow.catalog.kinds import Catalog, add_class, find_kind, only_in
+from pflow.catalog.kinds import BUNDLED, Catalog, add_class, find_kind, only_in
 from pflow.errors import BAD_DATA, PflowError, Within
 from pflow.flow.build import id_after, numbered
 from pflow.flow.flow import FlowSpec
@@ -19,6 +19,7 @@ from pflow.flow.written import literal
 from pflow.interface.interface import Interface
 from pflow.node import Default, Node, class_of, declared_interface, id_of, pocketflow
 from pflow.values.jsontext import decode, encode
+from pflow.values.paths import is_step_name
 from pflow.words.naming import joined, kebab
 
 _LOADED = ("pflow.nodes.", "pflow_node_")
@@ -129,7 +130,8 @@ class _Walk:
 
     def __init__(self, root: Any, variables: Mapping[str, Any], *, is_run_here: bool) -> None:
         self.root = root
-        self.names = {id(value): name for name, value in variables.items() if isinstance(value, pocketflow.BaseNode)}
+        named = [(name.strip("_"), each) for name, each in variables.items() if isinstance(each, pocketflow.BaseNode)]
+        self.names = {id(each): name for name, each in named if is_step_name(name)}
         self.is_run_here = is_run_here
         self.ids: dict[tuple[int, ...], str] = {}
         self.taken: dict[str, int] = {}
@@ -206,15 +208,19 @@ class _Walk:
         """Return the node name of a class: the one that pflow finds, else one made from the class's name."""
         module = node.__module__
         stem = next((module[len(start) :] for start in _LOADED if module.startswith(start)), "")
-        name = stem.replace("_", "-") or kebab(node.__name__)
+        own = kebab(node.__name__)
+        name = stem.replace("_", "-") or (own if is_step_name(own) else "step")
         found = find_kind(name) or find_kind(node.__name__)
         file = getattr(sys.modules.get(module), "__file__", None) or ""
         is_found = found is not None and os.path.realpath(file) == os.path.realpath(found.file)
-        if found is not None and (is_found or not self.is_run_here):
+        if found is not None and found.origin == BUNDLED and not is_found:  # its name, but another class
+            name = name if self.is_run_here else numbered(name, {name: 2})
+            found = find_kind(name)
+        elif found is not None and (is_found or not self.is_run_here):
             name = found.name
+        while (self.is_run_here or found is None) and self.classes.setdefault(name, node) is not node:
+            name = numbered(name, dict.fromkeys(self.classes, 2))
         if self.is_run_here:
-            while self.classes.setdefault(name, node) is not node:
-                name = numbered(name, dict.fromkeys(self.classes, 2))
             if not module.startswith("pflow.nodes."):
                 add_class(name, node)
         elif found is None:

@@ -129,11 +129,16 @@ def test_a_class_that_is_no_node_keeps_its_name_and_it_is_said_how_to_make_it_on
     ]
 
 
-def test_a_class_of_ones_own_that_is_called_as_a_node_is_warned_of():
-    other = type("ReadFile", (Node,), {"__module__": __name__})
-    flow = flow_from(Flow(start=other()))
-    assert steps(flow) == [("read-file", "read-file")]
-    assert "becomes the node read-file of" in flow.warnings[0]
+@pytest.mark.parametrize("names", [("ReadFile", "read-file-2"), ("LLMNode", "llm-node-2"), ("Stdin", "step")])
+def test_no_class_of_ones_own_becomes_another_of_its_name(names):
+    """Neither a node of pflow's, nor one of one's own from another module."""
+    one, other = (type(names[0], (Node,), {"__module__": __name__})() for _ in range(2))
+    one >> other
+    flow = flow_from(Flow(start=one))
+    first, second = [step.type for step in flow.steps]
+    assert first == names[1]
+    assert second not in (first, "read-file", "llm")
+    assert f"put the class into {second.replace('-', '_')}.py" in flow.warnings[1]
 
 
 def test_a_flow_inside_a_flow_becomes_part_of_it_and_goes_on_where_it_ends():

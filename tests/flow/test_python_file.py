@@ -22,6 +22,7 @@ TWO = "a = Flow(start=One())\nb = Flow(start=BatchFlow(start=One()))\n"
         ("first = One()\ninner = Flow(start=first)\nouter = BatchFlow(start=inner)\n", "", "outer"),
         (MAKES + NEEDS + MAIN, "", "one"),
         (TWO, "b", "batch-flow"),
+        ("_first = One()\n_flow = Flow(start=_first)\n", "", "first"),
         (TWO, "", "2: cannot find one Flow in "),
         (MAKES, "nope", "66: cannot find 'nope' in "),
         (NEEDS + MAIN, "", "66: cannot find a Flow in "),

@@ -75,6 +75,11 @@ def read_chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
     return parsed
 
 
+def is_action(name: str) -> bool:
+    """Return True if pipe syntax can say the name of an action."""
+    return name.replace("-", "_").isidentifier()
+
+
 def _mentions(text: str, chain: list[Token]) -> list[Mention]:
     mentions: list[Mention] = []
     words: list[Token] = []
@@ -89,7 +94,7 @@ def _mentions(text: str, chain: list[Token]) -> list[Mention]:
         if not words:
             hint = "add a step, or leave it out; step =error=> other goes on after a failure"
             raise fault(text, token.at, f"there is nothing before '{token.text}'", hint)
-        if len(token.text) > 3 and not token.text[1:-2].replace("-", "_").isidentifier():
+        if len(token.text) > 3 and not is_action(token.text[1:-2]):
             raise fault(text, token.at, f"'{token.text[1:-2]}' is not the name of an action", "=failed=>")
         mentions.append(Mention(words, before, token))
         words, before = [], token

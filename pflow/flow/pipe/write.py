@@ -11,6 +11,7 @@ from pflow.flow.flags import only_binds
 from pflow.flow.flow import REST, FlowSpec, Step
 from pflow.flow.graph import chains
 from pflow.flow.pipe.carry import is_certain
+from pflow.flow.pipe.chains import is_action
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
@@ -53,6 +54,7 @@ def _lines(flow: FlowSpec) -> list[str]:
 def _refuse_unsayable(flow: FlowSpec) -> None:
     """Raise PflowError for a flow with parts that pipe syntax does not have."""
     ids = {step.id for step in flow.steps}
+    odd = [edge.action for edge in flow.edges if not is_action(edge.action)]
     whole = {
         "no step": not ids,
         "two steps of one name": len(ids) < len(flow.steps),
@@ -61,6 +63,7 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
         "max_visits": flow.max_visits is not None,
         "an edge of a step that is not there": any({edge.source, edge.target} - ids for edge in flow.edges),
         "mappings of a step that is not there": bool(flow.stray_mappings),
+        f"an edge for {joined(odd)}, which is not a name": bool(odd),
     }
     for what, is_so in whole.items():
         if is_so:

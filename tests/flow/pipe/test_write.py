@@ -161,7 +161,7 @@ def test_versions_stand_in_a_comment():
             {},
             "the read prompt of 'b': it would take 'a.verdict', not 'topic'",
         ),
-        ([Step("a", "judge"), Step("b", "llm")], {"edges": [("a", "b", "not one")]}, "cannot read the flow at"),
+        ([Step("a", "judge"), Step("b", "llm")], {"edges": [("a", "b", "not one")]}, "an edge for 'not one', which"),
     ],
 )  # fmt: skip
 def test_what_pipe_syntax_cannot_say_is_told(steps, members, why):
