@@ -437,6 +437,16 @@ def test_the_executables_say_so_with_two(words):
         ("pflow runs -n1 -n2", "pflow: cannot take --most twice"),
         ("pflow-template x --timeout@n.txt", "cannot take --timeout@: it takes no file; --timeout=SECONDS"),
         ("pflow-template x --json@n.txt", "cannot take --json@: it takes no file; --json"),
+        (
+            "pflow-template x --max-retries=5",
+            "pflow-template: cannot take --max-retries: no such flag; "
+            "--retries is 4 for it: max_retries counts the first try too",
+        ),
+        (
+            f"pflow {SAVED} --max-retries 5",
+            "pflow run: cannot take --max-retries: no such flag; "
+            "a step's --retries is one less: max_retries counts the first try too",
+        ),
         ("pflow help read-file x", "pflow: cannot take the bare word 'x': WORD is 'read-file'; leave one of them out"),
         ("pflow models default a b", "pflow: cannot take the bare word 'b': NAME is 'a'; leave one of them out"),
         ("pflow count_the_words --=1", "pflow: cannot take --=1: no such flag; --help lists the flags"),

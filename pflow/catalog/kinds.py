@@ -268,11 +268,21 @@ def no_such_kind(type: str) -> PflowError:
     types = first | other | first
     name = type.removeprefix("flow:")
     near = name if name in types else meant(name, types)
-    hint = did_you_mean(types[near]) if near else f"known: {listed(types.values())}"
+    hint = version_hint(type) or (did_you_mean(types[near]) if near else f"known: {listed(types.values())}")
     if file := only_in.get(type):
         own = f"{type.replace('-', '_')}.py in a directory on PFLOW_NODES"
         hint = f"its class is in {file} alone: pflow run {file} runs it; in {own} it is a node"
     return PflowError(f"cannot find the node '{type}'", hint=hint, exit=BAD_DATA)
+
+
+def version_hint(type: str) -> str:
+    """Say which version a node has, for its name with `@` and one behind it; empty for any other name."""
+    name, at, asked = type.rpartition("@")
+    kind = find_kind(name) if at else None
+    if kind is None:
+        return ""
+    there = result_of(lambda: kind.version, otherwise="unknown", of=(OSError, PflowError))
+    return f"there is no version {asked} of {name}; it is {there}" if asked not in ("", there) else did_you_mean(name)
 
 
 def interface_of_type(type: str, catalog: Catalog, flow: Any = None) -> tuple[Interface, bool]:

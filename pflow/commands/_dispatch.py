@@ -161,7 +161,7 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
 
 def _not_found(words: list[str]) -> PflowError:
     """Return the error (127) for words that mean nothing to pflow, with the nearest names."""
-    from pflow.catalog.kinds import fault_of, list_kinds
+    from pflow.catalog.kinds import fault_of, list_kinds, version_hint
     from pflow.catalog.registry import saved_flows
     from pflow.flow.load import is_script
     from pflow.flow.pipe.recognize import split_name
@@ -172,7 +172,7 @@ def _not_found(words: list[str]) -> PflowError:
         return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
     nodes = [kind.name for kind in list_kinds()]
     near = likely(word, [*nodes, *saved_flows(), *names_in("commands"), *names_in("plumbing")], 2)
-    hint = did_you_mean(*near) or "pflow --help lists all commands"
+    hint = version_hint(word) or did_you_mean(*near) or "pflow --help lists all commands"
     if len(word.split()) > 1:
         like = did_you_mean(nearest(split_name(_words_of(word)[0])[0], nodes))
         hint = like or "a flow in one argument is 'a => b', and its first word is a node"

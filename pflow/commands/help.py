@@ -20,7 +20,7 @@ from glob import glob
 from importlib import import_module
 
 from pflow import commands
-from pflow.catalog.kinds import list_kinds
+from pflow.catalog.kinds import list_kinds, version_hint
 from pflow.catalog.registry import PACKAGE, bundled_directory, names_in, saved_flows
 from pflow.commands._command import Command
 from pflow.driver.help import usage_of_run
@@ -82,7 +82,8 @@ def command(word: str | None, words: list[str]) -> None:
 
         rules = RULES if len(word) < 4 else ()  # PF99 does not mean PF09
         known = [*_pages(), *names_in("commands"), *names_in("plumbing"), *saved_flows(), *rules]
-        hint = guess(word, [*known, *(kind.name for kind in list_kinds())], "pflow --help lists all commands", 2)
+        known += [kind.name for kind in list_kinds()]
+        hint = version_hint(word) or guess(word, known, "pflow --help lists all commands", 2)
         raise PflowError(f"cannot find help on '{shorten(asked[0])}'", hint=hint, exit=NOT_FOUND)
 
 

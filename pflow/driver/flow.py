@@ -31,6 +31,7 @@ from pflow.node import Default, Node, declared_interface, id_of, pocketflow
 from pflow.stage.document import Document
 from pflow.stage.main import leave
 from pflow.terminal.messages import say
+from pflow.words.naming import guess, tries_hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,6 +46,7 @@ def step(
     repeats: bool | None = None, version: str | None = None, description: str | None = None,
     cache: bool | str | None = None, soft: Sequence[str] | None = None, nodes: Sequence[Any] | None = None,
     edges: Sequence[Any] | None = None, mappings: Mapping[str, Any] | None = None, outputs: Any = None,
+    **unknown: NoReturn,
 ) -> FlowStep:  # fmt: skip
     """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
     program, or a flow as `flow:NAME`, the path of its file, or `flow` with `nodes` of its own.
@@ -52,7 +54,11 @@ def step(
     The rest is what a flow's file says of a step (pflow-flow(5)): templates in `inputs` and `params`, paths in the
     mappings, seconds in `wait` and `timeout`, `batch={"over": PATH, "as": NAME}`. `id` is by default the node's name.
     """
-    ir = {name: value for name, value in locals().items() if name != "node" and value is not None}
+    members = {name: value for name, value in locals().items() if name not in ("node", "unknown")}
+    if name := next(iter(unknown), ""):
+        hint = tries_hint(name, unknown[name], "retries") or guess(name, members)
+        raise TypeError(f"step() has no parameter '{name}'; {hint}")
+    ir = {name: value for name, value in members.items() if value is not None}
     return FlowStep(node, ir)
 
 

@@ -10,7 +10,7 @@ from pflow.interface.common import MOST_JOBS
 from pflow.values.jsontext import encode
 from pflow.values.paths import Path, kind_of
 from pflow.values.types import parse_type
-from pflow.words.naming import guess
+from pflow.words.naming import guess, tries_hint
 
 Schema = dict[str, Any]
 
@@ -233,7 +233,7 @@ def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding]) -> 
     sound = {}
     for key, each in value.items():
         if members and key not in members:
-            remedy = OTHER_WORDS.get(key) or guess(key, members)
+            remedy = OTHER_WORDS.get(key) or tries_hint(key, each, 'a step\'s "retries"') or guess(key, members)
             findings.append(Finding(SHAPE, (*place, key), "unknown member", remedy))
             continue
         checked = _sound(each, members.get(key, schema["additionalProperties"]), (*place, key), findings)

@@ -30,7 +30,7 @@ def unknown_flag(word: str, flag: str, items: Items, hint: str) -> PflowError:
     begun = [each for each in names if len(name) > 2 and each.startswith(name)]
     near = begun[0] if len(begun) == 1 else meant(name, names)
     hint = did_you_mean(f"--{near}") if near else _behind_dashes(flag) if " " in flag else hint
-    hint = _in_place_of(flag, items) or hint
+    hint = _in_place_of(flag, items) or _tries_of(word, items) or hint
     name = flag[2:].replace("-", "_").removeprefix("no_")
     is_command = _is_of_command(items)
     if name in OF_FLOWS and not is_command:
@@ -48,7 +48,16 @@ def doubts(flag: str, items: Items) -> list[str]:
     near = nearest(flag[2:].replace("_", "-"), _flag_names(items))
     if near and items[near.replace("-", "_")].kind != COMMON_FLAG:
         raise unknown_flag(flag, flag, items, "")
-    return [f"{shorten(flag)} is a key of its own ({did_you_mean(f'--{near}')})"] if near else []
+    hint = _tries_of(flag, items) or (did_you_mean(f"--{near}") if near else "")
+    return [f"{shorten(flag)} is a key of its own ({hint})"] if hint else []
+
+
+def _tries_of(word: str, items: Items) -> str:
+    from pflow.words.naming import tries_hint
+
+    name, _, text = word[2:].rpartition(".")[2].partition("=")
+    retries = items.get("retries")
+    return tries_hint(name, text, "a step's --retries" if retries.refused else "--retries") if retries else ""
 
 
 def unknown_letter(word: str, letter: str, items: Items, bare: list[str]) -> PflowError:

@@ -54,6 +54,14 @@ def guess(name: str, there: Iterable[str], otherwise: str = "", most: int = 1) -
     return did_you_mean(*likely(name, names, most)) or otherwise or f"known: {listed(names)}"
 
 
+def tries_hint(name: str, tries: object, ours: str) -> str:
+    """Say what is here for pocketflow's max_retries, which counts the first try too; empty for any other name."""
+    if name.replace("-", "_") != "max_retries":
+        return ""
+    value = f"{max(int(str(tries)) - 1, 0)} for it" if str(tries).isdecimal() else "one less"
+    return f"{ours} is {value}: max_retries counts the first try too"
+
+
 _DID_YOU_MEAN = "did you mean "
 
 

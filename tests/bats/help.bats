@@ -107,6 +107,10 @@ PL09  the piped input is used\n(pflow help plan has all)\n77  not allowed, or no
         run -127 --separate-stderr pflow help "${slip%:*}"
         expect 127 - "pflow: cannot find help on '${slip%:*}'; did you mean ${slip#*:}"
     done
+    for door in help nodes ''; do
+        run -127 --separate-stderr pflow $door llm@9.0
+        expect 127 - '; there is no version 9.0 of llm; it is '
+    done
     in_shells 'pflow help group; pflow help loop; pflow help --each; pflow help --max-visits | cut -c-15; pflow help PF99; :'
     expect 0 $'pflow help flow tells of \'group\'\npflow help flow tells of \'loop\'\npflow help flow tells of \'each\'\npflow help flow' \
         "pflow: cannot find help on 'PF99'; pflow --help lists all commands"

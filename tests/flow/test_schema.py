@@ -44,6 +44,7 @@ WRONG = [
     (flow(name=None), 'name: it is null, not a str; write "…", or leave it out'),
     (flow(max_visits=1.5), "max_visits: it is a float (1.5), not an int; write a whole number"),
     (flow(nodez=1), "nodez: unknown member; did you mean nodes?"),
+    (flow(max_retries=5), 'max_retries: unknown member; a step\'s "retries" is 4 for it: '),
     (flow(flow={}), 'flow: unknown member; nodes and edges stand at the top; a step of type "flow" has its own'),
     (node(condition="x"), "nodes[0].condition: unknown member; a step returns an action, which chooses the edge: "),
     (flow(inputs=[]), 'inputs: it is a list, not a dict; write {"…": …}'),

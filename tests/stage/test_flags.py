@@ -401,9 +401,13 @@ def test_json_that_does_not_fit_is_refused(word, said):
 def test_an_open_node_takes_any_json_but_not_what_is_near_to_a_name_that_it_reads():
     node = Interface()
     node.params["steps"] = Item("param", "steps", Type("int"))
-    flags = parse("--steps:=0.5", "--timeuot:={}", "--other=1", node=node)
-    assert {name: each.value for name, each in flags.params.items()} == {"steps": 0.5, "timeuot": {}, "other": "1"}
-    assert flags.warnings == ["--timeuot is a key of its own (did you mean --timeout?)"]
+    flags = parse("--steps:=0.5", "--timeuot:={}", "--other=1", "--max-retries=5", node=node)
+    others = {"timeuot": {}, "other": "1", "max_retries": "5"}
+    assert {name: each.value for name, each in flags.params.items()} == {"steps": 0.5, **others}
+    assert flags.warnings == [
+        "--timeuot is a key of its own (did you mean --timeout?)",
+        "--max-retries is a key of its own (--retries is one less: max_retries counts the first try too)",
+    ]
     with pytest.raises(PflowError, match="cannot take --stesp: no such flag") as caught:
         parse("--stesp:={}", node=node)
     assert (caught.value.exit, caught.value.hint) == (2, "did you mean --steps?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Collection, Iterator
 from pflow.binding.store import KEY_PARAMS, key_mappings
 from pflow.errors import Ignoring
-from pflow.flow.build import OF_BINDINGS
+from pflow.flow.build import OF_BINDINGS, STEP_MEMBERS
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
 from pflow.flow.secrets import secrets_of
@@ -16,17 +16,19 @@ from pflow.values.jsontext import text_of
 from pflow.values.paths import Path
 from pflow.values.templates import is_reference
 from pflow.values.types import Type, from_text
-from pflow.words.naming import guess, meant, nearest
+from pflow.words.naming import guess, meant, nearest, tries_hint
 
 
 def check_params(flow: WiredFlow) -> Iterator[Finding]:
     at = {reference.place: reference for reference in flow.references}
     for wired in flow.steps.values():
         for place, key, there, message in unknown_names(wired):
-            if wired.is_known or (place[-2] in ("params", "inputs") and nearest(key, there)):
-                is_param = place[-2] in ("inputs", "input_mappings") and key in wired.interface.params
-                remedy = f'it is a param: "params": {{"{key}": …}}' if is_param else guess(key, there)
-                yield Finding("PF13", place, message, remedy)
+            given = getattr(wired.step, str(place[-2])) if place[-2] in ("params", "inputs") else {}
+            is_sure = wired.is_known or (key in given and nearest(key, there) is not None)
+            is_doubted = key in wired.step.params and key in wired.step.inputs  # as an open node's flag
+            if is_sure or (key in given and key == "max_retries" and not is_doubted):
+                remedy = _elsewhere(wired, str(place[-2]), key, given.get(key)) or guess(key, there)
+                yield Finding("PF13", place, message, remedy, is_warning=not is_sure)
         yield from _check_needed(wired)
         if wired.is_known:
             for part in flow.parts[wired.id]:
@@ -42,6 +44,15 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
         if given.default is not None and (why := misfit(item, given.default)):
             message = f"the default of '{name}' does not fit: {why}"
             yield Finding("PF13", place, message, _wanted(item, given.default))
+
+
+def _elsewhere(wired: WiredStep, member: str, key: str, value: object) -> str:
+    """Say where a name belongs that stands in the wrong member of a step; empty if nothing knows it."""
+    if member in ("inputs", "input_mappings") and key in wired.interface.params:
+        return f'it is a param: "params": {{"{key}": …}}'
+    if member in ("params", "inputs") and key in (*STEP_MEMBERS, "batch"):
+        return f'it is the step\'s own: "{key}": … beside "{member}"'
+    return tries_hint(key, value, 'the step\'s "retries"')
 
 
 def _check_secrets(flow: WiredFlow) -> Iterator[Finding]:

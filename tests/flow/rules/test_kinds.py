@@ -36,6 +36,9 @@ KINDS = [
 WORDS = [
     (step("qurey"), "nodes[0].type: PF11: there is no node 'qurey'; did you mean query?"),
     (step("read-fil"), "did you mean read-file?"),
+    (step("query@1.4.9"), "there is no node 'query@1.4.9'; there is no version 1.4.9 of query; it is 1.4.2"),
+    (step("query@1.4.2"), "there is no node 'query@1.4.2'; did you mean query?"),
+    (step("nope@1.4.2"), "there is no node 'nope@1.4.2'; known: "),
     (step("flow:none"), "there is no saved flow 'none'; known: "),
     (step("llm", nodes=[step("shell")]), "'llm' cannot have nodes of its own; "),
     (step("flow"), "there is no node 'flow'; nodes and edges stand at the top; a step of type"),
