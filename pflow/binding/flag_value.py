@@ -8,7 +8,7 @@ from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError, shorten
 from pflow.interface.interface import Interface, Item
 from pflow.values.jsontext import BLANK, change_texts, compact, decode, texts_in
 from pflow.values.paths import Path, write_path
-from pflow.values.types import Type, fit, from_text
+from pflow.values.types import Type, fit, fit_input, from_text
 
 _ANY = Type("any")
 _EXACT = {"str": str, "url": str, "bool": bool, "dict": dict, "int": int}
@@ -167,6 +167,7 @@ class Finder:
         self.item = item
         self.type = item.type if item else _ANY
         self.exact = _EXACT.get(self.type.name)
+        self.is_input = item is not None and item.is_declared
         self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}
         """The places that the value came from, as text."""
         if isinstance(source, Constant):
@@ -205,17 +206,24 @@ class Finder:
                 if wide := wide_bytes(value):
                     value = wide
                     raise ValueError(not_utf8(wide))
-            return fit(self.type, value)
+            return fit_input(self.type, value) if self.is_input else fit(self.type, value)
         except ValueError as error:
             origin = f" from {self.source.origin}" if self.source.origin else ""
-            hint = f"--map-in {self.key}=PATH takes another place"
+            act, hint = f"cannot read '{self.key}'{origin}", f"--map-in {self.key}=PATH takes another place"
+            if self.is_input:
+                act, hint = self._in_words_of_flag(value), f"it takes {self.type}" * bool(self.type.items)
             if isinstance(value, bytes):
                 from pflow.values.encoding import remedy
 
                 hint = remedy(value)
             if self.type.holds_rows and isinstance(value, str | bytes):
                 hint = "load-csv, load-json or load-jsonl makes rows of a text"
-            raise PflowError(f"cannot read '{self.key}'{origin}: {error}", hint=hint, exit=BAD_DATA) from None
+            raise PflowError(f"{act}: {error}", hint=hint, exit=BAD_DATA) from None
+
+    def _in_words_of_flag(self, value: Any) -> str:
+        is_shown = isinstance(value, str) and self.item is not None and not self.item.is_secret
+        what = f"cannot take {self.key}='{shorten(value)}'" if is_shown else f"cannot take '{self.key}'"
+        return what + (f" from {self.source.origin}" if self.source.origin not in ("", self.key) else "")
 
     def origins(self, store: Any) -> tuple[str, ...]:
         places = self.source.places(store)

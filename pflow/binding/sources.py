@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any, Callable, Collection, Mapping, MutableMapping
+from pflow import TYPE_CHECKING, Any, Callable, Collection, Mapping, MutableMapping, Sequence
 from pflow.errors import BAD_DATA, DENIED, MISSING, PflowError, shorten
 from pflow.values.paths import Path, kind_of, look_up, missing, parse_path, write_path
 
@@ -141,7 +141,7 @@ class AlternativeSource(Source):
         return (max(there, key=self.written_at),) if there else self.paths[:1]
 
 
-def without_newline(places: tuple[Path, ...], value: Any) -> Any:
+def without_newline(places: Sequence[Path], value: Any) -> Any:
     """Return the name that a program printed as its only line, without the line's end; any other value unchanged."""
     is_printed = len(places) == 1 and places[0][-1] in ("stdin", "stdout") and isinstance(value, str)
     return value[:-1] if is_printed and value.find("\n") == len(value) - 1 else value

@@ -215,6 +215,9 @@ def add_flow(document: Document, wired: WiredFlow, about: dict[str, Any]) -> Non
 def pretend(inputs: RunInputs, document: Document) -> Document:
     """Say each step on stderr; return the document for later stages, marked with the places that would be written."""
     wired = inputs.wired
+    unknown = set(map(write_path, document.pretended))
+    there = {**{name: document[name] for name in wired.inputs if name in document}, **inputs.values}
+    inputs.fit({name: value for name, value in there.items() if inputs.origins.get(name) not in unknown})
     for id in wired.graph.order:
         say(PROGRAM, _would(wired.steps[id], inputs, document))
     document = document.copy()

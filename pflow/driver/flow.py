@@ -10,7 +10,7 @@ from pflow.binding.store import without_flow
 from pflow.catalog.registry import load_file
 from pflow.driver.arguments import PROGRAM
 from pflow.driver.driver import Driver
-from pflow.driver.inputs import RunInputs
+from pflow.driver.inputs import RunInputs, names_stdin
 from pflow.driver.questions import inputs_missing
 from pflow.engine.context import Context
 from pflow.engine.engine import Engine, goes_on
@@ -19,14 +19,14 @@ from pflow.engine.step import copied
 from pflow.errors import MISSING, USAGE, PflowError
 from pflow.flow.build import numbered
 from pflow.flow.checked import checked, load
-from pflow.flow.flags import FlowFlags
+from pflow.flow.flags import FlowFlags, read_argument
 from pflow.flow.flow import FlowSpec
 from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from
 from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
 from pflow.flow.python_file import refuse_to_run, set_file
 from pflow.flow.subflow import FlowCatalog, interface_of_flow
-from pflow.interface.interface import fresh, spell_flag
+from pflow.interface.interface import fresh
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
 from pflow.stage.document import Document
 from pflow.stage.main import leave
@@ -162,7 +162,7 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
     """Run a flow in this process, and return its store. Raises PflowError, whose `exit` is that of `pflow run`.
 
     `flow` is pipe syntax, the name of a saved flow, a file, a flow as a dict (its IR), or a Flow. `inputs` set what the
-    flags of these names set; one that no step takes goes into the store, with a warning on stderr.
+    flags of these names set, and `stdin` what comes through the pipe.
     """
     if isinstance(flow, pocketflow.Flow):
         spec = flow_from(flow, FlowCatalog(), is_run_here=True)
@@ -175,11 +175,10 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
         raise PflowError(f"cannot run a value of the type {type(flow).__name__}", hint=hint, exit=USAGE)
     wired = checked(spec)
     flags = FlowFlags(wired)
-    shared = {} if flags.is_open else {name: inputs[name] for name in inputs if name not in flags.items()}
-    for name in shared:
-        _warn(f"no step takes '{name}'")
-    known = {name: value for name, value in inputs.items() if name not in shared}
-    given = RunInputs(wired, {flags.target(name, spell_flag(name))[0]: value for name, value in known.items()})
+    shared = {"stdin": inputs.pop("stdin")} if "stdin" in inputs and names_stdin(wired) else {}
+    given = RunInputs(wired, flags.values(inputs, read_argument))
+    for warning in flags.warnings:
+        _warn(f"{warning}, and stays as it is")
     if missing := given.missing(Document()):
         raise inputs_missing(wired, missing)
     _run_wired(given, shared)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from copy import copy
 
-from pflow import Any, Iterator, Mapping
-from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, find, has, is_blank
+from pflow import Any, Collection, Iterator, Mapping
+from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, find, has, is_blank, without_newline
 from pflow.engine.results import set_defaults
 from pflow.errors import BAD_STDIN, MISSING, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM, Target
@@ -19,7 +19,6 @@ from pflow.interface.interface import fresh
 from pflow.record.snapshot import Snapshot
 from pflow.stage.document import EMPTY, NOTHING, RAW, Document, Intake, empty_pipe
 from pflow.values.paths import Path, meet, write_path
-from pflow.values.types import list_in
 
 
 class RunInputs:
@@ -105,8 +104,18 @@ class RunInputs:
             assign(store, path, value)
         for name, value in (values or {}).items():
             self.wired.inputs[name].give(value, store, data)
+        self.fit(store, values or ())
         set_defaults(self.wired, store)
         return data
+
+    def fit(self, store: Any, items: Collection[str] = ()) -> None:
+        """Fit a store's values of declared inputs to their types; `items` came with an item. Raises PflowError (65)."""
+        for name, given in self.wired.inputs.items():
+            if given.declared and given.type.name != "any" and name in store:
+                origin = "the item" if name in items else self.origins.get(name, "")
+                fitted = given.fitted(value := store[name], origin)
+                if fitted is not value:
+                    store[name] = fitted
 
     def missing(self, document: Document) -> list[FlowInput]:
         """Return the required inputs that no flag, no key of the store, and no earlier dry stage gives."""
@@ -174,7 +183,7 @@ class RunInputs:
         if name is not None:
             given = self.wired.inputs[name]
             value = None if place in document.pretended else find(document, place)
-            self.values[name] = list_in(value) if given.type.name == "list" else value
+            self.values[name] = without_newline([place], value) if given.type.is_path else value
             self.piped_path = given.path
             return {name: write_path(place)}
         if self.wired.runs_over_pipe:

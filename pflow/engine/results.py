@@ -16,7 +16,7 @@ def set_defaults(flow: WiredFlow, store: Any) -> None:
     """Put the default of each missing input into a store."""
     for given in flow.inputs.values():
         if given.has_default and not has(store, given.path):
-            assign(store, given.path, fresh(given.default))
+            assign(store, given.path, fresh(given.fitted(given.default, "its default")))
 
 
 def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:

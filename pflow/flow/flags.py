@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import Any
-from pflow.binding.flag_value import FlagValue
+from pflow import Any, Callable, Mapping
+from pflow.binding.flag_value import Finder, FlagValue
+from pflow.binding.sources import Constant
 from pflow.binding.store import KEY_PARAMS
 from pflow.errors import USAGE, PflowError
 from pflow.flow.build import BINDINGS, OF_BINDINGS
@@ -30,6 +31,22 @@ OF_DIALECTS = (*OF_BINDINGS, *KEY_PARAMS)
 def only_binds(step: WiredStep, key: str) -> bool:
     """Return True if a param says nothing but what the step's mappings say: its node does not know it."""
     return key in OF_DIALECTS and not step.interface.open and key not in step.interface.params
+
+
+def _read_texts(flag: str, item: Item | None, texts: list[str | bool], *, is_open: bool) -> Any:
+    return FlagValue(flag, type_of(item, texts, is_open=is_open), texts, verbatim=True).value
+
+
+def read_argument(flag: str, item: Item | None, value: Any, *, is_open: bool = False) -> Any:
+    """Return a value of Python for a flag. Raises PflowError (2)."""
+    if item is None or is_open:
+        return value
+    try:
+        found = [*value] if isinstance(value, tuple) else value
+        return Finder(item.name, Constant(found, ""), item.but(is_declared=True)).find({})
+    except PflowError as error:
+        error.exit = USAGE
+        raise
 
 
 class FlowFlags:
@@ -131,19 +148,21 @@ class FlowFlags:
                     found.setdefault(target, (item, []))[1].append(name)
         return list(found.values())
 
-    def values(self, texts: dict[str, list[str | bool]]) -> dict[Target, Any]:
-        """Return the value for each target. Raises PflowError (2) for a flag that is ambiguous, unknown or refused."""
+    def values(self, given: Mapping[str, Any], read: Callable[..., Any] = _read_texts) -> dict[Target, Any]:
+        """Return the value for each target, which `read` makes of what is given: texts, or values of Python.
+
+        Raises PflowError (2) for a flag that is ambiguous, unknown or refused.
+        """
         flags: dict[Target, str] = {}
         found = {}
-        for name, written in texts.items():
+        for name, written in given.items():
             flag = spell_flag(name)
             target, item = self.target(name, flag)
             if target in flags:
                 raise PflowError(f"cannot take {flag}: {flags[target]} gives the same value", exit=USAGE)
             flags[target] = flag
             step = self.wired.steps.get(target[1])
-            type = type_of(item, written, is_open=step is not None and step.interface.open)
-            found[target] = FlagValue(flag, type, written, verbatim=True).value
+            found[target] = read(flag, item, written, is_open=step is not None and step.interface.open)
             if item is not None and (fault := self.wired.form_fault(target[1], item, found[target])):
                 raise fault
         return found
@@ -163,13 +182,15 @@ class FlowFlags:
         if name in self.refused:
             raise refusal(self._refused(name))
         id, dot, key = name.rpartition(".")
-        for step in self.wired.steps.values():
+        for step in self.wired.steps.values() if self.is_open else ():
             if not dot or (step.interface.open and _plain(step.id) == id):
                 from pflow.stage.wrong_words import doubts
 
                 self.warnings += doubts(flag, self.items())
                 return (OPEN, step.id if dot else "", key), None
-        raise PflowError(f"cannot take {flag}: no such flag", hint="pflow run FLOW --help lists the flags", exit=USAGE)
+        from pflow.stage.wrong_words import unknown_flag
+
+        raise unknown_flag(flag, flag, self.items(), f"flags: {self.listed}")
 
     def _meant(self, name: str) -> dict[Target, Item]:
         """Return what a flag may set; the name that a person gave an input means only that input."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterator
-from pflow.binding.sources import assign
+from pflow.binding.flag_value import Finder
+from pflow.binding.sources import Constant, assign
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.common import OF_RUNS
@@ -67,7 +68,15 @@ class FlowInput:
 
     def as_item(self, kind: str = READ) -> Item:
         """Return what it is for those who do not know it in the flow."""
-        return Item(kind, self.name, self.type, doc=self.doc, marks={"secret"} if self.secret else set())
+        marks = {"secret"} if self.secret else set[str]()
+        item = Item(kind, self.name, self.type, doc=self.doc, marks=marks, is_declared=self.declared)
+        if not self.required:
+            item.default = self.default
+        return item
+
+    def fitted(self, value: Any, origin: str) -> Any:
+        """Return a value that no flag gave as its type has it. Raises PflowError (65)."""
+        return Finder(self.name, Constant(value, origin), self.as_item()).find({})
 
     @property
     def is_unflagged(self) -> bool:

@@ -130,8 +130,6 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         led = flow.led_by_input(given.name) if given.type.name in ("any", "str") else ""
         item = given.as_item()
         item.type = Type("path" if led == DIRECTORY else "url") if led else item.type
-        if not given.required:
-            item.default = given.default
         marks = {"pipe": given.pipe, "explicit": given.step is not None}
         marks["own"] = given.name == "stdin"
         takers = [flow.steps[id].interface.reads.get(key) for id, key in given.readers]

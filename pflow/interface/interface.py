@@ -59,6 +59,8 @@ class Item:
     refused: tuple[str, str] | None = None
     least: float | None = None
     most: float | None = None
+    is_declared = False
+    """True for an input that a flow declares: data is read as the text of its flag is."""
 
     def __init__(self, kind: str, name: str, type: Type, **facts: Any) -> None:
         self.kind = kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import Any
+from pflow import Any, Callable
 from pflow.errors import result_of, shorten
 from pflow.values.jsontext import BLANK, HIGHEST, LOWEST, decode, text_of, text_or_bytes
 from pflow.values.paths import Path, fault_inside, kind_of, look_inside, missing, write_path
@@ -222,7 +222,25 @@ def fit(type: Type, value: Any) -> Any:
     return int(value) if type.name == "int" else value
 
 
-def _fit_items(type: Type, items: list[Any]) -> list[Any]:
+def fit_input(type: Type, value: Any) -> Any:
+    """Fit data for an input that a flow declares: a text is read as that of its flag, without a newline at its end.
+
+    For a list, a text gives what a batch over it would. Raises ValueError in the words of the flag.
+    """
+    if type.name == "list":
+        value = items_in(value)
+        is_read = isinstance(value, list) and type.items is not None and type.items.name in _WORDS
+        return _fit_items(type.items, value, fit_input) if is_read and type.items else fit(type, value)
+    if isinstance(value, str) and type.name in _WORDS:
+        return from_text(type, value.removesuffix("\n"))
+    return fit(type, value)
+
+
+_WORDS = ("int", "float", "bool", "choice", "dict")
+"""Types of which not every text is a value."""
+
+
+def _fit_items(type: Type, items: list[Any], fit: Callable[[Type, Any], Any] = fit) -> list[Any]:
     fitted: list[Any] = []
     try:
         for item in items:

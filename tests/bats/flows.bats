@@ -80,6 +80,48 @@ END
     expect 65 - "cannot read 'items' from stdin: it is a str, not list[str]"
 }
 
+@test "the type of a declared input holds at every door, in the words of its flag" {
+    local choice="it is not one of staging, production" code door said count=0
+    echo '{"inputs":{"env":{"type":"staging|production"},"n":{"type":"int","default":3}},"outputs":{"text":"template.text"},
+        "nodes":[{"type":"template","inputs":{"template":"$env/$n"}}]}' >env.pflow.json
+    sed 's/production"/&,"pipe":true/' env.pflow.json >piped.pflow.json
+    echo '{"inputs":{"e":{},"m":{"default":3}},"nodes":[{"id":"s","type":"./env.pflow.json"}],
+        "mappings":{"s":{"input_mappings":{"env":"e","n":"m"}}}}' >outer.pflow.json
+    echo '{"inputs":{"all":{}},"nodes":[{"type":"./env.pflow.json","batch":{"over":"all","as":"env"}}]}' >batch.pflow.json
+    printf 'n,env\n4,production\nx,staging\n' >rows.csv
+    while IFS='~' read -r code door said; do
+        run --separate-stderr sh -c "$door"
+        expect "$code" - "$said"
+        count=$((count + 1))
+    done <<END
+2~pflow run -n env.pflow.json --env=foo~cannot take --env='foo': $choice
+2~pflow run -n env.pflow.json --env=staging --n=x~cannot take --n='x': it is not an int
+65~pflow-set -n env=foo | pflow run env.pflow.json~cannot take env='foo': $choice
+65~pflow-set -n env=foo | pflow run env.pflow.json --dry-run~cannot take env='foo': $choice
+65~pflow-set -n env=foo | pflow run env.pflow.json | pflow-write-file out~cannot take env='foo': $choice
+65~pflow-set -n env=staging n:=null | pflow run env.pflow.json~cannot take 'n': it is null, not int
+65~pflow-set -n env=staging n:=4.5 | pflow run env.pflow.json~cannot take 'n': it is a float, not int
+65~echo '{"env":"foo"}' | pflow run env.pflow.json --from=json~cannot take env='foo': $choice
+65~echo foo | pflow run piped.pflow.json~cannot take env='foo\n' from stdin: $choice
+65~pflow-template -n foo | pflow run piped.pflow.json~cannot take env='foo' from text: $choice
+65~pflow run -n outer.pflow.json --e=foo~cannot take env='foo' from e: $choice
+65~pflow run -n batch.pflow.json --all:='["staging","foo"]'~item 2 ("foo"): cannot take env='foo': $choice
+65~pflow-set -n e=foo | pflow run './env.pflow.json --map-in env=e'~cannot take env='foo' from e: $choice
+1~echo '{"env":"foo"}' | pflow map env.pflow.json~cannot take env='foo' from the item: $choice
+1~echo foo | pflow map piped.pflow.json~cannot take env='foo' from the item: $choice
+1~pflow map env.pflow.json rows.csv~cannot take n='x' from the item: it is not an int
+2~"$PYTHON" -c 'import pflow; pflow.run("env.pflow.json", env="foo")' || exit 2~cannot take env='foo': $choice
+END
+    [ "$count" = 17 ]
+    for door in 'pflow run -n env.pflow.json --env=staging --n=7 -r' "pflow-set -n env=staging n=7 | pflow run env.pflow.json -r" \
+        'echo staging | pflow run piped.pflow.json --n=7 -r' "echo '{\"env\":\"staging\",\"n\":7.0}' | pflow run env.pflow.json --from=json -r" \
+        'pflow run -n outer.pflow.json --e=staging --m=7 -r' 'pflow run -n outer.pflow.json --e=staging --m:=7.0 -r' \
+        'echo "{\"env\":\"staging\",\"n\":\"7\"}" | pflow map env.pflow.json -r'; do
+        run --separate-stderr sh -c "$door"
+        expect 0 staging/7
+    done
+}
+
 @test "a batch that keeps on says how many items failed and which first; all is its failure, some ends with 1" {
     local shell='{"type":"shell","inputs":{"command":"test \"$1\" != b","args":["$x"]},"batch":{"over":"xs","as":"x","on_error":"keep"}}'
     local kept="2 of 3 items failed; the first, item 2 (\"b\"): cannot finish 'test \"\$1\" != b': exit code 1"

@@ -458,8 +458,28 @@ def test_run_takes_any_flow_and_gives_its_store(tmp_path, monkeypatch, capfd):
         step(Shout, max_retries=5)
     shared = pflow.run("read-file a.txt => template '$content, $language'", language="French")
     assert (shared["text"], capfd.readouterr()) == ("hello, French", ("", ""))
-    assert pflow.run("read-file a.txt", language="French")["language"] == "French"
-    assert capfd.readouterr() == ("", "pflow run: warning: no step takes 'language'\n")
+    assert pflow.run("template '$stdin'", stdin="piped")["text"] == "piped"
+    assert pflow.run({"nodes": [{"type": "shell", "inputs": {"command": "cat"}}]}, input="x")["stdout"] == "x"
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "hint"),
+    [
+        ({"languge": "French"}, "cannot take --languge: no such flag", "did you mean --language?"),
+        ({"jobs": 2}, "cannot take --jobs: no such flag", "a step of a flow takes it: "),
+        ({"zzz": 1}, "cannot take --zzz: no such flag", "flags: --language, "),
+        ({"size": "big"}, "cannot take size='big': it is not an int", ""),
+        ({"size": -1}, "cannot take --size=-1: it must be 0 or more", ""),
+        ({"size": 2.5}, "cannot take 'size': it is a float, not int", ""),
+        ({"by": "yard"}, "cannot take by='yard': it is not one of paragraph, line, sentence, word, character", ""),
+    ],
+)
+def test_run_refuses_what_a_flag_would_be_refused_for(given, message, hint):
+    with pytest.raises(PflowError) as caught:
+        pflow.run("template '$language' => split-text", **{"language": "French", **given})
+    assert (caught.value.message, caught.value.exit) == (message, 2)
+    assert caught.value.hint.startswith(hint)
 
 
 def test_run_raises_what_pflow_run_exits_with():

@@ -116,6 +116,18 @@ def test_results_are_those_of_this_machine_whatever_nodes_print(cluster, tmp_pat
     assert run(DaskExecutor(cluster.address, flow, record, answer), items) == (here, 0)
 
 
+def test_the_type_of_an_input_holds_on_a_worker(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    step = {"type": "template", "inputs": {"template": "$n"}}
+    (tmp_path / "n.pflow.json").write_text(json.dumps({"inputs": {"n": {"type": "int"}}, "nodes": [step]}))
+    flow, record = a_map("./n.pflow.json")
+    items = [{"n": "7"}, {"n": 7.0}, {"n": "x"}]
+    results, _ = run(DaskExecutor(cluster.address, flow, record, answer), items)
+    assert [result["outputs"] or result["error"] for result in results] == [
+        *({"text": "7"}, {"text": "7"}), "cannot take n='x' from the item: it is not an int",
+    ]  # fmt: skip
+
+
 def test_a_time_limit_ends_what_hangs_and_nothing_else(cluster):
     flow, record = a_map("shell 'sleep $(cat)'", "--timeout=0.5")
     results, lost = run(DaskExecutor(cluster.address, flow, record, answer), ["0", "600", "0"])

@@ -15,6 +15,7 @@ from pflow.binding.sources import assign
 from pflow.catalog.kinds import BUNDLED
 from pflow.errors import BAD_DATA, BUG, DENIED, FAILED, USAGE, Attempt, PflowError, own_error, result_of
 from pflow.explain.effects import FROM_ENVIRONMENT
+from pflow.flow.flags import read_argument
 from pflow.interface.interface import spell_flag
 from pflow.mcp.schema import as_dict, ends_of, fault_in, input_schema, output_schema
 from pflow.mcp.server import own_tools
@@ -111,6 +112,9 @@ def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], byt
     """Return the words and the stdin of a child. Raises PflowError (2, 65, 77) for arguments that it cannot take."""
     kind, optional = offered.kind, {name for name, item in offered.inputs.items() if not item.required}
     given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
+    for known in offered.flow.inputs.values() if offered.flow else ():
+        if known.declared and known.name in given:
+            given[known.name] = read_argument(known.flag, known.as_item(), given[known.name])
     _check_arguments(offered.tool.name, input_schema(offered.inputs), given)
     _refuse_variables(given)
     store: dict[str, Any] = {}
