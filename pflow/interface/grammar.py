@@ -5,11 +5,11 @@ The words are another person's: characters that would control a terminal are esc
 
 from __future__ import annotations
 
-from pflow import Callable, NoReturn
-from pflow.errors import BAD_DATA, PflowError
+from pflow import Any, Callable, NoReturn
+from pflow.errors import BAD_DATA, PflowError, result_of
 from pflow.interface.common import LETTERS, OF_FLOWS, RESERVED, is_shared
 from pflow.interface.interface import ANYTHING, FORMS, IMPLIES, IS, ONE_OF, UNLESS, Interface, Item, piped, word_reads
-from pflow.values.jsontext import scan
+from pflow.values.jsontext import decode, scan
 from pflow.values.types import parse_type
 from pflow.words.printable import clean
 
@@ -156,7 +156,22 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
     if "pairs" in item.marks and str(item.type) not in ("list", "list[str]", "list[any]"):
         _fail("[pairs] needs a list[str]")
     item.doc = clean(rest[1:].strip())
+    if item.required and kind != "write" and not item.is_secret:
+        item.default = stated_default(item, item.doc)
     return item
+
+
+def stated_default(item: Item, words: str) -> Any:
+    """Return the default that a description states, `(default: "en")` or `(default gpt-4)`; without one the item's."""
+    text = words.partition("(default")[2].partition(")")[0].strip(" :=")
+    value = result_of(decode, text.encode(), of=ValueError, otherwise=_PYTHON.get(text, text))
+    if not text or (value is text and " " in text):
+        return item.default
+    return value if value is None or item.type.takes(value) else item.default
+
+
+_PYTHON = {"None": None, "True": True, "False": False}
+"""Values in Python's words."""
 
 
 def _take_default(item: Item, rest: str) -> str:

@@ -64,6 +64,8 @@ def _take_words(docstring: str, interface: Interface) -> bool:
 
     Return True if each of its lines is such a line, or lists params.
     """
+    from pflow.interface.grammar import stated_default
+
     is_prose = True
     for line in docstring.partition("Interface:\n")[2].split("\n\n")[0].splitlines():
         head, _, rest = line.strip().partition(": ")
@@ -71,8 +73,18 @@ def _take_words(docstring: str, interface: Interface) -> bool:
         items = {"- Reads": interface.reads, "- Writes": interface.writes}.get(head, {})
         if dash and key in items:
             items[key].doc = clean(words)
+        parts = {key: words} if head == "- Reads" else _params_in(rest) if head == "- Params" else {}
+        known = interface.params if head == "- Params" else interface.reads
+        for name in [name for name in parts if name in known and known[name].default is None]:
+            known[name].default = stated_default(known[name], parts[name])  # else the code says it, or requires it
         is_prose &= bool(dash) or not line.strip() or (head == "- Params" and ":" not in rest)
     return is_prose
+
+
+def _params_in(text: str) -> dict[str, str]:
+    """Return the words about each of the params in `model (default gpt-4), temperature (default 0.7), system`."""
+    parts = (part.partition(" ") for part in text.split(", "))
+    return {name.strip(":"): words for name, _, words in parts}
 
 
 def _declared(node: Any, file: str) -> Interface | None:

@@ -115,10 +115,11 @@ def test_an_interface_in_another_grammar_is_open_and_says_why(own):
 
 def test_an_interface_in_prose_gives_its_words_and_is_no_fault(own):
     prose = '    Interface:\n    - Reads: shared["prompt"] - what to ask\n    - Params: model (default gpt-4), system'
-    prep = 'def prep(self, shared):\n        return shared["prompt"]'
+    prep = 'def prep(self, shared):\n        return shared["prompt"], self.params.get("model")'
     put_node(own / "seed.py", "Seed", f'{prose}\n    """\n    {prep}\n    """')
     interface = find_kind("seed").interface
     assert (interface.open, interface.fault, interface.reads["prompt"].doc) == (True, "", "what to ask")
+    assert interface.params["model"].default == "gpt-4"
 
 
 def test_a_file_that_is_no_python_has_no_interface(own):

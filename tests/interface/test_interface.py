@@ -51,6 +51,28 @@ def test_a_default_is_json_of_the_type_or_null(type, json, value):
 
 
 @pytest.mark.parametrize(
+    ("line", "required", "value"),
+    [
+        ('language: str  # Transcript language (default: "en")', False, "en"),
+        ("model: str  # whom to ask (default gpt-4), if any", False, "gpt-4"),
+        ("x: float  # (default = 0.7)", False, 0.7),
+        ("x: str  # (default: None)", False, None),
+        ("x: bool  # (default: True)", False, True),
+        ('x: str = "de"  # (default: "en")', False, "de"),
+        ("x: int  # how many (default: ten)", True, None),
+        ("x: str  # (default: what the file says)", True, None),
+        ("x: str  # by (default)", True, None),
+        ("x: str [secret] [env X]  # (default: none)", True, None),
+    ],
+)
+def test_a_description_may_state_the_default(line, required, value):
+    item = only_item(f"- Params: {line}")
+    assert item.required is required
+    assert required or item.default == value
+    assert only_item('- Writes: shared["x"]: str  # (default: "en")').required
+
+
+@pytest.mark.parametrize(
     ("kind", "mark"),
     [
         *[
