@@ -182,7 +182,7 @@ def find_wanted() -> tuple[dict[str, bytes], list[str]]:
     for kind in [each for each in list_kinds() if each.origin in (PYTHON, PROGRAM)]:
         try:
             if kind.interface.open:
-                raise PflowError(kind.interface.fault or "it has no interface")
+                raise PflowError(kind.class_fault or kind.interface.fault or "it has no interface")
             usages.append(usage_of_node(kind.name, kind.interface))
         except PflowError as error:
             left_out += [f"'{kind.name}' is left out: {error.message}"] * (not error.message.endswith(NO_CLASS))

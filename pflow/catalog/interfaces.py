@@ -105,6 +105,15 @@ class Kind:
         return self._class is not None
 
     @property
+    def class_fault(self) -> str:
+        """The reason why no class in a user's own file can be its node, as far as its code shows; empty for others."""
+        if self.origin != PYTHON or self.is_loaded:
+            return ""
+        from pflow.interface.source import class_fault
+
+        return class_fault(self.file)
+
+    @property
     def interpreter_fault(self) -> str:
         """The reason why a program's interpreter is missing; empty if it is there, or for other kinds."""
         return interpreter_fault(self.interpreter) if self.origin == PROGRAM and self.interface else ""

@@ -10,8 +10,8 @@ import os
 import time
 
 from pflow import Any, __version__
-from pflow.catalog.interfaces import interpreter_fault
-from pflow.catalog.kinds import BUNDLED, FLOW, Catalog, Kind, find_node, list_nodes, no_such_kind, node_at
+from pflow.catalog.interfaces import interpreter_fault, read_header
+from pflow.catalog.kinds import BUNDLED, FLOW, PYTHON, Catalog, Kind, find_node, list_nodes, no_such_kind, node_at
 from pflow.catalog.registry import saved_flows
 from pflow.errors import NOT_FOUND, Ignoring, PflowError, reason_of, result_of
 from pflow.files.directories import cache_directory, read_cached
@@ -21,7 +21,7 @@ from pflow.interface.interface import Interface
 from pflow.interface.source import NO_CLASS, in_words, read_interface
 from pflow.values.jsontext import compact, decode
 
-_FORM = f"nodes 5, pflow-shell {__version__}"
+_FORM = f"nodes 6, pflow-shell {__version__}"
 _MOST = 10_000
 
 UNREADABLE = (PflowError, OSError, ValueError, RecursionError, MemoryError)
@@ -58,7 +58,7 @@ class Listing:
         try:
             self.version = self.kind.version if self.origin != FLOW else ""
             self._take(read_interface(self.file) if self.origin == BUNDLED else self.kind.interface)
-            self.interpreter = self.kind.interpreter
+            self.interpreter, self.fault = self.kind.interpreter, self.kind.class_fault
             self.kind.forget_interface()
         except UNREADABLE as error:
             self.fault = cannot_read(self.file, error)
@@ -100,8 +100,20 @@ def node_lines() -> list[Listing]:
         line.fault = line.fault or interpreter_fault(line.interpreter)
     if path and seen:
         _save(path, {**known, **seen} if len(known) < _MOST else seen)
-    modules = {each.file for each in listed if each.fault.endswith(NO_CLASS)}  # nodes beside them import them
+    modules = {each.file for each in listed if each.fault.endswith(NO_CLASS) or _is_module(each)}
     return [each for each in listed if modules.isdisjoint((each.file, each.behind))]
+
+
+def _is_module(line: Listing) -> bool:
+    """Return True for a file of classes, none of which can be its node, that a node beside it imports."""
+    if line.origin != PYTHON or not (line.fault and line.version):
+        return False
+    folder, file = os.path.split(line.file)
+    name = file.removesuffix(".py")
+    beside = [os.path.join(folder, each) for each in os.listdir(folder) if each.endswith(".py") and each != file]
+    texts = [result_of(read_header, each, otherwise=("", False))[0] for each in beside]
+    words = [line.replace(",", " ").split() for text in texts for line in text.splitlines()]
+    return any(each[:2] == ["from", name] or (each[:1] == ["import"] and name in each) for each in words)
 
 
 def _rows(data: bytes) -> dict[str, list[str]]:
@@ -178,6 +190,8 @@ def entry(kind: Kind) -> dict[str, Any]:
     try:
         if not os.path.isfile(kind.file):
             raise ValueError("it is not a file")
+        if kind.class_fault:
+            raise PflowError(kind.class_fault)
         interface = kind.interface
         about = {"name": kind.name, "version": kind.version} | account_of(interface) | where
         for name, flag in kind.flags().items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 
 from pflow import Any
@@ -123,12 +124,48 @@ def classes_in(file: str) -> dict[str, Any]:
     return {node.name: node for node in top or inside}
 
 
+_NODES = {"Node", "BatchNode", "AsyncNode", "AsyncBatchNode", "AsyncParallelBatchNode"}
+_NO_NODES = {*vars(builtins), "BaseNode", "Flow", "BatchFlow", "AsyncFlow", "AsyncBatchFlow", "AsyncParallelBatchFlow"}
+
+
+def class_fault(file: str) -> str:
+    """Say why no class of a file can be its node, as `pick_class` would, and the remedy; empty if one may be."""
+    from pflow.words.naming import joined
+
+    classes = classes_in(file)
+    bases = {name: _bases_of(node, classes) for name, node in classes.items()}
+    chosen = [node.name for node in _named(classes, file)] or [name for name in bases if bases[name] & _NODES]
+    if not chosen and not all(each <= _NO_NODES for each in bases.values()):
+        return ""  # a class from elsewhere may be a node
+    chosen = chosen or list(classes)
+    if len(chosen) > 1:
+        name = "".join(part.title() for part in os.path.basename(file).removesuffix(".py").split("_"))
+        return f"in {file}, {joined(chosen)} may each be the node; call one {name}"
+    if not bases[chosen[0]] <= _NO_NODES:
+        return ""
+    return f"in {file}, {chosen[0]} does not inherit from pocketflow.Node; class {chosen[0]}(pocketflow.Node)"
+
+
+def _bases_of(node: Any, classes: dict[str, Any]) -> set[str]:
+    """Return the names of the bases from other files that a class has, itself or through classes of its own file."""
+    import ast
+
+    others = {name: each for name, each in classes.items() if each is not node}
+    found = map(ast.unparse, node.bases)
+    own = [_bases_of(others[base], others) if base in others else {base.rpartition(".")[2]} for base in found]
+    return set().union(*own)
+
+
+def _named(classes: dict[str, Any], file: str) -> list[Any]:
+    name = plain(os.path.basename(file).removesuffix(".py"))
+    return [node for each, node in classes.items() if plain(each) in (name, name + "node")]
+
+
 def node_classes(classes: dict[str, Any], file: str) -> list[Any]:
     """Return the classes that may be the file's node, as pick_class chooses: by name, else by their bases."""
     import ast
 
-    name = plain(os.path.basename(file).removesuffix(".py"))
-    named = [node for each, node in classes.items() if plain(each) in (name, name + "node")]
+    named = _named(classes, file)
     nodes = [node for node in classes.values() if any(ast.unparse(base).endswith("Node") for base in node.bases)]
     return named or nodes or [*classes.values()]
 

@@ -49,6 +49,24 @@ data
 own'
 }
 
+@test "a file that gives no node is broken, with the reason, unless a node beside it imports it" {
+    in_shells 'mkdir own; export PFLOW_NODES=$PWD/own
+        echo "class Mine: pass" | tee own/mine.py own/helper.py >own/other.py
+        printf "%s\n" "import pocketflow, helper" "class A(pocketflow.Node): pass" | tee own/one.py >own/two.py
+        echo "class B(A): pass" >>own/two.py; export LLM_USER_PATH=$PWD
+        for twice in 1 2; do pflow nodes | sed -n "s, [^ ]*/own/, /,;/^Broken/,\$p"; done; pflow doctor | grep -c "^nodes *broken"
+        pflow nodes two --json | grep -c "each be the node"; echo "{\"nodes\":[{\"type\":\"two\"}]}" | pflow check - | grep -o "PF09.*/" | sed "s,/.*,,"'
+    broken="Broken
+  mine  in /mine.py, Mine does not inherit from pocketflow.Node; class Mine(pocketflow.Node)
+  other  in /other.py, Mine does not inherit from pocketflow.Node; class Mine(pocketflow.Node)
+  two  in /two.py, 'A' and 'B' may each be the node; call one Two"
+    expect 0 "$broken
+$broken
+3
+1
+PF09: 'two' is not a node: in "
+}
+
 @test "--json has the documents that --describe gives" {
     need jq
     in_shells <<'E'

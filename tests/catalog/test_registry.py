@@ -6,8 +6,8 @@ import pytest
 
 from pflow.catalog import registry
 from pflow.catalog.registry import load_file, names_in, own_directories
-from pflow.errors import PflowError
-from pflow.interface.source import read_interface
+from pflow.errors import PflowError, result_of
+from pflow.interface.source import class_fault, read_interface
 from pflow.node import interface_of, load_bundled
 
 NODE = "from pocketflow import Node\nclass {}(Node):\n    '''Do.'''\n"
@@ -93,3 +93,28 @@ def test_own_nodes_are_where_the_environment_says(monkeypatch, environment, dire
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert own_directories() == directories
+
+
+FILES = {
+    "class Zap: pass": "Zap does not inherit",
+    "class Zap(dict): pass": "Zap does not inherit",
+    "class Zap(pocketflow.Flow): pass": "Zap does not inherit",
+    "class Own: pass\nclass Zap(Own, pocketflow.BaseNode): pass": "Zap does not inherit",
+    "class Zap: pass\nclass Other(pocketflow.Node): pass": "Zap does not inherit",
+    "class A(pocketflow.Node): pass\nclass B(A): pass": "'A' and 'B' may each be the node; call one Zap",
+    "class A: pass\nclass B: pass": "'A' and 'B' may each be the node",
+    "class Own(pocketflow.BatchNode): pass\nclass Zap(Own): pass": "",
+    "class A: pass\nclass B(pocketflow.Node): pass": "",
+    "class A(pocketflow.Node): pass\nclass Zap(A): pass": "",
+    "from pflow.nodes.llm import Llm\nclass Zap(Llm): pass": "",
+    "from pflow.nodes.llm import Llm\nclass A(Llm): pass\nclass B: pass": "",
+}
+
+
+@pytest.mark.parametrize("code", FILES)
+def test_a_list_calls_a_file_broken_that_gives_no_node(tmp_path, code):
+    file = write(tmp_path / "zap.py", f"import pocketflow\n{code}\n")
+    fault = class_fault(file)
+    assert (FILES[code] in fault, bool(fault)) == (True, bool(FILES[code]))
+    loaded = result_of(load_file, file, "zap", of=PflowError, otherwise=None)
+    assert (loaded is None) == bool(fault)

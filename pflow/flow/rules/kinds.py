@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import Iterator
-from pflow.catalog.kinds import FLOW, PYTHON, Kind, fault_of, no_such_kind, shadowed_by
+from pflow.catalog.kinds import FLOW, Kind, fault_of, no_such_kind, shadowed_by
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import INLINE, version_numbers
@@ -39,8 +39,9 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             yield from _check_version(wired, kind)
             if fault := kind.interpreter_fault:
                 yield Finding("PF11", place, f"'{kind.file}' cannot run: {fault}", "install it, or fix the file")
-            if kind.file not in faults and (fault := faults.setdefault(kind.file, _class_fault(kind))):
-                yield Finding("PF09", place, f"'{kind.name}' is not a node: {fault}", "class …(pocketflow.Node)")
+            if kind.file not in faults and (fault := faults.setdefault(kind.file, kind.class_fault)):
+                why, _, remedy = fault.rpartition("; ")
+                yield Finding("PF09", place, f"'{kind.name}' is not a node: {why}", remedy)
             if wired.interface.open and kind.origin != FLOW and not faults[kind.file]:
                 open_kinds.setdefault(kind.name, place)
     if open_kinds:
@@ -56,21 +57,6 @@ def _check_version(wired: WiredStep, kind: Kind) -> Iterator[Finding]:
         message = f"'{wired.id}' asks for {kind.name} {asked}, but there is {there}"
         remedy = "install the same major version, at least that one"
         yield Finding("PF11", (*wired.step.place, "version"), message, remedy)
-
-
-def _class_fault(kind: Kind) -> str:
-    """Say why the class in a user's own file cannot be a pocketflow.Node, without importing the file."""
-    if kind.origin != PYTHON or kind.is_loaded:
-        return ""
-    import ast
-
-    from pflow.interface.source import classes_in, node_classes
-
-    classes = classes_in(kind.file)
-    chosen = node_classes(classes, kind.file)
-    bases = [ast.unparse(base) for each in chosen for base in each.bases]
-    is_node = any(base != "object" and not (base in classes and not classes[base].bases) for base in bases)
-    return f"in {kind.file}, {chosen[0].name} does not inherit from pocketflow.Node" if chosen and not is_node else ""
 
 
 RULES = (

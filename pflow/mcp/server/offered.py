@@ -68,7 +68,7 @@ def _tool_name(label: str, taken: Container[str]) -> str:
 
 def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
     interface = kind.interface
-    if fault := interface.fault or kind.interpreter_fault:
+    if fault := interface.fault or kind.class_fault or kind.interpreter_fault:
         yield fault
     if flow is None and interface.open:
         yield "it declares no interface"
