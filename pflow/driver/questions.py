@@ -64,6 +64,8 @@ def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
 
 def inputs_missing(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
     """Return one error for all missing inputs (PF03)."""
+    from pflow.flow.rules.reads import mapping_of, sources_before
+
     parts = [
         f"'{each.name}'" + (f" ({each.doc})" if each.doc else "") + f" for {_reader_of(wired, each)}"
         for each in missing
@@ -76,6 +78,8 @@ def inputs_missing(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
         is_named = key != name or step.subflow is not None
         if is_named and step.step.batch is not None and step.item_type.name == "dict":
             hints.append(f"${{{step.step.batch.item}.{name}}} names a member of the item")
+    there = {at for each in typed for at in each.readers}
+    hints += [f"or {mapping_of(wired, *at, source)}" for at, source in sources_before(wired).items() if at in there]
     if len(typed) < len(shown):
         hints.append("an input with the name of a flag of pflow run comes from the store, or needs another name")
     if len(shown) < len(missing):

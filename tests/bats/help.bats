@@ -100,7 +100,7 @@ nodes='read-file write-file list-files shell llm'
     [[ $output != *'\\'[-\&%f]* ]]
     in_shells 'pflow help PF03; pflow help pl09; pflow help 77; pflow help 137; pflow help pipes | head -n 1
         pflow help flows | head -n 1'
-    expect 0 $'PF03  every required read has a source (error)\n(pflow help flow has all)
+    expect 0 $'PF03  every required read has a source (error; where a flag may be meant, a warning)\n(pflow help flow has all)
 PL09  the piped input is used\n(pflow help plan has all)\n77  not allowed, or no key\n(pflow help exit has all)
 128+n  ended by signal n\n(pflow help exit has all)\n# Pipes\n# Flows'
     for slip in exitt:exit PF3:PF03 read-fil:read-file savee:save; do

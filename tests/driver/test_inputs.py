@@ -6,6 +6,8 @@ from pflow.driver import questions
 from pflow.driver.inputs import missing_inputs
 from pflow.driver.questions import ask_for, inputs_missing
 from pflow.errors import PflowError
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.wiring import wire
 from tests.engine.flows import plan_of
 
 ISSUE = '''from pflow import Node
@@ -17,6 +19,17 @@ class GithubGetIssue(Node):
     Interface:
     - Reads: shared["issue_number"]: int [flag issue]  # issue number
     - Reads: shared["repo"]: str = "here"  # whose
+    """
+'''
+WEIGH = '''from pflow import Node
+
+
+class Weigh(Node):
+    """Weigh a text.
+
+    Interface:
+    - Reads: shared["text"]: str  # a text
+    - Reads: shared["scale"]: any = "here" [pipe]  # on what
     """
 '''
 SECRET = '''from pflow import Node
@@ -48,6 +61,16 @@ def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
         "cannot find 'issue_number' (its number, #12, or its URL) for github-get-issue, "
         "'file' (the file) for wait_for: nothing gives it (PF03)"
     )
+
+
+def test_the_mapping_that_would_give_it_is_told_as_the_flow_is_written(nodes):
+    (nodes / "weigh.py").write_text(WEIGH)
+    ir = plan_of({"nodes": [{"id": "load", "type": "load-json"}, {"id": "w", "type": "weigh"}]})
+    for plan, mapping in (
+        (ir, '"mappings": {"w": {"input_mappings": {"text": "load.data"}}}'),
+        (wire(parse_pipe(["load-json:load => weigh:w --scale=1"])), "w --map-in=text=load.data"),
+    ):
+        assert inputs_missing(plan, missing_inputs(plan, {})).hint == f"--text=STR; or {mapping}"
 
 
 @pytest.mark.parametrize(("type", "is_dry"), [("secret", False), ("github-get-issue", True)])

@@ -78,6 +78,8 @@ def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
         return
     seen.add(step.kind.file)
     for each in _check(step.subflow, seen):
+        if each.rule == "PF03" and each.is_said_by_run:
+            continue  # a mapping of the flow around it may give it
         message = f"in {write_path(each.place)} of '{step.step.type}', {each.message}"
         remedy = f"there, {each.remedy}" if each.remedy else ""
         yield each.at((*step.step.place, "type"), message, remedy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import Collection, Iterator
+from pflow import Collection, Iterator, Mapping
 from pflow.binding.sources import PathSource
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import distances
@@ -41,7 +41,7 @@ def dropped_answers(flow: WiredFlow) -> list[Dropped]:
     stops = _stops(flow)
     takers = [id for id, (stop, _) in stops.items() if stop == id and _takes(flow.steps[id])]
     before_takers = distances(takers, flow.graph.before.__getitem__)
-    while more := [id for id in _unused(flow, found) if id in before_takers and id not in seen]:
+    while more := [id for id in unused_steps(flow, found) if id in before_takers and id not in seen]:
         seen.update(more)
         for id in reversed(more):
             for dropped in _nearest(flow, flow.steps[id], found, stops):
@@ -49,7 +49,7 @@ def dropped_answers(flow: WiredFlow) -> list[Dropped]:
     return list(found.values())
 
 
-def _unused(flow: WiredFlow, found: dict[str, Dropped]) -> list[str]:
+def unused_steps(flow: WiredFlow, found: Mapping[str, Dropped]) -> list[str]:
     """Return the steps whose answers nothing uses. Choosing an edge is a use; an open step may take anything."""
     if flow.is_uncertain or any(flow.graph.open_edges(fork) for fork in flow.graph.forks()):
         return []  # PF12 says more of that

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pflow import Iterator
+from pflow import Iterable, Iterator
 from pflow.flow.findings import Finding, Rule
+from pflow.flow.pipe.carry import is_certain
 from pflow.flow.reaching import are_there_first
+from pflow.flow.rules.answers import unused_steps
 from pflow.flow.rules.params import slips
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.writes import END
@@ -18,6 +20,7 @@ from pflow.words.naming import meant, nearest
 
 def check_sources(flow: WiredFlow) -> Iterator[Finding]:
     """Check PF03 and PF08. In a flow without `inputs` such a read becomes an input or, if explicit, a flag instead."""
+    yield from _check_left_to_flags(flow)
     for wired, item in without_source(flow):
         message = f"nothing gives '{wired.id}' its '{item.name}'" + (f" ({item.doc})" if item.doc else "")
         if "explicit" in item.marks:
@@ -48,6 +51,47 @@ def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
                 yield wired, item
 
 
+def _check_left_to_flags(flow: WiredFlow) -> Iterator[Finding]:
+    """Check PF03 in a flow without `inputs`: a flag is hardly meant for a read that an earlier step could give.
+
+    The flow around an inline one may give it, and so may the items of a map.
+    """
+    for (id, key), source in sources_before(flow).items() if flow.flow.items is None else ():
+        message = f"only a flag gives '{id}' its '{key}', though '{source}' fits it"
+        place, remedy = flow.steps[id].step.place, mapping_of(flow, id, key, source)
+        yield Finding("PF03", place, message, remedy, is_warning=True, is_said_by_run=True)
+
+
+def sources_before(flow: WiredFlow) -> dict[tuple[str, str], str]:
+    """Return for each read that only a flag gives the earlier write of its name, or else the latest unused answer.
+
+    A flag is meant for a read that is `[explicit]`, `[own]` or `[word]`, and the pipe may fill the first step's.
+    """
+    found, written = {}, [*_written(flow, reversed(flow.order))]
+    unused = [id for id in unused_steps(flow, {}) if flow.steps[id].interface.pipe_write]
+    answers = [next(_written(flow, [id])) for id in reversed(unused)]
+    needed = [each for given in flow.inputs.values() for each in given.readers if each in given.needed_by]
+    for id, key in [each for each in needed if each != flow.first_read]:
+        item = flow.steps[id].interface.reads.get(key)
+        if item is None or item.marks & {"explicit", "own", "word", "secret"} or flow.steps[id].step.fills(key):
+            continue
+        named = [each for each in written if each[1].rpartition(".")[2] in (key, *item.flags)]
+        of_type = [each for each in answers if item.type.name in (each[2].name, "any") or each[2].name == "any"]
+        for writer, path, type in [*named, *of_type]:
+            is_before = flow.graph.may_precede_first(writer, id)
+            if is_before and fits(type, item.type) == YES and is_certain(flow, {writer}, id):
+                found[id, key] = path
+                break
+    return found
+
+
+def mapping_of(flow: WiredFlow, id: str, key: str, source: str) -> str:
+    """Write the mapping of a read as its flow is written: as a flag of pipe syntax, or in JSON."""
+    if flow.flow.dialect == "pipe":
+        return f"{id} --map-in={key}={source}"
+    return f'"mappings": {{"{id}": {{"input_mappings": {{"{key}": "{source}"}}}}}}'
+
+
 def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
     """Say what would give a read its value: a mapping from an input or an earlier write, else an input to declare.
 
@@ -56,23 +100,25 @@ def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
     key, is_explicit = item.name, "explicit" in item.marks
     source = key if key in flow.flow.inputs else nearest(key, flow.flow.inputs)
     if source is None and not is_explicit:
-        fitting = [each for each in _written_before(flow, wired.id) if fits(each[1], item.type) == YES]
-        fitting.sort(key=lambda each: each[1].name != item.type.name)
-        source = fitting[0][0] if fitting else None
+        before = [each.id for each in flow.before(wired.id) if flow.graph.may_precede_first(each.id, wired.id)]
+        fitting = [each for each in _written(flow, reversed(before)) if fits(each[2], item.type) == YES]
+        fitting.sort(key=lambda each: each[2].name != item.type.name)
+        source = fitting[0][1] if fitting else None
     if source:
-        return f'"mappings": {{"{wired.id}": {{"input_mappings": {{"{key}": "{source}"}}}}}}'
+        return mapping_of(flow, wired.id, key, source)
     if is_explicit:
         return f'"inputs": {{"{key}": …}} of {write_path(wired.step.place)}'
     return f'"inputs": {{"{key}": {{"type": "{item.type}"}}}}'
 
 
-def _written_before(flow: WiredFlow, id: str) -> Iterator[tuple[str, Type]]:
-    """Yield path and type of earlier steps' writes, latest step first, its `[pipe]` write before the others."""
-    for step in reversed([each for each in flow.before(id) if flow.graph.may_precede_first(each.id, id)]):
-        for key, item in sorted(step.interface.writes.items(), key=lambda each: "pipe" not in each[1].marks):
-            path = write_path(step.targets.get(key, (step.id, key)))
-            yield path, item.type
-            yield from ((f"{path}.{name}", type) for name, type in item.type.fields.items())
+def _written(flow: WiredFlow, ids: Iterable[str]) -> Iterator[tuple[str, str, Type]]:
+    """Yield what these steps write, and its members, as step, path and type; a step's `[pipe]` write first."""
+    for id in ids:
+        answer = flow.steps[id].interface.pipe_write
+        for write in sorted(flow.writes[id], key=lambda write: write.item is not answer):
+            path, type = write_path(flow.steps[id].targets.get(write.key, (id, write.key))), flow.write_type(write)
+            yield id, path, type
+            yield from ((id, f"{path}.{name}", each) for name, each in type.fields.items())
 
 
 def check_types(flow: WiredFlow) -> Iterator[Finding]:
@@ -120,7 +166,7 @@ def _check_reference(flow: WiredFlow, reference: Reference, wired: WiredStep) ->
 
 
 RULES = (
-    Rule("PF03", "every required read has a source", check_sources),
+    Rule("PF03", "every required read has a source", check_sources, "error; where a flag may be meant, a warning"),
     Rule("PF08", "an [explicit] read has a flag, an input, a param or a mapping"),
     Rule("PF15", "the type of a mapped value fits", check_types, "error; for the type any, a warning"),
 )

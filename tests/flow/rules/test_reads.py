@@ -1,13 +1,19 @@
 """Reads that something gives, of a type that fits."""
 
+from json import loads
+
 import pytest
 
-from tests.flow.checked import edges, flow, found, only
+from tests.flow.checked import edges, findings, flow, found, only
 from tests.flow.rules.flows import COUNT, LOAD, NUMBER, SAVE, batch, counted, has_just, node, query, says
 
 READS = [
-    (flow("fetch", "query"), []),
-    (flow("fetch", "save"), []),
+    (flow("fetch", "query"), []),  # a flag is meant for an [own] read
+    (flow("fetch", "save"), ["PF03? nodes[1]"]),
+    (flow({"id": "in", **flow("query", "save")}), []),  # what the flow around it gives is not known there
+    (flow("fetch", {"id": "in", **flow("query", "save")}), ["PF03? nodes[1]"]),
+    (flow("fetch", "j:judge"), []),  # an object is hardly meant as a text
+    (flow("save", "fetch"), []),
     (flow("fetch", "query", inputs={**NUMBER, "prompt": {"type": "str"}}), []),
     ({**query(inputs={"prompt": "p"}), "inputs": NUMBER}, []),
     ({**query(params={"prompt": "$issue_data"}), "inputs": NUMBER}, []),
@@ -22,6 +28,23 @@ READS = [
     (flow("fetch", "query", inputs=NUMBER, edges=edges("query fetch")), ["PF12 nodes[1]"]),
     (flow("fetch", "query", inputs=NUMBER, mappings={"qurey": {}}), ["PF12 mappings.qurey"]),
 ]
+
+TITLED = node("Titled", 'Reads: shared["title"]: str  # of what')
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        (["fetch", SAVE], "only a flag gives 'save' its 'content', though 'fetch.issue_data' fits it; "),
+        (["fetch", "t:titled"], "only a flag gives 't' its 'title', though 'fetch.issue_data.title' fits it; "),
+    ],
+)
+def test_a_read_that_an_earlier_step_could_give_is_told_with_the_mapping(nodes, message):
+    (finding,) = findings(flow(*nodes), TITLED)
+    assert message in str(finding)
+    assert finding.is_said_by_run
+    assert findings({**flow(*nodes), **loads(f"{{{finding.remedy}}}")}, TITLED) == []
+
 
 TYPES = [
     *(

@@ -37,7 +37,7 @@ WRITES = [
     ),
     (
         flow("a:query", "b:query", "j:judge", edges=edges("a b", "b j", "j failed a"), mappings=to(a="x", b="x")),
-        ["PF16? nodes[1]", "PF12? nodes[2]", "PF06 mappings.b.output_mappings.answer"],
+        ["PF16? nodes[1]", "PF03? nodes[2]", "PF12? nodes[2]", "PF06 mappings.b.output_mappings.answer"],
     ),
     (flow("a:query", "b:query", "c:query"), ["PF16? nodes[1]", "PF16? nodes[2]"]),
     (flow("a:query", "b:judge"), []),
