@@ -5,9 +5,12 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, Attempt, PflowError
 from pflow.flow.flow import Batch, FlowSpec, Step
-from pflow.flow.pipe.write import write_pipe
+from pflow.flow.pipe.write import is_moved, write_pipe
+from pflow.flow.reaching import uses
 from pflow.flow.secrets import literal_secrets
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wiring import wire
+from pflow.flow.writes import END
 from pflow.flow.written import escaped, literal, reference
 from pflow.values.jsontext import change_texts, text_of
 from pflow.values.paths import Path, look_up, parse_path, write_path
@@ -25,11 +28,20 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
         flow = with_literals(wired, values or {})
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
+    _check_kept(wired, flow)
     text = write_pipe(flow)
     if "\0" in text:
         raise _no_pipe("it contains NUL")
     comment = "".join(each if each.isprintable() else " " for each in outputs)
     return (f"# outputs: {comment}\n" if comment else "") + text
+
+
+def _check_kept(wired: WiredFlow, flow: FlowSpec) -> None:
+    """Raise PflowError (65) if a literal, which its step stores, is what another read then takes."""
+    for _, id, key, writes in uses(wire(flow)):
+        for write in writes:
+            if write.is_data and write.key not in wired.steps[write.step].step.inputs:
+                raise _no_pipe(f"'{id}' and its '{key}' would take the {write.key} that '{write.step}' is given")
 
 
 def _no_pipe(why: str) -> PflowError:
@@ -49,6 +61,9 @@ def with_literals(wired: WiredFlow, values: dict[str, Any]) -> FlowSpec:
     flow = copy(wired.flow)
     flow.inputs = {}
     flow.steps = [_Literals(wired.steps[step.id], known, piped).step for step in flow.steps]
+    for path in [each.path for each in wired.references_of.get(END, ()) if is_moved(wired, each)]:
+        step = flow.step(str(path[0]))
+        step.output_mappings = {**step.output_mappings, str(path[1]): write_path(path[:2])}
     if flow.steps:  # the first step's [pipe] read takes stdin by itself
         first, read = flow.steps[0], wired.steps[flow.steps[0].id].interface.pipe_read
         if read and first.input_mappings.get(read.name) == "stdin":
@@ -67,9 +82,9 @@ class _Literals:
 
     def __init__(self, wired: WiredStep, known: dict[str, Any], piped: set[str]) -> None:
         batch = wired.step.batch
-        own = {batch.item, *batch.parts} if batch is not None else set()
-        self.known = {name: value for name, value in known.items() if name not in own}
-        self.piped = piped - own
+        items = {batch.item, *batch.parts} if batch is not None else set()
+        self.known = {name: value for name, value in known.items() if name not in items}
+        self.piped = piped - items
         verbatim = set(filter(wired.interface.is_verbatim, [*wired.step.params, *wired.step.inputs]))
         self.step = step = copy(wired.step)
         step.params = {key: each if key in verbatim else self._filled(each) for key, each in step.params.items()}
@@ -94,7 +109,7 @@ class _Literals:
             if all(isinstance(part, str) or part[0] in self.known for part in parse_template(written)):
                 _set(self.step, wired, key, expand(written, self._value))
             else:
-                self.step.inputs[key] = self._filled(written)
+                self.step.input_mappings[key] = TEMPLATE + self._filled(written)
             return
         paths = [parse_path(path) for path in ([source] if isinstance(source, str) else source)]
         is_input = any(path[0] in self.known or path[0] in self.piped for path in paths)

@@ -75,10 +75,22 @@ def test_two_steps_whose_writes_meet_are_kept_apart():
     mapped = {"sum": {"text": "read.content"}, "save": {"content": "template:# ${title.response}\n\n${sum.response}"}}
     flow = plan(node("read", "read-file", path="a"), SUM, ask, node("save", "write-file", path="o"), mappings=mapped)
     assert pipe_of(flow) == (
-        "read-file:read --path=a\n  => llm:sum --prompt='Sum up'\n"
-        "  => llm:title --prompt='A title for ${sum.response}'\n"
-        "  => write-file:save --path=o --content='# ${title.response}\n\n${sum.response}'\n"
+        "read-file:read --path=a\n  => llm:sum --prompt='Sum up' --map-in=text=read.content --map-out=usage=usage\n"
+        "  => llm:title --prompt='A title for ${sum.response}' --map-out=usage=usage\n"
+        "  => write-file:save --path=o --map-in='content=template:# ${title.response}\n\n${sum.response}'\n"
     )
+
+
+def test_a_write_that_an_output_names_stays_under_its_step():
+    flow = plan(node("read", "read-file", path="a"), outputs={"text": "read.content"})
+    assert pipe_of(flow) == "# outputs: text from read.content\nread-file --path=a --id=read\n"
+
+
+def test_a_literal_that_its_step_would_hand_to_another_is_refused():
+    inputs, mapped = {"who": {"type": "str", "default": "x"}}, {"a": {"content": "who"}}
+    steps = (node(id, "write-file", path=id) for id in "ab")
+    with pytest.raises(PflowError, match="'b' and its 'content' would take the content that 'a' is given"):
+        pipe_of(plan(*steps, inputs=inputs, mappings=mapped))
 
 
 def test_outputs_stand_in_a_comment_that_nothing_breaks_out_of():

@@ -209,6 +209,10 @@ class _Compiler:
             if wired.id in self.apart and (wired.interface.open or not writes):  # its writes are unknown
                 own = {REST: path_text((wired.id,))}
             step.output_mappings = own | wired.step.output_mappings
+        named = {each.path[:2] for each in self.flow.references}
+        step.output_mappings = {
+            key: path for key, path in step.output_mappings.items() if path != key or (wired.id, key) in named
+        }
         return step
 
     def _over(self, wired: WiredStep, written: str) -> str:

@@ -19,7 +19,7 @@ from pflow.stage.flags import Flags, add_keys, add_mapping, check_keys, convert_
 from pflow.stage.words import flags_in, groups, is_flag, part, split_flag, take_words
 from pflow.values.jsontext import BLANK, compact
 from pflow.values.paths import Path
-from pflow.values.templates import is_reference, references
+from pflow.values.templates import TEMPLATE, is_reference, parse_template, references
 
 if TYPE_CHECKING:
     from pflow.stage.words import Items
@@ -140,18 +140,24 @@ def _refuse_files(words: list[str]) -> None:
 
 
 def _map_in(step: Step, interface: Interface, text: str) -> None:
-    """Take --map-in; a key with several places takes the one written last."""
-    found: dict[str, Path] = {}
-    add_mapping(found, "--map-in", text)
-    check_keys(found, "--map-in", interface.reads, is_open=interface.open)
+    """Take --map-in; a key with several places takes the one written last. A template's text is not stored."""
     key, _, path = text.partition("=")
+    is_template = path.startswith(TEMPLATE)
+    found: dict[str, Path] = {}
+    add_mapping(found, "--map-in", f"{key}=" if is_template else text)
+    check_keys(found, "--map-in", interface.reads, is_open=interface.open)
     if key in step.inputs:
         flag = spell_flag(key)
         raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)
     if not path:
         step.is_unfed = True
         return
+    if is_template:
+        with Attempt(f"cannot take --map-in={key}={TEMPLATE}…", of=ValueError, exit=USAGE):
+            parse_template(path.removeprefix(TEMPLATE))
     before = step.input_mappings.get(key, [])
+    if before and TEMPLATE in (path[: len(TEMPLATE)], str(before)[: len(TEMPLATE)]):
+        raise PflowError(f"cannot take --map-in={key} twice: one is a template", hint="choose one", exit=USAGE)
     several = [*(before if isinstance(before, list) else [before]), path]
     step.input_mappings[key] = several if len(several) > 1 else path
 

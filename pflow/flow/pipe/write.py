@@ -17,6 +17,7 @@ from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import step_words
+from pflow.flow.reaching import data_of, is_stored
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.writes import latest
@@ -78,12 +79,8 @@ def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[list[str], str]:
     flow, here = wanted.flow, _facts(wanted)
     lines = _steps(*_draft(wanted, here, is_short=is_short))
     compiled = parse_pipe(["\n".join(lines)], flow.catalog, flow.items)
-    if wrong := _difference(_facts(wire(compiled)), here):
-        return lines, f"it cannot express {wrong}"
-    for step, other in zip(flow.steps, compiled.steps, strict=True):
-        if not step.output_mappings.items() <= other.output_mappings.items():
-            return lines, f"it cannot express where '{step.id}' writes"
-    return lines, ""
+    wrong = _difference(_facts(wire(compiled)), here)
+    return lines, f"it cannot express {wrong}" if wrong else ""
 
 
 def _facts(flow: WiredFlow) -> Facts:
@@ -101,11 +98,13 @@ def _facts(flow: WiredFlow) -> Facts:
         facts[id, "flow"] = step.flow and wired.subflow and _facts(wired.subflow)
         facts[id, "edges"] = {action: set(targets) for action, targets in flow.graph.next[id].items()}
         for key, value in step.params.items():
-            if not only_binds(wired, key) and not _is_flag(flow, wired, key):
+            if not only_binds(wired, key) and not _is_flag(wired, key):
                 facts[id, "param", key] = _value(value, wired.interface.params.get(key), there)
         for key in {**wired.interface.reads, **step.inputs, **step.input_mappings}:
             item, source = wired.interface.reads.get(key), step.input_mappings.get(key)
-            if key in step.inputs or _is_flag(flow, wired, key):
+            if item is None and key in step.inputs and step.params.get(key, ...) == step.inputs[key]:
+                continue  # a flag of an open node is both
+            if key in step.inputs or _is_flag(wired, key):
                 fact = _value({**step.params, **step.inputs}[key], item or wired.interface.params.get(key), there)
             elif source is None:
                 fact = _by_name(flow, id, key, item)
@@ -116,6 +115,8 @@ def _facts(flow: WiredFlow) -> Facts:
                 fact = {end for path in paths for end in there[parse_place(path)]}
                 fact = (fact, _by_name(flow, id, key, item)) if key in (step.soft or ()) else fact
             facts[id, "read", key] = fact
+        facts |= {(id, "place", write.key): write.target for write in flow.writes[id]}
+        facts |= {(id, "kept", write.key): write.target for write in data_of(wired)}
     return facts
 
 
@@ -135,22 +136,32 @@ def _difference(made: Facts, wanted: Facts) -> str:
     for place in {**wanted, **made}:
         there, here = made.get(place), wanted.get(place)
         if there != here:
-            is_plain = isinstance(there, set) and isinstance(here, set)
-            why = f": it would take {_shown(there)}, not {_shown(here)}" if is_plain else ""
+            if place[1] == "place":
+                return f"where '{place[0]}' writes '{place[2]}'"
+            if place[1] == "kept":
+                return (
+                    f"the read {place[2]} of '{place[0]}': a flag would {'' if there else 'not '}keep it in the store"
+                )
+            if place[1] == "param" and (place[0], "read", place[2]) in made:
+                return f"the param {place[2]} of '{place[0]}': its flag is data, not a param"
+            is_known = all(isinstance(each, set | tuple) for each in (there, here))
+            why = f": it would take {_shown(there)}, not {_shown(here)}" if is_known else ""
             return f"the {' '.join(place[1:])} of '{place[0]}'{why}"
     return ""
 
 
 def _shown(leads: Any) -> str:
-    return joined(sorted(path_text((*each[:2], *each[2]) if len(each) == 4 else each) for each in leads)) or "nothing"
+    every = leads if isinstance(leads, set) else set().union(*(each for each in leads if isinstance(each, set)))
+    return joined(sorted(path_text((*each[:2], *each[2]) if len(each) == 4 else each) for each in every)) or "nothing"
 
 
-def _is_flag(flow: WiredFlow, step: WiredStep, key: str) -> bool:
-    """Return True if a param stands in for a read that nothing else gives and nothing stores, as its flag would."""
+def _is_flag(step: WiredStep, key: str) -> bool:
+    """Return True if a param stands in for a read as its flag would: for one that the store neither keeps nor gives."""
     read = step.interface.reads.get(key)
     given = {**step.step.inputs, **step.step.input_mappings, **step.interface.params}
-    is_free = read is not None and not read.is_stored and key in step.step.params and key not in given
-    return is_free and not _by_name(flow, step.id, key, read)
+    return (
+        read is not None and "explicit" in read.marks and not read.is_stored and key in step.step.params.keys() - given
+    )
 
 
 def _by_name(flow: WiredFlow, id: str, key: str, item: Item | None) -> set[Any]:
@@ -178,13 +189,15 @@ def _value(value: Any, item: Item | None, leads: dict[Path, Any]) -> Any:
 def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec, set[str]]:
     """Return the flow with only those mappings that compiling does not make, and the steps to write with --id."""
     draft, old_steps = copy(wanted.flow), wanted.flow.steps
-    draft.steps = [_without_mappings(wanted, wanted.steps[step.id]) for step in old_steps]
+    draft.steps = [_without_mappings(wanted.steps[step.id]) for step in old_steps]
     start, first = draft.steps[0], old_steps[0].input_mappings
     if not is_short:  # the first step's reads decide what is carried on
         start.input_mappings = {key: source for key, source in first.items() if key not in start.inputs}
-    apart = _keep_places(wanted, draft)
+    apart: set[str] = set()
+    _keep_places(wanted, draft, apart, is_early=True)
     made = _facts(wire(compile_flow(draft, apart)))
-    others = [step.id for step in old_steps if made[step.id, "batch"] != facts[step.id, "batch"]]
+    movers = {(each.step, each.key) for each in wanted.references if is_moved(wanted, each)}
+    others = [id for id in wanted.steps if made[id, "batch"] != facts[id, "batch"] or (id, "") in movers]
     for old, step in zip(old_steps, draft.steps, strict=True):
         step.batch = old.batch if step.id in others else step.batch
     made = _facts(wire(compile_flow(draft, apart))) if others else made
@@ -193,7 +206,8 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec
         reads = wanted.steps[step.id].interface.reads
         for key, source in old.input_mappings.items():
             place = step.id, "read", key
-            if key in step.inputs or key in step.input_mappings or made.get(place) == facts[place]:
+            is_implied = made.get(place) == facts[place] and (step.id, key) not in movers
+            if key in step.inputs or key in step.input_mappings or is_implied:
                 continue
             is_flag = (is_short and (step.id, key) in from_steps) or _is_unknown_beside(wanted, step, source)
             if is_flag and isinstance(source, str) and _has_flag(reads.get(key)):
@@ -212,22 +226,42 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec
                 step.input_mappings[key] = old.input_mappings.get(key, path_text((key,)))
             elif "pipe" in item.marks:
                 step.is_unfed = True
+    _keep_places(wanted, draft, apart)
     return draft, apart
 
 
-def _keep_places(wanted: WiredFlow, draft: FlowSpec) -> set[str]:
-    """Map the writes of a draft that compiling would put elsewhere; return the steps for which --id does it."""
-    moved = {step.id for step in compile_flow(draft, set()).steps if _own(step)}
-    is_too_much = any(step.id in moved and not _own(step) for step in wanted.flow.steps)
-    apart = set()
-    for old, step in zip(wanted.flow.steps, draft.steps, strict=True):
-        own, writes = _own(old), wanted.steps[step.id].interface.writes
-        if own and (step.id not in moved or is_too_much):
-            if (REST in own or writes.keys() <= old.output_mappings.keys()) and is_step_name(step.id):
-                apart.add(step.id)
-            else:
-                step.output_mappings = old.output_mappings
-    return apart
+def is_moved(flow: WiredFlow, reference: Reference) -> bool:
+    """Return True if a reference is to a write that its path puts under the id of its step."""
+    step = flow.steps.get(str(reference.path[0]))
+    return step is not None and reference.path[1:2] != () and reference.path[1] in step.moved
+
+
+def _keep_places(wanted: WiredFlow, draft: FlowSpec, apart: set[str], *, is_early: bool = False) -> None:
+    """Map each write of a draft that compiling would put elsewhere, or add its step to those `apart`, for --id.
+
+    A key that is mapped to itself stays where it is. While paths may be added that move a write, `is_early`, only those
+    that the flow maps count.
+    """
+    whole = {id for id, each in wanted.steps.items() if each.is_moved and is_step_name(id)}
+    while wrong := _misplaced(wanted, wire(compile_flow(draft, apart)), is_early):
+        if more := (whole & wrong.keys() or {id for id in whole if wanted.steps[id].step.output_mappings}) - apart:
+            apart |= more
+            continue
+        steps = [step for step in draft.steps if not wrong.get(step.id, {}).items() <= step.output_mappings.items()]
+        if not steps:  # nothing does it
+            return
+        for step in steps:
+            step.output_mappings = step.output_mappings | wrong[step.id]
+
+
+def _misplaced(wanted: WiredFlow, made: WiredFlow, is_early: bool) -> dict[str, dict[str, str]]:
+    """Return the places of the writes of each step that go elsewhere; with `is_early`, of those that the flow maps."""
+    places: dict[str, dict[str, str]] = {}
+    for write in [write for writes in wanted.writes.values() for write in writes]:
+        is_mapped = write.key in wanted.steps[write.step].step.output_mappings
+        if (is_mapped or not is_early) and made.steps[write.step].place_of(write.key) != write.target:
+            places.setdefault(write.step, {})[write.key] = path_text(write.target)
+    return places
 
 
 def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -> bool:
@@ -237,15 +271,17 @@ def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -
     return any(each.key in flags and each.input not in (None, "stdin") for each in others)
 
 
-def _without_mappings(flow: WiredFlow, wired: WiredStep) -> Step:
+def _without_mappings(wired: WiredStep) -> Step:
     """Return the step with templates as flags, without its other mappings and without the places of moved keys."""
     step, bare = wired.step, copy(wired.step)
-    flags = {key: value for key, value in step.params.items() if _is_flag(flow, wired, key)}
+    flags = {key: value for key, value in step.params.items() if _is_flag(wired, key)}
     bare.params = {key: value for key, value in step.params.items() if key not in flags and not only_binds(wired, key)}
     bare.inputs, bare.input_mappings, bare.soft = {**flags, **step.inputs}, {}, None
     for key, source in step.input_mappings.items():
         if str(source).startswith(TEMPLATE):
-            bare.inputs[key] = str(source).removeprefix(TEMPLATE)
+            is_kept = is_stored(wired, key) and wired.interface.reads.get(key) is not None
+            into, start = (bare.input_mappings, "") if is_kept else (bare.inputs, TEMPLATE)
+            into[key] = str(source).removeprefix(start)
     if step.batch is not None:
         bare.batch = copy(step.batch)
         bare.batch.over = ""

@@ -1,6 +1,7 @@
 """Writing pipe syntax: as little as reads back as the same flow."""
 
 import json
+import re
 from itertools import pairwise
 
 import pytest
@@ -12,6 +13,8 @@ from pflow.flow.flow import Batch, Edge, FlowSpec, Step
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.write import write_pipe
+from pflow.flow.unload import flow_hash
+from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes
 
 NODES = {
@@ -105,13 +108,15 @@ def test_what_compiling_does_by_itself_is_not_written():
         ({"prompt": "template:Sum up: ${fetch.content}"}, {}, "--prompt='Sum up: ${fetch.content}'"),
         ({}, {"inputs": {"prompt": "Sum up: ${content}"}}, "--prompt='Sum up: ${content}'"),
         ({}, {"inputs": {"prompt": "Sum up"}}, "--prompt='Sum up' --map-in=text="),
-        ({}, {"params": {"prompt": "Sum up: ${content}", "input_bindings": {}}}, "--prompt='Sum up: ${content}'"),
+        ({}, {"inputs": {"prompt": "Up: ${content}"}, "params": {"input_bindings": {}}}, "--prompt='Up: ${content}'"),
         ({"prompt": "topic"}, {}, "--map-in=prompt=topic --map-in=text="),
         ({"prompt": "fetch.content"}, {}, "--prompt='${fetch.content}'"),
         ({"prompt": "fetch.content", "text": "content"}, {}, "--map-in=prompt=fetch.content"),
-        ({"prompt": "topic", "text": "fetch.content"}, {}, "--map-in=prompt=topic"),
-        ({"text": "fetch.content"}, {}, ""),
-        ({"text": "template:Of ${content}"}, {}, "--text='Of ${content}'"),
+        ({"prompt": "topic", "text": "fetch.content"}, {}, "--map-in=prompt=topic --map-in=text=fetch.content"),
+        ({"prompt": "topic", "text": "content"}, {}, "--map-in=prompt=topic"),
+        ({"text": "fetch.content"}, {}, "--map-in=text=fetch.content"),
+        ({"text": "content"}, {}, ""),
+        ({"text": "template:Of ${content}"}, {}, "--map-in='text=template:Of ${content}'"),
         ({"text": "topic"}, {}, "--map-in=text=topic"),
     ],
 )
@@ -121,11 +126,31 @@ def test_a_flow_from_json_is_written_with_what_a_pipe_would_not_do(mappings, giv
     assert text == f"read-file:fetch --path=a\n  => llm:ask {words}".rstrip() + "\n"
 
 
-def test_steps_whose_writes_meet_are_kept_apart_by_their_names():
+@pytest.mark.parametrize(
+    ("targets", "written_as"),
+    [
+        ({}, ["llm:a --map-out=response=response --map-out=usage=usage"] * 2),
+        ({"a": {"response": "x", "usage": "y"}}, ["llm:a --map-out=response=x --map-out=usage=y", "llm:b"]),
+        ({"a": {"response": "a.response", "usage": "a.usage"}}, ["llm --id=a", "llm:b"]),
+        ({id: {key: f"{id}.{key}" for key in ("response", "usage")} for id in "ab"}, ["llm:a", "llm:b"]),
+    ],
+)
+def test_steps_that_write_one_key_write_it_where_the_flow_says(targets, written_as):
+    steps = [Step(id, "llm", input_mappings={"text": "x"}, output_mappings=targets.get(id, {})) for id in "ab"]
+    text = written(*steps)
+    lines = [re.sub(" (--map-in|--text)=[^ ]*", "", line.removeprefix("  => ")) for line in text.splitlines()]
+    assert lines == [line.replace("llm:a", f"llm:{id}", 1) for id, line in zip("ab", written_as, strict=True)]
+    flow = FlowSpec(steps, [Edge("a", "b")])
+    assert flow_hash(wire(parse_pipe([text]))) == flow_hash(wire(flow))
+
+
+def test_a_path_that_moves_a_write_stays_in_the_text():
     steps = [Step(id, "llm", inputs={"prompt": id}) for id in "abc"]
     steps[1].input_mappings, steps[2].input_mappings = {"text": "a.response"}, {"text": "a.response"}
-    assert (
-        written(*steps) == "llm:a --prompt=a\n  => llm:b --prompt=b\n  => llm:c --prompt=c --map-in=text=a.response\n"
+    assert written(*steps) == (
+        "llm:a --prompt=a --map-out=usage=usage\n"
+        "  => llm:b --prompt=b --map-in=text=a.response --map-out=response=response --map-out=usage=usage\n"
+        "  => llm:c --prompt=c --map-in=text=a.response --map-out=response=response --map-out=usage=usage\n"
     )
 
 
@@ -134,6 +159,10 @@ def test_steps_are_met_in_their_order_whatever_the_order_of_the_edges():
     steps[1].input_mappings = {"text": "content"}
     text = written(*steps, edges=[("c", "b"), ("a", "c")])
     assert [step.id for step in parse_pipe([text]).steps] == ["a", "b", "c"]
+
+
+def test_a_param_in_place_of_a_read_that_no_store_gives_is_its_flag():
+    assert written(Step("a", "ask", params={"question": "x"})) == "ask:a --question=x\n"
 
 
 def test_versions_stand_in_a_comment():
@@ -150,7 +179,13 @@ def test_versions_stand_in_a_comment():
         ([Step("a", "llm")], {"edges": [("a", "b")]}, "it has an edge of a step that is not there"),
         ([Step("a", "llm"), Step("a", "llm")], {}, "it has two steps of one name"),
         ([Step("a", "pflow-llm")], {}, "it cannot express the manner of 'a'"),
-        ([Step("a", "llm", params={"text": "x"})], {}, "it cannot express the param text of 'a'"),
+        ([Step("a", "llm", params={"text": "x"})], {}, "the param text of 'a': its flag is data, not a param"),
+        ([Step("a", "prose", params={"b": "x"}), Step("b", "many", params={"mode": "slow"})], {}, "param mode of 'b'"),
+        (
+            [Step("a", "judge"), Step("b", "many")],
+            {"edges": [("a", "b"), ("b", "a", "failed")]},
+            "the read text of 'a': it would take 'b.result' and 'stdin', not 'stdin'",
+        ),
         ([Step("a", "llm", inputs={"schema": "$x"})], {}, "it cannot express the read schema of 'a'"),
         ([Step("a", "many", inputs={"token": "x"})], {}, "a secret is never a flag"),
         ([Step("a", "unknown", inputs={"debug": "y"})], {}, "every step has a flag of that name"),
