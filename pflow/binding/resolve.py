@@ -165,11 +165,8 @@ class Binding:
         self.unset = missing if self.interface.open else []  # other classes may have a default in their code
 
     def _set_stand_in(self, item: Item, source: Source | None) -> None:
-        """Set the fallback of a read that no earlier rule gives: a param, else its default.
-
-        A read with a default in the node's own code gets none: that code decides what a missing key means.
-        """
-        if self.interface.open and not item.required:
+        """Set the fallback of a read that no earlier rule gives: a param, else its default."""
+        if self.interface.is_apart(item.name):
             return
         if isinstance(source, Constant):
             self.stand_ins[item.name] = Finder(item.name, source, item).find({})

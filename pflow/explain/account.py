@@ -91,6 +91,10 @@ def _piped(flow: WiredFlow) -> dict[str, str] | None:
     return {"step": reader[0], "key": reader[1]} if reader else None
 
 
+def _is_param(step: WiredStep, key: str) -> bool:
+    return key not in step.interface.reads or step.interface.is_apart(key)
+
+
 def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
     order = {id: at for at, id in enumerate(flow.order)}
     meets = {(fork.source, fork.action): fork.meet for fork in flow.graph.forks()}
@@ -100,7 +104,7 @@ def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
             "reached": step.id in order,
             "reads": _reads(step, origins),
             "writes": _writes(flow, step, origins),
-            "params": {key: origins.of_param(step, key) for key in step.step.params if key not in step.interface.reads},
+            "params": {key: origins.of_param(step, key) for key in step.step.params if _is_param(step, key)},
             "effects": list(step.interface.touches),
             "repeats": repeats(step),
             **_manner(step, origins),

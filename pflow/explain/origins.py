@@ -52,9 +52,9 @@ class Origins:
         if written.batch is not None and key == written.batch.item:
             return [{"from": "item", "path": key, "over": written.batch.over}]
         found = [*self._by_name(step, key), *mapped]
-        if rule == resolve.PARAM:
+        if rule == resolve.PARAM and not step.interface.is_apart(key):
             found.append(self._of_stand_in(step, key))
-        elif item is not None and rule == resolve.DEFAULT:
+        elif item is not None and rule in (resolve.PARAM, resolve.DEFAULT):
             found.append(self._of_default(step, item))
         return found or [{"from": "nothing"}]
 

@@ -193,6 +193,14 @@ def test_each_read_says_where_its_value_comes_from(step, words):
     assert read(chain(Step("a", "split", inputs={"text": "x"}), step), "b", "prompt") == words
 
 
+def test_a_param_beside_a_read_with_a_default_in_its_code_is_told_apart(tmp_path):
+    code = 'def prep(self, shared): return self.params.get("tone") or shared.get("tone")'
+    (tmp_path / "choose_tone.py").write_text(f"import pocketflow\nclass ChooseTone(pocketflow.Node):\n    {code}\n")
+    flow = chain(Step("x", "choose-tone", params={"tone": "dry"}))
+    assert read(flow, "x", "tone") == "the pipe, or --tone, else unset"
+    assert step(flow, "x")["params"] == {"tone": {"from": "constant", "value": "dry"}}
+
+
 def step(plan, id):
     return next(each for each in explain(plan)["steps"] if each["id"] == id)
 
