@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
-from pflow.binding.sources import DIRECTORY, HOST, PathSource, Source, chosen_by_lead
+from pflow.binding.sources import DIRECTORY, HOST, AlternativeSource, PathSource, Source, chosen_by_lead
 from pflow.binding.store import OUTPUT_KEY, named_place
 from pflow.catalog.interfaces import BUNDLED, TOOL
 from pflow.errors import MISSING, PflowError
@@ -371,6 +371,6 @@ class WiredFlow:
         if not names:
             return place
         if len(names) > 1:
-            sources = self.outputs.items()
-            names = [name for name, each in sources if isinstance(each, PathSource) and each.path == place]
+            sources, kinds = self.outputs.items(), (PathSource, AlternativeSource)
+            names = [name for kind in kinds for name, each in sources if isinstance(each, kind) and place in each.paths]
         return (names[0],) if names else None

@@ -170,7 +170,8 @@ class Interface:
     `repeats` tells if the node may run again without harm: `yes`, `no`, `unless PARAM` (if the param is not set) or
     `unless PARAM is VALUE, VALUE` (if it has another value). `open`: the docstring has no interface, so any key and any
     param may pass, and the items here were inferred from the code. `fault` is the error in a docstring's interface that
-    was ignored. `inferred`: the `[pipe]` marks, or all items, were inferred.
+    was ignored. `inferred`: the `[pipe]` marks, or all items, were inferred. `is_flow`: a flow has it, whose marks say
+    what it carries even if it is open.
     """
 
     def __init__(self) -> None:
@@ -189,6 +190,7 @@ class Interface:
         self.examples: tuple[str, ...] = ()
         self.open = True
         self.inferred = False
+        self.is_flow = False
         self.fault = ""
 
     @property
@@ -198,6 +200,11 @@ class Interface:
     @property
     def pipe_write(self) -> Item | None:
         return piped(self.writes)
+
+    @property
+    def may_carry_any(self) -> bool:
+        """True if only a run tells which of its writes a pipe carries."""
+        return self.open and not self.is_flow
 
     @property
     def may_take_stdin(self) -> bool:
@@ -273,7 +280,7 @@ class Interface:
 
     def carried_of(self, writes: Iterable[str]) -> str | None:
         """Return the written key that the pipe carries on; in an inferred interface, if in doubt, the first."""
-        item, guesses = self.pipe_write, self.open or self.inferred
+        item, guesses = self.pipe_write, self.may_carry_any or self.inferred
         if item is not None and item.name in writes:
             return item.name
         stored = (key for key in writes if key not in self.writes or self.writes[key].is_stored)

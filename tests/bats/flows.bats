@@ -287,7 +287,11 @@ END
     pflow save opened 'say => free'
     jq '.outputs = {one: "b.said", other: "c.said"}' .local/share/pflow/flows/chosen.pflow.json >d.pflow.json
     pflow save declared d.pflow.json
-    for name in two nested none chosen unwritten opened declared; do
+    echo '{"nodes": [{"id": "a", "type": "say"}, {"id": "b", "type": "count", "params": {"enough": 2}},
+        {"id": "c", "type": "say", "inputs": {"text": "<${a.said}>"}}], "edges": [{"from": "a", "to": "b"},
+        {"from": "b", "to": "b"}, {"from": "b", "to": "c", "action": "done"}], "outputs": {"one": "said", "other": "a.said"}}' >l.pflow.json
+    pflow save looped l.pflow.json --description=looped
+    for name in two nested none chosen unwritten opened declared looped; do
         for text in x y; do
             alone=$(printf %s "$text" | pflow "$name" -r)
             [ -n "$alone" ]
@@ -298,6 +302,11 @@ END
             expect 0 "$alone"
         done
     done
+    echo '{"nodes": [{"id": "a", "type": "say", "inputs": {"text": "x"}}, {"id": "free", "inputs": {"said": "y"}}, {"id": "say", "inputs": {"text": "z"}}],
+        "outputs": {"one": "a.said", "other": "made"}}' >apart.pflow.json
+    run --separate-stderr bash -c 'for flow in apart.pflow.json ./apart.pflow.json\ {,"=> count"}; do pflow run -n "$flow" -j; done |
+        jq -c "[.one, .[\"\$pflow\"].last]"; pflow run l.pflow.json -n --a.text=x -r'
+    expect 0 $'["x",null]\n["x",null]\n["x","n"]\n<x>'
 }
 
 @test "a flow takes what a pipe brings as a step too: for its first batch, and where its paths name stdin" {

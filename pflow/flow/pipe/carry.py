@@ -64,7 +64,7 @@ def doubts(flow: WiredFlow, id: str, writers: list[str]) -> Iterator[str]:
     if read is None or step.is_unfed or step.fills(read.name) or (read.required and not writers):
         return
     interfaces = {each: flow.steps[each].interface for each in flow.graph.before[id]}
-    if unknown := [each for each, found in interfaces.items() if found.open and found.pipe_write is None]:
+    if unknown := [each for each, found in interfaces.items() if found.may_carry_any and found.pipe_write is None]:
         taken = joined([each or "stdin" for each in writers]) or "nothing"
         yield f"{joined(unknown)} may write any key: '{id}' takes {taken}; --map-in={read.name}=PATH names the value"
 
@@ -95,7 +95,7 @@ def carried_out(flow: WiredFlow) -> list[Path | None]:
     met = set(todo)
     for id, has_failed in todo:
         interface = flow.steps[id].interface
-        if not has_failed and id not in in_forks and (interface.pipe_write is not None or interface.open):
+        if not has_failed and id not in in_forks and (interface.pipe_write is not None or interface.may_carry_any):
             writers.add(id)
             if interface.pipe_write is not None:
                 continue
