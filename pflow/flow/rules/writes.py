@@ -7,7 +7,7 @@ from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
 from pflow.flow.graph import Fork
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.flow.writes import Write
+from pflow.flow.writes import END, Write
 from pflow.flow.written import path_text
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path, meet, write_path
@@ -106,10 +106,10 @@ def _is_overwritten(flow: WiredFlow, earlier: Write, later: Write) -> bool:
 
 
 def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
-    """Check PF16: one finding for each step that overwrites others' writes, and one for all by-products together.
+    """Check PF16: one finding for each step that overwrites others' writes.
 
-    A by-product that its step reads too is brought up to date, not overwritten. By-products that nothing reads (llm's
-    `usage`, if `response` has its own place) do not count in a flow with outputs.
+    A by-product that its step reads too is brought up to date, not overwritten, and one that nothing reads afterwards
+    (llm's `usage`) does not count.
     """
     over: dict[str, list[Pair]] = {}
     for later, _, earlier in _overlaps(flow):
@@ -118,35 +118,28 @@ def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
         if earlier is not None and not is_update and not _clash(flow, earlier, later):
             over.setdefault(later.step, []).append((earlier, later))
     tangled = {id for fork in flow.graph.forks() if flow.graph.open_edges(fork) for ids in fork.branches for id in ids}
-    found = [pairs for id, pairs in over.items() if id not in tangled and not flow.is_uncertain]
-    read: dict[str | int, list[Path]] = {}
-    paths = [path for step in flow.steps.values() for path in _read_places(step)]
-    for path in paths + [path for source in flow.outputs.values() for path in source.paths]:
-        read.setdefault(path[0], []).append(path)
-    by_products: list[Pair] = []
-    for pairs in found:
-        if any(_is_main(flow, later, read) for _, later in pairs):
-            yield _overwritten(flow, pairs)
-        else:
-            by_products += pairs
-    if by_products and not flow.flow.outputs:
-        yield _overwritten(flow, by_products)
+    read: dict[str | int, list[tuple[str, Path]]] = {}
+    places = [(id, path) for id, step in flow.steps.items() for path in _read_places(step)]
+    for id, path in places + [(END, path) for source in flow.outputs.values() for path in source.paths]:
+        read.setdefault(path[0], []).append((id, path))
+    for pairs in [pairs for id, pairs in over.items() if id not in tangled and not flow.is_uncertain]:
+        if told := [(earlier, later) for earlier, later in pairs if _matters(flow, later, read)]:
+            yield _overwritten(flow, told)
 
 
-def _is_main(flow: WiredFlow, write: Write, read: dict[str | int, list[Path]]) -> bool:
-    """Return True if a write is the one that its step hands on, or is read."""
+def _matters(flow: WiredFlow, write: Write, read: dict[str | int, list[tuple[str, Path]]]) -> bool:
+    """Return True if a write is the one that its step hands on, or is read after it."""
     main = flow.steps[write.step].interface.pipe_write
-    is_read = any(meet(each, write.target) for each in read.get(write.target[0], ()))
+    readers = (id for id, path in reversed(read.get(write.target[0], [])) if meet(path, write.target))
+    is_read = any(id == END or flow.graph.may_precede(write.step, id) for id in readers)
     return main is None or main.name == write.key or is_read
 
 
 def _overwritten(flow: WiredFlow, pairs: list[Pair]) -> Finding:
-    steps = dict.fromkeys(later.step for _, later in pairs)
-    places, verb = _places(later for _, later in pairs), "writes" if len(steps) == 1 else "write"
+    step, places = flow.steps[pairs[0][1].step], _places(later for _, later in pairs)
     noun = "value" if len({earlier.step for earlier, _ in pairs}) == 1 else "values"
-    message = f"{joined(steps)} {verb} {places} over the {noun} from {_steps(pairs)}"
-    place = flow.steps[next(iter(steps))].step.place
-    return Finding("PF16", place, message, _mapping_for(pairs), is_warning=True)
+    message = f"'{step.id}' writes {places} over the {noun} from {_steps(pairs)}"
+    return Finding("PF16", step.step.place, message, _mapping_for(pairs), is_warning=True)
 
 
 def _is_lost(flow: WiredFlow, earlier: Write, later: Write) -> bool:
