@@ -50,7 +50,10 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
 
         if say_in_json(words, error):
             return error.exit
-    if not _is_file(1) and (not is_command or first in _RUNS or (first == "trace" and error.exit == USAGE)):
+    from pflow.process.readers import feeds_pflow
+
+    is_wrong_use = error.exit == USAGE and (first == "trace" or (first == "map" and feeds_pflow(1)))
+    if not _is_file(1) and (not is_command or first in _RUNS or is_wrong_use):
         from pflow.driver.arguments import without_bare
         from pflow.stage.output import hand_on_error
 

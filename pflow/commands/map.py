@@ -27,6 +27,7 @@ from pflow.many.execution import MapExecution, in_order
 from pflow.many.items import FORMS
 from pflow.many.map import PROGRAM, Map
 from pflow.many.options import MapOptions
+from pflow.many.output import MapOutput
 from pflow.process.streams import write_pieces
 from pflow.stage.document import Document
 from pflow.values.secrets import Secrets
@@ -104,16 +105,17 @@ def command(
         **chosen,
     )
 
-    def work(secrets: Secrets) -> int:
+    def work(secrets: Secrets, output: MapOutput) -> int:
         limit_input(flags.max_input)
         about = {"asks_nothing": yes, "resumes": bool(flags.resume), "accepts_changes": accept_changes}
         each = Map.begin(flow, flow_flags, flags, options, secrets, **about)
         if flags.dry_run:
+            each.peek()
             pretend(each.inputs, Document())
         elif estimate:
-            write_pieces(1, [f"{each.foresee().account()}\n".encode()])
+            write_pieces(output.fd, [f"{each.foresee().account()}\n".encode()])
         else:
-            return MapExecution(each).run()
+            return MapExecution(each, output).run()
         return OK
 
-    return in_order(PROGRAM, work, debug=flags.debug)
+    return in_order(PROGRAM, work, flags)

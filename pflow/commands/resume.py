@@ -102,9 +102,7 @@ def _resume_map(run: Run, choices: Choices, flags: RunFlags) -> int:
     for name in [*choices.about(), *["json"] * bool(flags.json)]:
         hint = "--failed and --redo run items of it again, -r prints what they carry"
         raise PflowError(f"cannot take --{name} for a map", hint=hint, exit=USAGE)
-    return in_order(
-        "pflow resume", lambda secrets: resume_map(run, choices, flags, secrets, redo=redo), debug=flags.debug
-    )
+    return in_order("pflow resume", lambda *about: resume_map(run, choices, flags, *about, redo=redo), flags)
 
 
 def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:

@@ -19,22 +19,24 @@ from pflow.errors import BAD_STDIN, FAILED, OK, PflowError
 from pflow.flow.rules.paths import check_unfilled
 from pflow.many.estimate import most_of_item, questions_of
 from pflow.many.item import ITEM
+from pflow.many.items import Ended
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import MOST, Limiter
 from pflow.many.loop import MapLoop
 from pflow.many.map import PROGRAM, Map
 from pflow.many.options import MapOptions
+from pflow.many.output import MapOutput
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
 from pflow.many.states import DONE, Result
 from pflow.mcp.client.sockets import begin_run
 from pflow.process.signals import Interrupted, end_in_order
-from pflow.process.streams import divert_prints, is_readable, write_pieces
+from pflow.process.streams import is_readable
 from pflow.process.workers import Parent, Pool
 from pflow.record.log import RunLog
 from pflow.record.run import Run
 from pflow.terminal.ask import confirm
-from pflow.terminal.messages import clear, say, say_error
+from pflow.terminal.messages import say, say_error
 from pflow.values.secrets import Secrets
 from pflow.words.budget import BUDGET
 
@@ -45,27 +47,31 @@ MOST_UNASKED = 1.0
 """The dollars that a map may cost without a question, on a terminal."""
 
 
-def in_order(program: str, work: Callable[[Secrets], int], *, debug: bool) -> int:
-    """Do the work of a command for maps as `end_in_order` does; say its failure without its secrets."""
-    secrets = Secrets()
+def in_order(program: str, work: Callable[[Secrets, MapOutput], int], flags: RunFlags) -> int:
+    """Do the work of a command for maps as `end_in_order` does; say its failure without its secrets, and hand it on."""
+    secrets, output = Secrets(), MapOutput(flags)
 
     def fail(error: PflowError) -> int:
-        say_error(program, secrets.hide(error), debug=debug)
+        secrets.hide(error)
+        if not isinstance(error, Ended):
+            say_error(program, error, debug=flags.debug)
+        output.fail(error)
         return error.exit
 
-    return end_in_order(lambda: work(secrets), fail)
+    return end_in_order(lambda: work(secrets, output), fail)
 
 
 class MapExecution:
     """One run of a map: a new one, or one that is `reopened`."""
 
-    def __init__(self, map: Map, reopened: Reopened | None = None) -> None:
+    def __init__(self, map: Map, output: MapOutput, reopened: Reopened | None = None) -> None:
         """Begin the run, or go on with it. Raises PflowError as Reopened and open_log do."""
         self.map = map
+        self.output = output
         self.flags = map.flags
         self.options = map.options
         begin_run()
-        self.fd = divert_prints()
+        output.is_raw = self.options.raw
         with alone() if map.resumes else nullcontext():
             reopened = reopened or map.unfinished()
             if reopened is not None:
@@ -130,15 +136,9 @@ class MapExecution:
         rpm, tpm = (each and each / self.map.shard[1] for each in (options.rpm, options.tpm))
         limiter = Limiter(self._budget(ledger), rpm=rpm, tpm=tpm, jobs=jobs)
 
-        def write(data: bytes) -> None:
-            if not self.flags.quiet:
-                if os.isatty(self.fd):
-                    clear()
-                write_pieces(self.fd, [data])
-
         rows = Rows(
             options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
-            write=write, secret=policy.secret_members, escapes=options.escape_formulas,
+            write=self.output.write, secret=policy.secret_members, escapes=options.escape_formulas,
         )  # fmt: skip
         loop = MapLoop(self._warned(), ledger, rows, policy, limiter, progress)
         self.map.items.while_idle = loop.while_idle
@@ -188,9 +188,7 @@ class MapExecution:
 
     def _ended(self, loop: MapLoop, progress: MapProgress) -> int:
         """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""
-        is_resumed = self.map.is_resumed
-        if is_resumed and self.map.items.is_stdin and not progress.done:
-            raise _without_items(self.run_id)
+        is_resumed, items = self.map.is_resumed, self.map.items
         for cause in loop.causes():
             say(PROGRAM, cause)
         if loop.stopped is not None:
@@ -198,21 +196,32 @@ class MapExecution:
             if self.again not in stopped.hint:
                 stopped.hint = f"{self.again} goes on" + (f"; {stopped.hint}" if stopped.hint else "")
             raise stopped
+        items.check_end()
+        if is_resumed and items.is_stdin and not progress.done:
+            raise _without_items(self.run_id)
         if changed := loop.ledger.changed:
             say(PROGRAM, f"{changed:,} items had another input than before, and were run again")
         if missed := is_resumed and loop.ledger.missed():
             say(PROGRAM, f"{missed:,} items that were not done have not come again; {self.again} takes them")
-        if not progress.failed:
-            return FAILED if missed else OK
+        if progress.failed:
+            self._say_failed(progress)
+        if failed := progress.failed + missed + int(items.before.header.get("failed", 0)):
+            self.output.note_failed(failed)
+        elif items.before.header.keys() & {"skipped", "dry"}:
+            self.output.hand_on(items.before)
+        return FAILED if failed else OK
+
+    def _say_failed(self, progress: MapProgress) -> None:
         what = f"{progress.failed:,} of {progress.done:,} items failed: pflow trace {self.run_id} lists them"
         what += f"; {self.again} --failed tries them again"
         if begun := progress.begun_items:
             what += f"; {begun:,} of them have begun a step that does not repeat: --redo"
         say(PROGRAM, what)
-        return FAILED
 
 
-def resume_map(run: Run, choices: Choices, flags: RunFlags, secrets: Secrets, *, redo: bool) -> int:
+def resume_map(
+    run: Run, choices: Choices, flags: RunFlags, secrets: Secrets, output: MapOutput, *, redo: bool
+) -> int:  # fmt: skip
     """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
     failed, choices.failed = choices.failed, True  # a map that is finished, with failures, goes on too
     reopened = Reopened(run, choices, secrets)
@@ -228,7 +237,7 @@ def resume_map(run: Run, choices: Choices, flags: RunFlags, secrets: Secrets, *,
             raise _without_items(run.id)
         accepts = choices.accepts_changes
         map = Map(flags, options, inputs, secrets, accepts_changes=accepts, is_resumed=True)
-    return MapExecution(map, reopened).run()
+    return MapExecution(map, output, reopened).run()
 
 
 def _without_items(run: str) -> PflowError:

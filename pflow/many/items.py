@@ -21,6 +21,7 @@ from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import spell_flag
 from pflow.process.streams import is_readable
 from pflow.stage.document import Document, empty_pipe, read_document
+from pflow.stage.layout import BEGINNING, mark_of
 from pflow.tables.csv_text import stream_csv
 from pflow.tables.packed import suffix_of, unpack
 from pflow.values.digest import digest_of
@@ -39,6 +40,8 @@ _PART = 1 << 16
 _BLANK = b" \t\r\n"
 _CONTROLS = bytes({*range(1, 32)} - {27, *range(7, 14)})
 _STORE = re.compile(rb'\s*\{\s*"\$pflow"\s*:')
+_FAILED = re.compile(_STORE.pattern + rb'.*"error":\{')
+"""An error document: no --from takes it for items."""
 _WIDE_LINES = re.compile(rb"\A\0*[{\[]|\n\0|\0\n")
 """What JSON or lines have in UTF-16, and texts of one letter that end with NUL have not."""
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|[\[\]{},]', re.DOTALL)
@@ -52,6 +55,15 @@ class BadItem(PflowError):
     def __init__(self, message: str, text: str | bytes) -> None:
         super().__init__(message, exit=BAD_DATA)
         self.text = text if isinstance(text, str) else text_or_bytes(text)
+
+
+class Ended(PflowError):
+    """The failure of what is before a map in its pipe, which has said it; `document` goes on."""
+
+    def __init__(self, document: Document) -> None:
+        error = document.header["error"]
+        super().__init__(str(error.get("message", "")), exit=error["exit"])
+        self.document = document
 
 
 class Items:
@@ -69,6 +81,8 @@ class Items:
         self._encoding = encoding
         self._allow_empty = allow_empty
         self._tells = True
+        self.before = Document()
+        """The store that came through a pipe, or the mark of a map behind its rows; its header says how that ended."""
         self._sources = [(word, _form_of(word, form, is_only=len(words) == 1)) for word in words]
 
     def count(self) -> int | None:
@@ -78,6 +92,11 @@ class Items:
     def __iter__(self) -> Iterator[Any]:
         tells, self._tells = self._tells, False  # an estimate reads them before the run does
         return self._read(decode, tells=tells)
+
+    def check_end(self) -> None:
+        """Raise Ended if what is before the map in its pipe failed, as far as that has been read."""
+        if "error" in self.before.header:
+            raise Ended(self.before)
 
     def digest(self) -> str:
         """Return what tells these items from others; those of streams all look alike."""
@@ -105,8 +124,12 @@ class Items:
             is_workbook, parts = unpack(self._parts(path), act, is_table=form in ("", "csv"))
             encoding = "" if is_workbook else self._encoding
             parts = _recoded(parts, path, encoding) if encoding else parts
-            items = _items_in(parts, path, "csv" if is_workbook else form, read, tells)
+            take = self._take if _is_stream(path) else None
+            items = _items_in(parts, path, "csv" if is_workbook else form, read, tells, take)
             yield from (_fitting(item, path, encoding) for item in items) if encoding else items
+
+    def _take(self, document: Document) -> None:
+        self.before = document
 
     def _parts(self, path: str) -> Iterator[bytes]:
         reading = Attempt(f"cannot read '{_name_of(path)}'", read_failure)
@@ -170,7 +193,11 @@ def _is_pattern(word: str) -> bool:
     return not {*"*?["}.isdisjoint(word) and not mode_of(word)
 
 
-def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[bytes], Any], tells: bool) -> Iterator[Any]:
+def _items_in(
+    parts: Iterator[bytes], path: str, form: str, read: Callable[[bytes], Any], tells: bool,
+    take: Callable[[Document], None] | None,
+) -> Iterator[Any]:  # fmt: skip
+    """Yield the items of a source; of a stream, `take` gets the store that it is, or that is behind its rows."""
     name, head = _name_of(path), b""
     while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
         head = (head + part).removeprefix(b"\xef\xbb\xbf")
@@ -182,21 +209,24 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
     first = head.lstrip(_BLANK)[:1]
     form = form or ("nul" if b"\0" in head else {b"[": "json", b"{": "jsonl"}.get(first, "lines"))
     parts = chain([head], parts)
-    if form in ("json", "jsonl") and _STORE.match(head):
-        yield from _carried(b"".join(parts), name)
-    elif form == "json":
+    if (form in ("json", "jsonl") and _STORE.match(head)) or (take is not None and _FAILED.match(head)):
+        yield from _carried(b"".join(parts), name, take)
+        return
+    if form == "json":
         if first != b"[":
             raise _fault(name, "it is not a list", _IN_LINES)
         for number, data in enumerate(_array(parts, name), 1):
             yield data if isinstance(data, BadItem) else _decoded(data, read, name, f"item {number}")
-    elif form == "csv":
-        rows = (each for _, line in _pieces(parts, b"\n", name) for each in (line + b"\n").splitlines(keepends=True))
+        return
+    pieces = _rows(parts, b"\0" if form == "nul" else b"\n", name, take)
+    if form == "csv":
+        rows = (each for _, line in pieces for each in (line + b"\n").splitlines(keepends=True))
         for row in stream_csv(rows, name, available=head.count(b"\n"), teller="pflow map" * tells):
             yield BadItem(row[0].message, row[1]) if isinstance(row, tuple) else row
     elif form == "nul":
-        yield from (text_or_bytes(text) for _, text in _pieces(parts, b"\0", name) if text)
+        yield from (text_or_bytes(text) for _, text in pieces if text)
     else:
-        lines = ((number, line) for number, line in _pieces(parts, b"\n", name) if line.strip(_BLANK))
+        lines = ((number, line) for number, line in pieces if line.strip(_BLANK))
         if form == "lines":
             yield from (text_or_bytes(line.removesuffix(b"\r")) for _, line in lines)
         for number, line in lines:
@@ -232,16 +262,38 @@ def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -
     return BadItem(str(item["error"]), failed["$bad"]) if is_bad else failed
 
 
-def _carried(data: bytes, name: str) -> Iterator[Any]:
-    """Yield the items of the list that a store carries."""
+def _carried(data: bytes, name: str, take: Callable[[Document], None] | None) -> Iterator[Any]:
+    """Yield the items of the list that a store carries; none if its pipe has failed, or does nothing."""
     document = read_document(data) or Document()
-    if failed := document.header.get("error"):
+    header = document.header
+    if take is not None:
+        take(document)
+    elif failed := header.get("error"):  # of a file, nobody has said it
         raise PflowError(failed["message"], exit=failed["exit"])
+    if "error" in header or header.get("skipped") or "dry" in header:
+        return
     place = document.carried
     value = items_in(find(document, place)) if place and has(document, place) else None
-    if not isinstance(value, list) and not document.header.get("skipped"):
+    if not isinstance(value, list):
         raise _fault(name, "the store carries no list", "jq -c '.KEY[]' takes one out of it")
-    yield from value or []
+    yield from value
+
+
+def _rows(
+    parts: Iterable[bytes], mark: bytes, name: str, take: Callable[[Document], None] | None
+) -> Iterator[tuple[int, bytes]]:  # fmt: skip
+    """Yield the pieces of a source, but not the mark of a map behind its rows, which `take` gets."""
+    held: list[tuple[int, bytes]] = []
+    for piece in _pieces(parts, mark, name):
+        if piece[1]:
+            yield from held
+            held = [piece] if take is not None and piece[1].startswith(BEGINNING) else []
+        if not held:
+            yield piece
+    if held and take is not None and (header := mark_of(held[0][1])):
+        take(Document(header))
+    else:
+        yield from held
 
 
 def _pieces(parts: Iterable[bytes], mark: bytes, name: str) -> Iterator[tuple[int, bytes]]:

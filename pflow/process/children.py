@@ -268,7 +268,7 @@ def running_groups(session: int) -> set[int]:
     Zombies do not count.
     """
     if os.path.exists("/proc/self/stat"):
-        return {int(fields[2]) for _, _, fields in _processes(session) if fields[0] not in _DEAD}
+        return {int(fields[2]) for _, _, fields in processes(session) if fields[0] not in _DEAD}
     return {session} if _signal_group(session, 0) else set()
 
 
@@ -284,7 +284,7 @@ def writers(fd: int) -> list[str]:
 
 def _holders(file: str | int, mode: int = 0) -> Iterator[tuple[int, str]]:
     """Yield the start of each other process that opened a file, in this mode too, and who it is."""
-    for pid, name, fields in _processes() if os.path.isdir("/proc") else ():
+    for pid, name, fields in processes() if os.path.isdir("/proc") else ():
         with Ignoring(OSError):  # it has ended, or belongs to another user
             for link in descriptors(pid, file) if pid != os.getpid() else ():
                 if os.lstat(link).st_mode & mode == mode:
@@ -300,7 +300,7 @@ def descriptors(pid: int, file: str | int) -> Iterator[str]:
             yield link
 
 
-def _processes(session: int = 0) -> Iterator[tuple[int, bytes, list[bytes]]]:
+def processes(session: int = 0) -> Iterator[tuple[int, bytes, list[bytes]]]:
     """Yield each process's number, its name, which may contain anything, and the fields after it (proc_pid_stat(5)).
 
     Among these fields 0 is the state, 2 the group, 19 the start. With a session only its processes are read, since

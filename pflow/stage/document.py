@@ -286,6 +286,19 @@ def take_in(
 
 
 def _tell(data: bytes, source: str, encoding: str) -> Intake:
+    from pflow.stage.layout import split_rows
+
+    rows, mark = split_rows(data)
+    if "error" in mark and (rows or source in ("text", "json")):  # its store is what the map wrote
+        document = Document({**mark, "last": "stdin"})
+        document.set("stdin", text_or_bytes(rows))
+        return Intake(document, STORE, b"".join(document.pieces()))
+    intake = _recognize(rows or data, source, encoding)
+    intake.document.header |= mark
+    return intake
+
+
+def _recognize(data: bytes, source: str, encoding: str) -> Intake:
     if source in ("auto", "store"):
         document = read_document(data)
         if document is not None:

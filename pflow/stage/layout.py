@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     """The JSON text of each key's value."""
 
 MARK = b'"$pflow"'
+BEGINNING = b'{"$pflow":{'
 
 # The last byte of a value by its first; any other value is a number, true, false or null.
 _ENDS = {ord('"'): ord('"'), ord("{"): ord("}"), ord("["): ord("]")}
@@ -58,12 +59,33 @@ def read_store(data: bytes) -> tuple[dict[str, Any], Members] | None:
     return header, members
 
 
+def split_rows(data: bytes) -> tuple[bytes, dict[str, Any]]:
+    """Split the rows of a map from their mark; the header is empty if there is none. Raises PflowError (65)."""
+    if not data.endswith(b"}}\n"):
+        return data, {}
+    start = data.rfind(b"\n", 0, -1) + 1
+    start = max(start, data.rfind(b"\0", start, -1) + 1)
+    header = mark_of(data[start:])
+    return (data[:start] if header else data), header
+
+
+def mark_of(line: bytes) -> dict[str, Any]:
+    """Return the header of a map's mark, which says behind its rows how it failed; an empty one for any other line.
+
+    A mark has an `error`, or how many items `failed`, and no number of members, unlike the stores of stages.
+    """
+    found = read_store(line) if line.startswith(BEGINNING) else None
+    header, members = found or ({}, {})
+    is_mark = not members and "members" not in header and not header.keys().isdisjoint(("error", "failed"))
+    return header if is_mark else {}
+
+
 def split_lines(data: bytes) -> tuple[bytes, Members] | None:
     """Split a document with one member a line into header and members; None for any other layout."""
     end, last = data.find(b"\n"), len(data) - 3
-    if not data.startswith(b'{"$pflow":{') or not data.endswith(b"\n}\n") or _has_comma(data, end) != (end < last):
+    if not data.startswith(BEGINNING) or not data.endswith(b"\n}\n") or _has_comma(data, end) != (end < last):
         return None
-    header = data[len(b'{"$pflow":') : end - (end < last)]
+    header = data[len(BEGINNING) - 1 : end - (end < last)]
     if not header.endswith(b"}"):
         return None
     view = memoryview(data)

@@ -100,9 +100,7 @@ class Output:
 
     def write_error(self, document: Document, step: str, node: str, error: PflowError) -> None:
         """Write the store as an error document, if documents are the form. A failing stdout changes nothing."""
-        document.start()
-        about = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
-        document.header["error"] = about | {**error.details, **about}
+        note_error(document, step, node, error)
         try:
             self.write_document(document)
         except ClosedPipe:
@@ -127,6 +125,13 @@ class Output:
                 self.write([text])
             elif messages.unfinished and isinstance(value, str) and not self.is_exact:
                 self.write([b"\n"])
+
+
+def note_error(document: Document, step: str, node: str, error: PflowError) -> None:
+    """Make a store an error document."""
+    document.start()
+    about = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
+    document.header["error"] = about | {**error.details, **about}
 
 
 def hand_on_error(words: list[str], name: str, error: PflowError, document: Document | None = None) -> None:

@@ -209,3 +209,89 @@ pflow map: 4 of 4 items failed"
     run --separate-stderr pflow replay last
     expect 2 - 'it is a map'
 }
+
+abc() { printf 'a\nb\nc\n' | pflow map 'shell "grep -v b"' -j1 "$@"; }
+
+@test "a stage of pflow behind a map ends with the map's code, and works on the rows if all items were run" {
+    export -f abc
+    SHELLS=bash in_shells <<'END'
+exec 2>/dev/null
+abc | pflow-write-file o -q; echo "$? $(jq -c keys o)"
+abc --format=csv | timeout 60 pflow-write-file o --from=text -q; echo "$? $(tail -n 1 o)"
+abc | pflow-set x=1 | pflow-get x; echo $?
+abc | pflow run 'shell "wc -l"' -r; echo $?
+abc -0 | pflow map 'template "<$item>"' --from=nul | (pflow map 'shell "wc -l"' -r); echo $?
+abc --format=csv | pflow map 'template "<$item>"' --from=csv | pflow-write-file o -q; echo "$? $(jq -r .text o | tr -d '\n')"
+abc -q; printf 'a\nb\nc\n' | pflow resume last --failed --redo | pflow-write-file o -q; echo "$? $(wc -l <o)"
+END
+    expect 0 '1 ["item","stdout"]
+["error","item"]
+["item","stdout"]
+1 ",
+1
+1
+3
+1
+1
+1
+1
+1
+1 <a><b><c>
+1 3'
+}
+
+@test "nothing after a map that was stopped has an effect, and pflow-catch has its rows so far" {
+    export -f abc
+    SHELLS=bash in_shells <<'END'
+exec 2>/dev/null
+for last in 'pflow-write-file o' 'pflow run "write-file o"' 'pflow-write-file o --from=text' 'pflow-write-file --from=json o' \
+    'pflow-get stdin' 'pflow-set o=1' 'pflow trace' 'pflow map "shell cat" | pflow-write-file o'; do
+    abc --halt=now | eval "$last" >doc; echo -n "$? "
+    echo b | pflow map 'shell "exit 5"' --halt=now --errors=e | eval "$last" >doc; echo -n "$? "
+done
+for wrong in --nope -x nofile.jsonl --shard=0/1 --halt=x; do
+    abc $wrong | pflow-write-file o -q; echo -n "$? "
+done
+abc --halt=now | pflow-catch | pflow-get stdin | jq -r .item
+mkfifo p && printf 'a\nb\n' >items
+pflow-write-file o <p >doc & reader=$!
+pflow map 'shell "read x; [ \$x = a ] || { touch here; sleep 60; }"' items --from=lines -j1 >p &
+until [ -e here ]; do sleep 0.1; done
+kill $!; wait $!; echo $?; wait $reader; echo "$? $(ls | tr '\n' ' ')"
+END
+    expect 0 '1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 2 2 66 2 2 a
+b
+143
+143 doc e here items p '
+}
+
+@test "only a program of pflow that reads the pipe gets to know of a failure: others get rows alone" {
+    export -f abc
+    SHELLS=bash in_shells <<'END'
+exec 2>/dev/null
+for last in 'jq -r .item' 'cat >o; jq -r .item o' 'tee pflow-o' 'while read -r row; do pflow-template -n x -q; echo "$row"; done' \
+    'pflow-template -n x -q | jq -r .item' '"$PYTHON" -c "import sys; print(*sys.stdin)"'; do
+    abc --halt=now | eval "$last" | grep -c '\$pflow'
+done
+abc --halt=now >o; grep -c '\$pflow' o
+abc --halt=now -r | pflow-write-file o -q; echo "$? $(cat o)"
+pflow-read-file -n -r <(abc --halt=now) | jq -r .item
+END
+    expect 0 $'0\n0\n0\n0\n0\n0\n0\n0 a\na\nb'
+}
+
+@test "an error document into a map goes on with its code, whatever the map is to do, and is not said again" {
+    pflow-set -n kept=1 | pflow-shell --command='exit 9' >failed 2>/dev/null || [ $? -eq 9 ]
+    sed 1d failed >rest
+    in_shells <<'END'
+for flags in '' --from=lines --from=csv --limit=1 --estimate --dry-run '--id=x --sample=2'; do
+    cat ../failed | pflow map 'shell "touch o"' $flags | pflow-write-file o >out; echo "$? $(sed 1d out | cmp - ../rest)"
+    cat ../failed | pflow map 'shell "touch o"' $flags | jq .
+    cat ../failed | pflow map 'shell "touch o"' $flags -r; echo $?
+done
+pflow-llm --skip-empty x </dev/null | pflow map 'shell "touch o"' | pflow-write-file o | grep -c '"skipped":true'
+ls
+END
+    expect 0 "$(for _ in {1..7}; do printf '9 \n9\n'; done)"$'\n1\nout'
+    [ -z "$stderr" ]
+}

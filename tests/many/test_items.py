@@ -25,7 +25,9 @@ def piped(data, form=""):
     try:
         items = Items([f"/dev/fd/{here}"], form, allow_empty=True)
         assert (items.is_stdin, items.count()) == (True, None)
-        return [each.message.partition(": ")[2] if isinstance(each, BadItem) else each for each in items]
+        found = [each.message.partition(": ")[2] if isinstance(each, BadItem) else each for each in items]
+        items.check_end()
+        return found
     except PflowError as error:
         return error.exit, error.message.partition(": ")[2]
     finally:
@@ -82,6 +84,13 @@ def piped(data, form=""):
         ("", f'["{"x" * 40_000}"]', (65, "item 1 has more than 30,000 bytes")),
         ("", b'{"$pflow":{"v":1,"last":"a","members":1},\n"a":{}\n}\n', (65, "the store carries no list")),
         ("", b'{"$pflow":{"v":1,"error":{"exit":69,"message":"x: no net"},"members":0}\n}\n', (69, "no net")),
+        # the mark of a map behind its rows, and what only looks like one
+        ("", b'{"a":1}\n{"$pflow":{"v":1,"error":{"exit":69,"message":"x: no net"}}}\n', (69, "no net")),
+        ("lines", b'a\n{"$pflow":{"v":1,"failed":2}}\n', ["a"]),
+        ("nul", b'a\0{"$pflow":{"v":1,"failed":2}}\n', ["a"]),
+        ("csv", b'a\n1\n{"$pflow":{"v":1,"failed":2}}\n', [{"a": "1"}]),
+        ("lines", b'{"$pflow":{"v":1,"failed":2}}\n\nb\n', ['{"$pflow":{"v":1,"failed":2}}', "b"]),
+        ("lines", b'a\n{"$pflow":{"v":1}}\n', ["a", '{"$pflow":{"v":1}}']),
     ],
 )  # fmt: skip
 def test_a_stream_is_recognized_and_read(monkeypatch, form, data, items):

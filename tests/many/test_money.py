@@ -87,6 +87,13 @@ def test_no_call_begins_that_may_pass_the_budget(shop, words, asked, left):
     assert (code, paid, left in said, "--max-" in said.partition(left)[2]) == (79, asked, True, True), said
 
 
+def test_a_stage_behind_a_map_ends_with_79_at_its_budget(shop):
+    stage = str(Path(sys.executable).parent / "pflow-write-file")
+    words = ["sh", "-c", f"{shlex.join(shop.words(('map', ASK, '--max-cost=4')))} | {stage} o"]
+    done = subprocess.run(words, input=ITEMS, stdout=subprocess.PIPE, check=False, **shop.given)
+    assert (done.returncode, json.loads(done.stdout)["stdin"].count("response")) == (79, 2)
+
+
 def test_a_resume_has_what_its_map_left_and_each_shard_its_share(shop):
     for words in (("map", ASK, "--max-cost=5"), ("resume", "last", "--max-cost=9")):
         code, paid, said = shop.run(*words)
