@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from pflow.errors import PflowError
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
+from pflow.flow.unload import flow_to_ir
 from pflow.plan.approval.dialogue import editable_text, offered_name, read_edited
 from pflow.plan.approval.proposal import Proposal
 from tests.plan.approval.test_proposal import COPY
@@ -58,6 +60,41 @@ def test_name_description_and_inputs_survive():
 def test_an_input_whose_value_was_edited_has_the_new_one():
     flow = edited(COPY, lambda text: text.replace("--path=a.txt", "--path=new.txt"))[0]
     assert flow.inputs["path"].default == "new.txt"
+
+
+ROWS = {
+    "name": "rows",
+    "inputs": {"path": {"type": "path", "default": "a.csv"}},
+    "nodes": [
+        {"id": "load", "type": "load-csv", "description": "the table", "version": "1.0.0"},
+        {"id": "clean", "type": "clean-data"},
+        {"id": "save", "type": "save-csv", "inputs": {"path": "o.csv"}},
+    ],
+    "mappings": {
+        "load": {"input_mappings": {"path": "path"}},
+        "clean": {"input_mappings": {"rows": "load.rows"}, "output_mappings": {"dropped": "gone"}},
+        "save": {"input_mappings": {"rows": "clean.rows"}},
+    },
+}
+
+
+@pytest.mark.parametrize("ir", [ROWS, COPY])
+def test_only_what_was_edited_changes(ir):
+    before = flow_to_ir(load_text(json.dumps(ir), "plan"))
+    assert flow_to_ir(edited(ir, lambda text: text + "\n# the same")[0]) == before
+    after = flow_to_ir(edited(ir, lambda text: re.sub("--path=(o.csv|b.txt)", "--path=new --retries=2", text))[0])
+    before["nodes"][-1] |= {"inputs": {"path": "new"}, "retries": 2}
+    assert after == before
+
+
+def test_a_step_that_is_added_moves_no_key_of_those_before():
+    flow, errors = edited(ROWS, lambda text: text + "  => load-csv --path=other.csv => analyze")
+    assert errors == []
+    assert [flow.step(id).output_mappings for id in ("load", "clean")] == [{}, {"dropped": "gone"}]
+    assert flow.step("load-csv").output_mappings["columns"] == "load-csv.columns"
+    assert flow.step("analyze").input_mappings["rows"] == "load-csv.rows"
+    flow, _ = edited(ROWS, lambda text: text.replace("--map-out=columns=columns", "--map-out=columns=load.columns", 1))
+    assert flow.step("load").output_mappings == {"columns": "load.columns"}
 
 
 def test_a_template_in_place_of_an_inputs_value_stays_one():
