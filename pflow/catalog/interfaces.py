@@ -81,6 +81,10 @@ class Kind:
         """Return the kinds that a flow is made of."""
         return []
 
+    def told(self) -> Interface:
+        """Return the interface as others are told it, with the defaults of a flow's steps."""
+        return self.interface
+
     def flags(self) -> dict[str, str]:
         """Return the flag of each read."""
         return {name: item.flag for name, item in self.interface.reads.items()}

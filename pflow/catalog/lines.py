@@ -193,7 +193,7 @@ def entry(kind: Kind) -> dict[str, Any]:
         if kind.class_fault:
             raise PflowError(kind.class_fault)
         interface = kind.interface
-        about = {"name": kind.name, "version": kind.version} | account_of(interface) | where
+        about = {"name": kind.name, "version": kind.version} | account_of(kind.told()) | where
         for name, flag in kind.flags().items():
             if "flag" in about["reads"][name]:
                 about["reads"][name]["flag"] = flag

@@ -101,7 +101,7 @@ def _flow_flags(wired: WiredFlow) -> list[Item]:
 
 def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Item:
     item = wanted.as_item(INPUT)
-    item.doc = clean(item.doc)
+    item.type, item.doc = wired.told_type(wanted), clean(item.doc)
     if item.is_secret or wanted.is_unflagged:
         origin = "a secret, from the store" if item.is_secret else f"from the store, since {wanted.flag} is the run's"
         item.marks.add("secret")

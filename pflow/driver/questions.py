@@ -6,7 +6,6 @@ import os
 
 from pflow import TYPE_CHECKING, Any
 from pflow.binding.flag_value import FlagValue
-from pflow.binding.sources import DIRECTORY
 from pflow.errors import MISSING, PflowError
 from pflow.flow.flow import FlowInput
 from pflow.flow.wired import WiredFlow
@@ -46,7 +45,7 @@ def _open_terminal() -> Terminal | None:
 def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
     """Ask until an answer fits the type."""
     type = wanted.type
-    is_path = type.name == "path" or wired.led_by_input(wanted.name) == DIRECTORY
+    is_path = wired.told_type(wanted).is_path
     about = f" ({wanted.doc})" if wanted.doc else ""
     expected = str(type) if type.choices else _EXPECTED.get(type.name, str(type))
     question = clean(f"{_reader_of(wired, wanted)} needs {wanted.flag}{about}: {expected}") + ("? " if expected else "")

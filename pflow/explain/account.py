@@ -71,7 +71,7 @@ def _need(flow: WiredFlow, input: FlowInput) -> Account:
     need: Account = {
         "name": input.name,
         "flag": input.name if input.is_unflagged else input.flag,
-        "type": str(input.type),
+        "type": str(flow.told_type(input)),
         "doc": input.doc,
         "required": input.required,
         "pipe": flow.is_given_by_pipe(input),
@@ -202,9 +202,10 @@ def _at_start(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
     for input in flow.inputs.values():
         if input.step is not None and not is_stored(flow.steps[input.step], input.read):
             continue
-        yield input.path, str(input.type), input.flag if input.required else f"[{input.flag}]"
+        type = str(flow.told_type(input))
+        yield input.path, type, input.flag if input.required else f"[{input.flag}]"
         if input.pipe and input.declared:
-            yield input.path, str(input.type), "the pipe"
+            yield input.path, type, "the pipe"
     takes_stdin = flow.first_read is not None and not any(each.pipe and each.declared for each in flow.inputs.values())
     if takes_stdin or any(reference.input == "stdin" for reference in flow.references):
         yield ("stdin",), "any", "the pipe"

@@ -7,7 +7,6 @@ import sys
 from copy import copy
 
 from pflow import Any, Iterator, Sequence
-from pflow.binding.sources import DIRECTORY
 from pflow.catalog.interfaces import node_in
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
@@ -17,7 +16,7 @@ from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired import ITEM, WiredFlow, WiredStep, item_reader
 from pflow.flow.written import path_text
-from pflow.interface.interface import FORMS, Interface, Item, spell_flag
+from pflow.interface.interface import FORMS, UNDECLARED, Interface, Item, spell_flag
 from pflow.values.types import Type
 from pflow.words.naming import guess
 
@@ -113,6 +112,15 @@ class FlowKind(Kind):
     def parts(self) -> list[Kind]:
         return list(dict.fromkeys(wired.kind for wired in self.flow.steps.values() if wired.kind))
 
+    def told(self) -> Interface:
+        told = copy(self.interface)
+        defaults = {name: self.flow.default_of(given) for name, given in self.flow.inputs.items()}
+        told.reads = {
+            name: item if defaults.get(name, UNDECLARED) is UNDECLARED else item.but(default=defaults[name])
+            for name, item in told.reads.items()
+        }
+        return told
+
     def flags(self) -> dict[str, str]:
         return {name: given.flag for name, given in self.flow.inputs.items()}
 
@@ -128,9 +136,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     if first and reader and first.step.fills(reader.name):  # a name in its template or mapping means just that name
         reader = None
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
-        led = flow.led_by_input(given.name) if given.type.name in ("any", "str") else ""
         item = given.as_item()
-        item.type = Type("path" if led == DIRECTORY else "url") if led else item.type
+        item.type = flow.told_type(given)
         marks = {"pipe": given.pipe, "explicit": given.step is not None}
         marks["own"] = given.name == "stdin"
         takers = [flow.steps[id].interface.reads.get(key) for id, key in given.readers]

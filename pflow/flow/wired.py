@@ -346,10 +346,13 @@ class WiredFlow:
         found = (each for each in self.references_to(id, key) if each.input in (None, "stdin") or each.writes)
         return next(filter(None, map(self._led, found)), "")
 
-    def led_by_input(self, name: str) -> str:
-        """Return what an input chooses, as the beginning of a path or a URL; empty if it begins neither."""
-        led = {self._led(each) for each in self.references if each.input == name}
-        return next((what for what in (DIRECTORY, HOST) if what in led), "")
+    def told_type(self, input: FlowInput) -> Type:
+        """Return the type of an input as others are told it: a text is a path or a URL if it begins one."""
+        readers = {id for id, _ in input.readers} or self.references_of  # stdin has none
+        steps = readers if input.type.name in ("any", "str") else ()
+        found = [each for id in steps for each in self.references_of.get(id, ()) if each.input == input.name]
+        led = {*map(self._led, found)}
+        return Type("path") if DIRECTORY in led else Type("url") if HOST in led else input.type
 
     def begins_url(self, name: str) -> bool:
         """Return True if a template of a URL begins with this input, also in a flow inside."""

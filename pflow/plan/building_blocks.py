@@ -92,7 +92,7 @@ def _blocks(saved: Iterable[Saved]) -> Iterator[_Block]:
     for name, kind in [*((kind.name, kind) for kind in list_kinds()), *((name, catalog.find(name)) for name in flows)]:
         try:
             if kind is not None:
-                yield _Block(name, interface_text(name, kind.interface, hide), is_bundled=kind.origin == BUNDLED)
+                yield _Block(name, interface_text(name, kind.told(), hide), is_bundled=kind.origin == BUNDLED)
         except UNREADABLE as error:
             if kind is not None and kind.origin == FLOW:
                 say("pflow", cannot_read(kind.file, error))

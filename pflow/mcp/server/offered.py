@@ -24,7 +24,7 @@ class Offered:
 
     def __init__(self, kind: Kind, taken: Container[str]) -> None:
         """Raises PflowError, in a few words, if a kind cannot be a tool."""
-        interface = kind.interface
+        interface = kind.told()
         self.kind, self.label = kind, kind.name
         self.flow = kind.flow if isinstance(kind, FlowKind) else None
         if fault := next(_faults(kind, self.flow), ""):

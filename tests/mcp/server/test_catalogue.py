@@ -9,7 +9,12 @@ from mcp import ClientSession
 from mcp.client.stdio import stdio_client
 from mcp.shared.tool_name_validation import validate_tool_name
 
+from pflow.catalog.lines import entry
 from pflow.catalog.registry import names_in
+from pflow.driver.help import usage_of_run
+from pflow.explain.account import needs
+from pflow.flow.subflow import FlowCatalog
+from pflow.mcp.server.offered import Offered
 from pflow.node import declared_interface, load_bundled
 from tests.mcp.server.talking import COUNT, NAP, PATIENCE, call, call_all, furnished, listed, one_step, until, words
 from tests.peers.openai_server import OpenAIServer
@@ -327,3 +332,37 @@ def test_the_trace_of_a_run_tells_its_steps_and_no_values(home):
         assert told["store"]["count"]["type"] == "dict"
         assert "hush" not in words(result)
         assert "three.txt" not in words(result)
+
+
+DECLARED = {
+    "a": {"type": "int"},
+    "b": {"type": "x|y", "default": "x"},
+    "c": {"type": "list[str]", "required": False},
+    "folder": {},
+    "host": {"type": "str", "default": "example.org"},
+    "unread": {"type": "float", "default": 1},
+}
+USES = """{"id": "t", "type": "template", "inputs": {"template": "$a $b $c"}},
+    {"id": "w", "type": "write-file", "inputs": {"path": "${folder}/o"}},
+    {"id": "h", "type": "http", "inputs": {"url": "$host/x"}}"""
+BARE = '{"id": "l", "type": "list-files"}, {"id": "s", "type": "shell", "inputs": {"command": "wc"}}'
+
+
+@pytest.mark.parametrize(("nodes", "inputs"), [(USES, DECLARED), (BARE, {})])
+def test_explain_nodes_help_and_a_client_are_told_the_same_inputs(tmp_path, nodes, inputs):
+    file = tmp_path / "it.pflow.json"
+    file.write_text(json.dumps({"inputs": inputs, "nodes": json.loads(f"[{nodes}]")}))
+    kind = FlowCatalog().find(str(file))
+    told = {each["name"]: (each["type"], each["required"], each.get("default")) for each in needs(kind.flow)}
+    in_list = entry(kind)["reads"].items()
+    assert {name: (each["type"], each["required"], each.get("default")) for name, each in in_list} == told
+    in_help = [flag for flag in usage_of_run(kind.flow).flags if flag.name in told]
+    assert {flag.name: (str(flag.type), flag.required, flag.default) for flag in in_help if not flag.required} == {
+        name: about for name, about in told.items() if not about[1]
+    }
+    kind.name = "it"  # a path is no name of a tool
+    schema = Offered(kind, ()).tool.input_schema
+    for name, (_, is_required, default) in told.items():
+        assert (name in schema.get("required", ()), schema["properties"][name].get("default")) == (is_required, default)
+    if not inputs:
+        assert [told[name] for name in ("directory", "args")] == [("path", False, "."), ("list[str]", False, [])]
