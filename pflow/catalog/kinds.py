@@ -58,8 +58,8 @@ class Catalog:
 
 
 _found: dict[str, Kind | None] = {}
-only_in: dict[str, str] = {}
-"""The files of Python flows whose classes are no nodes, by the names that these would have."""
+only_in: dict[str, tuple[str, str]] = {}
+"""The files of classes that are no nodes, and of the Python flows that use them, by the names that these would have."""
 
 
 def find_kind(type: str) -> Kind | None:
@@ -269,9 +269,9 @@ def no_such_kind(type: str) -> PflowError:
     name = type.removeprefix("flow:")
     near = name if name in types else meant(name, types)
     hint = version_hint(type) or (did_you_mean(types[near]) if near else f"known: {listed(types.values())}")
-    if file := only_in.get(type):
+    if files := only_in.get(type):
         own = f"{type.replace('-', '_')}.py in a directory on PFLOW_NODES"
-        hint = f"its class is in {file} alone: pflow run {file} runs it; in {own} it is a node"
+        hint = f"its class is in {files[0]} alone: pflow run {files[1]} runs it; in {own} it is a node"
     return PflowError(f"cannot find the node '{type}'", hint=hint, exit=BAD_DATA)
 
 

@@ -132,6 +132,7 @@ class _Walk:
         self.root = root
         named = [(name.strip("_"), each) for name, each in variables.items() if isinstance(each, pocketflow.BaseNode)]
         self.names = {id(each): name for name, each in named if is_step_name(name)}
+        self.file = str(variables.get("__file__", ""))
         self.is_run_here = is_run_here
         self.ids: dict[tuple[int, ...], str] = {}
         self.taken: dict[str, int] = {}
@@ -225,7 +226,7 @@ class _Walk:
                 add_class(name, node)
         elif found is None:
             where = f"{name.replace('-', '_')}.py in a directory on PFLOW_NODES"
-            only_in[name] = file
+            only_in[name] = file, self.file or file
             self.warnings.append(f"no node is called '{node.__name__}': put the class into {where}")
         elif not is_found:
             self.warnings.append(f"'{node.__name__}' of '{file}' becomes the node {found.name} of '{found.file}'")

@@ -10,7 +10,7 @@ import pytest
 from pocketflow import AsyncFlow, BatchFlow, Flow, Node
 
 import pflow
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.kinds import forget_kinds, no_such_kind
 from pflow.errors import PflowError
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.load import load_text
@@ -122,7 +122,9 @@ def test_a_param_that_json_cannot_hold_is_refused():
 
 
 def test_a_class_that_is_no_node_keeps_its_name_and_it_is_said_how_to_make_it_one():
-    flow = flow_from(Flow(start=YTCaptions()))
+    flow = flow_from(Flow(start=YTCaptions()), variables={"__file__": "/x/app.py"})
+    hint = no_such_kind("yt-captions").hint
+    assert hint.startswith(f"its class is in {__file__} alone: pflow run /x/app.py runs it; ")
     assert steps(flow) == [("yt-captions", "yt-captions")]
     assert flow.warnings == [
         "no node is called 'YTCaptions': put the class into yt_captions.py in a directory on PFLOW_NODES"
