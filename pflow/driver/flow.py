@@ -6,11 +6,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from pflow.binding.sources import has
 from pflow.binding.store import without_flow
 from pflow.catalog.registry import load_file
 from pflow.driver.arguments import PROGRAM
 from pflow.driver.driver import Driver
-from pflow.driver.inputs import RunInputs, names_stdin
+from pflow.driver.inputs import RunInputs, missing_inputs, names_stdin
 from pflow.driver.questions import inputs_missing
 from pflow.engine.context import Context
 from pflow.engine.engine import Engine, goes_on
@@ -28,7 +29,6 @@ from pflow.flow.python_file import refuse_to_run, set_file
 from pflow.flow.subflow import FlowCatalog, interface_of_flow
 from pflow.interface.interface import fresh
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
-from pflow.stage.document import Document
 from pflow.stage.main import leave
 from pflow.terminal.messages import say
 from pflow.words.naming import guess, tries_hint
@@ -153,6 +153,9 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         for name, needed in wired.inputs.items():
             if needed.step is not None and name in shared:
                 inputs.set_input(name, shared[name])
+        missing = missing_inputs(wired, inputs.values, lambda path: has(shared, path))
+        if declared := [each for each in missing if each.declared]:
+            raise inputs_missing(wired, declared)
         action = _run_wired(inputs, shared)
         self.declares_error = ERROR in interface_of_flow(wired).actions
         return action
@@ -179,7 +182,7 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
     given = RunInputs(wired, flags.values(inputs, read_argument))
     for warning in flags.warnings:
         _warn(f"{warning}, and stays as it is")
-    if missing := given.missing(Document()):
+    if missing := missing_inputs(wired, given.values, lambda path: has(shared, path)):
         raise inputs_missing(wired, missing)
     _run_wired(given, shared)
     return shared

@@ -90,7 +90,7 @@ def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str
 
 def _flow_flags(wired: WiredFlow) -> list[Item]:
     """Return the flags of its inputs, then of its steps, by each name that means one alone."""
-    flags = [_input_flag(wired, each) for each in wired.inputs.values()]
+    flags = [_input_flag(wired, each) for each in [*wired.inputs.values(), *wired.places.values()]]
     for item, (name, *others) in FlowFlags(wired).of_steps():
         if not item.is_secret:
             default = None if item.required else item.default  # the step has a value

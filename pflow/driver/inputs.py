@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
-from pflow import Any, Collection, Iterator, Mapping
+from pflow import Any, Callable, Collection, Iterator, Mapping
 from pflow.binding.sources import Constant, PathSource, TemplateSource, assign, find, has, is_blank, without_newline
 from pflow.engine.results import set_defaults
 from pflow.errors import BAD_STDIN, MISSING, PflowError
@@ -64,7 +64,7 @@ class RunInputs:
     def set_input(self, name: str, value: Any) -> None:
         """Set an input; one for a single step is that step's data."""
         self.values[name] = value
-        known = self.wired.inputs[name]
+        known = self.wired.inputs.get(name) or self.wired.places[name]
         self.origins[name] = known.flag
         for id, _ in known.readers if is_blank(value) else ():
             self._allow_empty(id)  # a person wrote it
@@ -88,7 +88,9 @@ class RunInputs:
         """Return the values that go into the store; a value for one step alone does not."""
         known = self.wired.inputs
         common = {name: value for name, value in self.values.items() if name not in known or known[name].step is None}
-        return {known[name].path if name in known else (name,): value for name, value in common.items()}
+        known = {**self.wired.places, **known}
+        found = {known[name].path if name in known else (name,): value for name, value in common.items()}
+        return dict(sorted(found.items(), key=lambda each: len(each[0])))  # an input, then a place in it
 
     def stored_by_flags(self) -> dict[Path, Any]:
         """Return the values that go into the store, without the one from the pipe."""
@@ -100,10 +102,12 @@ class RunInputs:
         Return the data of single steps.
         """
         data = {step: dict(given) for step, given in self.data.items()}
-        for path, value in self.stored().items():
-            assign(store, path, value)
         for name, value in (values or {}).items():
             self.wired.inputs[name].give(value, store, data)
+        for path, value in self.stored().items():
+            if len(path) > 1:  # a change inside would not count, and might be that of a value of others
+                store[path[0]] = fresh(store[path[0]]) if path[0] in store else {}
+            assign(store, path, value)
         self.fit(store, values or ())
         set_defaults(self.wired, store)
         return data
@@ -119,13 +123,10 @@ class RunInputs:
 
     def missing(self, document: Document) -> list[FlowInput]:
         """Return the required inputs that no flag, no key of the store, and no earlier dry stage gives."""
-        needed = missing_inputs(self.wired, self.values)
-        return [
-            each
-            for each in needed
-            if each.step is not None
-            or not (has(document, each.path) or any(meet(each.path, place) for place in document.pretended))
-        ]
+        there = document.pretended
+        return missing_inputs(
+            self.wired, self.values, lambda path: has(document, path) or any(meet(path, place) for place in there)
+        )
 
     def with_pipe(self, intake: Intake, *, allow_empty: bool) -> RunInputs:
         """Return the inputs with what stdin brings, for the flow wired to it.
@@ -220,10 +221,29 @@ class RunInputs:
         return step
 
 
-def missing_inputs(wired: WiredFlow, values: Mapping[str, Any]) -> list[FlowInput]:
-    """Return the required inputs that have no value."""
-    needed = [each for each in wired.inputs.values() if each.required and not each.has_default]
-    return [each for each in needed if each.name not in values]
+def missing_inputs(
+    wired: WiredFlow, values: Mapping[str, Any], is_there: Callable[[Path], bool] = lambda path: False
+) -> list[FlowInput]:  # fmt: skip
+    """Return the required inputs that have no value, or the places that are read in them; one of each alternative.
+
+    `is_there` says which paths the store that comes in has.
+    """
+
+    def lacks(each: FlowInput) -> bool:
+        return not (each.name in values or has(values, each.path) or (each.step is None and is_there(each.path)))
+
+    missing: list[FlowInput] = []
+    for each in wired.inputs.values():
+        places = [place for place in wired.places.values() if place.path[0] == each.name]
+        in_places = [reader for place in places for reader in place.readers]
+        is_apart = not each.declared and bool(places) and all(reader in in_places for reader in each.readers)
+        if each.required and not each.has_default:
+            missing += filter(lacks, places if is_apart else [each])
+    for paths in wired.alternatives:
+        if not any(has(values, path) or is_there(path) for path in paths):
+            last = [wired.inputs[str(path[0])] for path in paths if path[0] in wired.inputs][-1:]
+            missing += [each for each in last if each not in missing and not each.has_default]
+    return missing
 
 
 def _as_whole(step: WiredStep, key: str, value: Any) -> Any:

@@ -66,7 +66,7 @@ class FlowFlags:
         """The inputs that a person named, where they declared one or in a reference."""
         self.fed: set[tuple[str, str]] = set()
         """The reads and params that an input gives unchanged: its flags are theirs."""
-        for each in wired.inputs.values():
+        for each in [*wired.places.values(), *wired.inputs.values()]:
             self._add_input(each)
         for step in wired.steps.values():
             self._add_step(step)
@@ -82,6 +82,9 @@ class FlowFlags:
             value = step.step.params.get(key)
             if key in step.interface.params and not (isinstance(value, str) and is_reference(value)):
                 continue  # the param holds more than the input
+            paths = [each.path for each in self.wired.references_to(id, key) if each.input == wanted.name]
+            if paths and (wanted.name,) not in paths:
+                continue  # it takes places in the input
             self.fed.add((id, key))
             read = step.interface.reads.get(key)
             item.marks |= read.marks.intersection(FORMS) if read else set()
@@ -172,7 +175,8 @@ class FlowFlags:
         targets = self._meant(name)
         if len(targets) > 1:
             own = [
-                self.wired.inputs[key].flag if kind == INPUT else spell_flag(f"{id}.{key}") for kind, id, key in targets
+                given.flag if kind == INPUT and (given := self.wired.input(key)) else spell_flag(f"{id}.{key}")
+                for kind, id, key in targets
             ]
             hint = " or ".join(each for each in own if each != flag and _plain(each[2:]) not in OF_RUNS)
             hint = hint or "rename an input of the flow"
@@ -215,7 +219,7 @@ class FlowFlags:
 def name_flags(wired: WiredFlow) -> None:
     """Set the `flag` of every input."""
     flags = FlowFlags(wired)
-    for each in wired.inputs.values():
+    for each in [*wired.places.values(), *wired.inputs.values()]:
         each.flag = flags.shown(each)
 
 

@@ -206,11 +206,19 @@ class WiredFlow:
         self.references_of: dict[str, list[Reference]] = {}
         """The references of each step that has any, and (END) of the outputs."""
         self.inputs: dict[str, FlowInput] = {}
+        self.places: dict[str, FlowInput] = {}
+        """The places in inputs that mappings name, by their paths: each has flags too."""
+        self.alternatives: list[list[Path]] = []
+        """Lists of inputs, and of places in them, of which a step needs the one that is there."""
         self.outputs: dict[str, Source] = {}
         self.first_read: tuple[str, str] | None = None
         """The step and the read that take the data from the pipe."""
         self.runs_over_pipe = False
         """True if the first step runs once for each item from the pipe."""
+
+    def input(self, name: str) -> FlowInput | None:
+        """Return the input of this name, or the place in one."""
+        return self.inputs.get(name) or self.places.get(name)
 
     def references_to(self, step: str, key: str, role: str = "") -> list[Reference]:
         """Return the references in what a step gives a key (in an output, if `step` is END), in one role or in any."""

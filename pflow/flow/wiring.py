@@ -117,15 +117,16 @@ class _Layout:
     def _refer(self, part: Part, wired: WiredStep | None) -> list[Reference]:
         """Note what each path of a part means: a path that no step writes becomes an input of the flow."""
         found = [Reference(wired.id if wired else END, part, path) for path in part.paths]
+        for reference in found if not part.fault else ():
+            resolve(self.wired, reference, wired)
+        is_choice = wired is not None and isinstance(part.written, list) and self._is_choice(wired, found)
         for reference in found:
             path = reference.path
-            if not part.fault:
-                resolve(self.wired, reference, wired)
             self.wired.references.append(reference)
             self.wired.references_of.setdefault(reference.step, []).append(reference)
             if path[1:2] == ("errors",) and path[0] in self.steps:
                 self.steps[str(path[0])].uses_errors = True
-            self._note_reader(reference, wired, part)
+            self._note_reader(reference, wired, part, is_choice=is_choice)
         if wired is not None and part.role == OVER:
             self._set_item_type(wired, found)
         return found
@@ -138,7 +139,16 @@ class _Layout:
         if needed is not None and not needed.declared and needed.type.name == "any":
             needed.type = Type("list")
 
-    def _note_reader(self, reference: Reference, wired: WiredStep | None, part: Part) -> None:
+    def _is_choice(self, wired: WiredStep, found: list[Reference]) -> bool:
+        """Return True if no single path of a list must be there: a step writes one first, or several are inputs."""
+        inputs = [each.path for each in found if each.input is not None]
+        if any(each.writes and are_there_first(self.wired, wired.id, each.writes) for each in found):
+            return True
+        if len(inputs) > 1:
+            self.wired.alternatives.append(inputs)
+        return len(inputs) > 1
+
+    def _note_reader(self, reference: Reference, wired: WiredStep | None, part: Part, *, is_choice: bool) -> None:
         """Make a path that no step writes an input of the flow; note who reads it."""
         name = reference.input
         if name is None or name == "stdin":
@@ -150,7 +160,20 @@ class _Layout:
         if wired is not None:
             needed.secret = needed.secret or wired.is_secret(part.key)
             # the source of a mapping must be there, even if the read is optional
-            self._add_reader(needed, wired, part.key, [part.key, *(item.flags if item else [])] if is_whole else [])
+            flags = [part.key, *(item.flags if item else [])] if is_whole else []
+            self._add_reader(needed, wired, part.key, flags, is_required=not is_choice)
+            if len(part.paths) == 1 and _is_one_path(part) and is_typed:
+                self._add_place(reference.path, wired, part.key, needed)
+
+    def _add_place(self, path: Path, wired: WiredStep, key: str, needed: FlowInput) -> None:
+        """Note the place in an input that a read takes as it is: a flag of the read fills it."""
+        item = wired.interface.reads.get(key)
+        if item is None or len(path) == 1 or not all(isinstance(step, str) for step in path):
+            return
+        facts = {"doc": item.doc, "secret": needed.secret}
+        place = self.wired.places.setdefault(name := write_path(path), FlowInput(name, path, item.type, **facts))
+        place.required = needed.required
+        self._add_reader(place, wired, key, [key, *item.flags])
 
     def _add_reader(
         self, needed: FlowInput, wired: WiredStep, key: str, flags: list[str], *, is_required: bool = True

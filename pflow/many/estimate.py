@@ -187,9 +187,8 @@ def _size(flow: ItemFlow, item: Any) -> int:
         return 0
     if flow.reader in values:
         values.pop(ITEM, None)
-    return sum(
-        _bytes(value, flow.wired.inputs[name].type.name) for name, value in {**flow.inputs.values, **values}.items()
-    )
+    given = [(value, flow.wired.input(name)) for name, value in {**flow.inputs.values, **values}.items()]
+    return sum(_bytes(value, known.type.name if known else "") for value, known in given)
 
 
 def _bytes(value: Any, type: str = "") -> int:

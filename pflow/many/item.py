@@ -85,11 +85,12 @@ class ItemFlow:
         for name, part in PARTS.items():
             if name in self.names and name not in found:
                 found[name] = NameSource((ITEM,), part).find({ITEM: item})
-        missing = [each.name for each in missing_inputs(self.wired, {**self.inputs.values, **found})]
-        if missing:
-            how = f"jq -c{'R' * isinstance(item, str)} '{{\"{missing[0]}\": .}}' makes one of it"
+        for missing in missing_inputs(self.wired, {**self.inputs.values, **found}):
+            path = missing.path if missing.name in self.wired.places else (missing.name,)
+            made = "".join(f'{{"{step}": ' for step in path) + "." + "}" * len(path)
+            how = f"jq -c{'R' * isinstance(item, str)} '{made}' makes one of it"
             known = f"its members are {', '.join(members)}" if members else f"it is not an object: {how}"
-            raise PflowError(f"cannot run the item: it gives no '{missing[0]}'", hint=known, exit=MISSING)
+            raise PflowError(f"cannot run the item: it gives no '{missing.name}'", hint=known, exit=MISSING)
         return found
 
     def run(self, id: str, item: Any, tell: Tell = lambda name, about: None) -> Result:

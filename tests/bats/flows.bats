@@ -122,6 +122,26 @@ END
     done
 }
 
+@test "a flag fills the place that a mapping names, and of a list of places the one that is there counts, at every door" {
+    local door
+    echo '{"nodes":[{"type":"say"}],"mappings":{"say":{"input_mappings":{"text":"deep.p"}}}}' >deep.pflow.json
+    echo '{"nodes":[{"type":"say"}],"mappings":{"say":{"input_mappings":{"text":["x.y","z"]}}}}' >list.pflow.json
+    for door in 'pflow run -n deep.pflow.json --text=hi -r' 'pflow run -n deep.pflow.json --say.text=hi -r' \
+        'pflow-set -n deep:="{\"k\":1}" | pflow run deep.pflow.json --text=hi -r' 'pflow run -n "say --map-in text=deep.p" --text=hi -r' \
+        'pflow run -n deep.pflow.json --text=hi -q && pflow replay last -r' 'echo "{\"deep\":{\"p\":0}}" | pflow map deep.pflow.json --text=hi -r' \
+        "\"\$PYTHON\" -c 'import pflow; print(pflow.run(\"deep.pflow.json\", text=\"hi\")[\"said\"])'" \
+        'pflow-set -n z=hi | pflow run list.pflow.json -r' 'pflow run -n list.pflow.json --z=hi -r' 'echo "{\"z\":\"hi\"}" | pflow map list.pflow.json -r' \
+        'echo "{\"z\":\"hi\"}" | pflow run --from=json list.pflow.json -r' 'pflow-set -n z=hi | pflow run ./list.pflow.json :: say:b -r' \
+        "\"\$PYTHON\" -c 'import pflow; print(pflow.run(\"list.pflow.json\", z=\"hi\")[\"said\"])'"; do
+        run --separate-stderr sh -c "$door"
+        expect 0 hi
+    done
+    run --separate-stderr pflow run -n deep.pflow.json
+    expect 66 - "cannot find 'deep.p' (a text) for say: nothing gives it (PF03); --text=STR"
+    run --separate-stderr pflow run -n list.pflow.json
+    expect 66 - "cannot find 'z' (a text) for say: nothing gives it (PF03); --z=STR"
+}
+
 @test "a batch that keeps on says how many items failed and which first; all is its failure, some ends with 1" {
     local shell='{"type":"shell","inputs":{"command":"test \"$1\" != b","args":["$x"]},"batch":{"over":"xs","as":"x","on_error":"keep"}}'
     local kept="2 of 3 items failed; the first, item 2 (\"b\"): cannot finish 'test \"\$1\" != b': exit code 1"

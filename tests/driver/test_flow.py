@@ -123,6 +123,16 @@ def test_steps_take_inputs_params_templates_and_mappings():
     assert shared["said"] == "GO?!"
 
 
+def test_what_a_flow_declares_of_its_inputs_holds_for_a_dict():
+    flow = Flow(start=step("template", inputs={"template": "$n"}), inputs={"n": {"type": "int"}})
+    flow.run(shared := {"n": "7"})
+    assert shared == {"n": 7, "text": "7"}
+    for shared, exit, said in (({}, 66, "cannot find 'n' .*nothing gives it"), ({"n": "x"}, 65, "cannot take n='x'")):
+        with pytest.raises(PflowError, match=said) as caught:
+            flow.run(shared)
+        assert caught.value.exit == exit
+
+
 def test_two_edges_for_one_action_make_a_fork():
     start, left, right, end = (step(Shout, name, inputs={"text": name}) for name in ("start", "left", "right", "end"))
     start >> left >> end

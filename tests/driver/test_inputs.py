@@ -1,13 +1,17 @@
 """What a flow needs and nobody gave: asked for on a terminal, else said in words."""
 
+from copy import deepcopy
+
 import pytest
 
 from pflow.driver import questions
+from pflow.driver.driver import parse
 from pflow.driver.inputs import missing_inputs
 from pflow.driver.questions import ask_for, inputs_missing
 from pflow.errors import PflowError
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.wiring import wire
+from pflow.stage.document import Document
 from tests.engine.flows import plan_of
 
 ISSUE = '''from pflow import Node
@@ -143,3 +147,58 @@ def test_a_flag_that_the_run_would_take_for_its_own_is_not_told():
     error = inputs_missing(plan, missing_inputs(plan, {}))
     assert error.hint.startswith("--it=STR; an input with the name of a flag of pflow run comes from the store")
     assert [each["name"] for each in error.details["missing"]] == ["it"]
+
+
+def started(source, flags, store):
+    """What a flow whose second step takes its text from `source` lacks, and the store that it begins with."""
+    nodes = [{"id": "a", "type": "split-text", "inputs": {"text": "b"}}, {"id": "q", "type": "split-text"}]
+    inputs = parse(plan_of({"nodes": nodes, "mappings": {"q": {"input_mappings": {"text": source}}}}), flags)[1]
+    document = Document()
+    for key, value in store.items():
+        document.set(key, value)
+    missing = [each.name for each in inputs.missing(document)]
+    inputs.fill(begun := {**store})
+    return missing, begun
+
+
+@pytest.mark.parametrize(
+    ("flags", "store", "missing", "begun"),
+    [
+        (["--q.text=x"], {}, [], {"deep": {"p": "x"}}),
+        (["--q.text=x"], {"deep": {"p": "y", "k": 1}}, [], {"deep": {"p": "x", "k": 1}}),
+        (["--deep.p=5"], {"z": 0}, [], {"z": 0, "deep": {"p": "5"}}),
+        (['--deep={"p": 1}'], {}, [], {"deep": '{"p": 1}'}),
+        ([], {"deep": {"p": 1}}, [], {"deep": {"p": 1}}),
+        ([], {"deep": {"k": 1}}, ["deep.p"], {"deep": {"k": 1}}),
+        ([], {}, ["deep.p"], {}),
+    ],
+)
+def test_a_flag_fills_the_place_in_an_input_that_a_mapping_names(flags, store, missing, begun):
+    kept = deepcopy(store)
+    assert started("deep.p", flags, store) == (missing, begun)
+    assert store == kept
+
+
+@pytest.mark.parametrize("source", ["template:${deep.p}!", ["x.y", "w.z"]])
+def test_a_flag_of_a_read_that_takes_more_than_one_place_is_refused(source):
+    with pytest.raises(PflowError, match=r"cannot take --q.text: 'q' takes it from .* \(PF01\)"):
+        started(source, ["--q.text=x"], {})
+
+
+@pytest.mark.parametrize(
+    ("source", "flags", "store", "missing"),
+    [
+        (["x.y", "z"], [], {"z": "z"}, []),
+        (["x.y", "z"], [], {"x": {"y": "y"}}, []),
+        (["x.y", "z"], [], {"x": {"k": 1}}, ["z"]),
+        (["x.y", "z"], [], {}, ["z"]),
+        (["x.y", "z"], ["--q.text=t"], {}, []),
+        (["x.y", "z"], ['--x={"y": 1}'], {}, []),
+        (["z", "stdin"], [], {"stdin": "s"}, []),
+        (["z", "stdin"], [], {}, ["z"]),
+        (["a.chunks[0]", "z"], [], {}, []),
+        (["z"], [], {}, ["z"]),
+    ],
+)
+def test_of_a_list_of_places_one_must_be_there(source, flags, store, missing):
+    assert started(source, flags, store)[0] == missing
