@@ -1,6 +1,6 @@
 """A shell script: `pflow-NODE` programs in a pipe, for flows that are one line of steps; `pflow run` does a batch."""
 
-from collections.abc import Iterator
+from typing import Any
 
 from pflow import __version__
 from pflow.binding.sources import PathSource
@@ -11,9 +11,8 @@ from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.script import NO_FLAGS
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import spell_flag
-from pflow.values.jsontext import compact, encode
+from pflow.values.jsontext import compact
 from pflow.values.paths import meet, write_path
-from pflow.words.naming import variable
 from pflow.words.printable import clean
 
 IS_PROGRAM = True
@@ -26,14 +25,6 @@ _HEAD = """\
 # Usage: {usage}
 
 # shellcheck disable=SC2016  # text in single quotes is for the stages
-"""
-_TEXTS = ("str", "url", "path", "any", "choice")
-"""Types whose flag is plain text; flags of all other types are JSON."""
-_FAIL = """\
-fail() {
-    printf '%s: %s\\n' "$0" "$2" >&2
-    exit "$1"
-}
 """
 
 
@@ -57,12 +48,10 @@ class _Script:
         self.piped = next((each for each in self.inputs if wired.first_read in each.readers), None)
         """The input that the pipe gives if no flag does."""
         self.required = [each for each in self.inputs if each.required and not wired.is_given_by_pipe(each)]
-        taken = {"word"}
-        self.names = {each.name: variable(each.name, taken) for each in self.inputs}
         self.flags = _flags_of(self.inputs)
         self.commands: list[str] = []
         self.takes_pipe = wired.first_read is not None or wired.maps_stdin
-        is_by_name = any(each.step is None and each not in self.required for each in wired.inputs.values())
+        is_by_name = any(each.step is None for each in wired.inputs.values())
         self.takes_store = self.takes_pipe or is_by_name or any(each.interface.open for each in self.order)
         self.state = State()
         self._begin()
@@ -75,8 +64,7 @@ class _Script:
         usage = [f"{flow.name or 'flow'}.sh", *(flag if is_required else f"[{flag}]" for flag, is_required in flags)]
         about = " ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow."
         head = _HEAD.format(about=clean(about), version=__version__, usage=clean(" ".join(usage)))
-        code = "\n".join(self._flags()) if self.inputs else NO_FLAGS
-        text = "\n".join([head, code, "", " |\n    ".join(self.commands)]) + "\n"
+        text = "\n".join([head, *([] if self.inputs else [NO_FLAGS, ""]), " |\n    ".join(self.commands)]) + "\n"
         if "\0" in text:
             raise refused("a text in it contains NUL, which a script cannot")
         return text
@@ -95,12 +83,25 @@ class _Script:
                 self.wired.steps[each.step].sources[each.read] = PathSource(each.path)
             word_of(each.path)
             self.state.places[each.path] = each in self.required or each.has_default
-        defaults = [each for each in self.inputs if each.has_default]
-        members = [f"{write_path(each.path)}:={str(encode(each.default), 'utf-8')}" for each in defaults]
         if self.inputs or self.wired.maps_stdin:
-            program = f"pflow-set{self._intake()}"
-            words = [*(f"--default={quote(each)}" for each in members), *(["--", '"$@"'] if self.inputs else [])]
-            self.commands.append(" ".join([program, *words]))
+            words = [f"--inputs={quote(self._declarations())}", '-- "$@"'] if self.inputs else []
+            self.commands.append(" ".join([f"pflow-set{self._intake()}", *words]))
+
+    def _declarations(self) -> str:
+        """Return the JSON by which pflow-set takes the script's words as flags, and checks the store."""
+        lines = [f"{compact(each.name)}: {compact(self._declaration(each))}" for each in self.inputs]
+        return "{" + ",\n    ".join(lines) + "}"
+
+    def _declaration(self, given: FlowInput) -> dict[str, Any]:
+        nodes = {self.wired.steps[id].step.type for id, _ in given.readers}
+        reader = nodes.pop() if len(nodes) == 1 else self.wired.flow.name
+        flags, at = self.flags[given.name][1:], write_path(given.path)
+        about: dict[str, Any] = {"type": str(given.type), "description": given.doc, "for": reader, "flags": flags}
+        about = {name: value for name, value in about.items() if value and value != "any"}
+        about |= {"default": given.default} if given.has_default else {}
+        about |= {"at": at} if at != given.name else {}
+        about |= {} if given in self.required or given.has_default else {"required": False}
+        return about | ({} if given.declared else {"declared": False}) | ({"pipe": True} if given is self.piped else {})
 
     def _refuse_early(self, given: FlowInput, id: str) -> None:
         """Raise PflowError (65) if it counts that the flag of one step stands in the store before that step runs."""
@@ -118,50 +119,13 @@ class _Script:
         """Return the flag by which pflow-set takes what the steps take from the pipe."""
         if not self.takes_pipe:
             return " --store" if self.takes_store else " -n"
-        if self.piped is None or self.wired.maps_stdin:
-            return ""
-        return f" ${{has_{self.names[self.piped.name]}:+--store}}"
+        return ""
 
     def _add(self, step: WiredStep) -> None:
-        first, key = self.wired.first_read or ("", "")
-        takes_pipe = first == step.id
+        takes_pipe = self.wired.first_read is not None and self.wired.first_read[0] == step.id
         stage = ShellStage(step, self.state, takes_pipe=takes_pipe)
         stage.program += "" if self.commands or self.takes_store else " -n"
-        if takes_pipe and self.piped is not None and step.step.flow is None and step.step.batch is None:
-            path = write_path(self.piped.path)
-            stage.flags.append(f'${{has_{self.names[self.piped.name]}:+"--map-in={key}={path}"}}')
         self.commands.append(stage.command)
-
-    def _flags(self) -> Iterator[str]:
-        """Yield the code that reads the flags: they become the script's arguments, as members for pflow-set."""
-        yield _FAIL
-        yield from (f"has_{self.names[each.name]}=" for each in self.inputs if self._is_noted(each))
-        yield "for word; do\n    shift\n    case $word in"
-        for each in self.inputs:
-            yield from self._cases(each)
-        yield "    *) fail 2 \"cannot take '${word%%=*}': no such flag\" ;;\n    esac\ndone"
-        for each in self.required:
-            doc = f" ({each.doc})" if each.doc else ""
-            about = quote(clean(f"cannot find {each.name}{doc}: no flag gives it; {spell_flag(each.name)}=…"))
-            yield f'[ "$has_{self.names[each.name]}" ] || fail 66 {about}'
-        if any(each.type.name not in _TEXTS for each in self.inputs):
-            yield 'pflow-set -n -- "$@" >/dev/null || exit  # invalid JSON stops the script here'
-
-    def _is_noted(self, needed: FlowInput) -> bool:
-        return needed is self.piped or needed in self.required
-
-    def _cases(self, needed: FlowInput) -> Iterator[str]:
-        """Yield the branches of `case` for one input: `--name=…`; for a switch also `--name` and `--no-name`."""
-        name, path = self.names[needed.name], write_path(needed.path)
-        names = self.flags[needed.name]
-        end = f"; has_{name}=1 ;;" if self._is_noted(needed) else " ;;"
-        if needed.type.name == "bool":
-            for value in (True, False):
-                switches = " | ".join(dict.fromkeys(quote(spell_flag(each, value)) for each in names))
-                yield f'    {switches}) set -- "$@" {quote(f"{path}:={compact(value)}")}{end}'
-        equals = "=" if needed.type.name in _TEXTS else ":="
-        pattern = " | ".join(dict.fromkeys(f"{quote(f'{spell_flag(each)}=')}*" for each in names))
-        yield f'    {pattern}) set -- "$@" {quote(path + equals)}"${{word#*=}}"{end}'
 
 
 def _flags_of(inputs: list[FlowInput]) -> dict[str, list[str]]:

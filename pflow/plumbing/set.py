@@ -24,6 +24,7 @@ USAGE.flags = [
     Flag("no_stdin", "start a new store without reading stdin", letter="n"),
     Flag("allow_empty", "treat an empty pipe as an empty text"),
     Flag("store", "take a store or nothing from stdin: no raw input, and an empty pipe is nothing"),
+    Flag("inputs", "take the words as flags of these inputs, and check the store by them", type=TEXT, metavar="JSON"),
     Flag("default", "set a member (KEY=VALUE) unless the store has it; repeatable", type=TEXTS, metavar="MEMBER"),
     Flag(
         "carry",
@@ -38,6 +39,12 @@ USAGE.arguments = [argument("KEY=VALUE", name="member", type=TEXTS)]
 
 
 def work(flags: dict[str, Any], tool: Tool) -> int:
+    given, members = None, flags["member"]
+    if flags["inputs"] is not None:
+        from pflow.plumbing._inputs import GivenInputs  # only an exported script pays for it
+
+        given, members = GivenInputs(flags["inputs"], members), []
+        flags["store"] = flags["store"] or given.gives_pipe
     intake = take_in(no_stdin=flags["no_stdin"], source=flags["from"], allow_empty=flags["allow_empty"])
     if intake.kind == EMPTY and not flags["store"]:
         raise empty_pipe()
@@ -48,7 +55,9 @@ def work(flags: dict[str, Any], tool: Tool) -> int:
     if intake.ended_with is not None:
         write_pieces(1, [intake.data])
         return intake.ended_with or document.exit
-    set_members(document, flags["member"])
+    set_members(document, members)
+    if given is not None:
+        given.fill(document)
     for member in flags["default"]:
         if not has(document, *set_members(Document(), [member])):
             set_members(document, [member])

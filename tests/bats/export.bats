@@ -12,7 +12,7 @@ load helper
     expect 0 "$nasty"
     in_shells '
         pflow export --to=sh "shell --command=cat --input=\"<\$text>\"" >flow.sh
-        sh flow.sh --nope=1; echo $?; sh flow.sh; echo $?'
+        sh flow.sh --nope=1 | pflow-get; echo $?; sh flow.sh | pflow-get; echo $?'
     expect 0 $'2\n66' "no such flag"
 }
 

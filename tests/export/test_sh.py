@@ -122,23 +122,66 @@ def run_script(case, folder, *flags):
 @pytest.mark.parametrize(
     ("flags", "exit", "said"),
     [
-        ((), 66, "flow.sh: cannot find n: no flag gives it; --n=…"),
-        (("--n=1", "--s=x"), 66, "flow.sh: cannot find l: no flag gives it; --l=…"),
-        (("--nope=1",), 2, "flow.sh: cannot take '--nope': no such flag"),
-        (("--n=a", "--s=x", "--l=[]"), 2, "pflow-set: cannot set 'n': "),
+        ((), 66, "cannot find 'n' for say, 's' (how) for say, 'l' for say: nothing gives it (PF03)"),
+        (("--n=1", "--s=x"), 66, "cannot find 'l' for say: nothing gives it (PF03)"),
+        (("--nope=1",), 2, "cannot take --nope: no such flag"),
+        (("--n=a", "--s=x", "--l=[]"), 2, "cannot take --n='a': it is not an int"),
     ],
 )
-def test_flags_of_a_script_are_checked_before_anything_runs(tmp_path, flags, exit, said):
-    done = run_script(CASES["given inputs"], tmp_path, *flags)
-    assert (done.returncode, done.stdout) == (exit, b"")
-    assert said in done.stderr.decode()
+def test_wrong_flags_of_a_script_are_said_as_of_the_flow_and_run_nothing(tmp_path, flags, exit, said):
+    case = CASES["given inputs"]
+    by_run = run([str(BIN / "pflow"), "run", lay_out(case, tmp_path), *flags, "-j"], case, tmp_path)
+    by_script = run_script(case, tmp_path, *flags)
+    for done in (by_run, by_script):
+        error = json.loads(done.stdout)["$pflow"]["error"]
+        assert (done.returncode, error["exit"], error["message"]) == (exit, exit, said)
+    assert error.get("missing") == json.loads(by_run.stdout)["$pflow"]["error"].get("missing")
+
+
+TYPED = {
+    "inputs": {"n": {"type": "int"}, "env": {"type": "a|b"}},
+    **chain(node("say", inputs={"value": "${n} ${env}"})),
+}
+
+
+@pytest.mark.parametrize(
+    ("store", "flags", "exit", "said"),
+    [
+        ({"n": 7, "env": "a"}, (), 0, "7 a"),
+        ({"n": 7}, ("--env=b",), 0, "7 b"),
+        ({"n": 7, "env": "a"}, ("--n=8",), 0, "8 a"),
+        ({"n": 7, "env": "c"}, (), 65, "cannot take env='c': it is not one of a, b"),
+        ({"n": "x", "env": "a"}, (), 65, "cannot take n='x': it is not an int"),
+        ({"n": 7}, ("--env=c",), 2, "cannot take --env='c': it is not one of a, b"),
+        ({"env": "a"}, (), 66, "cannot find 'n' for say: nothing gives it (PF03)"),
+    ],
+)
+def test_a_script_takes_its_inputs_from_the_store_of_its_pipe_as_the_flow_does(tmp_path, store, flags, exit, said):
+    case = Case(TYPED, {}, stdin=json.dumps({"$pflow": {"v": 1}, **store}).encode())
+    for done in (
+        run([str(BIN / "pflow"), "run", lay_out(case, tmp_path), *flags, "-j"], case, tmp_path),
+        run_script(case, tmp_path, *flags),
+    ):
+        document = json.loads(done.stdout)
+        shown = document["$pflow"]["error"]["message"] if exit else document["said"]["value"]
+        assert (done.returncode, shown) == (exit, said)
+
+
+@pytest.mark.parametrize("case", [*LINES.values(), Case(TYPED, {}, flags=("--n=1", "--env=a"))], ids=[*LINES, "typed"])
+def test_an_exported_script_is_imported_as_the_flow_that_it_was(tmp_path, case):
+    file = export("sh", case, tmp_path)
+    again = run([str(BIN / "pflow"), "import", str(file), "-o", "again.pflow.json"], case, tmp_path)
+    assert again.returncode == 0, again.stderr.decode()
+    done = run([str(BIN / "pflow"), "run", "again.pflow.json", "-j", *case.flags], case, tmp_path)
+    assert not case.store or store_of(done) == case.store
+    assert done.returncode == 0
 
 
 def test_two_inputs_of_a_script_share_no_flag():
     """Nor does a switch turned off: --no-x."""
     two = chain(node("a", "llm", inputs={"prompt": "$question"}), node("b", "llm", inputs={"prompt": "$style"}))
-    assert "--prompt=*" not in script(two)
-    assert "    --question=* | --prompt=*)" in script(chain(two["nodes"][0]))
+    assert '"flags"' not in script(two)
+    assert '"flags":["prompt"]' in script(chain(two["nodes"][0]))
     inputs = {"x": {"type": "bool"}, "no_x": {"type": "str"}}
     with pytest.raises(PflowError, match="two of its inputs have the flag --no-x"):
         script(chain(node("a", "llm", inputs={"prompt": "$x$no_x"}), inputs=inputs))
@@ -156,8 +199,8 @@ def test_a_flag_of_a_script_leaves_the_data_of_its_pipe_to_others(tmp_path, stdi
 
 def test_a_script_without_inputs_takes_no_flags(tmp_path):
     done = run_script(CASES["one step"], tmp_path, "x")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert "cannot take 'x': it has no flags" in done.stderr.decode()
+    assert (done.returncode, json.loads(done.stdout)["$pflow"]["error"]["exit"]) == (2, 2)
+    assert "cannot take the bare word 'x'" in done.stderr.decode()
 
 
 @pytest.mark.parametrize("name", ["a mapping", "a chain by names"])

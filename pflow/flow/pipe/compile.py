@@ -211,7 +211,9 @@ class _Compiler:
             step.output_mappings = own | wired.step.output_mappings
         named = {each.path[:2] for each in self.flow.references}
         step.output_mappings = {
-            key: path for key, path in step.output_mappings.items() if path != key or (wired.id, key) in named
+            key: path
+            for key, path in step.output_mappings.items()
+            if path != key or step.flow or (wired.id, key) in named
         }
         return step
 

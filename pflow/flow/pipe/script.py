@@ -7,15 +7,16 @@ from itertools import pairwise
 from pflow.catalog.kinds import Catalog
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Edge, FlowSpec, Input
-from pflow.flow.pipe.chains import split_chains
+from pflow.flow.pipe.chains import grouped, split_chains
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.read import read_flow
 from pflow.flow.pipe.scan import END, LINK, Token, fault, scan
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import lay_out
 from pflow.flow.written import INPUT, PARAM
+from pflow.values.jsontext import decode
 
-NO_FLAGS = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flags" >&2; exit 2; }"""
+NO_FLAGS = """[ $# -eq 0 ] || exec pflow-set -n --inputs={} -- "$@\""""
 """The line of an exported script that has no inputs."""
 
 _PLAIN = re.compile(r"([A-Za-z_]\w*)=(?:\$[1-9]|\$\{[1-9](?::?-([^$`}\0]*))?\}|([^$`]*))", re.ASCII)
@@ -36,6 +37,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     Each pipe has a store of its own, so the steps of all but the last keep their keys under their ids.
     """
     inputs: dict[str, Input] = {}
+    declared: dict[str, Input] = {}
     values: dict[str, str] = {}
     pipes: list[list[list[Token]]] = []
     kept: list[Token] = []
@@ -49,22 +51,55 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
             else:
                 inputs[plain[1]] = Input(plain[1], default=plain[2], has_default=plain[2] is not None)
         elif not _SET.fullmatch(" ".join(word.bare for word in words)):
+            words = words if pipes else _without_head(text, words, declared)
             pipes.append(_stages(text, words))
             for word in words:
                 _expand(text, word, values, inputs)
-            kept += [*words, Token(END, words[-1].at, [("\n", 0)])]
+            kept += [*_without_run(words), Token(END, words[-1].at, [("\n", 0)])]
     for pipe, following in pairwise(pipes):
         if not any(_QUIET.fullmatch(word.bare) for word in pipe[-1]):
             raise fault(text, pipe[0][0].at, "its output would be lost: another pipe follows", "-q prints none")
         if not any(map(_STOPS.match, text[: pipe[0][0].at].splitlines())):
             raise fault(text, following[0][0].at, "a shell would go on here after a failure", "set -e ends it")
     flow, apart = read_flow(text, kept, catalog, is_script=True)
-    flow.inputs = inputs
+    flow.inputs = inputs | declared
     heads = [at for at, step in enumerate(flow.steps) if at and all(edge.target != step.id for edge in flow.edges)]
     flow = compile_flow(flow, apart | {step.id for step in flow.steps[: heads[-1] if heads else 0]})
     flow.edges += [Edge(flow.steps[at - 1].id, flow.steps[at].id) for at in heads]
-    _check_values(text, lay_out(flow), [stage for pipe in pipes for stage in pipe], heads)
+    _check_values(text, lay_out(flow), [stage for pipe in pipes for stage in pipe], heads, inputs)
     return flow
+
+
+def _without_head(text: str, words: list[Token], declared: dict[str, Input]) -> list[Token]:
+    """Return the first pipe without the `pflow-set` with which an exported script begins; note what that declares."""
+    at = next((at for at, word in enumerate(words) if word.kind == LINK), 0)
+    said = [word.text for word in words[:at] if word.text not in ("--", "$@", "--store", "-n")]
+    if said[:1] != ["pflow-set"] or len(said) > 2 or not all(each.startswith("--inputs=") for each in said[1:]):
+        return words
+    try:
+        members = decode(said[1].partition("=")[2].encode()) if len(said) > 1 else {}
+        for name, about in members.items():
+            facts = {key: about[key] for key in ("type", "description", "required", "pipe", "default") if key in about}
+            if about.get("declared", True):
+                declared[name] = Input(name, has_default="default" in about, **facts)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise fault(text, words[0].at, f"the JSON of --inputs is wrong: {error}", "export it again") from None
+    return words[at + 1 :]
+
+
+def _without_run(words: list[Token]) -> list[Token]:
+    """Return a pipe with each `pflow run 'STEP'`, by which an exported script runs a batch or a flow, as that step."""
+    kept: list[Token] = []
+    for word in words:
+        if [each.text for each in kept[-2:]] == ["pflow", "run"] and " " in word.text:
+            inside = [token for token in grouped(word.text, scan(word.text)) if token.kind != END]
+            if not any(token.kind == LINK for token in inside):
+                for token in inside:
+                    token.at = word.at
+                kept[-2:] = inside
+                continue
+        kept.append(word)
+    return kept
 
 
 def _stages(text: str, words: list[Token]) -> list[list[Token]]:
@@ -114,16 +149,18 @@ def _expand(text: str, word: Token, values: dict[str, str], inputs: dict[str, In
         word.bare, word.loose = (each[:start] + mask + each[end:] for each in (word.bare, word.loose))
 
 
-def _check_values(text: str, flow: WiredFlow, stages: list[list[Token]], heads: list[int]) -> None:
+def _check_values(
+    text: str, flow: WiredFlow, stages: list[list[Token]], heads: list[int], variables: dict[str, Input]
+) -> None:
     """Refuse a variable in what is never filled or has a key of its name, and a later pipe that reads stdin."""
     for at, ((id, wired), words) in enumerate(zip(flow.steps.items(), stages, strict=False)):
         by_name = {key for key in wired.interface.reads if not wired.step.fills(key)}
-        if same := flow.flow.inputs.keys() & (by_name | {*wired.interface.writes}):
+        if same := variables.keys() & (by_name | {*wired.interface.writes}):
             what = f"cannot take the variable '{min(same)}' as an input: '{id}' has a key of that name"
             raise PflowError(what, hint="rename it", exit=USAGE)
         parts = [part for part in flow.parts[id] if part.role in (INPUT, PARAM) and not part.is_template]
         for match in _VARIABLE.finditer(" ".join(str(part.written) for part in parts)):
-            if (match[1] or match[2]) in flow.flow.inputs:
+            if (match[1] or match[2]) in variables:
                 hint = f'pflow-shell \'echo "$1"\' "{match[0]}" hands it over'
                 raise fault(text, words[0].at, f"nothing fills '{match[0]}' in a command", hint)
         read, has_no_stdin = wired.interface.pipe_read, any(_NO_STDIN.fullmatch(word.bare) for word in words)

@@ -1,0 +1,84 @@
+"""The inputs of an exported script: its flags, checked as `pflow run` checks those of a flow."""
+
+from pflow import Any
+from pflow.binding.flag_value import FlagValue
+from pflow.binding.sources import find, has
+from pflow.errors import MISSING, USAGE, Attempt, PflowError
+from pflow.flow.flow import FlowInput
+from pflow.interface.interface import Item, spell_flag
+from pflow.stage.document import Document
+from pflow.stage.words import take_words
+from pflow.values.jsontext import decode
+from pflow.values.paths import parse_path, write_path
+from pflow.values.types import parse_type
+from pflow.words.naming import listed
+
+
+class GivenInputs:
+    """The inputs that a JSON text declares as a flow does, and the `values` that words give them.
+
+    Beside a flow's members, `flags` are other names of an input, `at` is its place in the store if that is not its
+    name, `for` is who reads it, and `declared` is false for one that takes any value from the store. Raises PflowError
+    (2) for a wrong word.
+    """
+
+    def __init__(self, text: str, words: list[str]) -> None:
+        items: dict[str, Item] = {}
+        self.inputs: list[FlowInput] = []
+        self.readers: dict[str, str] = {}
+        with Attempt("cannot take --inputs", of=(ValueError, AttributeError, TypeError), exit=USAGE):
+            for name, about in decode(text.encode()).items():
+                facts = {
+                    "has_default": "default" in about,
+                    "required": "default" not in about,
+                    "declared": True,
+                    **about,
+                }
+                facts |= {"doc": about.get("description", ""), "type": parse_type(about.get("type", "any"))[0]}
+                each = FlowInput(name, parse_path(about.get("at", name)), **facts)
+                self.inputs.append(each)
+                self.readers[name] = about.get("for", "the flow")
+                items |= {flag.replace("-", "_"): each.as_item() for flag in (name, *each.flags)}
+        self.values: dict[str, Any] = {}
+        for flag, texts in self._texts(words, items).items():
+            item = items[flag]
+            self.values[item.name] = FlagValue(item.flag, item.type, texts, verbatim=True).value
+
+    def _texts(self, words: list[str], items: dict[str, Item]) -> dict[str, list[str | bool]]:
+        try:
+            return take_words(words, items)
+        except PflowError as error:
+            if "--help lists" in error.hint:  # the script has no --help
+                error.hint = f"flags: {listed(spell_flag(each.name) for each in self.inputs)}" if items else ""
+            raise
+
+    @property
+    def gives_pipe(self) -> bool:
+        """True if a flag gives what else the pipe would."""
+        return any(each.pipe and each.name in self.values for each in self.inputs)
+
+    def fill(self, document: Document) -> None:
+        """Put the values and the defaults into a store, and fit what it has. Raises PflowError (65, 66)."""
+        for each in self.inputs:
+            if each.name in self.values:
+                document.put(each.path, self.values[each.name])
+                if each.pipe:
+                    document.header["last"] = write_path(each.path)
+            elif has(document, each.path):
+                value = find(document, each.path)
+                if each.declared and (fitted := each.fitted(value, "")) is not value:
+                    document.put(each.path, fitted)
+            elif each.has_default:
+                document.put(each.path, each.default)
+        missing = [each for each in self.inputs if each.required and not has(document, each.path)]
+        if missing:
+            shown = ", ".join(
+                f"'{each.name}'{f' ({each.doc})' * bool(each.doc)} for {self.readers[each.name]}" for each in missing
+            )
+            about = [
+                {"name": each.name, "flag": each.as_item().flag, "type": str(each.type), "doc": each.doc}
+                for each in missing
+            ]
+            hint = " ".join(f"{each['flag']}={each['type'].upper()}" for each in about)
+            message = f"cannot find {shown}: nothing gives it (PF03)"
+            raise PflowError(message, hint=hint, exit=MISSING, details={"missing": about})
