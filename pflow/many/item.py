@@ -90,7 +90,8 @@ class ItemFlow:
             made = "".join(f'{{"{step}": ' for step in path) + "." + "}" * len(path)
             how = f"jq -c{'R' * isinstance(item, str)} '{made}' makes one of it"
             known = f"its members are {', '.join(members)}" if members else f"it is not an object: {how}"
-            raise PflowError(f"cannot run the item: it gives no '{missing.name}'", hint=known, exit=MISSING)
+            what = f"cannot find '{missing.name}' for the item: nothing gives it"
+            raise PflowError(what, hint=known, exit=MISSING)
         return found
 
     def run(self, id: str, item: Any, tell: Tell = lambda name, about: None) -> Result:

@@ -40,8 +40,8 @@ def test_a_flag_goes_over_an_items_member_and_a_missing_input_is_named():
     assert flow.run("ID", {"name": "Bo", "town": "Rome"})["outputs"] == {"text": "Bo Oslo"}
     result = flow.run("ID", {"nane": "Bo"})
     assert (result["status"], result["exit"]) == ("failed", 66)
-    assert "it gives no 'name' (its members are nane)" in result["error"]
-    how = """it gives no 'name' (it is not an object: jq -cR '{"name": .}' makes one of it)"""
+    assert "cannot find 'name' for the item: nothing gives it (its members are nane)" in result["error"]
+    how = """nothing gives it (it is not an object: jq -cR '{"name": .}' makes one of it)"""
     assert how in flow_of("template 'Hi $name'").run("1", "Bo")["error"]
 
 

@@ -105,7 +105,8 @@ def test_types_are_kept_on_the_way_in_and_out(home):
 
 
 WRONG = [
-    ("count", {}, "'file' is a required property"),
+    ("count", {}, "cannot find 'file' (the file) for read-file: nothing gives it"),
+    ("pflow_run", {"name": "count", "inputs": {}}, "cannot find 'file' (the file) for read-file: nothing gives it"),
     ("count", {"file": 3}, "cannot take 'file': it is an int, not path"),
     ("count", {"file": "x", "count.command": "id"}, "'count.command' was unexpected"),
     ("count", {"file": "x", "$pflow": {"v": 2}}, "'$pflow' was unexpected"),
