@@ -51,7 +51,7 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     def _run(self, shared: Any) -> Any:
         """Make one visit. Raises StepFailed."""
         try:
-            action = self.made()._run(shared)
+            action = _action(self.made()._run(shared))
         except (StepFailed, Interrupted, ClosedPipe):
             raise
         except BaseException as error:
@@ -302,8 +302,11 @@ def copied(node: Any) -> Any:
 
 
 def _action(action: Any) -> Any:
-    if action is None or isinstance(action, str):
+    """Return the action's name; a number gets one that no edge has, so that the flow ends, as in pocketflow."""
+    if not action or isinstance(action, str):
         return str(action) if action else None
+    if isinstance(action, int | float):
+        return f"the {type(action).__name__} {action}"
     raise PflowError(
         f"cannot go on: it returned {type(action).__name__}, not an action", hint="return a str or nothing"
     )

@@ -164,6 +164,8 @@ class Visitor:
         else:
             exec = node.exec
             node.exec = lambda prepared: tries.call(exec, prepared)
+            fall_back = node.exec_fallback
+            node.exec_fallback = lambda prepared, error: tries.fall_back(fall_back, prepared, error)
         with Deadline(timeout, "--timeout"):
             action = _run_async(node._run_async(view)) if is_async else node._run(view)
         count = getattr(node, "cur_retry", 0) + 1
@@ -195,6 +197,7 @@ class Tries:
         self.spent = spent
         self.failed = failed
         self.emitted = False
+        self.last = 0
 
     def call(self, exec: Callable[[Any], Any], prepared: Any) -> Any:
         for attempt in range(self.retries + 1):
@@ -204,6 +207,10 @@ class Tries:
             except BaseException as error:
                 signals.sleep(self._pause(attempt, error))
         raise AssertionError
+
+    def fall_back(self, exec_fallback: Callable[[Any, Exception], Any], prepared: Any, error: Exception) -> Any:
+        self.node.cur_retry = self.last
+        return exec_fallback(prepared, error)
 
     async def call_async(self, exec: Callable[[Any], Any], prepared: Any) -> Any:
         import asyncio
@@ -223,7 +230,7 @@ class Tries:
         pause = max(self.wait, asked or 0)
         is_last = attempt == self.retries or self.emitted
         if not isinstance(error, Exception) or is_last or is_permanent(error) or pause > max(self.wait, _LONGEST_WAIT):
-            self.node.cur_retry = 0  # for pocketflow's own loop, which has one try
+            self.node.cur_retry, self.last = 0, attempt  # for pocketflow's own loop, which has one try
             raise error
         self.failed(error)
         return pause

@@ -113,7 +113,8 @@ def _facts(flow: WiredFlow) -> Facts:
             else:
                 paths = source if isinstance(source, list) else [source]
                 fact = {end for path in paths for end in there[parse_place(path)]}
-                fact = (fact, _by_name(flow, id, key, item)) if key in (step.soft or ()) else fact
+                own = _by_name(flow, id, key, item) if key in (step.soft or ()) else fact
+                fact = fact if fact == own else (fact, own)
             facts[id, "read", key] = fact
         facts |= {(id, "place", write.key): write.target for write in flow.writes[id]}
         facts |= {(id, "kept", write.key): write.target for write in data_of(wired)}
@@ -145,7 +146,8 @@ def _difference(made: Facts, wanted: Facts) -> str:
             if place[1] == "param" and (place[0], "read", place[2]) in made:
                 return f"the param {place[2]} of '{place[0]}': its flag is data, not a param"
             is_known = all(isinstance(each, set | tuple) for each in (there, here))
-            why = f": it would take {_shown(there)}, not {_shown(here)}" if is_known else ""
+            would, should = (_shown(each) if is_known else "" for each in (there, here))
+            why = f": it would take {would}, not {should}" if would != should else ""
             return f"the {' '.join(place[1:])} of '{place[0]}'{why}"
     return ""
 

@@ -207,6 +207,17 @@ def test_what_pipe_syntax_cannot_say_is_told(steps, members, why):
     assert why in caught.value.message
 
 
+def test_a_loop_back_to_the_first_step_leaves_its_read_to_the_store(tmp_path, monkeypatch):
+    for name, read, write in (("Wonder", 'shared["topic"], shared.get("found")', "query"), ("Seek", "0", "found")):
+        code = f"prep(self, shared): return {read}\n    def post(self, shared, p, e): shared['{write}'] = p"
+        (tmp_path / f"{name.lower()}.py").write_text(
+            f"import pocketflow\nclass {name}(pocketflow.Node):\n    def {code}"
+        )
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    text = written(Step("a", "wonder"), Step("b", "seek"), edges=[("a", "b"), ("b", "a", "more")])
+    assert text.splitlines()[-1] == "  =more=> a"
+
+
 awkward = st.text(st.sampled_from("ab '\"\\\n\t$|;#=>:<&é—{}[](),.!*~`-_"), max_size=10)
 anything = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=10)
 references = st.sampled_from([
