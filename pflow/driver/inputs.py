@@ -17,7 +17,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import fresh
 from pflow.record.snapshot import Snapshot
-from pflow.stage.document import EMPTY, NOTHING, RAW, Document, Intake, empty_pipe
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, empty_pipe
 from pflow.values.paths import Path, meet, write_path
 
 
@@ -141,6 +141,8 @@ class RunInputs:
         if intake.kind == NOTHING and wired.runs_over_pipe:
             what = f"cannot run '{wired.graph.first}' for each item: nothing came through the pipe"
             raise PflowError(what, hint="--each=PATH names a list of the flow", exit=MISSING)
+        if intake.kind in (NOTHING, STORE) and not document.carried and self._is_open_to_pipe():
+            self._check_first_read(document)
         size = len(intake.data)
         if intake.kind == RAW and size and not (wants_pipe or names_stdin(wired)):
             raise PflowError(
@@ -174,6 +176,20 @@ class RunInputs:
     def _is_open_to_pipe(self) -> bool:
         """Return True if nothing gives the first step's `[pipe]` read."""
         return self.wired.first_read is not None and self.wired.first_read[1] not in self.values
+
+    def _check_first_read(self, document: Document) -> None:
+        """Raise PflowError (66) if the first step needs data that only the pipe may give: no input of the flow does."""
+        assert self.wired.first_read is not None
+        id, key = self.wired.first_read
+        step = self.wired.steps[id]
+        item, inputs = step.interface.reads[key], self.wired.inputs.values()
+        is_needed = item.required and not step.interface.open and key not in step.step.params
+        is_there = has(document, (key,)) or bool(document.pretended)
+        if is_needed and not is_there and not any((id, key) in each.readers for each in inputs):
+            about = f"'{key}'" + (f" ({item.doc})" if item.doc else "")
+            what = f"cannot find {about} for {step.step.type}: nothing came through the pipe (PF03)"
+            hint = f'"inputs": {{"{key}": {{"pipe": true}}}} in the flow gives it a flag too'
+            raise PflowError(what, hint=hint, exit=MISSING)
 
     def _take_carried(self, document: Document, place: Path) -> dict[str, str]:
         """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.

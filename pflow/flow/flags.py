@@ -129,7 +129,7 @@ class FlowFlags:
         return {**items, **of_runs}
 
     def _refused(self, name: str) -> Item:
-        return Item(REFUSED, name, Type("str"), refused=(f": {_why(*self.refused[name])}", ""))
+        return Item(REFUSED, name, Type("str"), refused=(f": {_why(self.wired, *self.refused[name])}", ""))
 
     def encodings(self) -> list[str]:
         """Return the flags of steps that load text, and whose flow does not say in which encoding."""
@@ -238,10 +238,12 @@ def _kind_of(step: WiredStep, key: str) -> str:
     return PARAM if is_own or key in step.interface.params else ""
 
 
-def _why(step: WiredStep, key: str) -> str:
+def _why(flow: WiredFlow, step: WiredStep, key: str) -> str:
     source = step.sources.get(key)
     if source is not None and source.paths:
         return f"'{step.id}' takes it from {source.origin} (PF01)"
+    if (step.id, key) == flow.first_read:
+        return f"'{step.id}' takes it from the pipe (PF01)"
     if key in step.interface.reads:
         return f"an earlier step writes '{key}' (PF07)"
     return "only the flow binds keys (PF01)" if key in OF_DIALECTS else f"'{step.id}' writes '{key}' (PF07)"

@@ -11,7 +11,7 @@ from pflow.driver.questions import ask_for, inputs_missing
 from pflow.errors import PflowError
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.wiring import wire
-from pflow.stage.document import Document
+from pflow.stage.document import NOTHING, STORE, Document, Intake
 from tests.engine.flows import plan_of
 
 ISSUE = '''from pflow import Node
@@ -202,3 +202,16 @@ def test_a_flag_of_a_read_that_takes_more_than_one_place_is_refused(source):
 )
 def test_of_a_list_of_places_one_must_be_there(source, flags, store, missing):
     assert started(source, flags, store)[0] == missing
+
+
+def test_a_first_read_that_no_input_gives_is_missing_before_anything_runs():
+    node = {"id": "s", "type": "write-file", "inputs": {"path": "$p"}}
+    wired = plan_of({"inputs": {"p": {"default": "o"}}, "nodes": [node]})
+    for kind in (NOTHING, STORE):
+        with pytest.raises(PflowError, match="for write-file: nothing came through") as caught:
+            parse(wired, [])[1].with_pipe(Intake(Document(), kind), allow_empty=False)
+        assert (caught.value.exit, "--content" in caught.value.hint) == (66, False)
+    with pytest.raises(PflowError, match=r"cannot take --content: 's' takes it from the pipe \(PF01\)"):
+        parse(wired, ["--content=x"])
+    filled = plan_of({"inputs": {"p": {"default": "o"}}, "nodes": [{**node, "params": {"content": "x"}}]})
+    assert parse(filled, [])[1].with_pipe(Intake(Document(), NOTHING), allow_empty=False).values == {}
