@@ -41,7 +41,7 @@ from pflow.plumbing._tool import take_store
 from pflow.process.streams import is_readable
 from pflow.record.difference import difference, difference_text
 from pflow.record.runs import find_run
-from pflow.record.trace import Trace, trace_of_document, trace_of_run
+from pflow.record.trace import Trace, store_with, trace_of_document, trace_of_run, values_of
 from pflow.record.trace_formats import FORMATS, requests_of
 from pflow.record.trace_text import trace_text
 from pflow.terminal.columns import colour_of
@@ -53,7 +53,7 @@ _FORMS = ("chrome", "otlp")
 
 @Command(
     __doc__,
-    Flag("store", "add the final store: keys, types, sizes; values too if it is piped", excludes=("html", *_FORMS)),
+    Flag("store", "add the final store: keys, types, sizes, and the values that are known", excludes=("html", *_FORMS)),
     HTML,
     Flag("open", "open the page of --html"),
     Flag("json", "print one JSON document: trace, snapshot and events", excludes=_FORMS),
@@ -93,7 +93,7 @@ def command(
     if run is None and is_readable():
         trace, code = _from_stdin(with_store=store or html is not False)
     else:
-        trace, code = _find(run or "last", is_for_page=html is not False), 0
+        trace, code = _find(run or "last", is_for_page=html is not False, with_store=store), 0
     if html is not False:
         from pflow.page.page import run_page
 
@@ -153,8 +153,8 @@ def _from_stdin(*, with_store: bool) -> tuple[Trace, int]:
     return trace, int(trace["exit"])
 
 
-def _find(word: str, *, is_for_page: bool = False) -> Trace:
-    """Return the trace of a run, with what a page has besides if it is for one; or the trace in a page."""
+def _find(word: str, *, is_for_page: bool = False, with_store: bool = False) -> Trace:
+    """Return the trace of a run, with what a page has besides, or the values of its store; or the trace in a page."""
     if _is_page(word):
         from pflow.page.embedded import read_page
 
@@ -168,4 +168,6 @@ def _find(word: str, *, is_for_page: bool = False) -> Trace:
         from pflow.page.page import members_of
 
         trace |= members_of(run, trace)
+    elif with_store:
+        trace["store"] = store_with(trace, values_of(run, trace) or {})
     return trace

@@ -11,7 +11,7 @@ from typing import Any
 
 import jinja2
 
-from pflow.errors import EXIT_CODES, PflowError
+from pflow.errors import EXIT_CODES
 from pflow.many.report import map_dots
 from pflow.page.axis import Axis
 from pflow.page.embedded import embed
@@ -19,10 +19,9 @@ from pflow.page.graph import draw, shape_of
 from pflow.page.timeline import Row, rows_of, shown
 from pflow.record.log import FLOW
 from pflow.record.run import DONE, FAILED, KILLED, RUNNING, Run
-from pflow.record.trace import CUT, Trace, visit_paths
+from pflow.record.trace import CUT, Store, Trace, Values, store_with, values_of
 from pflow.record.trace_text import status_text
 from pflow.terminal.columns import duration
-from pflow.terminal.messages import say
 from pflow.values.paths import size_text
 from pflow.words.printable import CONTROLS, from_one
 from pflow.words.usage import Usage, amount, usage_words
@@ -34,9 +33,6 @@ _MOST_STORE = 40_000
 """Characters that the values of the final store may take on a page."""
 
 _LEAST_MS = 0.1
-
-Values = dict[int, dict[str, Any]]
-"""The values that each visit wrote, by its number and place."""
 
 
 @cache
@@ -71,20 +67,15 @@ def members_of(run: Run, trace: Trace) -> Trace:
     """Return what a page has of a run beside its trace: the `ir` of its flow, the `dots` of a map, and the `values` of
     each visit, by its number and place; None if no journal has kept them.
     """
-    try:
-        kept = run.written()
-    except PflowError as error:
-        say("pflow trace", f"warning: {error.message}")
-        kept = None
-    paths = visit_paths(trace["execution_trace"]).items()
-    values = None if kept is None else {number: kept.get(path, {}) for number, path in paths}
-    return {"ir": shape_of(run.read_json(FLOW)), "dots": map_dots(run) if run.ledger else [], "values": values}
+    dots = map_dots(run) if run.ledger else []
+    return {"ir": shape_of(run.read_json(FLOW)), "dots": dots, "values": values_of(run, trace)}
 
 
 def run_page(trace: Trace, *, now: float) -> bytes:
     """Return the page of a run, or of a store's stages; `members_of` adds to a run's trace what belongs on it."""
     report, dots, shape = trace.get("map"), trace.get("dots", []), trace.get("ir") or shape_of(None)
     values = trace.get("values")
+    trace = {**trace, "store": store_with(trace, values or {})}
     axis = Axis(trace, now, [dot[1] for dot in dots])
     rows = rows_of(trace, axis, now, values or {})
     return _render(
@@ -106,7 +97,7 @@ def run_page(trace: Trace, *, now: float) -> bytes:
         report=report,
         by_step=_used_by(trace, "step"),
         by_model=[(each["model"], Usage(each)) for each in report["models"]] if report else _used_by(trace, "model"),
-        store=_store(trace, values or {}),
+        store=_store(trace["store"]),
         has_values=values is not None,
         snapshot=_snapshot(trace["snapshot"] or {}),
         embedded=embed(trace),
@@ -201,21 +192,15 @@ def _dots(dots: list[list[Any]], axis: Axis) -> dict[str, Any] | None:
     return {"points": points, "lines": lines, "count": len(dots)}
 
 
-def _store(trace: Trace, values: Values) -> list[dict[str, Any]] | None:
+def _store(store: Store | None) -> list[dict[str, Any]] | None:
     """Return the keys of the final store: type, size, and the value where it is known."""
-    if trace["store"] is None:
+    if store is None:
         return None
-    outermost = {visit["number"] for visit in trace["execution_trace"] if "outer" not in visit}
-    injected = (trace["snapshot"] or {}).get("cli_injections", {})
-    kept = {path: value for path, value in injected.items() if "$digest" not in str(value)[:9]}  # else too large
-    kept |= {path: value for number, each in values.items() if number in outermost for path, value in each.items()}
-    longest = _MOST_STORE // max(len(trace["store"]), 10)
+    longest = _MOST_STORE // max(len(store), 10)
     rows = []
-    for key, shape in trace["store"].items():
-        inside = {path[len(key) + 1 :]: value for path, value in kept.items() if path.startswith(f"{key}.")}
-        known = [kept[key]] if key in kept else [shape["value"]] if "value" in shape else [inside] if inside else []
+    for key, shape in store.items():
         size = size_text(shape["type"], shape["size"]) if "size" in shape else ""
-        value = shown(known[0], longest) if known else None
+        value = shown(shape["value"], longest) if "value" in shape else None
         rows.append({"key": key, "type": shape["type"], "size": size, "value": value})
     return rows
 

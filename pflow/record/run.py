@@ -17,6 +17,7 @@ from pflow.record.records import JOURNAL, UNSOUND
 from pflow.stage.document import BASE32
 from pflow.values.jsontext import decode
 from pflow.values.paths import write_path
+from pflow.values.secrets import MASK
 from pflow.words.budget import BUDGET
 from pflow.words.usage import Usage, amount
 
@@ -164,8 +165,8 @@ class Run:
         """Return what each visit and item wrote, by its path and by the places of a trace's `write_keys`, as far as the
         journal kept it; None for a run without a journal. Raises PflowError (65) if that is damaged.
 
-        Left out is what has a secret in it, what a later visit of the step replaced before the journal was compacted,
-        and what was removed. Of a visit that ran again, the values are those of the last time.
+        What has a secret in it is masked. Left out is what a later visit of the step replaced before the journal was
+        compacted, and what was removed. Of a visit that ran again, the values are those of the last time.
         """
         if not self.has_journal:
             return None
@@ -272,5 +273,5 @@ def _usage_so_far(log: bytes) -> dict[str, Any]:
 
 def _values_in(record: Record) -> dict[str, Any]:
     """Return the values of a record's changes: one of a secret has a digest, one that was replaced is null."""
-    changes = [(path, value[0]) for path, *value in record["changes"] if len(value) == 1]
+    changes = [(path, value[0] if len(value) == 1 else MASK) for path, *value in record["changes"] if value]
     return {write_path(path): value for path, value in changes if value is not None or "dropped" not in record}

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pflow.binding.sources import assign
+from pflow.errors import Ignoring, PflowError
+from pflow.interface.interface import fresh
 from pflow.record.events import Event, is_sound
 from pflow.record.run import DONE, FAILED, FINISHED, RUNNING, Run, time_of
 from pflow.stage.document import Document
-from pflow.values.paths import describe
+from pflow.terminal.messages import say
+from pflow.values.paths import describe, parse_path
+from pflow.values.secrets import MASK
 from pflow.words.usage import MEMBERS, Usage
 
 Trace = dict[str, Any]
@@ -27,6 +32,12 @@ Visit = dict[str, Any]
 where it has no end), reads and writes (the places of each), read_keys and write_keys (every place once). What not every
 visit has: lane (the branch of a fork), item (of the batch that it is in), outer (the number of the visit that it is
 in), and all of MORE."""
+
+Values = dict[int, dict[str, Any]]
+"""What each visit wrote, by its number and place; the mask for what has a secret in it."""
+
+Store = dict[str, dict[str, Any]]
+"""The type, the size and the value, as far as they are known, of each key."""
 
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside the states of a run."""
@@ -112,6 +123,44 @@ def _is_sound(step: Any) -> bool:
 
 def _event_of(step: dict[str, Any], time: float) -> Event:
     return {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": time}
+
+
+def values_of(run: Run, trace: Trace) -> Values | None:
+    """Return what each visit of a run wrote; None if no journal has kept it, or if that is damaged."""
+    try:
+        kept = run.written()
+    except PflowError as error:
+        say("pflow trace", f"warning: {error.message}")
+        return None
+    paths = visit_paths(trace["execution_trace"]).items()
+    return None if kept is None else {number: kept.get(path, {}) for number, path in paths}
+
+
+def store_with(trace: Trace, values: Values) -> Store | None:
+    """Return the final store with the values that are known: of what the run began with, and of what it wrote.
+
+    A value that is not of its key's type and size is left out: a part of it was not kept.
+    """
+    if trace["store"] is None:
+        return None
+    injected = (trace["snapshot"] or {}).get("cli_injections", {})
+    begun = {path: value for path, value in injected.items() if "$digest" not in str(value)[:9]}  # else too large
+    parts: list[tuple[Any, dict[str, Any]]] = [((), begun)]
+    outermost = (visit for visit in trace["execution_trace"] if "outer" not in visit)
+    parts += ((visit["write_keys"], values.get(visit["number"], {})) for visit in outermost)
+    known: dict[str, Any] = {}
+    for places, wrote in parts:
+        with Ignoring(PflowError, ValueError):
+            for place in places:
+                if place not in wrote:
+                    known.pop(str(parse_path(place)[0]), None)
+            for path, value in wrote.items():
+                assign(known, parse_path(path), fresh(value))
+    store = {key: {**shape} for key, shape in trace["store"].items()}
+    for key, shape in store.items():
+        if key in known and (known[key] == MASK or describe(known[key]).items() <= shape.items()):
+            shape["value"] = known[key]
+    return store
 
 
 def visit_paths(visits: Iterable[Visit]) -> dict[int, str]:

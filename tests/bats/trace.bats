@@ -108,6 +108,23 @@ parent=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
     [ -s "$id.html" ]
 }
 
+@test "--store has the values that a run has kept, its secrets masked, and so has its page" {
+    need jq
+    node login 'Writes: shared["session"]: str [secret]' 'Writes: shared["user"]: str' <<'END'
+    def post(self, shared, prep_res, exec_res):
+        shared["session"], shared["user"] = "hunter2-1234", "bo"
+END
+    in_shells '
+        export PFLOW_NODES=$PWD/..
+        pflow run "login => template hi\ \$user" -n -q --keep-store && pflow trace last --html=p.html >/dev/null
+        for run in last p.html; do pflow trace $run --store --json; done | jq -c ".store | map_values(.value)"
+        pflow trace last --store | grep "session:"
+        pflow run "login => template hi\ \$user" -n -q && pflow trace last --store --json | jq -c ".store.text"
+        grep -c "hunter2" p.html || true'
+    expect 0 $'{"session":"***","user":"bo","text":"hi bo"}\n{"session":"***","user":"bo","text":"hi bo"}
+    session: str, 12 characters: "***"\n{"type":"str","size":5}\n0'
+}
+
 @test "two runs, or pages, give their difference" {
     pflow run -q 'shell "echo a" => shell:count "wc -l"'
     pflow trace last --html=before.html

@@ -39,10 +39,10 @@ def test_each_visit_and_item_has_what_it_wrote_last_by_place(directory):
     ) == {"a@1": {"a.text": "again"}, "o@1/b@2": {'["x.y"]': b"\xff"}, "c@1[d.0]": {"r": 1}}  # fmt: skip
 
 
-def test_a_value_with_a_secret_and_one_that_was_replaced_are_left_out(directory):
+def test_a_value_with_a_secret_is_masked_and_one_that_was_replaced_is_left_out(directory):
     changes = [[["safe"], "yes"], [["token"], "tell secret-1234"], [["old"], None]]
     values = kept(directory, {"end": "a@1", "changes": changes, "dropped": True})
-    assert values == {"a@1": {"safe": "yes"}}
+    assert values == {"a@1": {"safe": "yes", "token": "***"}}
 
 
 def test_a_visit_of_a_trace_has_its_path():

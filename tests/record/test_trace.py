@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pflow.record import trace_formats as formats
-from pflow.record.trace import Trace, trace_of_document
+from pflow.record.trace import Trace, store_with, trace_of_document
 from pflow.record.trace_text import trace_text
 from pflow.stage.document import Document
 from tests.peers.otlp_receiver import read_request
@@ -28,6 +28,25 @@ def test_a_step_is_shown_as_seed_001_does(traced):
         "    → writes: analyzer.r\n"
         "\n" + END
     )
+
+
+@pytest.mark.parametrize(
+    ("begun", "written", "shape", "expected"),
+    [
+        ({"a": "one"}, [], {"type": "str", "size": 3}, "one"),
+        ({"a": "one"}, [{"a": "two"}], {"type": "str", "size": 3}, "two"),
+        ({"a": "one"}, [None], {"type": "str", "size": 3}, ...),  # what was written was not kept
+        ({"a": {"b": 1}}, [{"a.c": [2]}, {"a.c": [3]}], {"type": "dict", "size": 2}, {"b": 1, "c": [3]}),
+        ({}, [{"a.c": 2}], {"type": "dict", "size": 2}, ...),  # its other member was not kept
+        ({"a": {"$digest": "x"}}, [], {"type": "str", "size": 99_999_999}, ...),
+        ({}, [{"a": "***"}], {"type": "str", "size": 14}, "***"),
+    ],
+)
+def test_the_store_has_a_value_if_all_of_it_was_kept(traced, begun, written, shape, expected):
+    ends = [end(f"s{number}", writes={"a": [*(each or {"a": 0})]}) for number, each in enumerate(written)]
+    trace = traced(*ends, finish(store={"a": shape})) | {"snapshot": {"cli_injections": begun}}
+    values = {number: each for number, each in enumerate(written, 1) if each}
+    assert store_with(trace, values) == {"a": shape if expected is ... else {**shape, "value": expected}}
 
 
 @pytest.mark.parametrize(
