@@ -18,7 +18,7 @@ from typing import Any
 from pflow.commands._command import Command, own
 from pflow.driver.arguments import RunFlags
 from pflow.driver.execution import pretend
-from pflow.errors import OK
+from pflow.errors import OK, USAGE, PflowError
 from pflow.files.reading import limit_input
 from pflow.help.usage import FILE, FLOW
 from pflow.interface.common import COMMON, RUN_FLAGS
@@ -41,6 +41,7 @@ _VISITS = "fail an item if a loop leads to a step more than N times (100, 20 if 
 @Command(
     __doc__,
     Flag("from", "how to read the items, or files: ITEMS are names of files", type=choice(*FORMS), default=""),
+    own(COMMON["no_stdin"], "do not read stdin: the items are those of ITEMS"),
     own(COMMON["allow_empty"], "take an empty pipe as no items; without it that is 66"),
     own(COMMON["encoding"], "decode items, and the files of steps, as this, not UTF-8"),
     own(COMMON["max_input"], "set the maximum size of the files of steps, and of unpacked items"),
@@ -95,6 +96,8 @@ def command(
     flow: str, items: list[str], flow_flags: list[str], flags: RunFlags, estimate: bool, yes: bool,
     accept_changes: bool, from_: str, null: bool, id: str, **chosen: Any,
 ) -> int:  # fmt: skip
+    if flags.no_stdin and (not items or "-" in items):
+        raise PflowError("cannot take -n: the items come from stdin", hint="pflow map FLOW FILE -n", exit=USAGE)
     options = MapOptions(
         words=items,
         form=from_,

@@ -53,10 +53,12 @@ E
 
 @test "names of no step, and of steps that were not interrupted, are wrong words" {
     in_shells "$here$three"' -q 2>/dev/null
-        for flag in redo=d from=d skip=a redo=a,b; do pflow resume last --$flag -q; echo $?; done
+        for flag in redo=d from=d skip=a redo=a,b redo=b redo=c; do pflow resume last --$flag -q; echo $?; done
         pflow resume last -q --redo=b --skip=b 2>/dev/null; echo $?; pflow resume last -q --text=x 2>/dev/null; echo $?'"$ran"
-    expect 0 $'2\n2\n2\n2\n2\n2\na b ' 'cannot take --redo=d: no such step; the steps are a, b, c'
-    [[ $stderr == *'cannot take --skip=a: it was not interrupted'* ]]
+    expect 0 $'2\n2\n2\n2\n2\n2\n2\n2\na b ' 'cannot take --redo=d: no such step; the steps are a, b, c'
+    [[ $stderr == *'cannot take --skip=a: it was not interrupted; --only=a runs a finished step again'* ]]
+    [[ $stderr == *'--redo=b: it was not interrupted; b failed: pflow resume runs it again by itself'* ]]
+    [[ $stderr == *'--redo=c: it was not interrupted; c has not run yet: pflow resume runs it'* ]]
 }
 
 @test "--from runs a step and all after it again, --only one alone, of a finished run with --keep-store" {

@@ -179,7 +179,7 @@ class Decision:
             found.setdefault(name_of(path), []).append(path)
         for flag, names in (("--redo", self.choices.redo), ("--skip", self.choices.skip)):
             for name in sorted(names - found.keys()):
-                hint = f"--only={name} runs a finished step again"
+                hint = self._hint_for(name)
                 raise PflowError(f"cannot take {flag}={name}: it was not interrupted", hint=hint, exit=USAGE)
         open_ones = {name: paths for name, paths in found.items() if name not in self.choices.redo | self.choices.skip}
         redo = self.choices.redo | self._ask(open_ones)
@@ -192,6 +192,14 @@ class Decision:
                 if not path.endswith("]"):
                     refuse_missing(flow, step, is_there)
                 yield {"end": path}
+
+    def _hint_for(self, name: str) -> str:
+        """Say what a step was if it was not interrupted."""
+        if any(is_of(path, name) for path in self.records.failed):
+            return f"{name} failed: pflow resume runs it again by itself"
+        if not any(is_of(path, name) for path in self.records.done):
+            return f"{name} has not run yet: pflow resume runs it"
+        return f"--only={name} runs a finished step again"
 
     def _ask(self, names: dict[str, list[str]]) -> set[str]:
         """Ask a person which steps run again; the others are done. Raises PflowError (65)."""

@@ -61,7 +61,7 @@ class Draft:
         flags = [OF_STREAMS[name] for name in self.stream if takes_pipe or name != "no_stdin"]
         return [
             *self.warnings,
-            *(f"{each} of '{step.id}' is not a part of the flow; pflow run {each} takes it" for each in flags),
+            *(f"{each} of '{step.id}' is not a part of the flow; {each} stands behind the flow" for each in flags),
         ]
 
 
