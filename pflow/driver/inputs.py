@@ -86,9 +86,8 @@ class RunInputs:
 
     def stored(self) -> dict[Path, Any]:
         """Return the values that go into the store; a value for one step alone does not."""
-        known = self.wired.inputs
+        known = {**self.wired.places, **self.wired.inputs}
         common = {name: value for name, value in self.values.items() if name not in known or known[name].step is None}
-        known = {**self.wired.places, **known}
         found = {known[name].path if name in known else (name,): value for name, value in common.items()}
         return dict(sorted(found.items(), key=lambda each: len(each[0])))  # an input, then a place in it
 
