@@ -203,7 +203,8 @@ def _at_start(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
         if input.step is not None and not is_stored(flow.steps[input.step], input.read):
             continue
         type = str(flow.told_type(input))
-        yield input.path, type, input.flag if input.required else f"[{input.flag}]"
+        flag = "the pipe" if input.is_unflagged else input.flag  # in a store
+        yield input.path, type, flag if input.required else f"[{flag}]"
         if input.pipe and input.declared:
             yield input.path, type, "the pipe"
     takes_stdin = flow.first_read is not None and not any(each.pipe and each.declared for each in flow.inputs.values())

@@ -80,8 +80,8 @@ class FlowInput:
 
     @property
     def is_unflagged(self) -> bool:
-        """True if its only flag is one of `pflow run` itself, which does not give it."""
-        return self.flag[2:].replace("-", "_") in OF_RUNS
+        """True if no flag gives it: it is secret, or its only flag is one of `pflow run` itself."""
+        return self.secret or self.flag[2:].replace("-", "_") in OF_RUNS
 
     def give(self, value: Any, store: Any, data: dict[str, dict[str, Any]]) -> None:
         """Put a value where it is looked for: in the store, or in the data of the one step that it is for."""

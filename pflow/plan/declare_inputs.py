@@ -11,10 +11,13 @@ from pflow.flow.flow import FlowSpec, Input, Step
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
+from pflow.interface.common import OF_FLOWS, OF_RUNS
 from pflow.interface.interface import Item
 from pflow.values.secrets import is_secret_name, is_secret_value
 
 _EXTENSION = re.compile(r"[\w*?+-]\.[A-Za-z][A-Za-z0-9]{0,9}$")
+_NUMBER = re.compile(r"#?-?\d{1,18}(\.\d{1,18})?")
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 @dataclass
@@ -75,11 +78,20 @@ def _is_named(sentence: str, value: Any) -> bool:
     """Return True if a sentence names a value: a number, a path, a URL, or a text in quotes."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
-    if not isinstance(value, str):
-        return says(sentence, str(value))
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return any(says(sentence.lower(), each) for each in _spellings(str(value)))
     if not value or "$" in value or is_secret_value(value):  # a template is no default
         return False
     return any(f"{q}{value}{q}" in sentence for q in "\"'`") or (_is_path(value) and says(sentence, value))
+
+
+def _spellings(number: str) -> Iterator[str]:
+    """Yield a number as a sentence may have it: `#12` as 12, `2.0` as 2, `10000` as 10,000, `5` as five."""
+    number = number.removeprefix("#").removesuffix(".0")
+    yield number
+    if number.isdecimal():
+        yield f"{int(number):,}"
+        yield from _WORDS[int(number) : int(number) + 1]
 
 
 def _is_path(text: str) -> bool:
@@ -89,14 +101,15 @@ def _is_path(text: str) -> bool:
 
 def _name(wired: WiredFlow, literals: list[_Literal]) -> str:
     first = literals[0]
-    key = first.item.name if not first.is_member else {"path": "path", "str": "text"}.get(first.type, "number")
+    word = "number" if _NUMBER.fullmatch(str(first.value)) else "path" if first.type == "path" else "text"
+    key = word if first.is_member else first.item.name
     return free_name(wired, first.step, key, {each.step for each in literals})
 
 
 def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
     """Name an input for a key of the steps in `own`: the key, after its step's id if the key alone is taken."""
     read_by_name = {(id, key) for id in own}
-    taken = {"stdin", *wired.steps, *wired.flow.inputs}
+    taken = {"stdin", *OF_RUNS, *OF_FLOWS, *wired.steps, *wired.flow.inputs}
     taken.update(
         name for name, each in wired.inputs.items() if name != key or not read_by_name.issuperset(each.readers)
     )

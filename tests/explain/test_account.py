@@ -140,7 +140,7 @@ It will touch
 It needs
   --issue  int  required       the issue (fetch)
   --tone   str  default "dry"  how (analyze, fix)
-  --key    str  optional       what to seal it with (save)
+  key      str  optional       what to seal it with (save)
 
 It gives
   the pipe  carries answer
@@ -149,7 +149,7 @@ The store at the end
   path              type                                written by  read by
   issue_number      int                                 --issue     fetch
   tone              str                                 [--tone]    analyze, fix
-  key               str                                 [--key]     save
+  key               str                                 [the pipe]  save
   fetch.issue_data  dict{title: str, labels:            fetch       analyze, fix
                     list[str]}
   analyze.response  str                                 analyze     fix

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pflow.explain.account import needs
 from pflow.flow.load import load_document
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
@@ -11,6 +12,7 @@ from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.planner import short_name
+from tests.flow.own_nodes import own_nodes
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +92,31 @@ def test_a_number_becomes_an_input_of_a_param():
         "max_tokens": {"type": "int", "description": "the maximum number of tokens in the answer", "default": 200}
     }
     assert ir["nodes"][0]["params"] == {"max_tokens": "$max_tokens"}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "node", "given"),
+    [
+        ("fix issue #12", step("a", "github-get-issue", {"issue_number": "12"}), {"--issue-number": "12"}),
+        ("fix issue 12", step("a", "github-get-issue", {"issue_number": "#12"}), {"--issue-number": "#12"}),
+        ("fix issue 12", step("a", "github-get-issue", {"issue_number": 12}), {"--issue-number": 12}),
+        ("show the last Five commits", step("a", "git-log", params={"max": 5}), {"--max": 5}),
+        ("ask at 2", step("a", "llm", {"prompt": "Ask"}, params={"temperature": 2.0}), {"--temperature": 2.0}),
+        ("cut at 10,000", step("a", "split-text", {"text": "x"}, params={"size": 10000}), {"--size": 10000}),
+        ("show 3 lines", step("a", "shell", {"command": 'head -n "$1"', "args": ["3"]}), {"--number": "3"}),
+        ("sum up in 3 or three lines", step("a", "llm", {"prompt": "In 3 or three lines"}), {}),
+        ("fix issue 120", step("a", "github-get-issue", {"issue_number": "12"}), {}),
+        ("cost 7", step("a", "llm", {"prompt": "x"}, params={"max_tokens": 17}), {}),
+    ],
+)
+def test_a_number_that_is_the_whole_value_of_a_flag_becomes_an_input_that_is_listed(sentence, node, given):
+    flow = wire(load_document(lifted(sentence, node), "the plan", FlowCatalog()).usable())
+    assert {need["flag"]: need["default"] for need in needs(flow) if need["name"] in flow.flow.inputs} == given
+
+
+def test_an_input_has_no_flag_of_a_run_for_its_name(tmp_path):
+    with own_nodes(tmp_path, {"work": "\n    - Params: max_calls: int = 1"}):
+        assert defaults(lifted("ask 4 times", step("a", "work", params={"max_calls": 4}))) == {"a_max_calls": 4}
 
 
 def test_a_value_in_a_list_becomes_an_input():
