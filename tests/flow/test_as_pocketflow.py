@@ -75,6 +75,7 @@ FLOWS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Flow ends")
 @pytest.mark.parametrize(("flow", "store"), FLOWS.values(), ids=FLOWS)
 def test_the_store_is_that_of_pocketflow(flow: pocketflow.Flow, store: dict[str, object]):
     plain = copy.deepcopy(store)
