@@ -134,6 +134,7 @@ x=\n\npflow-template -n "a$x" -r
 x='$$5'\npflow-template -n "$x\\$\\$" -r
 f=${1:-none}\npflow-shell -n 'y=$1; echo "$y"' "<$f>" -r
 f=${1:-none}\npflow-template -n "<$f>" -r~--f=some
+f=${1:-none}\npflow-shell -n 'echo b' | pflow-template "<$f>" -r~--f=some
 set -eu\npflow-shell -n 'echo a >x' -q; pflow-read-file x | pflow-shell cat -r
 END
     in_shells "echo 'grep x' >one.sh; pflow import one.sh"

@@ -159,7 +159,8 @@ class _Compiler:
 
         None in the text of a template node: there a wrong name is an error in a stage, too.
         """
-        unknown = [each for each in self.templates[id] if each.input not in (None, "stdin")]
+        known = (None, "stdin", *self.flow.flow.inputs)
+        unknown = [each for each in self.templates[id] if each.input not in known]
         if len({reference.path for reference in unknown}) != 1 or len(unknown[0].path) != 1:
             return None
         name = str(unknown[0].path[0])

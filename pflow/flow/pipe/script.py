@@ -64,7 +64,12 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     flow, apart = read_flow(text, kept, catalog, is_script=True)
     flow.inputs = inputs | declared
     heads = [at for at, step in enumerate(flow.steps) if at and all(edge.target != step.id for edge in flow.edges)]
-    flow = compile_flow(flow, apart | {step.id for step in flow.steps[: heads[-1] if heads else 0]})
+    apart |= {step.id for step in flow.steps[: heads[-1] if heads else 0]}
+    for id, wired in lay_out(flow).steps.items():  # a stage writes to its keys, whoever else does
+        if id not in apart and wired.inline is None:
+            step = flow.step(id)
+            step.output_mappings = {key: key for key in wired.interface.writes} | step.output_mappings
+    flow = compile_flow(flow, apart)
     flow.edges += [Edge(flow.steps[at - 1].id, flow.steps[at].id) for at in heads]
     _check_values(text, lay_out(flow), [stage for pipe in pipes for stage in pipe], heads, inputs)
     return flow
