@@ -10,7 +10,7 @@ CLAUDE := @anthropic-ai/claude-code@2.1.197
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test elsewhere check bench eval faults cluster browser fuzz mutants agents generate clean
+.PHONY: help run test elsewhere check bench eval faults doors cluster browser fuzz mutants agents generate clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Both slow every start of Python down, and some machines set them.
@@ -48,9 +48,12 @@ eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL=
 	XDG_DATA_HOME="$$PWD/$(VENV)/share" PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
 
 # These run without the plugins of [dev], as tests/conftest.py does.
-browser cluster faults fuzz: export LLM_LOAD_PLUGINS := pflow-shell
+browser cluster doors faults fuzz: export LLM_LOAD_PLUGINS := pflow-shell
 faults: $(VENV)/.dev ## break everything on purpose, at 2,000 points, and lose nothing; FAULTS='--seed 2'
 	@$(VENV)/bin/python -m tests.faults.run $(FAULTS)
+
+doors: $(VENV)/.dev ## take 6,000 small flows by `pflow run` and six other doors each, to one meaning; DOORS='--cases 600 --seed 2'
+	@$(VENV)/bin/python -m tests.doors.run $(DOORS)
 
 cluster: $(VENV)/.dev ## map on dask, on SLURM and a million items on this machine, and kill them; CLUSTER='--seed 2'
 	@PYTHONPATH=. $(VENV)/bin/python tests/cluster/run.py $(CLUSTER)

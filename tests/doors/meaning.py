@@ -1,0 +1,428 @@
+"""What a flow means, by DESIGN.md alone: an interpreter of the small flows that flows.py makes.
+
+It knows no door: what it says must leave by each of them.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Set
+from typing import Any, NamedTuple
+
+REQUIRED: Any = object()
+UNSET: Any = object()
+"""The default of a read that is not there if nothing gives it."""
+FILE, ACTION = "a file", "an action"
+Path = tuple[str, ...]
+Flow = dict[str, Any]
+Values = dict[str, Any]
+
+
+class Failed(Exception):
+    """A failure of a step; its message is None where the words are the program's own."""
+
+    def __init__(self, exit: int, message: str | None = None) -> None:
+        self.exit, self.message = exit, message
+
+
+class Outcome(NamedTuple):
+    """What leaves; a door has None for what it does not show."""
+
+    exit: int
+    message: str | None = None
+    store: Values | None = None
+    outputs: Values | None = None
+    """Those that the flow declares; else what it carries, under its name."""
+    carried: list[Any] | None = None
+    """The value, alone in a list, which is empty if nothing is carried."""
+    raw: bytes | None = None
+    ran: Counter[str] | None = None
+    files: dict[str, str] | None = None
+    hash: str | None = None
+
+
+class Kind(NamedTuple):
+    """A node: its work, its reads with their defaults, and its writes, of which the first is carried.
+
+    The work gets the reads and the params. Beside the writes it gives its ACTION, and a FILE with its content.
+    """
+
+    work: Callable[[Values, Values], Values]
+    reads: Values
+    writes: tuple[str, ...]
+    texts: str = ""
+    """The read of the type str."""
+    own: str = ""
+    explicit: str = ""
+
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def line_of(value: Any) -> str:
+    """Return a text as it is, and anything else as a line of JSON."""
+    return value if isinstance(value, str) else f"{text_of(value)}\n"
+
+
+def raw_of(carried: list[Any]) -> bytes:
+    """Return what -r prints."""
+    text = "".join(map(line_of, carried))
+    return (f"{text}\n" if text and text[-1] != "\n" else text).encode()
+
+
+def as_text(value: Any) -> str:
+    """Return a value as a read of the type str has it. Raises Failed (65) for null."""
+    if value is None:
+        raise Failed(65)
+    return text_of(value)
+
+
+def _note(reads: Values, params: Values) -> Values:
+    if fault := params.get("fail"):
+        raise {"bug": Failed(1), "tell": Failed(77)}.get(fault, Failed(66, f"cannot note: {fault}"))
+    text, tone, extra = reads["text"], reads["tone"], reads["extra"]
+    noted = text if params.get("keep") else f"{text!r}, {tone}, {extra!r}"
+    return {"noted": noted, "size": len(str(noted))}
+
+
+def _turn(reads: Values, params: Values) -> Values:
+    turned = f"{reads['text']}..."
+    return {"turned": turned, ACTION: "again" if len(turned) < params["until"] else "default"}
+
+
+def _shell(reads: Values, params: Values) -> Values:
+    if reads["command"] == "exit 3":
+        raise Failed(3)
+    given = "" if reads["input"] is None else line_of(reads["input"])
+    out = given if reads["command"] == "cat" else "".join(f"{each}|" for each in reads["args"])
+    return {"stdout": out, "stderr": "", "exit_code": 0}
+
+
+def _parse(reads: Values, params: Values) -> Values:
+    try:
+        return {"data": json.loads(reads["text"])}
+    except ValueError:
+        raise Failed(65) from None
+
+
+def _loud(reads: Values, params: Values) -> Values:
+    return {"loud": "".join(char.upper() if char.isascii() else char for char in reads["text"])}
+
+
+def _write(reads: Values, params: Values) -> Values:
+    return {FILE: (reads["path"], line_of(reads["content"]))}
+
+
+TEXT = {"text": REQUIRED}
+SHELL = {"command": REQUIRED, "args": [], "input": None}
+KINDS = {
+    "note": Kind(_note, {**TEXT, "tone": "plain", "extra": 0}, ("noted", "size"), own="tone"),
+    "turn": Kind(_turn, TEXT, ("turned",)),
+    "plain": Kind(lambda r, p: {"plainly": f"<{r['draft']}{p.get('draft', '')}>"}, {"draft": REQUIRED}, ("plainly",)),
+    "loud": Kind(_loud, TEXT, ("loud",), "text"),
+    "template": Kind(lambda r, p: {"text": r["template"]}, {"template": REQUIRED}, ("text",), *["template"] * 3),
+    "select": Kind(lambda r, p: {"selected": r["data"]}, {"data": REQUIRED}, ("selected",)),
+    "split-text": Kind(lambda r, p: {"chunks": r["text"].splitlines(True)}, TEXT, ("chunks",), "text"),
+    "parse-json": Kind(_parse, TEXT, ("data",), "text"),
+    "shell": Kind(_shell, SHELL, ("stdout", "stderr", "exit_code"), own="args", explicit="command"),
+    "llm": Kind(
+        lambda r, p: {"response": "Oak, ash and elm."}, {"prompt": None, "text": None}, ("response",), own="prompt"
+    ),
+    "write-file": Kind(_write, {"content": REQUIRED, "path": REQUIRED}, (), explicit="path"),
+}
+COUNTED = ("note", "turn", "plain", "loud")
+"""The nodes that note each run of theirs."""
+
+_REFERENCE = re.compile(r"\$\$|\$\{([^}]+)\}|\$(\w+)")
+
+
+def references(written: Any) -> Iterator[Path]:
+    """Yield the paths in the templates of a value."""
+    if isinstance(written, str):
+        for found in _REFERENCE.finditer(written):
+            if found[1] or found[2]:
+                yield tuple((found[1] or found[2]).split("."))
+    elif isinstance(written, list | dict):
+        for each in written.values() if isinstance(written, dict) else written:
+            yield from references(each)
+
+
+def sources_of(mapped: Any) -> Iterator[Path]:
+    """Yield the paths of a mapping's source."""
+    for each in mapped if isinstance(mapped, list) else [mapped]:
+        if each.startswith("template:"):
+            yield from references(each)
+        else:
+            yield tuple(each.split("."))
+
+
+def found_at(value: Any, place: Path) -> Any:
+    """Return what is at a place. Raises Failed (66)."""
+    for key in place:
+        if not isinstance(value, dict) or key not in value:
+            raise Failed(66)
+        value = value[key]
+    return value
+
+
+class Run:
+    """One run of a flow, on a store of its own."""
+
+    def __init__(self, flow: Flow, files: dict[str, Flow], ran: Counter[str], typed: Set[str] = frozenset()) -> None:
+        self.flow, self.files, self.ran, self.typed = flow, files, ran, typed
+        self.steps = {step["id"]: step for step in flow["nodes"]}
+        self.written: dict[str, str] = {}
+        self.store: Values = {}
+        self.latest: dict[str, Path] = {}
+        """Where the latest write of a name went."""
+        self.carried: Path | None = None
+        self.named = {path[:2] for path in self.paths()}
+
+    def paths(self) -> Iterator[Path]:
+        """Yield each path that the flow names."""
+        for step in self.flow["nodes"]:
+            yield from references({key: value for key, value in step.get("inputs", {}).items() if key != "command"})
+            yield from references(step.get("params", {}))
+            if "batch" in step:
+                yield tuple(step["batch"]["over"].split("."))
+            for mapped in self._mappings(step, "input").values():
+                yield from sources_of(mapped)
+        for written in self.flow.get("outputs", {}).values():
+            yield from sources_of(written)
+
+    def _mappings(self, step: Flow, way: str) -> Values:
+        found: Values = self.flow.get("mappings", {}).get(step["id"], {}).get(f"{way}_mappings", {})
+        return found
+
+    def _kind(self, step: Flow) -> Kind:
+        if step["type"] in KINDS:
+            return KINDS[step["type"]]
+        inner = self.files.get(step["type"].removeprefix("./"), step)
+        declared = inner.get("inputs", {})
+        reads = {name: declared[name].get("default", REQUIRED) for name in declared} or needs(inner)
+
+        def work(reads: Values, params: Values) -> Values:
+            given = {name: value for name, value in reads.items() if value is not UNSET}
+            ended = meaning(inner, given, self.files, self.ran)
+            if ended.outputs is None:
+                raise Failed(ended.exit, ended.message)
+            return ended.outputs
+
+        return Kind(work, reads, tuple(inner["outputs"]))
+
+    def place_of(self, step: Flow, key: str) -> Path:
+        mapped = self._mappings(step, "output")
+        if key in mapped:
+            return tuple(mapped[key].split("."))
+        return (step["id"], key) if (step["id"], key) in self.named else (key,)
+
+    def place(self, path: Path) -> Path:
+        """Return the place of the store that a path means."""
+        if path[0] in self.steps and len(path) > 1 and path[1] in self._kind(self.steps[path[0]]).writes:
+            return (*self.place_of(self.steps[path[0]], path[1]), *path[2:])
+        return (*self.latest.get(path[0], path[:1]), *path[1:])
+
+    def find(self, path: Path, items: Values) -> Any:
+        """Return the value that a path means. Raises Failed (66)."""
+        return found_at(items, path) if path[0] in items else found_at(self.store, self.place(path))
+
+    def expand(self, written: Any, items: Values) -> Any:
+        """Fill the templates of a value."""
+        if isinstance(written, list):
+            return [self.expand(each, items) for each in written]
+        if isinstance(written, dict):
+            return {key: self.expand(each, items) for key, each in written.items()}
+        if not isinstance(written, str):
+            return written
+        whole = _REFERENCE.fullmatch(written)
+        if whole and (whole[1] or whole[2]):
+            return self.find(tuple((whole[1] or whole[2]).split(".")), items)
+
+        def fill(found: re.Match[str]) -> str:
+            if found[0] == "$$":
+                return "$"
+            value = self.find(tuple((found[1] or found[2]).split(".")), items)
+            return "" if value is None else text_of(value)
+
+        return _REFERENCE.sub(fill, written)
+
+    def mapped(self, source: Any, items: Values) -> Any:
+        if isinstance(source, str) and source.startswith("template:"):
+            return self.expand(source.removeprefix("template:"), items)
+        if isinstance(source, str):
+            return self.find(tuple(source.split(".")), items)
+        for each in reversed(source):  # in these flows the last one is written last
+            try:
+                return self.mapped(each, items)
+            except Failed:
+                continue
+        raise Failed(66)
+
+    def read(self, step: Flow, kind: Kind, items: Values) -> Values:
+        """Return the reads of a step. Raises Failed (66)."""
+        found = {}
+        maps = self._mappings(step, "input")
+        for key, default in kind.reads.items():
+            if key in step.get("inputs", {}):
+                value = step["inputs"][key]
+                value = value if key == "command" else self.expand(value, items)
+                value = as_text(value) if key == kind.texts else value
+                self._store_data(step, kind, key, value)
+            elif key in maps:
+                value = self.mapped(maps[key], items)
+            elif key != kind.explicit and (key in self.latest or key in self.store):
+                value = self.find((key,), items)
+            elif key in step.get("params", {}):
+                value = self.expand(step["params"][key], items)
+            elif default is not REQUIRED:
+                value = default
+            else:
+                raise Failed(66)
+            found[key] = as_text(value) if key == kind.texts else value
+        return found
+
+    def _store_data(self, step: Flow, kind: Kind, key: str, value: Any) -> None:
+        """Put the value of a flag into the store, unless something is there."""
+        is_moved = bool(kind.writes) and all(self.place_of(step, each) == (step["id"], each) for each in kind.writes)
+        place = (step["id"], key) if is_moved else (key,)
+        if key != kind.own:
+            if place[0] not in self.store or (len(place) > 1 and place[1] not in self.store[place[0]]):
+                self.assign(place, value)
+            if not is_moved:
+                self.latest[key] = place
+
+    def assign(self, place: Path, value: Any) -> None:
+        store = self.store
+        for key in place[:-1]:
+            store = store.setdefault(key, {})
+        store[place[-1]] = value
+
+    def visit(self, id: str) -> str:
+        """Run a step; return its action. Raises Failed."""
+        step, kind = self.steps[id], self._kind(self.steps[id])
+        if "batch" not in step:
+            writes = self._work(step, kind, {})
+        else:
+            found = self.find(tuple(step["batch"]["over"].split(".")), {})
+            done = [self._work(step, kind, {step["batch"]["as"]: item}) for item in found]
+            writes = {key: [each[key] for each in done] for key in kind.writes}
+        action = writes.pop(ACTION, "default")
+        if FILE in writes:
+            self.written.update([writes.pop(FILE)])
+        for key, value in writes.items():
+            place = self.place_of(step, key)
+            self.assign(place, value)
+            if key not in self._mappings(step, "output"):
+                self.latest[key] = place
+            else:
+                self.latest.pop(place[0], None)
+        if kind.writes:
+            self.carried = self.place_of(step, kind.writes[0])
+        return action
+
+    def _work(self, step: Flow, kind: Kind, items: Values) -> Values:
+        reads = self.read(step, kind, items)
+        if step["type"] == "llm":
+            self.refuse_blank(step)
+        params = {key: self.expand(value, items) for key, value in step.get("params", {}).items()}
+        if step["type"] in COUNTED:
+            self.ran[params["me"]] += 1
+        return kind.work(reads, params)
+
+    def refuse_blank(self, step: Flow) -> None:
+        """Refuse to ask a model if all that templates take is blank, unless a person typed some of it."""
+        paths = [path for mapped in self._mappings(step, "input").values() for path in sources_of(mapped)]
+        paths = [*references(step["inputs"]), *paths]
+        data = {path: self.find(path, {}) for path in paths}
+        if any(path[0] in self.typed and self.place(path) == path for path in paths):
+            return
+        if all(value in (None, []) or (isinstance(value, str) and not value.strip()) for value in data.values()):
+            raise Failed(66)
+
+    def walk(self, id: str | None, until: str | None = None) -> None:
+        """Follow the edges from a step to the end, or to the step where branches meet."""
+        while id is not None and id != until:
+            try:
+                action = self.visit(id)
+            except Failed as failure:
+                if not self._next(id, "error"):
+                    raise
+                action = "error"
+                self.assign((id, "error"), {"exit": failure.exit, "message": failure.message})
+            after = self._next(id, action)
+            if len(after) > 1:
+                (join,) = self._next(after[0], "default")
+                before, latest = self.latest, dict(self.latest)
+                for branch in after:
+                    self.latest = dict(before)  # a branch does not see what another writes
+                    self.walk(branch, join)
+                    latest |= {name: place for name, place in self.latest.items() if place != before.get(name)}
+                self.latest = latest
+                after = [join]
+            id = after[0] if after else None
+
+    def _next(self, id: str, action: str) -> list[str]:
+        if "edges" not in self.flow:
+            ids = [*self.steps, ""]
+            following = ids[ids.index(id) + 1]
+            return [following] if following and action != "error" else []
+        return [
+            edge["to"] for edge in self.flow["edges"] if edge["from"] == id and edge.get("action", "default") == action
+        ]
+
+
+def needs(flow: Flow) -> Values:
+    """Return the inputs of a group: what its steps name and do not write, and what they may take by name."""
+    run = Run(flow, {}, Counter())
+    named = {path[0] for path in run.paths()} - run.steps.keys()
+    optional = {"tone"} if any(step["type"] == "note" for step in flow["nodes"]) else set[str]()
+    for step in flow["nodes"]:
+        if "extra" in step.get("inputs", {}):  # it is stored, and later steps read that
+            break
+        optional |= {"extra"} if step["type"] == "note" else set()
+    return {**dict.fromkeys(optional, UNSET), **dict.fromkeys(sorted(named & {"topic"}), REQUIRED)}
+
+
+def fits(type: str, value: Any) -> Any:
+    """Return a value as its type has it. Raises Failed for one that does not fit."""
+    if type == "str" and not isinstance(value, str):
+        return text_of(value)
+    kinds = {"int": int, "bool": bool, "list": list, "dict": dict, "str": str}
+    is_right = value in type.split("|") if "|" in type else isinstance(value, kinds.get(type, object))
+    if not is_right or (type == "int" and isinstance(value, bool)):
+        raise Failed(65)
+    return value
+
+
+def meaning(
+    flow: Flow, values: Values, files: dict[str, Flow], ran: Counter[str] | None = None, typed: Set[str] = frozenset()
+) -> Outcome:
+    """Return what a flow makes of the values of its inputs, of which a person `typed` some."""
+    blank = {name for name in typed if isinstance(values[name], str) and not values[name].strip()}
+    run = Run(flow, files, Counter() if ran is None else ran, blank)
+    declared = flow.get("inputs", {})
+    try:
+        run.store.update({name: fits(declared.get(name, {}).get("type", "any"), each) for name, each in values.items()})
+        for name, about in declared.items():
+            if name not in values and "default" not in about:
+                raise Failed(66)
+            run.store.setdefault(name, about.get("default"))
+        run.walk(flow["nodes"][0]["id"])
+    except Failed as failure:
+        return Outcome(failure.exit, failure.message, ran=run.ran)
+    outputs, carried = _outputs(run)
+    return Outcome(0, None, run.store, outputs, carried, raw_of(carried), run.ran, run.written)
+
+
+def _outputs(run: Run) -> tuple[Values, list[Any]]:
+    """Return the outputs of a flow, and what the pipe carries."""
+    declared = run.flow.get("outputs", {})
+    if run.carried is None:
+        return {}, []
+    if not declared:
+        value = found_at(run.store, run.carried)
+        return {run.carried[-1]: value}, [value]
+    found = {name: run.mapped(written, {}) for name, written in declared.items()}
+    carried = [name for name, written in declared.items() if run.place(tuple(written.split("."))) == run.carried]
+    return found, [found[name] for name in (list(declared) if len(declared) == 1 else carried)[:1]]
