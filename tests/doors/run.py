@@ -35,7 +35,7 @@ CASES, DRAWN = 6000, 6
 """By so many doors beside the first, each pair of doors meets 300 times."""
 REFERENCE = "file"
 RARE, SLOW = ("bytes",), ("dask", "mcp")
-"""Doors that few cases fit, and that come first; doors that take long, and come last in each fifth case."""
+"""Doors that few cases fit, and that come first; doors that take long, and come last in each twentieth case."""
 LOADED = """commands._dispatch commands.run commands.map commands.export commands.import commands.save
     commands.resume commands.replay driver.driver driver.execution driver.flow engine.engine export.python export.sh
     export.pipe flow.rules flow.python_file mcp.server.calls mcp.server.catalogue many.map many.item models.ask
@@ -91,7 +91,7 @@ def draw_case(number: int, of: int, hold: Callable[[Case], object] = lambda case
 def draw_doors(number: int, of: int, names: list[str]) -> list[str]:
     """Return the doors of a case in the order in which they are tried: those that are unfit make way for others."""
     drawn = random.Random(f"{of}/{number}").sample(names, len(names))
-    return sorted(drawn, key=lambda name: (name not in RARE, name in SLOW and number % 5 == 0))
+    return sorted(drawn, key=lambda name: (name not in RARE, name in SLOW and number % 20 == 0))
 
 
 def run_case(case: Case, order: list[str], count: int, top: Path) -> Result:
