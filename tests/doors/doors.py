@@ -224,7 +224,8 @@ def by_json(place: Place) -> Outcome:
 def by_bytes(place: Place) -> Outcome:
     name = pipe_input(place.case)
     value = place.case.values.get(name)
-    value = str(value) if type(value) is int else value
+    if type(value) is int and place.case.flow["inputs"][name]["type"] == "int":
+        value = str(value)
     if not isinstance(value, str) or not value:
         raise Unfit("nothing for the pipe")
     rest = [word for word in flags_of(place.case) if not word.startswith((f"--{name}=", f"--{name}:="))]
