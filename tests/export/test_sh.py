@@ -177,7 +177,16 @@ TWICE = Case(
 )
 
 
-@pytest.mark.parametrize("case", [*LINES.values(), TWICE], ids=[*LINES, "two steps that write one key"])
+NAMED = Case(
+    chain(node("a", "say", inputs={"value": 1}), node("b", "say", inputs={"value": "<$n>"})),
+    {"n": "2", "value": 1, "said": {"value": "<2>", "tone": "plain"}},
+    flags=("--n=2",),
+)
+
+
+@pytest.mark.parametrize(
+    "case", [*LINES.values(), TWICE, NAMED], ids=[*LINES, "two write one key", "an undeclared name"]
+)
 def test_an_exported_script_is_imported_as_the_flow_that_it_was(tmp_path, case):
     file = export("sh", case, tmp_path)
     again = run([str(BIN / "pflow"), "import", str(file), "-o", "again.pflow.json"], case, tmp_path)

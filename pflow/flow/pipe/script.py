@@ -38,6 +38,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     """
     inputs: dict[str, Input] = {}
     declared: dict[str, Input] = {}
+    undeclared: set[str] = set()
     values: dict[str, str] = {}
     pipes: list[list[list[Token]]] = []
     kept: list[Token] = []
@@ -51,7 +52,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
             else:
                 inputs[plain[1]] = Input(plain[1], default=plain[2], has_default=plain[2] is not None)
         elif not _SET.fullmatch(" ".join(word.bare for word in words)):
-            words = words if pipes else _without_head(text, words, declared)
+            words = words if pipes else _without_head(text, words, declared, undeclared)
             pipes.append(_stages(text, words))
             for word in words:
                 _expand(text, word, values, inputs)
@@ -69,13 +70,14 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
         if id not in apart and wired.inline is None:
             step = flow.step(id)
             step.output_mappings = {key: key for key in wired.interface.writes} | step.output_mappings
-    flow = compile_flow(flow, apart)
+    flow = compile_flow(flow, apart)  # it knows the names of all inputs: no template takes the pipe for one
+    flow.inputs = {name: each for name, each in flow.inputs.items() if name not in undeclared}
     flow.edges += [Edge(flow.steps[at - 1].id, flow.steps[at].id) for at in heads]
     _check_values(text, lay_out(flow), [stage for pipe in pipes for stage in pipe], heads, inputs)
     return flow
 
 
-def _without_head(text: str, words: list[Token], declared: dict[str, Input]) -> list[Token]:
+def _without_head(text: str, words: list[Token], declared: dict[str, Input], undeclared: set[str]) -> list[Token]:
     """Return the first pipe without the `pflow-set` with which an exported script begins; note what that declares."""
     at = next((at for at, word in enumerate(words) if word.kind == LINK), 0)
     said = [word.text for word in words[:at] if word.text not in ("--", "$@", "--store", "-n")]
@@ -85,8 +87,9 @@ def _without_head(text: str, words: list[Token], declared: dict[str, Input]) -> 
         members = decode(said[1].partition("=")[2].encode()) if len(said) > 1 else {}
         for name, about in members.items():
             facts = {key: about[key] for key in ("type", "description", "required", "pipe", "default") if key in about}
-            if about.get("declared", True):
-                declared[name] = Input(name, has_default="default" in about, **facts)
+            declared[name] = Input(name, has_default="default" in about, **facts)
+            if not about.get("declared", True):
+                undeclared.add(name)
     except (ValueError, AttributeError, TypeError) as error:
         raise fault(text, words[0].at, f"the JSON of --inputs is wrong: {error}", "export it again") from None
     return words[at + 1 :]
