@@ -36,7 +36,7 @@ unchanged() {
     unchanged
     run --separate-stderr pflow plan --wire - --pipe <hand.pflow.json
     expect 0 - 'llm.text ← read-file.content'
-    [ "${lines[1]}" = "  => llm --prompt='Sum up'" ]
+    [ "${lines[1]}" = "  => llm --prompt='Sum up' --map-in=text=read-file.content" ]
 }
 
 @test "a saved flow is wired by its name, what it was is kept, and it needs nothing more" {

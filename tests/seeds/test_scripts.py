@@ -72,6 +72,8 @@ def test_the_listings_whose_names_differ_have_a_pipe_form(monkeypatch):
     assert fetched == "yt-transcript --language=en --map-in=url=video_source --map-out=transcript=raw_transcript"
     mapped = "--map-in=prompt=formatted_prompt --map-in=text= --map-out=response=article_summary"
     assert summarized == f"  => llm --temperature=0.7 {mapped}"
-    _, analyze, fix, *_ = write_pipe(load_text(block("004", 7), "flow")).splitlines()
-    assert analyze == "  => llm:analyze --prompt='${fetch.issue_data.body}' --map-in=text= --map-out=response=analysis"
+    _, analyze, fix, *_, last = write_pipe(load_text(block("004", 7), "flow")).splitlines()
+    mapped = "--prompt='${fetch.issue_data.body}' --map-in=text= --map-out=response=analysis --map-out=usage=usage"
+    assert analyze == f"  => llm:analyze {mapped}"  # fix writes usage, too: each would move under its step
     assert fix == "  => claude-code:fix --prompt='Fix this issue:"
+    assert last == "${analysis}' --map-out=usage=usage"

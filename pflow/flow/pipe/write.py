@@ -241,9 +241,10 @@ def is_moved(flow: WiredFlow, reference: Reference) -> bool:
 def _keep_places(wanted: WiredFlow, draft: FlowSpec, apart: set[str], *, is_early: bool = False) -> None:
     """Map each write of a draft that compiling would put elsewhere, or add its step to those `apart`, for --id.
 
-    A key that is mapped to itself stays where it is. While paths may be added that move a write, `is_early`, only those
-    that the flow maps count.
+    A key that is mapped to itself stays where it is, and may keep the others of its step there. While paths may be
+    added that move a write, `is_early`, only those that the flow maps count.
     """
+    met = Counter(root for writes in wanted.writes.values() for root in {str(each.target[0]) for each in writes})
     whole = {id for id, each in wanted.steps.items() if each.is_moved and is_step_name(id)}
     while wrong := _misplaced(wanted, wire(compile_flow(draft, apart)), is_early):
         if more := (whole & wrong.keys() or {id for id in whole if wanted.steps[id].step.output_mappings}) - apart:
@@ -253,7 +254,9 @@ def _keep_places(wanted: WiredFlow, draft: FlowSpec, apart: set[str], *, is_earl
         if not steps:  # nothing does it
             return
         for step in steps:
-            step.output_mappings = step.output_mappings | wrong[step.id]
+            away = {key: path for key, path in wrong[step.id].items() if step.output_mappings.get(key) != path}
+            shared = {key: path for key, path in away.items() if met[str(parse_path(path)[0])] > 1}
+            step.output_mappings = step.output_mappings | (shared or away)
 
 
 def _misplaced(wanted: WiredFlow, made: WiredFlow, is_early: bool) -> dict[str, dict[str, str]]:
