@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any
+from pflow import TYPE_CHECKING, Any, Sequence
 from pflow.binding.flag_value import FlagValue
 from pflow.errors import MISSING, PflowError
 from pflow.flow.flow import FlowInput
@@ -65,13 +65,9 @@ def inputs_missing(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
     """Return one error for all missing inputs (PF03)."""
     from pflow.flow.rules.reads import mapping_of, sources_before
 
-    parts = [
-        f"'{each.name}'" + (f" ({each.doc})" if each.doc else "") + f" for {_reader_of(wired, each)}"
-        for each in missing
-    ]
     shown = [each for each in missing if not each.secret]
     typed = [each for each in shown if not each.is_unflagged]
-    hints = [" ".join(map(_flag, typed))] if typed else []
+    hints = []
     readers = [(each.name, wired.steps[id], key) for each in typed for id, key in each.readers]
     for name, step, key in readers:
         is_named = key != name or step.subflow is not None
@@ -83,9 +79,16 @@ def inputs_missing(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
         hints.append("an input with the name of a flag of pflow run comes from the store, or needs another name")
     if len(shown) < len(missing):
         hints.append("a secret is never a flag; it comes from the store")
+    return not_given({each: _reader_of(wired, each) for each in missing}, typed, hints)
+
+
+def not_given(readers: dict[FlowInput, str], typed: list[FlowInput], hints: Sequence[str] = ()) -> PflowError:
+    """Return the error for inputs that nothing gives their readers; the hint begins with the flags of those `typed`."""
+    parts = [f"'{each.name}'{f' ({each.doc})' * bool(each.doc)} for {reader}" for each, reader in readers.items()]
     message = f"cannot find {', '.join(parts)}: nothing gives it (PF03)"
     about = [{"name": each.name, "flag": each.flag, "type": str(each.type), "doc": each.doc} for each in typed]
-    return PflowError(message, hint="; ".join(hints), exit=MISSING, details={"missing": about})
+    hint = "; ".join(filter(None, [" ".join(map(_flag, typed)), *hints]))
+    return PflowError(message, hint=hint, exit=MISSING, details={"missing": about})
 
 
 def _reader_of(wired: WiredFlow, wanted: FlowInput) -> str:

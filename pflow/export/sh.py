@@ -117,9 +117,7 @@ class _Script:
 
     def _intake(self) -> str:
         """Return the flag by which pflow-set takes what the steps take from the pipe."""
-        if not self.takes_pipe:
-            return " --store" if self.takes_store else " -n"
-        return ""
+        return "" if self.takes_pipe else " --store" if self.takes_store else " -n"
 
     def _add(self, step: WiredStep) -> None:
         takes_pipe = self.wired.first_read is not None and self.wired.first_read[0] == step.id

@@ -19,7 +19,6 @@ from pflow.errors import BAD_STDIN, FAILED, OK, PflowError
 from pflow.flow.rules.paths import check_unfilled
 from pflow.many.estimate import most_of_item, questions_of
 from pflow.many.item import ITEM
-from pflow.many.items import Ended
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import MOST, Limiter
 from pflow.many.loop import MapLoop
@@ -53,7 +52,7 @@ def in_order(program: str, work: Callable[[Secrets, MapOutput], int], flags: Run
 
     def fail(error: PflowError) -> int:
         secrets.hide(error)
-        if not isinstance(error, Ended):
+        if error.store is None:  # else the program before has said it
             say_error(program, error, debug=flags.debug)
         output.fail(error)
         return error.exit

@@ -6,6 +6,7 @@ import random
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -57,15 +58,6 @@ class BadItem(PflowError):
         self.text = text if isinstance(text, str) else text_or_bytes(text)
 
 
-class Ended(PflowError):
-    """The failure of what is before a map in its pipe, which has said it; `document` goes on."""
-
-    def __init__(self, document: Document) -> None:
-        error = document.header["error"]
-        super().__init__(str(error.get("message", "")), exit=error["exit"])
-        self.document = document
-
-
 class Items:
     """The items that the words of a command line name: files, patterns of files, `-` or no word for stdin.
 
@@ -94,9 +86,11 @@ class Items:
         return self._read(decode, tells=tells)
 
     def check_end(self) -> None:
-        """Raise Ended if what is before the map in its pipe failed, as far as that has been read."""
-        if "error" in self.before.header:
-            raise Ended(self.before)
+        """Raise PflowError, with its store, if what is before the map in its pipe failed, as far as that was read."""
+        if failed := self.before.header.get("error"):
+            error = PflowError(str(failed.get("message", "")), exit=failed["exit"])
+            error.store = self.before
+            raise error
 
     def digest(self) -> str:
         """Return what tells these items from others; those of streams all look alike."""
@@ -124,12 +118,9 @@ class Items:
             is_workbook, parts = unpack(self._parts(path), act, is_table=form in ("", "csv"))
             encoding = "" if is_workbook else self._encoding
             parts = _recoded(parts, path, encoding) if encoding else parts
-            take = self._take if _is_stream(path) else None
+            take = partial(setattr, self, "before") if _is_stream(path) else None
             items = _items_in(parts, path, "csv" if is_workbook else form, read, tells, take)
             yield from (_fitting(item, path, encoding) for item in items) if encoding else items
-
-    def _take(self, document: Document) -> None:
-        self.before = document
 
     def _parts(self, path: str) -> Iterator[bytes]:
         reading = Attempt(f"cannot read '{_name_of(path)}'", read_failure)

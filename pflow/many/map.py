@@ -109,7 +109,7 @@ class Map:
             return self.estimate(ledger)
 
     def peek(self) -> None:
-        """Read the first item of a stream. Raises PflowError for an empty one, Ended if its pipe failed."""
+        """Read the first item of a stream. Raises PflowError for an empty one, or if its pipe failed."""
         if self.items.is_stdin:
             self.chosen.first()
             self.items.check_end()

@@ -7,7 +7,6 @@ from typing import Any
 
 from pflow.driver.arguments import RunFlags
 from pflow.errors import FAILED, Ignoring, PflowError
-from pflow.many.items import Ended
 from pflow.process.readers import feeds_pflow
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import divert_prints, write_pieces
@@ -37,9 +36,9 @@ class MapOutput:
         self.is_torn = False
 
     def fail(self, error: PflowError) -> None:
-        """Write an error document: that of `Ended` goes on, any other is the map's."""
-        document = error.document if isinstance(error, Ended) else Document()
-        if not isinstance(error, Ended):
+        """Write an error document: the one that came in, else the map's own."""
+        if (document := error.store) is None:
+            document = Document()
             document.add_step({"id": "map", "node": "map", "exit": error.exit})
             note_error(document, "map", "map", error)
         self.hand_on(document)

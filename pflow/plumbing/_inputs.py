@@ -3,7 +3,8 @@
 from pflow import Any
 from pflow.binding.flag_value import FlagValue
 from pflow.binding.sources import find, has
-from pflow.errors import MISSING, USAGE, Attempt, PflowError
+from pflow.driver.questions import not_given
+from pflow.errors import USAGE, Attempt, PflowError
 from pflow.flow.flow import FlowInput
 from pflow.interface.interface import Item, spell_flag
 from pflow.stage.document import Document
@@ -28,13 +29,10 @@ class GivenInputs:
         self.readers: dict[str, str] = {}
         with Attempt("cannot take --inputs", of=(ValueError, AttributeError, TypeError), exit=USAGE):
             for name, about in decode(text.encode()).items():
-                facts = {
-                    "has_default": "default" in about,
-                    "required": "default" not in about,
-                    "declared": True,
-                    **about,
-                }
+                is_given = "default" in about
+                facts = {"has_default": is_given, "required": not is_given, "declared": True, **about}
                 facts |= {"doc": about.get("description", ""), "type": parse_type(about.get("type", "any"))[0]}
+                facts["flag"] = spell_flag(name)
                 each = FlowInput(name, parse_path(about.get("at", name)), **facts)
                 self.inputs.append(each)
                 self.readers[name] = about.get("for", "the flow")
@@ -70,15 +68,5 @@ class GivenInputs:
                     document.put(each.path, fitted)
             elif each.has_default:
                 document.put(each.path, each.default)
-        missing = [each for each in self.inputs if each.required and not has(document, each.path)]
-        if missing:
-            shown = ", ".join(
-                f"'{each.name}'{f' ({each.doc})' * bool(each.doc)} for {self.readers[each.name]}" for each in missing
-            )
-            about = [
-                {"name": each.name, "flag": each.as_item().flag, "type": str(each.type), "doc": each.doc}
-                for each in missing
-            ]
-            hint = " ".join(f"{each['flag']}={each['type'].upper()}" for each in about)
-            message = f"cannot find {shown}: nothing gives it (PF03)"
-            raise PflowError(message, hint=hint, exit=MISSING, details={"missing": about})
+        if missing := [each for each in self.inputs if each.required and not has(document, each.path)]:
+            raise not_given({each: self.readers[each.name] for each in missing}, missing)
