@@ -111,7 +111,7 @@ WRONG = [
     ("count", {"file": "x", "count.command": "id"}, "'count.command' was unexpected"),
     ("count", {"file": "x", "$pflow": {"v": 2}}, "'$pflow' was unexpected"),
     ("pflow_run", {"name": "count", "inputs": {"file": 3}}, "cannot take 'file': it is an int, not path"),
-    ("typed", {"env": "foo"}, "cannot take env='foo': it is not one of staging, production"),
+    ("staged", {"env": "foo"}, "cannot take env='foo': it is not one of staging, production"),
     ("pflow_run", {}, "'name' is a required property"),
     ("pflow_list", {"search": "x " * 10_000}, "is too long"),
     ("pflow_check", {"flow": {"nodes": ["x" * 2_000_000]}}, "it is longer than 1,048,576 bytes"),
@@ -123,7 +123,7 @@ WRONG = [
 
 
 def test_arguments_that_do_not_fit_are_said(home):
-    home.save("typed", {**one_step("template", template="$env"), "inputs": {"env": {"type": "staging|production"}}})
+    home.save("staged", {**one_step("template", template="$env"), "inputs": {"env": {"type": "staging|production"}}})
     results = call_all(home, *((tool, arguments) for tool, arguments, _ in WRONG))
     for result, (tool, arguments, said) in zip(results, WRONG, strict=True):
         assert result.is_error, (tool, arguments)
