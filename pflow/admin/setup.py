@@ -181,7 +181,7 @@ def find_wanted() -> tuple[dict[str, bytes], list[str]]:
     left_out: list[str] = []
     for kind in [each for each in list_kinds() if each.origin in (PYTHON, PROGRAM)]:
         try:
-            if kind.interface.open:
+            if kind.interface.open or kind.class_fault:
                 raise PflowError(kind.class_fault or kind.interface.fault or "it has no interface")
             usages.append(usage_of_node(kind.name, kind.interface))
         except PflowError as error:

@@ -36,6 +36,8 @@ class Kind:
         """The status of its file when it was listed."""
         self.interpreter = ""
         """The interpreter that a program asks for, known once its interface has been read."""
+        self.class_fault = ""
+        """Why no class in a user's own file is its node, as far as the code shows, known once that has been read."""
         self.code: Any = None
         """Its code (pflow.cache.code), once that has been asked for."""
         self._class: Any = None
@@ -62,7 +64,8 @@ class Kind:
         if self.origin == PYTHON:
             from pflow.interface.source import read_python
 
-            return read_python(self.file)
+            interface, self.class_fault = read_python(self.file)
+            return interface
         interface, self.interpreter = program_interface(self.file)
         return interface
 
@@ -107,15 +110,6 @@ class Kind:
     def is_loaded(self) -> bool:
         """True if its class has been imported."""
         return self._class is not None
-
-    @property
-    def class_fault(self) -> str:
-        """The reason why no class in a user's own file can be its node, as far as its code shows; empty for others."""
-        if self.origin != PYTHON or self.is_loaded:
-            return ""
-        from pflow.interface.source import class_fault
-
-        return class_fault(self.file)
 
     @property
     def interpreter_fault(self) -> str:

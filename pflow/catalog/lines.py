@@ -108,9 +108,8 @@ def _is_module(line: Listing) -> bool:
     """Return True for a file of classes, none of which can be its node, that a node beside it imports."""
     if line.origin != PYTHON or not (line.fault and line.version):
         return False
-    folder, file = os.path.split(line.file)
-    name = file.removesuffix(".py")
-    beside = [os.path.join(folder, each) for each in os.listdir(folder) if each.endswith(".py") and each != file]
+    folder, name = os.path.split(line.file.removesuffix(".py"))
+    beside = [os.path.join(folder, each) for each in os.listdir(folder) if each.endswith(".py")]
     texts = [result_of(read_header, each, otherwise=("", False))[0] for each in beside]
     words = [line.replace(",", " ").split() for text in texts for line in text.splitlines()]
     return any(each[:2] == ["from", name] or (each[:1] == ["import"] and name in each) for each in words)
@@ -190,14 +189,12 @@ def entry(kind: Kind) -> dict[str, Any]:
     try:
         if not os.path.isfile(kind.file):
             raise ValueError("it is not a file")
-        if kind.class_fault:
-            raise PflowError(kind.class_fault)
         interface = kind.interface
         about = {"name": kind.name, "version": kind.version} | account_of(kind.told()) | where
         for name, flag in kind.flags().items():
             if "flag" in about["reads"][name]:
                 about["reads"][name]["flag"] = flag
-        fault = interface.fault or kind.interpreter_fault
+        fault = interface.fault or kind.class_fault or kind.interpreter_fault
         return {**about, "fault": fault} if fault else about
     except UNREADABLE as error:
         return {"name": kind.name, **where, "fault": cannot_read(kind.file, error)}

@@ -22,8 +22,8 @@ def read_interface(file: str) -> Interface:
     return next(filter(None, (_declared(node, file) for node in node_classes(classes_in(file), file))), Interface())
 
 
-def read_python(file: str) -> Interface:
-    """Read the interface in a user's file; infer it from the code if the docstring has none.
+def read_python(file: str) -> tuple[Interface, str]:
+    """Read the interface in a user's file, or infer it from the code, and say why no class can be the node, if so.
 
     Raises PflowError (65) for a file without a class.
     """
@@ -31,8 +31,8 @@ def read_python(file: str) -> Interface:
     if not classes:
         raise PflowError(f"cannot find the node in '{file}': {NO_CLASS}", exit=BAD_DATA)
     nodes = node_classes(classes, file)
-    node = next((each for each in nodes if _docstring(each)), nodes[0] if nodes else None)
-    return _shown(node, classes, file) if node else Interface()
+    node = next(filter(_docstring, nodes), nodes[0])
+    return _shown(node, classes, file), _class_fault(nodes, classes, file)
 
 
 def read_class(name: str, file: str) -> Interface | None:
@@ -128,22 +128,23 @@ _NODES = {"Node", "BatchNode", "AsyncNode", "AsyncBatchNode", "AsyncParallelBatc
 _NO_NODES = {*vars(builtins), "BaseNode", "Flow", "BatchFlow", "AsyncFlow", "AsyncBatchFlow", "AsyncParallelBatchFlow"}
 
 
-def class_fault(file: str) -> str:
-    """Say why no class of a file can be its node, as `pick_class` would, and the remedy; empty if one may be."""
+def node_classes(classes: dict[str, Any], file: str) -> list[Any]:
+    """Return the classes that may be the file's node, as pick_class chooses: by name, else by their bases."""
+    name = plain(os.path.basename(file).removesuffix(".py"))
+    named = [node for each, node in classes.items() if plain(each) in (name, name + "node")]
+    nodes = [node for node in classes.values() if any(base.endswith("Node") for base in _bases_of(node, classes))]
+    return named or nodes or [*classes.values()]
+
+
+def _class_fault(nodes: list[Any], classes: dict[str, Any], file: str) -> str:
+    """Say why none of these classes is the file's node, and the remedy; empty if one may be."""
     from pflow.words.naming import joined
 
-    classes = classes_in(file)
-    bases = {name: _bases_of(node, classes) for name, node in classes.items()}
-    chosen = [node.name for node in _named(classes, file)] or [name for name in bases if bases[name] & _NODES]
-    if not chosen and not all(each <= _NO_NODES for each in bases.values()):
-        return ""  # a class from elsewhere may be a node
-    chosen = chosen or list(classes)
-    if len(chosen) > 1:
+    first, bases = nodes[0].name, {base for each in nodes for base in _bases_of(each, classes)} - _NO_NODES
+    if len(nodes) > 1 and bases <= _NODES:
         name = "".join(part.title() for part in os.path.basename(file).removesuffix(".py").split("_"))
-        return f"in {file}, {joined(chosen)} may each be the node; call one {name}"
-    if not bases[chosen[0]] <= _NO_NODES:
-        return ""
-    return f"in {file}, {chosen[0]} does not inherit from pocketflow.Node; class {chosen[0]}(pocketflow.Node)"
+        return f"in {file}, {joined(each.name for each in nodes)} may each be the node; call one {name}"
+    return "" if bases else f"in {file}, {first} does not inherit from pocketflow.Node; class {first}(pocketflow.Node)"
 
 
 def _bases_of(node: Any, classes: dict[str, Any]) -> set[str]:
@@ -154,20 +155,6 @@ def _bases_of(node: Any, classes: dict[str, Any]) -> set[str]:
     found = map(ast.unparse, node.bases)
     own = [_bases_of(others[base], others) if base in others else {base.rpartition(".")[2]} for base in found]
     return set().union(*own)
-
-
-def _named(classes: dict[str, Any], file: str) -> list[Any]:
-    name = plain(os.path.basename(file).removesuffix(".py"))
-    return [node for each, node in classes.items() if plain(each) in (name, name + "node")]
-
-
-def node_classes(classes: dict[str, Any], file: str) -> list[Any]:
-    """Return the classes that may be the file's node, as pick_class chooses: by name, else by their bases."""
-    import ast
-
-    named = _named(classes, file)
-    nodes = [node for node in classes.values() if any(ast.unparse(base).endswith("Node") for base in node.bases)]
-    return named or nodes or [*classes.values()]
 
 
 def plain(name: str) -> str:

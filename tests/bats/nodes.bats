@@ -55,7 +55,8 @@ own'
         printf "%s\n" "import pocketflow, helper" "class A(pocketflow.Node): pass" | tee own/one.py >own/two.py
         echo "class B(A): pass" >>own/two.py; export LLM_USER_PATH=$PWD
         for twice in 1 2; do pflow nodes | sed -n "s, [^ ]*/own/, /,;/^Broken/,\$p"; done; pflow doctor | grep -c "^nodes *broken"
-        pflow nodes two --json | grep -c "each be the node"; echo "{\"nodes\":[{\"type\":\"two\"}]}" | pflow check - | grep -o "PF09.*/" | sed "s,/.*,,"'
+        pflow nodes two --json | grep -c "each be the node"; echo "x = 1" >own/none.py
+        pflow nodes own/none.py --json | grep -o "none.py.: it has no class"; echo "{\"nodes\":[{\"type\":\"two\"}]}" | pflow check - | grep -o "PF09.*/" | sed "s,/.*,,"'
     broken="Broken
   mine  in /mine.py, Mine does not inherit from pocketflow.Node; class Mine(pocketflow.Node)
   other  in /other.py, Mine does not inherit from pocketflow.Node; class Mine(pocketflow.Node)
@@ -64,6 +65,7 @@ own'
 $broken
 3
 1
+none.py': it has no class
 PF09: 'two' is not a node: in "
 }
 

@@ -7,7 +7,7 @@ import pytest
 from pflow.catalog import registry
 from pflow.catalog.registry import load_file, names_in, own_directories
 from pflow.errors import PflowError, result_of
-from pflow.interface.source import class_fault, read_interface
+from pflow.interface.source import read_interface, read_python
 from pflow.node import interface_of, load_bundled
 
 NODE = "from pocketflow import Node\nclass {}(Node):\n    '''Do.'''\n"
@@ -114,7 +114,7 @@ FILES = {
 @pytest.mark.parametrize("code", FILES)
 def test_a_list_calls_a_file_broken_that_gives_no_node(tmp_path, code):
     file = write(tmp_path / "zap.py", f"import pocketflow\n{code}\n")
-    fault = class_fault(file)
+    fault = read_python(file)[1]
     assert (FILES[code] in fault, bool(fault)) == (True, bool(FILES[code]))
     loaded = result_of(load_file, file, "zap", of=PflowError, otherwise=None)
     assert (loaded is None) == bool(fault)

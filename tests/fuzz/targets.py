@@ -396,7 +396,7 @@ def mcp(drawn: tuple[str, Any]) -> None:
             )
             for node in nodes if isinstance(nodes, list) else ():
                 Path("node.py").write_text(node.text)
-                found = read_python("node.py")
+                found, _ = read_python("node.py")
                 assert (found.effects, found.fault) == (("anything",), "")
                 is_shown(help_text(usage_of_node(node.name, found)))
         elif kind == "result":

@@ -379,7 +379,7 @@ def test_no_word_of_an_interface_holds_what_a_terminal_obeys(text):
 def test_nor_does_the_fault_of_an_interface(tmp_path):
     file = tmp_path / "odd.py"
     file.write_text('class Odd:\n    """Do.\n\n    Interface:\n    -\x1b[31m Reads: x\n    """\n')
-    assert "'-\\x1b[31m Reads: x'" in read_python(str(file)).fault
+    assert "'-\\x1b[31m Reads: x'" in read_python(str(file))[0].fault
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

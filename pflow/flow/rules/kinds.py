@@ -15,8 +15,6 @@ from pflow.words.naming import joined
 def check_types(flow: WiredFlow) -> Iterator[Finding]:
     open_kinds: dict[str, Path] = {}
     seen: set[str] = set()
-    faults: dict[str, str] = {}
-    """By file: what keeps its class from being a node."""
     for wired in flow.steps.values():
         place, kind, type = (*wired.step.place, "type"), wired.kind, wired.step.type
         if wired.fault:
@@ -35,14 +33,14 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             if kind.name not in seen and (file := shadowed_by(kind)):
                 message = f"'{kind.name}' is pflow's own node, which comes before '{file}'"
                 yield Finding("PF11", place, message, "rename the file to use it", is_warning=True)
+            if kind.name not in seen and kind.class_fault:
+                why, _, remedy = kind.class_fault.rpartition("; ")
+                yield Finding("PF09", place, f"'{kind.name}' is not a node: {why}", remedy)
             seen.add(kind.name)
             yield from _check_version(wired, kind)
             if fault := kind.interpreter_fault:
                 yield Finding("PF11", place, f"'{kind.file}' cannot run: {fault}", "install it, or fix the file")
-            if kind.file not in faults and (fault := faults.setdefault(kind.file, kind.class_fault)):
-                why, _, remedy = fault.rpartition("; ")
-                yield Finding("PF09", place, f"'{kind.name}' is not a node: {why}", remedy)
-            if wired.interface.open and kind.origin != FLOW and not faults[kind.file]:
+            if wired.interface.open and kind.origin != FLOW and not kind.class_fault:
                 open_kinds.setdefault(kind.name, place)
     if open_kinds:
         message = f"{joined(open_kinds)} may read and write any key, and take any param, so pflow cannot check them"

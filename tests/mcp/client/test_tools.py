@@ -49,7 +49,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def interface_of(file: Path, text: str) -> Interface:
     """Read the interface in a class's file, as the catalog does."""
     file.write_text(text, encoding="utf-8")
-    return read_python(str(file))
+    return read_python(str(file))[0]
 
 
 def tool_node(server: Server, tool: dict[str, Any]) -> ToolNode:
