@@ -164,14 +164,11 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
 def stated_default(item: Item, words: str) -> Any:
     """Return the default that a description states, `(default: "en")` or `(default gpt-4)`; without one the item's."""
     text = words.partition("(default")[2].partition(")")[0].strip(" :=")
-    value = result_of(decode, text.encode(), of=ValueError, otherwise=_PYTHON.get(text, text))
+    json = {"None": "null", "True": "true", "False": "false"}.get(text, text)
+    value = result_of(decode, json.encode(), of=ValueError, otherwise=text)
     if not text or (value is text and " " in text):
         return item.default
     return value if value is None or item.type.takes(value) else item.default
-
-
-_PYTHON = {"None": None, "True": True, "False": False}
-"""Values in Python's words."""
 
 
 def _take_default(item: Item, rest: str) -> str:

@@ -71,21 +71,16 @@ def _take_words(docstring: str, interface: Interface) -> bool:
     for line in docstring.partition("Interface:\n")[2].split("\n\n")[0].splitlines():
         head, _, rest = line.strip().partition(": ")
         key, dash, words = rest.removeprefix('shared["').partition('"] - ')
-        items = {"- Reads": interface.reads, "- Writes": interface.writes}.get(head, {})
-        if dash and key in items:
-            items[key].doc = clean(words)
-        parts = {key: words} if head == "- Reads" else _params_in(rest) if head == "- Params" else {}
-        known = interface.params if head == "- Params" else interface.reads
-        for name in [name for name in parts if name in known and known[name].default is None]:
-            known[name].default = stated_default(known[name], parts[name])  # else the code says it, or requires it
+        items = {"- Reads": interface.reads, "- Writes": interface.writes, "- Params": interface.params}.get(head, {})
+        params = [part.partition(" ") for part in rest.split(", ")]  # model (default gpt-4), system
+        for name, _, about in params if head == "- Params" else [(key, dash, words)]:
+            item = items.get(name.strip(":"))
+            if item and dash:
+                item.doc = clean(about)
+            if item and item.default is None:  # else the code says it, or requires it
+                item.default = stated_default(item, about)
         is_prose &= bool(dash) or not line.strip() or (head == "- Params" and ":" not in rest)
     return is_prose
-
-
-def _params_in(text: str) -> dict[str, str]:
-    """Return the words about each of the params in `model (default gpt-4), temperature (default 0.7), system`."""
-    parts = (part.partition(" ") for part in text.split(", "))
-    return {name.strip(":"): words for name, _, words in parts}
 
 
 def _declared(node: Any, file: str) -> Interface | None:
