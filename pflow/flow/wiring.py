@@ -154,26 +154,21 @@ class _Layout:
         if name is None or name == "stdin":
             return
         is_typed = self.flow.items is None or part.role == MAPPING  # else the flow around it would have to fit the type
-        is_whole = wired is not None and len(reference.path) == 1 and _is_one_path(part) and is_typed
-        item = wired.interface.reads.get(part.key) if wired and is_whole else None
-        needed = self._input(name, item)
-        if wired is not None:
-            needed.secret = needed.secret or wired.is_secret(part.key)
-            # the source of a mapping must be there, even if the read is optional
-            flags = [part.key, *(item.flags if item else [])] if is_whole else []
-            self._add_reader(needed, wired, part.key, flags, is_required=not is_choice)
-            if len(part.paths) == 1 and _is_one_path(part) and is_typed:
-                self._add_place(reference.path, wired, part.key, needed)
-
-    def _add_place(self, path: Path, wired: WiredStep, key: str, needed: FlowInput) -> None:
-        """Note the place in an input that a read takes as it is: a flag of the read fills it."""
-        item = wired.interface.reads.get(key)
-        if item is None or len(path) == 1 or not all(isinstance(step, str) for step in path):
+        is_path, is_whole = _is_one_path(part) and is_typed, len(reference.path) == 1
+        item = wired.interface.reads.get(part.key) if wired and is_path else None
+        needed = self._input(name, item if is_whole else None)
+        if wired is None:
             return
-        facts = {"doc": item.doc, "secret": needed.secret}
-        place = self.wired.places.setdefault(name := write_path(path), FlowInput(name, path, item.type, **facts))
-        place.required = needed.required
-        self._add_reader(place, wired, key, [key, *item.flags])
+        needed.secret = needed.secret or wired.is_secret(part.key)
+        flags = [part.key, *(item.flags if item else [])]
+        # the source of a mapping must be there, even if the read is optional
+        self._add_reader(needed, wired, part.key, flags if is_path and is_whole else [], is_required=not is_choice)
+        is_place = not is_whole and all(isinstance(step, str) for step in reference.path)
+        if item is not None and is_place and len(part.paths) == 1:  # a flag of the read fills this place in the input
+            facts = {"doc": item.doc, "secret": needed.secret, "required": needed.required}
+            place = FlowInput(write_path(reference.path), reference.path, item.type, **facts)
+            place = self.wired.places.setdefault(place.name, place)
+            self._add_reader(place, wired, part.key, flags, is_required=False)
 
     def _add_reader(
         self, needed: FlowInput, wired: WiredStep, key: str, flags: list[str], *, is_required: bool = True

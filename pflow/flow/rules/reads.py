@@ -19,8 +19,15 @@ from pflow.words.naming import meant, nearest
 
 
 def check_sources(flow: WiredFlow) -> Iterator[Finding]:
-    """Check PF03 and PF08. In a flow without `inputs` such a read becomes an input or, if explicit, a flag instead."""
-    yield from _check_left_to_flags(flow)
+    """Check PF03 and PF08. In a flow without `inputs` such a read becomes an input or, if explicit, a flag instead.
+
+    There a flag is hardly meant for a read that an earlier step could give. The flow around an inline one may give it,
+    and so may the items of a map.
+    """
+    for (id, key), source in sources_before(flow).items() if flow.flow.items is None else ():
+        message = f"only a flag gives '{id}' its '{key}', though '{source}' fits it"
+        place, remedy = flow.steps[id].step.place, mapping_of(flow, id, key, source)
+        yield Finding("PF03", place, message, remedy, is_warning=True, is_said_by_run=True)
     for wired, item in without_source(flow):
         message = f"nothing gives '{wired.id}' its '{item.name}'" + (f" ({item.doc})" if item.doc else "")
         if "explicit" in item.marks:
@@ -49,17 +56,6 @@ def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
             is_input = (key in flow.flow.inputs and "explicit" not in item.marks) or flow.first_read == (wired.id, key)
             if item.required and key not in misspelt and not is_wired and not is_input:
                 yield wired, item
-
-
-def _check_left_to_flags(flow: WiredFlow) -> Iterator[Finding]:
-    """Check PF03 in a flow without `inputs`: a flag is hardly meant for a read that an earlier step could give.
-
-    The flow around an inline one may give it, and so may the items of a map.
-    """
-    for (id, key), source in sources_before(flow).items() if flow.flow.items is None else ():
-        message = f"only a flag gives '{id}' its '{key}', though '{source}' fits it"
-        place, remedy = flow.steps[id].step.place, mapping_of(flow, id, key, source)
-        yield Finding("PF03", place, message, remedy, is_warning=True, is_said_by_run=True)
 
 
 def sources_before(flow: WiredFlow) -> dict[tuple[str, str], str]:
