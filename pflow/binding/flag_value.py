@@ -8,7 +8,7 @@ from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError, shorten
 from pflow.interface.interface import Interface, Item
 from pflow.values.jsontext import BLANK, change_texts, compact, decode, texts_in
 from pflow.values.paths import Path, write_path
-from pflow.values.types import Type, fit, fit_input, from_text
+from pflow.values.types import Type, fit, from_text
 
 _ANY = Type("any")
 _EXACT = {"str": str, "url": str, "bool": bool, "dict": dict, "int": int}
@@ -206,12 +206,15 @@ class Finder:
                 if wide := wide_bytes(value):
                     value = wide
                     raise ValueError(not_utf8(wide))
-            return fit_input(self.type, value) if self.is_input else fit(self.type, value)
+            return fit(self.type, value, is_input=self.is_input)
         except ValueError as error:
             origin = f" from {self.source.origin}" if self.source.origin else ""
             act, hint = f"cannot read '{self.key}'{origin}", f"--map-in {self.key}=PATH takes another place"
-            if self.is_input:
-                act, hint = self._in_words_of_flag(value), f"it takes {self.type}" * bool(self.type.items)
+            if self.is_input:  # it says what its flag says
+                is_shown = isinstance(value, str) and self.item is not None and not self.item.is_secret
+                what = f"{self.key}='{shorten(value)}'" if is_shown else f"'{self.key}'"
+                what += origin if self.source.origin != self.key else ""
+                act, hint = f"cannot take {what}", f"it takes {self.type}" * bool(self.type.items)
             if isinstance(value, bytes):
                 from pflow.values.encoding import remedy
 
@@ -219,11 +222,6 @@ class Finder:
             if self.type.holds_rows and isinstance(value, str | bytes):
                 hint = "load-csv, load-json or load-jsonl makes rows of a text"
             raise PflowError(f"{act}: {error}", hint=hint, exit=BAD_DATA) from None
-
-    def _in_words_of_flag(self, value: Any) -> str:
-        is_shown = isinstance(value, str) and self.item is not None and not self.item.is_secret
-        what = f"cannot take {self.key}='{shorten(value)}'" if is_shown else f"cannot take '{self.key}'"
-        return what + (f" from {self.source.origin}" if self.source.origin not in ("", self.key) else "")
 
     def origins(self, store: Any) -> tuple[str, ...]:
         places = self.source.places(store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import Any, Callable
+from pflow import Any
 from pflow.errors import result_of, shorten
 from pflow.values.jsontext import BLANK, HIGHEST, LOWEST, decode, text_of, text_or_bytes
 from pflow.values.paths import Path, fault_inside, kind_of, look_inside, missing, write_path
@@ -199,17 +199,23 @@ _READERS: dict[str, Any] = {
 }
 
 
-def fit(type: Type, value: Any) -> Any:
-    """Convert a store's value for a read of this type. Raises ValueError naming both if it does not fit."""
+def fit(type: Type, value: Any, *, is_input: bool = False) -> Any:
+    """Convert a store's value for a read of this type. Raises ValueError naming both if it does not fit.
+
+    For an input that a flow declares, a text is read as that of its flag, without a newline at its end; for a list, it
+    gives what a batch over it would.
+    """
     if type.name == "list":
-        value = list_in(value)
+        value = items_in(value) if is_input else list_in(value)
     if type.name == "list" and type.items and isinstance(value, list):
-        return _fit_items(type.items, value)
+        return _fit_items(type.items, value, is_input=is_input)
     if type.name in ("str", "url"):
         value = _as_text(value)
     elif type.name == "bytes" and isinstance(value, str):
         value = value.encode()
     if not type.takes(value):
+        if is_input and isinstance(value, str):
+            return from_text(type, value.removesuffix("\n"))
         if isinstance(value, bytes):
             from pflow.values.encoding import not_utf8
 
@@ -222,29 +228,11 @@ def fit(type: Type, value: Any) -> Any:
     return int(value) if type.name == "int" else value
 
 
-def fit_input(type: Type, value: Any) -> Any:
-    """Fit data for an input that a flow declares: a text is read as that of its flag, without a newline at its end.
-
-    For a list, a text gives what a batch over it would. Raises ValueError in the words of the flag.
-    """
-    if type.name == "list":
-        value = items_in(value)
-        is_read = isinstance(value, list) and type.items is not None and type.items.name in _WORDS
-        return _fit_items(type.items, value, fit_input) if is_read and type.items else fit(type, value)
-    if isinstance(value, str) and type.name in _WORDS:
-        return from_text(type, value.removesuffix("\n"))
-    return fit(type, value)
-
-
-_WORDS = ("int", "float", "bool", "choice", "dict")
-"""Types of which not every text is a value."""
-
-
-def _fit_items(type: Type, items: list[Any], fit: Callable[[Type, Any], Any] = fit) -> list[Any]:
+def _fit_items(type: Type, items: list[Any], *, is_input: bool) -> list[Any]:
     fitted: list[Any] = []
     try:
         for item in items:
-            fitted.append(fit(type, item))
+            fitted.append(fit(type, item, is_input=is_input))
     except ValueError as error:
         raise ValueError(f"at [{len(fitted)}] {error}") from None
     return fitted
