@@ -31,7 +31,6 @@ from pflow.interface.interface import fresh
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
 from pflow.stage.main import leave
 from pflow.terminal.messages import say
-from pflow.words.naming import guess, tries_hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +45,6 @@ def step(
     repeats: bool | None = None, version: str | None = None, description: str | None = None,
     cache: bool | str | None = None, soft: Sequence[str] | None = None, nodes: Sequence[Any] | None = None,
     edges: Sequence[Any] | None = None, mappings: Mapping[str, Any] | None = None, outputs: Any = None,
-    **unknown: NoReturn,
 ) -> FlowStep:  # fmt: skip
     """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
     program, or a flow as `flow:NAME`, the path of its file, or `flow` with `nodes` of its own.
@@ -54,11 +52,7 @@ def step(
     The rest is what a flow's file says of a step (pflow-flow(5)): templates in `inputs` and `params`, paths in the
     mappings, seconds in `wait` and `timeout`, `batch={"over": PATH, "as": NAME}`. `id` is by default the node's name.
     """
-    members = {name: value for name, value in locals().items() if name not in ("node", "unknown")}
-    if name := next(iter(unknown), ""):
-        hint = tries_hint(name, unknown[name], "retries") or guess(name, members)
-        raise TypeError(f"step() has no parameter '{name}'; {hint}")
-    ir = {name: value for name, value in members.items() if value is not None}
+    ir = {name: value for name, value in locals().items() if name != "node" and value is not None}
     return FlowStep(node, ir)
 
 
@@ -153,10 +147,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         for name, needed in wired.inputs.items():
             if needed.step is not None and name in shared:
                 inputs.set_input(name, shared[name])
-        missing = missing_inputs(wired, inputs.values, lambda path: has(shared, path))
-        if declared := [each for each in missing if each.declared]:
-            raise inputs_missing(wired, declared)
-        action = _run_wired(inputs, shared)
+        action = _run_wired(inputs, shared, only_declared=True)
         self.declares_error = ERROR in interface_of_flow(wired).actions
         return action
 
@@ -182,14 +173,18 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
     given = RunInputs(wired, flags.values(inputs, read_argument))
     for warning in flags.warnings:
         _warn(f"{warning}, and stays as it is")
-    if missing := missing_inputs(wired, given.values, lambda path: has(shared, path)):
-        raise inputs_missing(wired, missing)
     _run_wired(given, shared)
     return shared
 
 
-def _run_wired(inputs: RunInputs, shared: dict[str, Any]) -> Any:
-    """Run a flow on a dict, which has all writes and the outputs in the end; return its action."""
+def _run_wired(inputs: RunInputs, shared: dict[str, Any], *, only_declared: bool = False) -> Any:
+    """Run a flow on a dict, which has all writes and the outputs in the end; return its action.
+
+    Raises PflowError, first for missing inputs (66): for all, or only for those that the flow declares.
+    """
+    missing = missing_inputs(inputs.wired, inputs.values, lambda path: has(shared, path))
+    if needed := [each for each in missing if each.declared or not only_declared]:
+        raise inputs_missing(inputs.wired, needed)
     data = inputs.fill(shared)
     action = Engine(inputs.wired, Context(warn=_warn), inputs.params, data).run(shared)
     shared.update(outputs_of(inputs.wired, shared))

@@ -134,14 +134,15 @@ class RunInputs:
         takes.
         """
         wired, document = self.wired, intake.document
-        wants_pipe = self._pipe_input() is not None or self._is_open_to_pipe() or wired.runs_over_pipe
+        left = self._left_to_pipe()
+        wants_pipe = self._pipe_input() is not None or left is not None or wired.runs_over_pipe
         if intake.kind == EMPTY and wants_pipe and not allow_empty:
             raise empty_pipe()
         if intake.kind == NOTHING and wired.runs_over_pipe:
             what = f"cannot run '{wired.graph.first}' for each item: nothing came through the pipe"
             raise PflowError(what, hint="--each=PATH names a list of the flow", exit=MISSING)
-        if intake.kind in (NOTHING, STORE) and not document.carried and self._is_open_to_pipe():
-            self._check_first_read(document)
+        if intake.kind in (NOTHING, STORE) and not document.carried and left:
+            self._check_left(*left, document)
         size = len(intake.data)
         if intake.kind == RAW and size and not (wants_pipe or names_stdin(wired)):
             raise PflowError(
@@ -172,19 +173,17 @@ class RunInputs:
         marked = (each.name for each in self.wired.inputs.values() if each.pipe and each.declared)
         return next((name for name in marked if name not in self.values), None)
 
-    def _is_open_to_pipe(self) -> bool:
-        """Return True if nothing gives the first step's `[pipe]` read."""
-        return self.wired.first_read is not None and self.wired.first_read[1] not in self.values
+    def _left_to_pipe(self) -> tuple[WiredStep, str] | None:
+        """Return the first step and its `[pipe]` read if nothing gives that, else None."""
+        id, key = self.wired.first_read or ("", "")
+        return (self.wired.steps[id], key) if id and key not in self.values else None
 
-    def _check_first_read(self, document: Document) -> None:
+    def _check_left(self, step: WiredStep, key: str, document: Document) -> None:
         """Raise PflowError (66) if the first step needs data that only the pipe may give: no input of the flow does."""
-        assert self.wired.first_read is not None
-        id, key = self.wired.first_read
-        step = self.wired.steps[id]
-        item, inputs = step.interface.reads[key], self.wired.inputs.values()
+        item = step.interface.reads[key]
         is_needed = item.required and not step.interface.open and key not in step.step.params
-        is_there = has(document, (key,)) or bool(document.pretended)
-        if is_needed and not is_there and not any((id, key) in each.readers for each in inputs):
+        is_given = any((step.id, key) in each.readers for each in self.wired.inputs.values())
+        if is_needed and not (is_given or has(document, (key,)) or document.pretended):
             about = f"'{key}'" + (f" ({item.doc})" if item.doc else "")
             what = f"cannot find {about} for {step.step.type}: nothing came through the pipe (PF03)"
             hint = f'"inputs": {{"{key}": {{"pipe": true}}}} in the flow gives it a flag too'
@@ -205,11 +204,10 @@ class RunInputs:
         if self.wired.runs_over_pipe:
             self._own_step(next(iter(self.wired.steps))).over = PathSource(place)
             return {}
-        if not self._is_open_to_pipe() or any(each.pipe and each.declared for each in self.wired.inputs.values()):
+        left = self._left_to_pipe()
+        if left is None or any(each.pipe and each.declared for each in self.wired.inputs.values()):
             return {}
-        assert self.wired.first_read is not None
-        id, key = self.wired.first_read
-        step = self.wired.steps[id]
+        step, key = left
         if document.carried_to(step.interface) is None:
             return {}
         item = step.interface.read_fed(place[-1]) or step.interface.reads[key]
@@ -222,11 +220,12 @@ class RunInputs:
         if not is_taken and item.required:
             return {}
         source = PathSource(place) if is_taken else Constant(fresh(item.default), key)
-        self._own_step(id).sources = {**step.sources, key: source}
+        self._own_step(step.id).sources = {**step.sources, key: source}
         if key in self.wired.inputs:
-            left = self.wired.left_by_pipe(self.wired.inputs[key], (id, key))
-            others = {name: each for name, each in self.wired.inputs.items() if name != key}
-            self.wired.inputs = {**others, key: left} if left.readers else others
+            other = self.wired.left_by_pipe(self.wired.inputs[key], (step.id, key))
+            self.wired.inputs = {**self.wired.inputs, key: other}
+            if not other.readers:
+                del self.wired.inputs[key]
         return {key: write_path(place)} if is_taken else {}
 
     def _own_step(self, id: str) -> WiredStep:
@@ -248,12 +247,10 @@ def missing_inputs(
         return not (each.name in values or has(values, each.path) or (each.step is None and is_there(each.path)))
 
     missing: list[FlowInput] = []
-    for each in wired.inputs.values():
+    for each in [each for each in wired.inputs.values() if each.required and not each.has_default]:
         places = [place for place in wired.places.values() if place.path[0] == each.name]
-        in_places = [reader for place in places for reader in place.readers]
-        is_apart = not each.declared and bool(places) and all(reader in in_places for reader in each.readers)
-        if each.required and not each.has_default:
-            missing += filter(lacks, places if is_apart else [each])
+        is_apart = not each.declared and {*each.readers} <= {reader for place in places for reader in place.readers}
+        missing += filter(lacks, places if is_apart else [each])
     for paths in wired.alternatives:
         if not any(has(values, path) or is_there(path) for path in paths):
             last = [wired.inputs[str(path[0])] for path in paths if path[0] in wired.inputs][-1:]

@@ -464,8 +464,6 @@ def test_run_takes_any_flow_and_gives_its_store(tmp_path, monkeypatch, capfd):
     for flow in (upper, "shell 'tr a-z A-Z' --input='$word'", "./up.pflow.json"):
         assert pflow.run(flow, word="hi")["stdout"] == "HI"
     assert pflow.run(Flow(start=step(Shout)), text="hi", end="?")["loud"] == "HI?"
-    with pytest.raises(TypeError, match=r"no parameter 'max_retries'; retries is 4 for it"):
-        step(Shout, max_retries=5)
     shared = pflow.run("read-file a.txt => template '$content, $language'", language="French")
     assert (shared["text"], capfd.readouterr()) == ("hello, French", ("", ""))
     assert pflow.run("template '$stdin'", stdin="piped")["text"] == "piped"
