@@ -164,8 +164,6 @@ class Visitor:
         else:
             exec = node.exec
             node.exec = lambda prepared: tries.call(exec, prepared)
-            fall_back = node.exec_fallback
-            node.exec_fallback = lambda prepared, error: tries.fall_back(fall_back, prepared, error)
         with Deadline(timeout, "--timeout"):
             action = _run_async(node._run_async(view)) if is_async else node._run(view)
         count = getattr(node, "cur_retry", 0) + 1
@@ -197,7 +195,6 @@ class Tries:
         self.spent = spent
         self.failed = failed
         self.emitted = False
-        self.last = 0
 
     def call(self, exec: Callable[[Any], Any], prepared: Any) -> Any:
         for attempt in range(self.retries + 1):
@@ -205,12 +202,9 @@ class Tries:
             try:
                 return exec(prepared)
             except BaseException as error:
+                self.node.max_retries = attempt + 1  # for pocketflow's own loop: this may be the last try
                 signals.sleep(self._pause(attempt, error))
         raise AssertionError
-
-    def fall_back(self, exec_fallback: Callable[[Any, Exception], Any], prepared: Any, error: Exception) -> Any:
-        self.node.cur_retry = self.last
-        return exec_fallback(prepared, error)
 
     async def call_async(self, exec: Callable[[Any], Any], prepared: Any) -> Any:
         import asyncio
@@ -230,7 +224,6 @@ class Tries:
         pause = max(self.wait, asked or 0)
         is_last = attempt == self.retries or self.emitted
         if not isinstance(error, Exception) or is_last or is_permanent(error) or pause > max(self.wait, _LONGEST_WAIT):
-            self.node.cur_retry, self.last = 0, attempt  # for pocketflow's own loop, which has one try
             raise error
         self.failed(error)
         return pause
