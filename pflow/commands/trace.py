@@ -169,5 +169,5 @@ def _find(word: str, *, is_for_page: bool = False, with_store: bool = False) -> 
 
         trace |= members_of(run, trace)
     elif with_store:
-        trace["store"] = store_with(trace, values_of(run, trace) or {})
+        trace = store_with(trace, values_of(run, trace) or {})
     return trace

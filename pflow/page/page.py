@@ -19,7 +19,7 @@ from pflow.page.graph import draw, shape_of
 from pflow.page.timeline import Row, rows_of, shown
 from pflow.record.log import FLOW
 from pflow.record.run import DONE, FAILED, KILLED, RUNNING, Run
-from pflow.record.trace import CUT, Store, Trace, Values, store_with, values_of
+from pflow.record.trace import CUT, Trace, Values, store_with, values_of
 from pflow.record.trace_text import status_text
 from pflow.terminal.columns import duration
 from pflow.values.paths import size_text
@@ -75,7 +75,7 @@ def run_page(trace: Trace, *, now: float) -> bytes:
     """Return the page of a run, or of a store's stages; `members_of` adds to a run's trace what belongs on it."""
     report, dots, shape = trace.get("map"), trace.get("dots", []), trace.get("ir") or shape_of(None)
     values = trace.get("values")
-    trace = {**trace, "store": store_with(trace, values or {})}
+    trace = store_with(trace, values or {})
     axis = Axis(trace, now, [dot[1] for dot in dots])
     rows = rows_of(trace, axis, now, values or {})
     return _render(
@@ -192,7 +192,7 @@ def _dots(dots: list[list[Any]], axis: Axis) -> dict[str, Any] | None:
     return {"points": points, "lines": lines, "count": len(dots)}
 
 
-def _store(store: Store | None) -> list[dict[str, Any]] | None:
+def _store(store: dict[str, dict[str, Any]] | None) -> list[dict[str, Any]] | None:
     """Return the keys of the final store: type, size, and the value where it is known."""
     if store is None:
         return None

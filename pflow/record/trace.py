@@ -36,9 +36,6 @@ in), and all of MORE."""
 Values = dict[int, dict[str, Any]]
 """What each visit wrote, by its number and place; the mask for what has a secret in it."""
 
-Store = dict[str, dict[str, Any]]
-"""The type, the size and the value, as far as they are known, of each key."""
-
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside the states of a run."""
 
@@ -136,31 +133,27 @@ def values_of(run: Run, trace: Trace) -> Values | None:
     return None if kept is None else {number: kept.get(path, {}) for number, path in paths}
 
 
-def store_with(trace: Trace, values: Values) -> Store | None:
-    """Return the final store with the values that are known: of what the run began with, and of what it wrote.
+def store_with(trace: Trace, values: Values) -> Trace:
+    """Return a trace with the values of its final store that are known: what the run began with, and what it wrote.
 
     A value that is not of its key's type and size is left out: a part of it was not kept.
     """
-    if trace["store"] is None:
-        return None
+    known: dict[str, Any] = {}
     injected = (trace["snapshot"] or {}).get("cli_injections", {})
     begun = {path: value for path, value in injected.items() if "$digest" not in str(value)[:9]}  # else too large
-    parts: list[tuple[Any, dict[str, Any]]] = [((), begun)]
-    outermost = (visit for visit in trace["execution_trace"] if "outer" not in visit)
-    parts += ((visit["write_keys"], values.get(visit["number"], {})) for visit in outermost)
-    known: dict[str, Any] = {}
-    for places, wrote in parts:
+    visits = [visit for visit in trace["execution_trace"] if "outer" not in visit]
+    for places, wrote in [((), begun), *((visit["write_keys"], values.get(visit["number"], {})) for visit in visits)]:
         with Ignoring(PflowError, ValueError):
             for place in places:
                 if place not in wrote:
                     known.pop(str(parse_path(place)[0]), None)
             for path, value in wrote.items():
                 assign(known, parse_path(path), fresh(value))
-    store = {key: {**shape} for key, shape in trace["store"].items()}
-    for key, shape in store.items():
-        if key in known and (known[key] == MASK or describe(known[key]).items() <= shape.items()):
-            shape["value"] = known[key]
-    return store
+    store = {key: {**shape} for key, shape in (trace["store"] or {}).items()}
+    for key in store.keys() & known.keys():
+        if known[key] == MASK or describe(known[key]).items() <= store[key].items():
+            store[key]["value"] = known[key]
+    return trace if trace["store"] is None else {**trace, "store": store}
 
 
 def visit_paths(visits: Iterable[Visit]) -> dict[int, str]:
