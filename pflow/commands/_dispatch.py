@@ -50,14 +50,14 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
 
         if say_in_json(words, error):
             return error.exit
-    from pflow.process.readers import feeds_pflow
-
-    is_wrong_use = error.exit == USAGE and (first == "trace" or (first == "map" and feeds_pflow(1)))
+    is_wrong_use = error.exit == USAGE and first in ("trace", "map")
     if not _is_file(1) and (not is_command or first in _RUNS or is_wrong_use):
         from pflow.driver.arguments import without_bare
-        from pflow.stage.output import hand_on_error
+        from pflow.many.output import MapOutput
+        from pflow.stage.output import Output
 
-        hand_on_error(without_bare(words), shorten(first) if len(first.split()) == 1 else "pflow", error, error.store)
+        output = (MapOutput if first == "map" else Output)(without_bare(words))
+        output.hand_on_error(shorten(first) if len(first.split()) == 1 else "pflow", error, error.store)
     return error.exit
 
 

@@ -113,12 +113,13 @@ def command(
         about = {"asks_nothing": yes, "resumes": bool(flags.resume), "accepts_changes": accept_changes}
         each = Map.begin(flow, flow_flags, flags, options, secrets, **about)
         if flags.dry_run:
-            each.peek()
+            each.chosen.first()  # an empty pipe, or one that has failed, is told
             pretend(each.inputs, Document())
         elif estimate:
             write_pieces(output.fd, [f"{each.foresee().account()}\n".encode()])
         else:
             return MapExecution(each, output).run()
+        each.items.check_end()
         return OK
 
     return in_order(PROGRAM, work, flags)

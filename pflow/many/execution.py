@@ -48,13 +48,16 @@ MOST_UNASKED = 1.0
 
 def in_order(program: str, work: Callable[[Secrets, MapOutput], int], flags: RunFlags) -> int:
     """Do the work of a command for maps as `end_in_order` does; say its failure without its secrets, and hand it on."""
-    secrets, output = Secrets(), MapOutput(flags)
+    secrets, output = Secrets(), MapOutput([])
+    output.choose_form(quiet=flags.quiet, raw=flags.raw, json=False)
 
     def fail(error: PflowError) -> int:
         secrets.hide(error)
-        if error.store is None:  # else the program before has said it
+        if error.store is None:
             say_error(program, error, debug=flags.debug)
-        output.fail(error)
+            output.hand_on_error("map", error)
+        else:  # the program before has said it
+            output.write_document(error.store)
         return error.exit
 
     return end_in_order(lambda: work(secrets, output), fail)
@@ -70,7 +73,7 @@ class MapExecution:
         self.flags = map.flags
         self.options = map.options
         begin_run()
-        output.is_raw = self.options.raw
+        output.choose_form(quiet=self.flags.quiet, raw=self.options.raw, json=False)
         with alone() if map.resumes else nullcontext():
             reopened = reopened or map.unfinished()
             if reopened is not None:
@@ -137,7 +140,7 @@ class MapExecution:
 
         rows = Rows(
             options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
-            write=self.output.write, secret=policy.secret_members, escapes=options.escape_formulas,
+            write=self.output.write_rows, secret=policy.secret_members, escapes=options.escape_formulas,
         )  # fmt: skip
         loop = MapLoop(self._warned(), ledger, rows, policy, limiter, progress)
         self.map.items.while_idle = loop.while_idle
@@ -207,7 +210,7 @@ class MapExecution:
         if failed := progress.failed + missed + int(items.before.header.get("failed", 0)):
             self.output.note_failed(failed)
         elif items.before.header.keys() & {"skipped", "dry"}:
-            self.output.hand_on(items.before)
+            self.output.write_document(items.before)
         return FAILED if failed else OK
 
     def _say_failed(self, progress: MapProgress) -> None:

@@ -6,7 +6,6 @@ import random
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -22,7 +21,7 @@ from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import spell_flag
 from pflow.process.streams import is_readable
 from pflow.stage.document import Document, empty_pipe, read_document
-from pflow.stage.layout import BEGINNING, mark_of
+from pflow.stage.layout import BEGINNING, split_rows
 from pflow.tables.csv_text import stream_csv
 from pflow.tables.packed import suffix_of, unpack
 from pflow.values.digest import digest_of
@@ -41,8 +40,6 @@ _PART = 1 << 16
 _BLANK = b" \t\r\n"
 _CONTROLS = bytes({*range(1, 32)} - {27, *range(7, 14)})
 _STORE = re.compile(rb'\s*\{\s*"\$pflow"\s*:')
-_FAILED = re.compile(_STORE.pattern + rb'.*"error":\{')
-"""An error document: no --from takes it for items."""
 _WIDE_LINES = re.compile(rb"\A\0*[{\[]|\n\0|\0\n")
 """What JSON or lines have in UTF-16, and texts of one letter that end with NUL have not."""
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|[\[\]{},]', re.DOTALL)
@@ -74,7 +71,7 @@ class Items:
         self._allow_empty = allow_empty
         self._tells = True
         self.before = Document()
-        """The store that came through a pipe, or the mark of a map behind its rows; its header says how that ended."""
+        """The store that came, or the mark of a map behind its rows; its header says how the program before ended."""
         self._sources = [(word, _form_of(word, form, is_only=len(words) == 1)) for word in words]
 
     def count(self) -> int | None:
@@ -86,10 +83,10 @@ class Items:
         return self._read(decode, tells=tells)
 
     def check_end(self) -> None:
-        """Raise PflowError, with its store, if what is before the map in its pipe failed, as far as that was read."""
+        """Raise PflowError if the program before failed, as far as that was read; in a pipe, with its store."""
         if failed := self.before.header.get("error"):
             error = PflowError(str(failed.get("message", "")), exit=failed["exit"])
-            error.store = self.before
+            error.store = self.before if self.is_stdin else None  # of a file, nobody has said it
             raise error
 
     def digest(self) -> str:
@@ -118,8 +115,7 @@ class Items:
             is_workbook, parts = unpack(self._parts(path), act, is_table=form in ("", "csv"))
             encoding = "" if is_workbook else self._encoding
             parts = _recoded(parts, path, encoding) if encoding else parts
-            take = partial(setattr, self, "before") if _is_stream(path) else None
-            items = _items_in(parts, path, "csv" if is_workbook else form, read, tells, take)
+            items = self._items_in(parts, path, "csv" if is_workbook else form, read, tells)
             yield from (_fitting(item, path, encoding) for item in items) if encoding else items
 
     def _parts(self, path: str) -> Iterator[bytes]:
@@ -136,6 +132,69 @@ class Items:
                 yield part
         if is_needed:
             raise empty_pipe(f"{spell_flag(ALLOW_EMPTY)} takes it as no items")
+
+    def _items_in(
+        self, parts: Iterator[bytes], path: str, form: str, read: Callable[[bytes], Any], tells: bool
+    ) -> Iterator[Any]:  # fmt: skip
+        name, head = _name_of(path), b""
+        while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
+            head = (head + part).removeprefix(b"\xef\xbb\xbf")
+        codec = wide_codec(head)
+        if codec and (not head.isascii() or _WIDE_LINES.search(head)):
+            raise _fault(name, not_utf8(head), remedy(head))
+        if form != "nul" and _is_binary(head):
+            raise _fault(name, "it is not UTF-8 text", remedy(head))
+        first = head.lstrip(_BLANK)[:1]
+        form = form or ("nul" if b"\0" in head else {b"[": "json", b"{": "jsonl"}.get(first, "lines"))
+        parts = chain([head], parts)
+        if _STORE.match(head) and (form in ("json", "jsonl") or b'"error":{' in head):  # no --from takes that for items
+            yield from self._carried(b"".join(parts), name)
+        elif form == "json":
+            if first != b"[":
+                raise _fault(name, "it is not a list", _IN_LINES)
+            for number, data in enumerate(_array(parts, name), 1):
+                yield data if isinstance(data, BadItem) else _decoded(data, read, name, f"item {number}")
+        elif form == "csv":
+            pieces = self._rows(parts, b"\n", name)
+            rows = (each for _, line in pieces for each in (line + b"\n").splitlines(keepends=True))
+            for row in stream_csv(rows, name, available=head.count(b"\n"), teller="pflow map" * tells):
+                yield BadItem(row[0].message, row[1]) if isinstance(row, tuple) else row
+        elif form == "nul":
+            yield from (text_or_bytes(text) for _, text in self._rows(parts, b"\0", name) if text)
+        else:
+            lines = ((number, line) for number, line in self._rows(parts, b"\n", name) if line.strip(_BLANK))
+            if form == "lines":
+                yield from (text_or_bytes(line.removesuffix(b"\r")) for _, line in lines)
+            for number, line in lines:
+                if number == 1 and line.strip(_BLANK) in (b"{", b"["):
+                    raise _fault(name, "its first line is not a whole value", f"--from=json reads a list; {_IN_LINES}")
+                yield _decoded(line, read, name, f"line {number}")
+
+    def _carried(self, data: bytes, name: str) -> Iterator[Any]:
+        """Yield the items of the list that a store carries; none if its pipe does nothing."""
+        self.before = document = read_document(data) or Document()
+        self.check_end()
+        if document.header.get("skipped") or "dry" in document.header:
+            return
+        place = document.carried
+        value = items_in(find(document, place)) if place and has(document, place) else None
+        if not isinstance(value, list):
+            raise _fault(name, "the store carries no list", "jq -c '.KEY[]' takes one out of it")
+        yield from value
+
+    def _rows(self, parts: Iterable[bytes], end: bytes, name: str) -> Iterator[tuple[int, bytes]]:
+        """Yield the pieces of a source, without the mark of a map behind its rows."""
+        held: list[tuple[int, bytes]] = []
+        for piece in _pieces(parts, end, name):
+            if piece[1]:
+                yield from held
+                held = [piece] if piece[1].startswith(BEGINNING) else []
+            if not held:
+                yield piece
+        if held and (header := split_rows(held[0][1])[1]):
+            self.before = Document(header)
+        else:
+            yield from held
 
 
 def _name_of(path: str) -> str:
@@ -184,48 +243,6 @@ def _is_pattern(word: str) -> bool:
     return not {*"*?["}.isdisjoint(word) and not mode_of(word)
 
 
-def _items_in(
-    parts: Iterator[bytes], path: str, form: str, read: Callable[[bytes], Any], tells: bool,
-    take: Callable[[Document], None] | None,
-) -> Iterator[Any]:  # fmt: skip
-    """Yield the items of a source; of a stream, `take` gets the store that it is, or that is behind its rows."""
-    name, head = _name_of(path), b""
-    while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
-        head = (head + part).removeprefix(b"\xef\xbb\xbf")
-    codec = wide_codec(head)
-    if codec and (not head.isascii() or _WIDE_LINES.search(head)):
-        raise _fault(name, not_utf8(head), remedy(head))
-    if form != "nul" and _is_binary(head):
-        raise _fault(name, "it is not UTF-8 text", remedy(head))
-    first = head.lstrip(_BLANK)[:1]
-    form = form or ("nul" if b"\0" in head else {b"[": "json", b"{": "jsonl"}.get(first, "lines"))
-    parts = chain([head], parts)
-    if (form in ("json", "jsonl") and _STORE.match(head)) or (take is not None and _FAILED.match(head)):
-        yield from _carried(b"".join(parts), name, take)
-        return
-    if form == "json":
-        if first != b"[":
-            raise _fault(name, "it is not a list", _IN_LINES)
-        for number, data in enumerate(_array(parts, name), 1):
-            yield data if isinstance(data, BadItem) else _decoded(data, read, name, f"item {number}")
-        return
-    pieces = _rows(parts, b"\0" if form == "nul" else b"\n", name, take)
-    if form == "csv":
-        rows = (each for _, line in pieces for each in (line + b"\n").splitlines(keepends=True))
-        for row in stream_csv(rows, name, available=head.count(b"\n"), teller="pflow map" * tells):
-            yield BadItem(row[0].message, row[1]) if isinstance(row, tuple) else row
-    elif form == "nul":
-        yield from (text_or_bytes(text) for _, text in pieces if text)
-    else:
-        lines = ((number, line) for number, line in pieces if line.strip(_BLANK))
-        if form == "lines":
-            yield from (text_or_bytes(line.removesuffix(b"\r")) for _, line in lines)
-        for number, line in lines:
-            if number == 1 and line.strip(_BLANK) in (b"{", b"["):
-                raise _fault(name, "its first line is not a whole value", f"--from=json reads a list; {_IN_LINES}")
-            yield _decoded(line, read, name, f"line {number}")
-
-
 def _is_binary(head: bytes) -> bool:
     """Return True if most lines are binary; a single one is a bad item."""
     lines = [line for line in head.split(b"\n") if line.strip(_BLANK)]
@@ -251,40 +268,6 @@ def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -
     failed = item["item"]
     is_bad = isinstance(failed, dict) and failed.keys() == {"$bad"} and isinstance(failed["$bad"], str | bytes)
     return BadItem(str(item["error"]), failed["$bad"]) if is_bad else failed
-
-
-def _carried(data: bytes, name: str, take: Callable[[Document], None] | None) -> Iterator[Any]:
-    """Yield the items of the list that a store carries; none if its pipe has failed, or does nothing."""
-    document = read_document(data) or Document()
-    header = document.header
-    if take is not None:
-        take(document)
-    elif failed := header.get("error"):  # of a file, nobody has said it
-        raise PflowError(failed["message"], exit=failed["exit"])
-    if "error" in header or header.get("skipped") or "dry" in header:
-        return
-    place = document.carried
-    value = items_in(find(document, place)) if place and has(document, place) else None
-    if not isinstance(value, list):
-        raise _fault(name, "the store carries no list", "jq -c '.KEY[]' takes one out of it")
-    yield from value
-
-
-def _rows(
-    parts: Iterable[bytes], mark: bytes, name: str, take: Callable[[Document], None] | None
-) -> Iterator[tuple[int, bytes]]:  # fmt: skip
-    """Yield the pieces of a source, but not the mark of a map behind its rows, which `take` gets."""
-    held: list[tuple[int, bytes]] = []
-    for piece in _pieces(parts, mark, name):
-        if piece[1]:
-            yield from held
-            held = [piece] if take is not None and piece[1].startswith(BEGINNING) else []
-        if not held:
-            yield piece
-    if held and take is not None and (header := mark_of(held[0][1])):
-        take(Document(header))
-    else:
-        yield from held
 
 
 def _pieces(parts: Iterable[bytes], mark: bytes, name: str) -> Iterator[tuple[int, bytes]]:

@@ -108,18 +108,10 @@ class Map:
                 ledger.expect(self.facts())
             return self.estimate(ledger)
 
-    def peek(self) -> None:
-        """Read the first item of a stream. Raises PflowError for an empty one, or if its pipe failed."""
-        if self.items.is_stdin:
-            self.chosen.first()
-            self.items.check_end()
-
     def estimate(self, ledger: Ledger | None = None, *, is_most: bool = False) -> Estimate:
         items, total = (self.chosen.first(), self.options.limit) if is_most else (self.chosen, self.total)
         jobs, rpm = self.flags.jobs or 1, self.options.rpm and self.options.rpm / self.shard[1]
-        found = estimate(self.flow, items, total, self.policy, ledger, is_most=is_most, jobs=jobs, rpm=rpm)
-        self.items.check_end()
-        return found
+        return estimate(self.flow, items, total, self.policy, ledger, is_most=is_most, jobs=jobs, rpm=rpm)
 
     def say(self, text: str) -> None:
         if not self.flags.quiet and self.options.progress != "none":

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
-from pflow.driver.arguments import RunFlags
-from pflow.errors import FAILED, Ignoring, PflowError
+from pflow.errors import Ignoring, PflowError
 from pflow.process.readers import feeds_pflow
 from pflow.process.signals import ClosedPipe
-from pflow.process.streams import divert_prints, write_pieces
-from pflow.stage import VERSION, WRITER
+from pflow.process.streams import write_pieces
 from pflow.stage.document import Document
-from pflow.stage.output import note_error
+from pflow.stage.output import DOCUMENT, NOTHING, Output
 from pflow.terminal.messages import clear
-from pflow.values.jsontext import encode
 
 
-class MapOutput:
-    """The real stdout; what others print goes to stderr from here on."""
+class MapOutput(Output):
+    """The output of a map, which writes its rows as they come."""
 
-    def __init__(self, flags: RunFlags) -> None:
-        self.fd = divert_prints()
-        self.is_quiet, self.is_raw = flags.quiet, flags.raw
-        self.has_begun = self.is_torn = False
+    is_torn = False
+    """True while the last row is not whole."""
 
-    def write(self, data: bytes) -> None:
+    def write_rows(self, data: bytes) -> None:
         """Write rows. Raises ClosedPipe, and PflowError (73)."""
-        if self.is_quiet:
+        if self.form == NOTHING:
             return
         if os.isatty(self.fd):
             clear()
@@ -35,27 +29,20 @@ class MapOutput:
         write_pieces(self.fd, [data])
         self.is_torn = False
 
-    def fail(self, error: PflowError) -> None:
-        """Write an error document: the one that came in, else the map's own."""
-        if (document := error.store) is None:
-            document = Document()
-            document.add_step({"id": "map", "node": "map", "exit": error.exit})
-            note_error(document, "map", "map", error)
-        self.hand_on(document)
+    def write_document(self, document: Document) -> None:
+        """Write a store if a stage of pflow reads it, behind rows without its members; without any it is one line."""
+        if self.form != DOCUMENT or not feeds_pflow(self.fd):
+            return
+        document = Document(document.header) if self.has_begun else document
+        pieces = document.pieces()
+        if not document.keys():
+            pieces = [b"\n" * self.is_torn, b"".join(pieces).replace(b"\n", b""), b"\n"]
+        with Ignoring(ClosedPipe, PflowError):  # without a reader the exit code is enough
+            write_pieces(self.fd, pieces)
 
     def note_failed(self, count: int) -> None:
         """Write how many items failed, of a map that has run them all; the rows stay good."""
         if self.has_begun:
-            self.hand_on(Document({"failed": count}))
+            self.write_document(Document({"failed": count}))
         else:
-            self.fail(PflowError(f"{count:,} items failed", exit=FAILED))
-
-    def hand_on(self, document: Document) -> None:
-        """Write a document: its header behind rows, or without rows all of it."""
-        if self.is_quiet or self.is_raw or not feeds_pflow(self.fd):
-            return
-        header: dict[str, Any] = {"v": VERSION, "by": WRITER, **document.header}
-        header.pop("members", None)
-        mark = b"\n" * self.is_torn + encode({"$pflow": header}, escape=False) + b"\n"
-        with Ignoring(ClosedPipe, PflowError):  # without a reader the exit code is enough
-            write_pieces(self.fd, [mark] if self.has_begun or not document.keys() else document.pieces())
+            self.hand_on_error("map", PflowError(f"{count:,} items failed"))

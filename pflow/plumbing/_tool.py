@@ -61,9 +61,9 @@ def run_tool(
     def fail(error: PflowError) -> int:
         say_error(usage.name, error)
         if prints_store or error.exit == USAGE:
-            from pflow.stage.output import hand_on_error
+            from pflow.stage.output import Output
 
-            hand_on_error([], usage.name.removeprefix("pflow-"), error, tool.document)
+            Output([]).hand_on_error(usage.name.removeprefix("pflow-"), error, tool.document)
         return error.exit
 
     leave(end_in_order(begin, fail))

@@ -284,7 +284,7 @@ def writers(fd: int) -> list[str]:
 
 def _holders(file: str | int, mode: int = 0) -> Iterator[tuple[int, str]]:
     """Yield the start of each other process that opened a file, in this mode too, and who it is."""
-    for pid, name, fields in processes() if os.path.isdir("/proc") else ():
+    for pid, name, fields in processes():
         with Ignoring(OSError):  # it has ended, or belongs to another user
             for link in descriptors(pid, file) if pid != os.getpid() else ():
                 if os.lstat(link).st_mode & mode == mode:
@@ -306,7 +306,7 @@ def processes(session: int = 0) -> Iterator[tuple[int, bytes, list[bytes]]]:
     Among these fields 0 is the state, 2 the group, 19 the start. With a session only its processes are read, since
     reading all takes milliseconds.
     """
-    for pid in filter(str.isdecimal, os.listdir("/proc")):
+    for pid in filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else ()):
         try:
             if session and os.getsid(int(pid)) != session:
                 continue

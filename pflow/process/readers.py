@@ -10,7 +10,6 @@ from pflow import Iterator
 from pflow.errors import Ignoring
 from pflow.process.children import processes
 
-_TAKES, _NEW, _OTHER = "takes", "new", "other"
 _FORKED = 0x40
 """The flag of a process that was forked and has not begun a program of its own (proc_pid_stat(5))."""
 
@@ -21,35 +20,34 @@ def feeds_pflow(fd: int) -> bool:
     One with -n does not count: the loop of a shell that runs it may read the pipe. What is about to become a program
     is waited for, a second at most.
     """
-    kinds: dict[int, str] = {}
-    for _ in range(100 if stat.S_ISFIFO(os.fstat(fd).st_mode) and os.path.isdir("/proc") else 0):
-        readers = [*_readers(fd)]
-        kinds, parents = {pid: kind for pid, _, kind in readers}, {pid: parent for pid, parent, _ in readers}
-        if _NEW not in kinds.values():
+    about, known = os.fstat(fd), set[int]()
+    readers: dict[int, tuple[int, bool | None]] = {}
+    for _ in range(100 if stat.S_ISFIFO(about.st_mode) else 0):
+        readers = dict(_readers(about))
+        if all(takes is not None for _, takes in readers.values()):
             break
         time.sleep(0.01)
-    known = {pid for pid, kind in kinds.items() if kind == _TAKES}
-    while more := kinds.keys() & {parents[pid] for pid in known} - known:
-        known |= more
-    return bool(known) and known == kinds.keys()
+    for pid in [pid for pid, (_, takes) in readers.items() if takes]:
+        while pid in readers:
+            known.add(pid)
+            pid = readers[pid][0]
+    return bool(known) and known == readers.keys()
 
 
-def _readers(fd: int) -> Iterator[tuple[int, int, str]]:
-    """Yield each process whose stdin is a pipe, its parent and its kind."""
-    about = os.fstat(fd)
+def _readers(pipe: os.stat_result) -> Iterator[tuple[int, tuple[int, bool | None]]]:
+    """Yield each process whose stdin is a pipe, its parent, and if it is pflow's and takes it; None if that is open."""
     for pid, name, fields in processes():
         with Ignoring(OSError):  # it has ended, or belongs to another user
-            if os.path.samestat(os.stat(f"/proc/{pid}/fd/0"), about):
+            if os.path.samestat(os.stat(f"/proc/{pid}/fd/0"), pipe):
                 with open(f"/proc/{pid}/cmdline", "rb") as file:
-                    words = file.read().split(b"\0")[1:]
-                yield pid, int(fields[1]), _kind_of(name, words, fields)
+                    yield pid, (int(fields[1]), _takes_stdin(name, file.read().split(b"\0")[1:], fields))
 
 
-def _kind_of(name: bytes, words: list[bytes], fields: list[bytes]) -> str:
-    if name.startswith(b"python"):
-        name = os.path.basename(next((word for word in words if not word.startswith(b"-")), name))
+def _takes_stdin(name: bytes, words: list[bytes], fields: list[bytes]) -> bool | None:
+    if name.startswith(b"python"):  # as a stage starts itself again, with -X utf8
+        name = os.path.basename(next((word for word in words if not word.startswith(b"-") and word != b"utf8"), name))
     if words and (name.startswith(b"pflow-") or name.partition(b".")[0] == b"pflow"):
         letters = [word for word in words if word.startswith(b"-") and not word.startswith(b"--")]
-        return _OTHER if b"--no-stdin" in words or any(b"n" in word for word in letters) else _TAKES
+        return b"--no-stdin" not in words and not any(b"n" in word for word in letters)
     is_forked = int(fields[6]) & _FORKED and fields[0] in (b"R", b"D")
-    return _NEW if is_forked or not words else _OTHER
+    return None if is_forked or not words else False

@@ -289,7 +289,7 @@ def _tell(data: bytes, source: str, encoding: str) -> Intake:
     from pflow.stage.layout import split_rows
 
     rows, mark = split_rows(data)
-    if "error" in mark and (rows or source in ("text", "json")):  # its store is what the map wrote
+    if "error" in mark:  # the map was stopped: its rows are what there is
         document = Document({**mark, "last": "stdin"})
         document.set("stdin", text_or_bytes(rows))
         return Intake(document, STORE, b"".join(document.pieces()))

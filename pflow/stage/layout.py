@@ -60,24 +60,18 @@ def read_store(data: bytes) -> tuple[dict[str, Any], Members] | None:
 
 
 def split_rows(data: bytes) -> tuple[bytes, dict[str, Any]]:
-    """Split the rows of a map from their mark; the header is empty if there is none. Raises PflowError (65)."""
-    if not data.endswith(b"}}\n"):
-        return data, {}
+    """Split the rows of a map from the header of their mark, which is empty if there is none. Raises PflowError (65).
+
+    A mark is a last line that says how the map failed: a store without members, with an `error`, or with how many items
+    `failed`.
+    """
     start = data.rfind(b"\n", 0, -1) + 1
     start = max(start, data.rfind(b"\0", start, -1) + 1)
-    header = mark_of(data[start:])
-    return (data[:start] if header else data), header
-
-
-def mark_of(line: bytes) -> dict[str, Any]:
-    """Return the header of a map's mark, which says behind its rows how it failed; an empty one for any other line.
-
-    A mark has an `error`, or how many items `failed`, and no number of members, unlike the stores of stages.
-    """
-    found = read_store(line) if line.startswith(BEGINNING) else None
-    header, members = found or ({}, {})
-    is_mark = not members and "members" not in header and not header.keys().isdisjoint(("error", "failed"))
-    return header if is_mark else {}
+    may_be_mark = data.startswith(BEGINNING, start) and data.endswith((b"}}\n", b"}}"))
+    header, members = (read_store(data[start:]) if may_be_mark else None) or ({}, {})
+    if members or header.keys().isdisjoint(("error", "failed")):
+        return data, {}
+    return data[:start], header
 
 
 def split_lines(data: bytes) -> tuple[bytes, Members] | None:

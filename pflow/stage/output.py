@@ -100,13 +100,21 @@ class Output:
 
     def write_error(self, document: Document, step: str, node: str, error: PflowError) -> None:
         """Write the store as an error document, if documents are the form. A failing stdout changes nothing."""
-        note_error(document, step, node, error)
+        document.start()
+        about = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
+        document.header["error"] = about | {**error.details, **about}
         try:
             self.write_document(document)
         except ClosedPipe:
             die_of_closed_pipe()
         except PflowError:
             pass
+
+    def hand_on_error(self, name: str, error: PflowError, document: Document | None = None) -> None:
+        """Write the error document of a program that is not a stage: the store that came in, marked as failed."""
+        document = document or Document()
+        document.add_step({"id": document.step_id(name), "node": name, "exit": error.exit})
+        self.write_error(document, name, name, error)
 
     def finish(self, document: Document, *, shows: bool) -> None:
         """Print what was not emitted, in the chosen form; on a terminal only a value made here (`shows`)."""
@@ -125,20 +133,6 @@ class Output:
                 self.write([text])
             elif messages.unfinished and isinstance(value, str) and not self.is_exact:
                 self.write([b"\n"])
-
-
-def note_error(document: Document, step: str, node: str, error: PflowError) -> None:
-    """Make a store an error document."""
-    document.start()
-    about = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
-    document.header["error"] = about | {**error.details, **about}
-
-
-def hand_on_error(words: list[str], name: str, error: PflowError, document: Document | None = None) -> None:
-    """Write the error document of a program that is not a stage: the store that came in, marked as failed."""
-    output, document = Output(words), document or Document()
-    document.add_step({"id": document.step_id(name), "node": name, "exit": error.exit})
-    output.write_error(document, name, name, error)
 
 
 class Outcome:

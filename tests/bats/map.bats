@@ -219,6 +219,7 @@ exec 2>/dev/null
 abc | pflow-write-file o -q; echo "$? $(jq -c keys o)"
 abc --format=csv | timeout 60 pflow-write-file o --from=text -q; echo "$? $(tail -n 1 o)"
 abc | pflow-set x=1 | pflow-get x; echo $?
+abc | PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 LC_ALL=C pflow-write-file o -q; echo $?  # which starts itself again
 abc | pflow run 'shell "wc -l"' -r; echo $?
 abc -0 | pflow map 'template "<$item>"' --from=nul | (pflow map 'shell "wc -l"' -r); echo $?
 abc --format=csv | pflow map 'template "<$item>"' --from=csv | pflow-write-file o -q; echo "$? $(jq -r .text o | tr -d '\n')"
@@ -228,6 +229,7 @@ END
 ["error","item"]
 ["item","stdout"]
 1 ",
+1
 1
 1
 3
