@@ -89,7 +89,8 @@ class ItemFlow:
             path = missing.path if missing.name in self.wired.places else (missing.name,)
             made = "".join(f'{{"{step}": ' for step in path) + "." + "}" * len(path)
             how = f"jq -c{'R' * isinstance(item, str)} '{made}' makes one of it"
-            known = f"its members are {', '.join(members)}" if members else f"it is not an object: {how}"
+            known = "it has no members" if item is members else f"it is not an object: {how}"
+            known = f"its members are {', '.join(members)}" if members else known
             what = f"cannot find '{missing.name}' for the item: nothing gives it"
             raise PflowError(what, hint=known, exit=MISSING)
         return found

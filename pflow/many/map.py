@@ -160,6 +160,8 @@ class Map:
 
         Raises PflowError (1) if a person wants neither that nor a new map.
         """
+        if self.items.is_stdin and not self.chosen.first():
+            return False
         told = f"{done:,}{f' of {self.total:,}' if self.total else ''} are done in the run {run.id}"
         terminal = None if self.items.is_stdin or self.asks_nothing else open_terminal()
         if terminal is None:

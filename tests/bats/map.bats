@@ -286,6 +286,7 @@ END
     pflow-set -n kept=1 | pflow-shell --command='exit 9' >failed 2>/dev/null || [ $? -eq 9 ]
     sed 1d failed >rest
     in_shells <<'END'
+echo b | pflow map 'shell "grep a"' 2>log | pflow map 'shell "touch o"' >log 2>&1; rm o log # it is unfinished
 for flags in '' --from=lines --from=csv --limit=1 --estimate --dry-run '--id=x --sample=2'; do
     cat ../failed | pflow map 'shell "touch o"' $flags | pflow-write-file o >out; echo "$? $(sed 1d out | cmp - ../rest)"
     cat ../failed | pflow map 'shell "touch o"' $flags | jq .

@@ -41,6 +41,7 @@ def test_a_flag_goes_over_an_items_member_and_a_missing_input_is_named():
     result = flow.run("ID", {"nane": "Bo"})
     assert (result["status"], result["exit"]) == ("failed", 66)
     assert "cannot find 'name' for the item: nothing gives it (its members are nane)" in result["error"]
+    assert flow.run("ID", {})["error"].endswith("nothing gives it (it has no members)")
     how = """nothing gives it (it is not an object: jq -cR '{"name": .}' makes one of it)"""
     assert how in flow_of("template 'Hi $name'").run("1", "Bo")["error"]
 
