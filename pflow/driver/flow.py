@@ -11,7 +11,7 @@ from pflow.binding.store import without_flow
 from pflow.catalog.registry import load_file
 from pflow.driver.arguments import PROGRAM
 from pflow.driver.driver import Driver
-from pflow.driver.inputs import RunInputs, missing_inputs, names_stdin
+from pflow.driver.inputs import RunInputs, missing_inputs
 from pflow.driver.questions import inputs_missing
 from pflow.engine.context import Context
 from pflow.engine.engine import Engine, goes_on
@@ -29,6 +29,7 @@ from pflow.flow.python_file import refuse_to_run, set_file
 from pflow.flow.subflow import FlowCatalog, interface_of_flow
 from pflow.interface.interface import fresh
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
+from pflow.stage.document import EMPTY, RAW, Document, Intake
 from pflow.stage.main import leave
 from pflow.terminal.messages import say
 
@@ -169,8 +170,14 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
         raise PflowError(f"cannot run a value of the type {type(flow).__name__}", hint=hint, exit=USAGE)
     wired = checked(spec)
     flags = FlowFlags(wired)
-    shared = {"stdin": inputs.pop("stdin")} if "stdin" in inputs and names_stdin(wired) else {}
+    shared = {"stdin": inputs.pop("stdin")} if "stdin" in inputs else {}
     given = RunInputs(wired, flags.values(inputs, read_argument))
+    if shared:
+        value, document = shared["stdin"], Document({"last": "stdin"})
+        document.set("stdin", value)
+        data = value if isinstance(value, bytes) else str(value).encode()
+        intake = Intake(document, RAW if value else EMPTY, data)
+        given = given.with_pipe(intake, allow_empty=not value)
     for warning in flags.warnings:
         _warn(f"{warning}, and stays as it is")
     _run_wired(given, shared)

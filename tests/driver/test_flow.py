@@ -467,6 +467,11 @@ def test_run_takes_any_flow_and_gives_its_store(tmp_path, monkeypatch, capfd):
     shared = pflow.run("read-file a.txt => template '$content, $language'", language="French")
     assert (shared["text"], capfd.readouterr()) == ("hello, French", ("", ""))
     assert pflow.run("template '$stdin'", stdin="piped")["text"] == "piped"
+    for value in ("piped", b"\xff", ["a"], "", None):
+        assert pflow.run("select", stdin=value) == {"stdin": value, "selected": value}
+    inputs = {"n": {"type": "int", "pipe": True}}
+    fed = {"inputs": inputs, "nodes": [{"type": "template", "inputs": {"template": "<$n>"}}]}
+    assert pflow.run(fed, stdin="4\n") == {"stdin": "4\n", "n": 4, "text": "<4>"}
     assert pflow.run({"nodes": [{"type": "shell", "inputs": {"command": "cat"}}]}, input="x")["stdout"] == "x"
     assert capfd.readouterr() == ("", "")
 
@@ -492,9 +497,16 @@ def test_run_refuses_what_a_flag_would_be_refused_for(given, message, hint):
 
 def test_run_raises_what_pflow_run_exits_with():
     taken = "read-file a => shell cat --input='$content'"
-    for exit, flow in ((66, "read-file"), (65, "raed-file a => llm"), (5, "shell 'exit 5'"), (2, 5), (2, taken)):
+    for exit, flow in (
+        (64, "ask x"),
+        (66, "read-file"),
+        (65, "raed-file a"),
+        (5, "shell 'exit 5'"),
+        (2, 5),
+        (2, taken),
+    ):
         with pytest.raises(PflowError) as caught:
-            pflow.run(flow, **({"content": "b"} if flow is taken else {}))
+            pflow.run(flow, **{taken: {"content": "b"}, "ask x": {"stdin": "y"}}.get(flow, {}))
         assert caught.value.exit == exit
 
 
