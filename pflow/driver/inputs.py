@@ -243,16 +243,20 @@ def missing_inputs(
     `is_there` says which paths the store that comes in has.
     """
 
+    def is_given(path: Path) -> bool:
+        return write_path(path) in values or has(values, path) or is_there(path)
+
     def lacks(each: FlowInput) -> bool:
-        return not (each.name in values or has(values, each.path) or (each.step is None and is_there(each.path)))
+        return not (each.name in values or (each.step is None and is_given(each.path)))
 
     missing: list[FlowInput] = []
     for each in [each for each in wired.inputs.values() if each.required and not each.has_default]:
         places = [place for place in wired.places.values() if place.path[0] == each.name]
-        is_apart = not each.declared and {*each.readers} <= {reader for place in places for reader in place.readers}
+        in_places = {reader for place in places for reader in place.readers}
+        is_apart = each.step is None and bool(each.needed_by) and each.needed_by <= in_places
         missing += filter(lacks, places if is_apart else [each])
     for paths in wired.alternatives:
-        if not any(has(values, path) or is_there(path) for path in paths):
+        if not any(map(is_given, paths)):
             last = [wired.inputs[str(path[0])] for path in paths if path[0] in wired.inputs][-1:]
             missing += [each for each in last if each not in missing and not each.has_default]
     return missing

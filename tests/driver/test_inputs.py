@@ -204,6 +204,14 @@ def test_of_a_list_of_places_one_must_be_there(source, flags, store, missing):
     assert started(source, flags, store)[0] == missing
 
 
+def test_a_place_that_a_flag_fills_for_one_step_is_one_of_the_list_of_another():
+    nodes = [{"id": "a", "type": "split-text"}, {"id": "q", "type": "split-text"}]
+    sources = {"a": {"input_mappings": {"text": "deep.p"}}, "q": {"input_mappings": {"text": ["deep.p", "z"]}}}
+    for flags, missing in ((["--a.text=x"], []), (["--z=x"], ["deep.p"]), ([], ["deep.p", "z"])):
+        inputs = parse(plan_of({"nodes": nodes, "mappings": sources}), flags)[1]
+        assert [each.name for each in inputs.missing(Document())] == missing
+
+
 def test_a_first_read_that_no_input_gives_is_missing_before_anything_runs():
     node = {"id": "s", "type": "write-file", "inputs": {"path": "$p"}}
     wired = plan_of({"inputs": {"p": {"default": "o"}}, "nodes": [node]})
