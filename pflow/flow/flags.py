@@ -72,9 +72,7 @@ class FlowFlags:
             self._add_step(step)
 
     def _add_input(self, wanted: FlowInput) -> None:
-        item = wanted.as_item()
-        item.default = wanted.default
-        target = (INPUT, "", wanted.name)
+        item, target = wanted.as_item(), (INPUT, "", wanted.name)
         for name in _names_of(wanted):
             self._add(name, target, item)
         for id, key in wanted.readers:
@@ -119,10 +117,9 @@ class FlowFlags:
         """
         items = {name: self._refused(name) for name in self.refused if name not in OF_RUNS}
         for name, targets in sorted(self.targets.items(), key=lambda target: len(self._meant(target[0])) > 1):
-            target, item = next(iter(targets.items()))
-            default = item.default if target[0] == INPUT else None  # a step's own value need not be given
+            item = next(iter(targets.values()))
             marks = item.marks - {"word"}  # a flow takes no bare words
-            items[name] = item.but(kind=READ, name=name, flags=[], letter="", default=default, marks=marks)
+            items[name] = item.but(kind=READ, name=name, flags=[], letter="", default=None, marks=marks)
         of_runs = {
             name: flag for name, flag in OF_RUNS.items() if name not in items or name in RUN_FLAGS or flag.refused
         }

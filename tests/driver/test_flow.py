@@ -495,18 +495,17 @@ def test_run_refuses_what_a_flag_would_be_refused_for(given, message, hint):
     assert caught.value.hint.startswith(hint)
 
 
-def test_run_raises_what_pflow_run_exits_with():
+def test_run_raises_what_pflow_run_exits_with(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     taken = "read-file a => shell cat --input='$content'"
-    for exit, flow in (
-        (64, "ask x"),
-        (66, "read-file"),
-        (65, "raed-file a"),
-        (5, "shell 'exit 5'"),
-        (2, 5),
-        (2, taken),
-    ):
+    typed = "./typed.pflow.json"
+    node = {"type": "template", "inputs": {"template": "$n"}}
+    (tmp_path / typed).write_text(json.dumps({"inputs": {"n": {"type": "int"}}, "nodes": [node]}))
+    given = {taken: {"content": "b"}, "ask x": {"stdin": "y"}, typed: {"n": None}}
+    cases = [(64, "ask x"), (66, "read-file"), (65, "raed-file a"), (5, "shell 'exit 5'")]
+    for exit, flow in [*cases, (2, 5), (2, taken), (2, typed)]:
         with pytest.raises(PflowError) as caught:
-            pflow.run(flow, **{taken: {"content": "b"}, "ask x": {"stdin": "y"}}.get(flow, {}))
+            pflow.run(flow, **given.get(flow, {}))
         assert caught.value.exit == exit
 
 
