@@ -7,11 +7,10 @@ import re
 import runpy
 import shutil
 import sys
-import tempfile
-import time
-import traceback
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -22,8 +21,9 @@ NODES = Path(__file__).parent / "nodes"
 BIN = Path(sys.executable).parent
 SECRET = "sk-doors-0123456789abcdef"
 HANGS = 60
-FLOW = "flow.pflow.json"
-BUG, REFUSES = 70, -1
+REFUSES = 99
+"""The exit code of a door that is a function and refuses the flow."""
+FLOW, OUTER, AGAIN = "flow.pflow.json", "outer.pflow.json", "again.pflow.json"
 OF_DATA = ("store", "json", "map", "dask", "mcp", "sh")
 """Doors whose values come as data, even if the case is not piped; a script puts its flags into a store."""
 
@@ -47,11 +47,10 @@ class Place:
 
     def __init__(self, case: Case, top: Path) -> None:
         self.case = case
-        self.top = top
-        self.work = top / "work"
+        self.top, self.work, self.log = top, top / "work", top / "ran"
         self.work.mkdir(parents=True)
-        self.log = top / "ran"
-        for name, flow in {FLOW: case.flow, **case.files}.items():
+        outer = {"nodes": [{"id": "inner", "type": f"./{FLOW}"}]}
+        for name, flow in {FLOW: case.flow, OUTER: outer, **case.files}.items():
             (self.work / name).write_text(json.dumps(flow))
 
     def pflow(self, *words: str, stdin: bytes | None = None) -> Ended:
@@ -75,41 +74,35 @@ class Place:
     def stdin(self) -> bytes | None:
         return document(self.case) if self.case.piped else None
 
-    def forked(self, work: Callable[[], object], stdin: bytes | None = None) -> Ended:
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            given.write(stdin or b"")
-            given.seek(0)
-            null = os.open(os.devnull, os.O_RDONLY)
-            pid = os.fork()
-            if pid == 0:
-                self._become(work, null if stdin is None else given.fileno(), out.fileno(), err.fileno())
-            os.close(null)
-            code = _wait(pid)
-            out.seek(0), err.seek(0)
-            ended = Ended(code, out.read(), err.read().decode(errors="replace"))
-            assert SECRET not in ended.stdout.decode(errors="replace") + ended.stderr, f"the secret is shown: {ended}"
-            return ended
+    def form(self) -> str:
+        return "-r" if self.case.raw else "-j"
 
-    def _become(self, work: Callable[[], object], *files: int) -> NoReturn:
+    def forked(self, work: Callable[[], object], stdin: bytes | None = None) -> Ended:
+        files = given, out, err = [self.top / name for name in ("stdin", "stdout", "stderr")]
+        given.write_bytes(stdin or b"")
+        child = get_context("fork").Process(
+            target=self._become, args=(work, [Path(os.devnull), out, err] if stdin is None else files)
+        )
+        child.start()
+        child.join(HANGS)
+        if child.exitcode is None:
+            os.killpg(child.pid or 0, 9)
+            raise AssertionError("it hangs")
+        ended = Ended(child.exitcode, out.read_bytes(), err.read_text(errors="replace"))
+        assert SECRET not in ended.stdout.decode(errors="replace") + ended.stderr, f"the secret is shown: {ended}"
+        return ended
+
+    def _become(self, work: Callable[[], object], files: list[Path]) -> None:
         atexit._clear()
-        try:
-            os.setpgid(0, 0)
-            for own, fd in enumerate(files):
-                os.dup2(fd, own)
-            sys.stdin = open(0, closefd=False)
-            sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
-            os.chdir(self.work)
-            os.environ["HOME"] = str(self.top)
-            for name in ("STATE", "DATA", "CONFIG"):
-                os.environ[f"XDG_{name}_HOME"] = str(self.top / name.lower())
-            work()
-            sys.stdout.flush()
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            sys.stderr.flush()
-        finally:
-            os._exit(BUG)
+        os.setpgid(0, 0)
+        for own, file in enumerate(files):
+            os.dup2(os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC if own else os.O_RDONLY), own)
+        sys.stdin = open(0, closefd=False)
+        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
+        os.chdir(self.work)
+        homes = {f"XDG_{name}_HOME": str(self.top / name.lower()) for name in ("STATE", "DATA", "CONFIG")}
+        os.environ.update(homes, HOME=str(self.top))
+        work()
 
     def about(self) -> dict[str, Any]:
         """Return how often each step ran, and what steps have written."""
@@ -122,13 +115,10 @@ class Place:
         found = sorted((self.top / "state" / "pflow" / "runs").glob("*/snapshot.json"))
         return str(json.loads(found[-1].read_text())["flow_hash"]) if found else None
 
-    def form(self) -> str:
-        return "-r" if self.case.raw else "-j"
-
-    def outcome(self, ended: Ended, *, hash: bool = True) -> Outcome:
-        """Read what pflow printed: a document, or what the pipe carries."""
+    def outcome(self, ended: Ended, *, hash: bool = True, form: str = "") -> Outcome:
+        """Read what was printed: a document, or what the pipe carries."""
         about = {**self.about(), "hash": self.hash() if hash else None}
-        if self.case.raw:
+        if (form or self.form()) == "-r":
             raw = ended.stdout if ended.code == 0 else None
             return Outcome(ended.code, said(ended.stderr) if ended.code else None, raw=raw, **about)
         try:
@@ -142,22 +132,9 @@ class Place:
         for key in last.split("/" if "/" in last else "."):
             carried = [each[key] for each in carried if isinstance(each, dict) and key in each]
         store.pop("stdin", None)
-        return Outcome(ended.code, carried=carried, **self._shown(store), **about)
-
-    def told(self, ended: Ended, *, hash: str | None = None) -> Outcome:
-        """Read what a function has returned. Raises Refused."""
-        try:
-            code, message, store = json.loads(ended.stdout)
-        except ValueError:
-            return Outcome(BUG, f"NO RESULT: {ended.stderr[-300:]}")
-        if code == REFUSES:
-            raise Refused(message)
-        shown = {"message": message} if code else self._shown(store)
-        return Outcome(code, hash=hash, **shown, **self.about())
-
-    def _shown(self, store: dict[str, Any]) -> dict[str, Any]:
         names = self.case.flow.get("outputs")
-        return {"store": store} if names is None else {"outputs": {key: store.get(key, "ABSENT") for key in names}}
+        shown = {"store": store} if names is None else {"outputs": {key: store.get(key, "ABSENT") for key in names}}
+        return Outcome(ended.code, carried=carried if header else None, **shown, **about)
 
     def made(self, *words: str) -> bytes:
         """Export, import or save. Raises Refused."""
@@ -168,26 +145,16 @@ class Place:
         return ended.stdout
 
 
-def _wait(pid: int) -> int:
-    until, pause = time.monotonic() + HANGS, 0.001
-    while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
-        if time.monotonic() > until:
-            os.killpg(pid, 9)
-            os.waitpid(pid, 0)
-            raise AssertionError("it hangs")
-        time.sleep(pause := min(pause * 1.5, 0.02))
-    return os.waitstatus_to_exitcode(ended[1])
-
-
 def said(stderr: str) -> str:
     """Return the error in what pflow printed, without its program and step."""
     lines = [line for line in stderr.splitlines() if line.startswith("pflow") and "warning:" not in line]
     return re.sub(r"^pflow[\w .-]*: ([\w./-]+ \([^)]*\): )?", "", lines[-1]) if lines else stderr[-200:]
 
 
-def tell(exit: int, message: str, value: Any) -> None:
-    """Print what a function has returned, for Place.told."""
-    print(json.dumps([exit, message, value]))
+def tell(store: dict[str, Any], exit: int = 0, message: str = "") -> NoReturn:
+    """Print what a function has returned or raised, as a document, and end as a program does."""
+    print(json.dumps({"$pflow": {"error": {"message": message}} if exit else {}, **store}))
+    sys.exit(exit)
 
 
 def document(case: Case) -> bytes:
@@ -252,24 +219,6 @@ def by_python(place: Place) -> Outcome:
     return place.outcome(place.forked(work, place.stdin()))
 
 
-def by_python_import(place: Place) -> Outcome:
-    place.made("export", "--to=python", FLOW, "-o", "flow.py")
-    place.made("import", "flow.py", "-o", "again.pflow.json")
-    return place.outcome(place.run("run", "again.pflow.json"))
-
-
-def by_function(place: Place) -> Outcome:
-    def work() -> None:
-        import pflow
-
-        try:
-            tell(0, "", pflow.run(json.loads(Path(FLOW).read_text()), **place.case.values))
-        except pflow.PflowError as error:
-            tell(error.exit, error.message, None)
-
-    return place.told(place.forked(work))
-
-
 def by_sh(place: Place) -> Outcome:
     place.made("export", "--to=sh", FLOW, "-o", "flow.sh")
     if place.case.raw:
@@ -278,11 +227,32 @@ def by_sh(place: Place) -> Outcome:
     return place.outcome(place.forked(lambda: os.execvp("sh", words), place.stdin()), hash=False)
 
 
+def by_python_import(place: Place) -> Outcome:
+    return imported(place, "python", "flow.py")
+
+
 def by_sh_import(place: Place) -> Outcome:
-    place.made("export", "--to=sh", FLOW, "-o", "flow.sh")
-    if (imported := place.pflow("import", "flow.sh", "-o", "again.pflow.json")).code:
-        raise AssertionError(f"import: {said(imported.stderr)}")
-    return place.outcome(place.run("run", "again.pflow.json"), hash=False)
+    return imported(place, "sh", "flow.sh")
+
+
+def imported(place: Place, language: str, file: str) -> Outcome:
+    """Run the flow of its exported script, which may be refused; but what is exported can be imported."""
+    place.made("export", f"--to={language}", FLOW, "-o", file)
+    ended = place.pflow("import", file, "-o", AGAIN)
+    assert ended.code == 0, f"import: {said(ended.stderr)}"
+    return place.outcome(place.run("run", AGAIN), hash=language != "sh")
+
+
+def by_function(place: Place) -> Outcome:
+    def work() -> None:
+        import pflow
+
+        try:
+            tell(pflow.run(json.loads(Path(FLOW).read_text()), **place.case.values))
+        except pflow.PflowError as error:
+            tell({}, error.exit, error.message)
+
+    return place.outcome(place.forked(work), hash=False, form="-j")
 
 
 def by_map(place: Place, *more: str) -> Outcome:
@@ -312,24 +282,22 @@ def by_mcp(place: Place) -> Outcome:
         from pflow.mcp.server.calls import ToolCalls
         from pflow.mcp.server.catalogue import Catalogue
 
-        refusals: list[str] = []
-        only = ["flow:the-flow"]
-        catalogue = Catalogue(only, is_all=True, read_only=False, reserved=[], say=refusals.append)
-        if not catalogue.tools():
-            return tell(REFUSES, refusals[0], None)
+        refuse = partial(tell, {}, REFUSES)
+        catalogue = Catalogue(["flow:the-flow"], is_all=True, read_only=False, reserved=[], say=refuse)
+        catalogue.tools()
         calls = ToolCalls(catalogue, {}, lambda line: None)
         result = anyio.run(calls.call, "the-flow", place.case.values, None)
         error = (result.meta or {}).get("pflow/error", {})
-        return tell(error.get("exit", 0), error.get("message", ""), result.structured_content)
+        tell(result.structured_content or {}, error.get("exit", 0), error.get("message", ""))
 
-    outcome = place.told(place.forked(work), hash=place.hash())
+    outcome = place.outcome(place.forked(work), form="-j")
+    if outcome.exit == REFUSES:
+        raise Refused(outcome.message)
     return outcome._replace(store=None)  # it shows what is declared
 
 
 def by_subflow(place: Place) -> Outcome:
-    outer = {"nodes": [{"id": "inner", "type": f"./{FLOW}"}]}
-    (place.work / "outer.pflow.json").write_text(json.dumps(outer))
-    outcome = place.outcome(place.run("run", "outer.pflow.json"), hash=False)
+    outcome = place.outcome(place.run("run", OUTER), hash=False)
     return outcome._replace(store=None)  # without outputs it hands on what it carries
 
 

@@ -7,6 +7,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Set
+from contextlib import suppress
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 REQUIRED: Any = object()
@@ -137,24 +139,22 @@ COUNTED = ("note", "turn", "plain", "loud")
 _REFERENCE = re.compile(r"\$\$|\$\{([^}]+)\}|\$(\w+)")
 
 
+def written_as(mapped: Any) -> Any:
+    """Return the source of a mapping as a template; of a list, each."""
+    if isinstance(mapped, list):
+        return [written_as(each) for each in mapped]
+    return mapped.removeprefix("template:") if mapped.startswith("template:") else f"${{{mapped}}}"
+
+
 def references(written: Any) -> Iterator[Path]:
     """Yield the paths in the templates of a value."""
     if isinstance(written, str):
         for found in _REFERENCE.finditer(written):
-            if found[1] or found[2]:
-                yield tuple((found[1] or found[2]).split("."))
+            if name := found[1] or found[2]:
+                yield tuple(name.split("."))
     elif isinstance(written, list | dict):
         for each in written.values() if isinstance(written, dict) else written:
             yield from references(each)
-
-
-def sources_of(mapped: Any) -> Iterator[Path]:
-    """Yield the paths of a mapping's source."""
-    for each in mapped if isinstance(mapped, list) else [mapped]:
-        if each.startswith("template:"):
-            yield from references(each)
-        else:
-            yield tuple(each.split("."))
 
 
 def found_at(value: Any, place: Path) -> Any:
@@ -183,17 +183,17 @@ class Run:
         """Yield each path that the flow names."""
         for step in self.flow["nodes"]:
             yield from references({key: value for key, value in step.get("inputs", {}).items() if key != "command"})
-            yield from references(step.get("params", {}))
-            if "batch" in step:
-                yield tuple(step["batch"]["over"].split("."))
-            for mapped in self._mappings(step, "input").values():
-                yield from sources_of(mapped)
-        for written in self.flow.get("outputs", {}).values():
-            yield from sources_of(written)
+            yield from references([step.get("params", {}), self._sources(step)])
+        yield from references(written_as([*self.flow.get("outputs", {}).values()]))
 
     def _mappings(self, step: Flow, way: str) -> Values:
         found: Values = self.flow.get("mappings", {}).get(step["id"], {}).get(f"{way}_mappings", {})
         return found
+
+    def _sources(self, step: Flow) -> list[Any]:
+        """Return what fills the mapped reads of a step and its batch, as templates."""
+        batch = [step["batch"]["over"]] if "batch" in step else []
+        return written_as([*self._mappings(step, "input").values(), *batch])
 
     def _kind(self, step: Flow) -> Kind:
         if step["type"] in KINDS:
@@ -235,28 +235,21 @@ class Run:
             return {key: self.expand(each, items) for key, each in written.items()}
         if not isinstance(written, str):
             return written
-        whole = _REFERENCE.fullmatch(written)
-        if whole and (whole[1] or whole[2]):
-            return self.find(tuple((whole[1] or whole[2]).split(".")), items)
+        if (whole := _REFERENCE.fullmatch(written)) and whole[0] != "$$":
+            return self.find(*references(written), items)
 
         def fill(found: re.Match[str]) -> str:
-            if found[0] == "$$":
-                return "$"
-            value = self.find(tuple((found[1] or found[2]).split(".")), items)
+            value = "$" if found[0] == "$$" else self.find(*references(found[0]), items)
             return "" if value is None else text_of(value)
 
         return _REFERENCE.sub(fill, written)
 
     def mapped(self, source: Any, items: Values) -> Any:
-        if isinstance(source, str) and source.startswith("template:"):
-            return self.expand(source.removeprefix("template:"), items)
-        if isinstance(source, str):
-            return self.find(tuple(source.split(".")), items)
+        if not isinstance(source, list):
+            return self.expand(written_as(source), items)
         for each in reversed(source):  # in these flows the last one is written last
-            try:
+            with suppress(Failed):
                 return self.mapped(each, items)
-            except Failed:
-                continue
         raise Failed(66)
 
     def read(self, step: Flow, kind: Kind, items: Values) -> Values:
@@ -265,10 +258,8 @@ class Run:
         maps = self._mappings(step, "input")
         for key, default in kind.reads.items():
             if key in step.get("inputs", {}):
-                value = step["inputs"][key]
-                value = value if key == "command" else self.expand(value, items)
-                value = as_text(value) if key == kind.texts else value
-                self._store_data(step, kind, key, value)
+                value = step["inputs"][key] if key == "command" else self.expand(step["inputs"][key], items)
+                self._store_data(step, kind, key, as_text(value) if key == kind.texts else value)
             elif key in maps:
                 value = self.mapped(maps[key], items)
             elif key != kind.explicit and (key in self.latest or key in self.store):
@@ -304,7 +295,7 @@ class Run:
         if "batch" not in step:
             writes = self._work(step, kind, {})
         else:
-            found = self.find(tuple(step["batch"]["over"].split(".")), {})
+            found = self.mapped(step["batch"]["over"], {})
             done = [self._work(step, kind, {step["batch"]["as"]: item}) for item in found]
             writes = {key: [each[key] for each in done] for key in kind.writes}
         action = writes.pop(ACTION, "default")
@@ -332,12 +323,11 @@ class Run:
 
     def refuse_blank(self, step: Flow) -> None:
         """Refuse to ask a model if all that templates take is blank, unless a person typed some of it."""
-        paths = [path for mapped in self._mappings(step, "input").values() for path in sources_of(mapped)]
-        paths = [*references(step["inputs"]), *paths]
-        data = {path: self.find(path, {}) for path in paths}
+        paths = [*references([step["inputs"], self._sources(step)])]
+        data = [self.find(path, {}) for path in paths]
         if any(path[0] in self.typed and self.place(path) == path for path in paths):
             return
-        if all(value in (None, []) or (isinstance(value, str) and not value.strip()) for value in data.values()):
+        if all(value in (None, []) or (isinstance(value, str) and not value.strip()) for value in data):
             raise Failed(66)
 
     def walk(self, id: str | None, until: str | None = None) -> None:
@@ -363,13 +353,9 @@ class Run:
             id = after[0] if after else None
 
     def _next(self, id: str, action: str) -> list[str]:
-        if "edges" not in self.flow:
-            ids = [*self.steps, ""]
-            following = ids[ids.index(id) + 1]
-            return [following] if following and action != "error" else []
-        return [
-            edge["to"] for edge in self.flow["edges"] if edge["from"] == id and edge.get("action", "default") == action
-        ]
+        chain = [{"from": each["id"], "to": to["id"]} for each, to in pairwise(self.flow["nodes"])]
+        edges = self.flow.get("edges", chain)
+        return [edge["to"] for edge in edges if edge["from"] == id and edge.get("action", "default") == action]
 
 
 def needs(flow: Flow) -> Values:
