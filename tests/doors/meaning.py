@@ -67,12 +67,6 @@ def line_of(value: Any) -> str:
     return value if isinstance(value, str) else f"{text_of(value)}\n"
 
 
-def raw_of(carried: list[Any]) -> bytes:
-    """Return what -r prints."""
-    text = "".join(map(line_of, carried))
-    return (f"{text}\n" if text and text[-1] != "\n" else text).encode()
-
-
 def as_text(value: Any) -> str:
     """Return a value as a read of the type str has it. Raises Failed (65) for null."""
     if value is None:
@@ -108,30 +102,22 @@ def _parse(reads: Values, params: Values) -> Values:
         raise Failed(65) from None
 
 
-def _loud(reads: Values, params: Values) -> Values:
-    return {"loud": "".join(char.upper() if char.isascii() else char for char in reads["text"])}
-
-
-def _write(reads: Values, params: Values) -> Values:
-    return {FILE: (reads["path"], line_of(reads["content"]))}
-
-
 TEXT = {"text": REQUIRED}
 SHELL = {"command": REQUIRED, "args": [], "input": None}
+ASKED = {"prompt": None, "text": None}
+WRITTEN = {"content": REQUIRED, "path": REQUIRED}
 KINDS = {
     "note": Kind(_note, {**TEXT, "tone": "plain", "extra": 0}, ("noted", "size"), own="tone"),
     "turn": Kind(_turn, TEXT, ("turned",)),
     "plain": Kind(lambda r, p: {"plainly": f"<{r['draft']}{p.get('draft', '')}>"}, {"draft": REQUIRED}, ("plainly",)),
-    "loud": Kind(_loud, TEXT, ("loud",), "text"),
+    "loud": Kind(lambda r, p: {"loud": r["text"].encode().upper().decode()}, TEXT, ("loud",), "text"),
     "template": Kind(lambda r, p: {"text": r["template"]}, {"template": REQUIRED}, ("text",), *["template"] * 3),
     "select": Kind(lambda r, p: {"selected": r["data"]}, {"data": REQUIRED}, ("selected",)),
     "split-text": Kind(lambda r, p: {"chunks": r["text"].splitlines(True)}, TEXT, ("chunks",), "text"),
     "parse-json": Kind(_parse, TEXT, ("data",), "text"),
     "shell": Kind(_shell, SHELL, ("stdout", "stderr", "exit_code"), own="args", explicit="command"),
-    "llm": Kind(
-        lambda r, p: {"response": "Oak, ash and elm."}, {"prompt": None, "text": None}, ("response",), own="prompt"
-    ),
-    "write-file": Kind(_write, {"content": REQUIRED, "path": REQUIRED}, (), explicit="path"),
+    "llm": Kind(lambda r, p: {"response": "Oak, ash and elm."}, ASKED, ("response",), own="prompt"),
+    "write-file": Kind(lambda r, p: {FILE: (r["path"], line_of(r["content"]))}, WRITTEN, (), explicit="path"),
 }
 COUNTED = ("note", "turn", "plain", "loud")
 """The nodes that note each run of theirs."""
@@ -176,7 +162,7 @@ class Run:
         self.store: Values = {}
         self.latest: dict[str, Path] = {}
         """Where the latest write of a name went."""
-        self.carried: Path | None = None
+        self.carried: Path = ()
         self.named = {path[:2] for path in self.paths()}
 
     def paths(self) -> Iterator[Path]:
@@ -398,17 +384,14 @@ def meaning(
     except Failed as failure:
         return Outcome(failure.exit, failure.message, ran=run.ran)
     outputs, carried = _outputs(run)
-    return Outcome(0, None, run.store, outputs, carried, raw_of(carried), run.ran, run.written)
+    printed = "".join(map(line_of, carried))
+    raw = f"{printed}\n" if printed and printed[-1] != "\n" else printed
+    return Outcome(0, None, run.store, outputs, carried, raw.encode(), run.ran, run.written)
 
 
 def _outputs(run: Run) -> tuple[Values, list[Any]]:
     """Return the outputs of a flow, and what the pipe carries."""
-    declared = run.flow.get("outputs", {})
-    if run.carried is None:
-        return {}, []
-    if not declared:
-        value = found_at(run.store, run.carried)
-        return {run.carried[-1]: value}, [value]
+    declared = run.flow.get("outputs") or {run.carried[-1]: ".".join(run.carried)}
     found = {name: run.mapped(written, {}) for name, written in declared.items()}
     carried = [name for name, written in declared.items() if run.place(tuple(written.split("."))) == run.carried]
     return found, [found[name] for name in (list(declared) if len(declared) == 1 else carried)[:1]]
