@@ -107,13 +107,14 @@ class Draft:
         if not self.straight:
             self.inputs[(texts or names)[0]]["pipe"] = True
 
-    def add(self, id: str, type: str, maps: dict[str, Any], **more: Any) -> Flow:
-        """Add a step behind the last one."""
+    def add(self, id: str, type: str, maps: dict[str, Any], gives: str = "", **more: Any) -> Flow:
+        """Add a step behind the last one, and the path that it gives."""
         step = {"id": id, "type": type, **({"params": {"me": id}} if type in COUNTED else {}), **more}
         if self.steps:
             self.edges.append((self.steps[-1]["id"], id))
         self.steps.append(step)
         self.maps[id] = maps
+        self.there += [gives] if gives else []
         return step
 
     def add_step(self, id: str) -> None:
@@ -179,41 +180,37 @@ class Draft:
         """Add a step that writes a file, or runs a command."""
         if self.draw(st.booleans()):
             self.add(id, "write-file", {"content": self.path()}, inputs={"path": f"{id}.txt"})
-            return
-        inputs: dict[str, Any] = {"command": self.pick("cat", 'printf "%s|" "$@"', "exit 3")}
-        if "$@" in inputs["command"]:
-            inputs["args"] = [self.template(), "x"]
-        self.add(id, "shell", {"input": self.path()}, inputs=inputs)
-        self.there.append(f"{id}.stdout")
+        else:
+            command = self.pick("cat", 'printf "%s|" "$@"', "exit 3")
+            inputs = {"command": command, **({"args": [self.template(), "x"]} if "$@" in command else {})}
+            self.add(id, "shell", {"input": self.path()}, f"{id}.stdout", inputs=inputs)
 
     def add_model(self, id: str) -> None:
         """Add a step that asks a model."""
         maps = {"text": f"template:<${{{self.path()}}}>"}
-        self.add(id, "llm", maps, params={"model": "reply"}, inputs={"prompt": self.template()})
-        self.there.append(f"{id}.response")
+        inputs = {"prompt": self.template()}
+        self.add(id, "llm", maps, f"{id}.response", params={"model": "reply"}, inputs=inputs)
 
     def add_loop(self, id: str) -> None:
         """Add a step with an edge back to itself."""
-        self.add(id, "turn", {"text": [self.path(), f"{id}.turned"]})["params"]["until"] = self.draw(st.integers(0, 20))
+        params = {"me": id, "until": self.draw(st.integers(0, 20))}
+        self.add(id, "turn", {"text": [self.path(), f"{id}.turned"]}, f"{id}.turned", params=params)
         self.edges.append((id, id, "again"))
-        self.there.append(f"{id}.turned")
 
     def add_fork(self, left: str, right: str, join: str) -> None:
         """Add two branches, and the step where they meet."""
         before, sources = self.steps[-1]["id"], [self.path(), self.path()]
         self.add(left, "plain", {"draft": sources[0]})
         self.add(right, "note", {"text": f"template:${{{sources[1]}}}"})
-        self.add(join, "note", {"text": f"template:${{{left}.plainly}} ${{{right}.noted}}"})
+        self.add(join, "note", {"text": f"template:${{{left}.plainly}} ${{{right}.noted}}"}, f"{join}.noted")
         self.edges[-3:] = [(before, left), (before, right), (left, join), (right, join)]
-        self.there.append(f"{join}.noted")
 
     def add_failure(self, id: str, never: str, then: str) -> None:
         """Add a step that fails and has an edge for it."""
         self.add(id, "note", {"text": self.path()})["params"]["fail"] = self.pick("it's broken", "a: b")
         self.add(never, "note", {"text": "template:never"})
-        self.add(then, "note", {"text": f"template:${{{id}.error.exit}}, ${{{id}.error.message}}"})
+        self.add(then, "note", {"text": f"template:${{{id}.error.exit}}, ${{{id}.error.message}}"}, f"{then}.noted")
         self.edges[-1:] = [(id, then, "error")]
-        self.there.append(f"{then}.noted")
 
     def inside(self, *inputs: str) -> Flow:
         """Draw a flow of one or two steps, with an output."""
@@ -228,8 +225,8 @@ class Draft:
     def add_group(self, id: str) -> None:
         """Add a step with steps of its own."""
         flow = {name: value for name, value in self.inside().items() if name not in ("pflow", "name")}
-        self.add(id, "flow", {"topic": self.path()} if "topic" in json.dumps(flow) else {}, **flow)
-        self.there.append(self.pick(f"{id}.made", "made"))
+        maps = {"topic": self.path()} if "topic" in json.dumps(flow) else {}
+        self.add(id, "flow", maps, self.pick(f"{id}.made", "made"), **flow)
 
     def add_subflow(self, id: str) -> None:
         """Add a step that runs another flow on a store of its own."""
@@ -242,8 +239,7 @@ class Draft:
                 maps[name] = self.path()
             else:  # in a flow a dollar begins a reference
                 inputs[name] = json.loads(json.dumps(self.draw(VALUES[about["type"]])).replace("$", "$$"))
-        self.add(id, "./inner.pflow.json", maps, inputs=inputs)
-        self.there.append(self.pick(f"{id}.made", "made"))
+        self.add(id, "./inner.pflow.json", maps, self.pick(f"{id}.made", "made"), inputs=inputs)
 
     def flow(self) -> Flow:
         flow: Flow = {"pflow": 1, "name": "flow", "nodes": self.steps}
