@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pflow.binding.sources import assign
 from pflow.errors import Ignoring, PflowError
-from pflow.interface.interface import fresh
 from pflow.record.events import Event, is_sound
 from pflow.record.run import DONE, FAILED, FINISHED, RUNNING, Run, time_of
 from pflow.stage.document import Document
@@ -138,7 +136,7 @@ def store_with(trace: Trace, values: Values) -> Trace:
 
     A value that is not of its key's type and size is left out: a part of it was not kept.
     """
-    known: dict[str, Any] = {}
+    known = Document()
     injected = (trace["snapshot"] or {}).get("cli_injections", {})
     begun = {path: value for path, value in injected.items() if "$digest" not in str(value)[:9]}  # else too large
     visits = [visit for visit in trace["execution_trace"] if "outer" not in visit]
@@ -146,9 +144,9 @@ def store_with(trace: Trace, values: Values) -> Trace:
         with Ignoring(PflowError, ValueError):
             for place in places:
                 if place not in wrote:
-                    known.pop(str(parse_path(place)[0]), None)
+                    known.remove(parse_path(place)[:1])
             for path, value in wrote.items():
-                assign(known, parse_path(path), fresh(value))
+                known.put(parse_path(path), value)
     store = {key: {**shape} for key, shape in (trace["store"] or {}).items()}
     for key in store.keys() & known.keys():
         if known[key] == MASK or describe(known[key]).items() <= store[key].items():
