@@ -115,9 +115,7 @@ def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], byt
     for known in offered.flow.inputs.values() if offered.flow else ():
         if known.declared and known.name in given:
             given[known.name] = read_argument(known.flag, known.as_item(), given[known.name])
-    schema = input_schema(offered.inputs)
-    if offered.flow:
-        schema.pop("required", None)  # `pflow run` says what is missing, as for a flag
+    schema = {**input_schema(offered.inputs), "required": []}  # the child says what is missing, as for a flag
     _check_arguments(offered.tool.name, schema, given)
     _refuse_variables(given)
     store: dict[str, Any] = {}
