@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow.errors import Ignoring, PflowError
-from pflow.process.readers import feeds_pflow
+from pflow.process.children import feeds_pflow
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import write_pieces
 from pflow.stage.document import Document

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from pflow import TYPE_CHECKING, Callable, Iterable, Iterator, Mapping, Sequence
 from pflow.errors import Ignoring
@@ -26,6 +27,8 @@ _WHOLE_PIPE = 1 << 20
 _TICK = 0.005
 _DEAD = (b"Z", b"X")
 _MAY_WRITE = 0o200
+_FORKED = 0x40
+"""The flag of a process that was forked and has not begun a program of its own (proc_pid_stat(5))."""
 
 
 class Child:
@@ -81,8 +84,6 @@ def end(children: Iterable[Child], grace: float | None = None) -> None:
 
 def wait_for_end(children: Sequence[Child], seconds: float) -> None:
     """Wait until nothing is left of children, but no longer than so many seconds."""
-    import time
-
     limit = time.monotonic() + seconds
     while any(child.is_left() for child in children) and time.monotonic() < limit:
         time.sleep(_TICK)
@@ -268,7 +269,7 @@ def running_groups(session: int) -> set[int]:
     Zombies do not count.
     """
     if os.path.exists("/proc/self/stat"):
-        return {int(fields[2]) for _, _, fields in processes(session) if fields[0] not in _DEAD}
+        return {int(fields[2]) for _, _, fields in _processes(session) if fields[0] not in _DEAD}
     return {session} if _signal_group(session, 0) else set()
 
 
@@ -282,13 +283,47 @@ def writers(fd: int) -> list[str]:
     return [who for _, who in sorted(_holders(fd, _MAY_WRITE), reverse=True)]
 
 
+def feeds_pflow(fd: int) -> bool:
+    """Return True if a pipe is the stdin of programs of pflow and of nothing but what runs them; False without /proc.
+
+    One with -n does not count: the loop of a shell that runs it may read the pipe. What is about to become a program
+    is waited for, a second at most.
+    """
+    for _ in range(100):
+        readers = dict(_readers(fd))
+        if all(takes is not None for _, takes in readers.values()):
+            break
+        time.sleep(0.01)
+    parents = {parent for parent, _ in readers.values()}
+    return bool(readers) and all(takes or pid in parents for pid, (_, takes) in readers.items())
+
+
 def _holders(file: str | int, mode: int = 0) -> Iterator[tuple[int, str]]:
     """Yield the start of each other process that opened a file, in this mode too, and who it is."""
-    for pid, name, fields in processes():
+    for pid, name, fields in _processes():
         with Ignoring(OSError):  # it has ended, or belongs to another user
             for link in descriptors(pid, file) if pid != os.getpid() else ():
                 if os.lstat(link).st_mode & mode == mode:
                     yield int(fields[19]), f"{pid} ({name.decode(errors='replace')})"
+
+
+def _readers(fd: int) -> Iterator[tuple[int, tuple[int, bool | None]]]:
+    """Yield each process whose stdin is a pipe, its parent, and if it is pflow's and takes it; None if that is open."""
+    for pid, name, fields in _processes():
+        with Ignoring(OSError):  # it has ended, or belongs to another user
+            if os.path.samestat(os.stat(f"/proc/{pid}/fd/0"), os.fstat(fd)):
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    yield pid, (int(fields[1]), _takes_stdin(name, file.read().split(b"\0")[1:], fields))
+
+
+def _takes_stdin(name: bytes, words: list[bytes], fields: list[bytes]) -> bool | None:
+    if name.startswith(b"python"):  # as a stage starts itself again, with -X utf8
+        name = os.path.basename(next((word for word in words if not word.startswith(b"-") and word != b"utf8"), name))
+    if words and (name.startswith(b"pflow-") or name.partition(b".")[0] == b"pflow"):
+        letters = [word for word in words if word.startswith(b"-") and not word.startswith(b"--")]
+        return b"--no-stdin" not in words and not any(b"n" in word for word in letters)
+    is_forked = int(fields[6]) & _FORKED and fields[0] in (b"R", b"D")
+    return None if is_forked or not words else False
 
 
 def descriptors(pid: int, file: str | int) -> Iterator[str]:
@@ -300,7 +335,7 @@ def descriptors(pid: int, file: str | int) -> Iterator[str]:
             yield link
 
 
-def processes(session: int = 0) -> Iterator[tuple[int, bytes, list[bytes]]]:
+def _processes(session: int = 0) -> Iterator[tuple[int, bytes, list[bytes]]]:
     """Yield each process's number, its name, which may contain anything, and the fields after it (proc_pid_stat(5)).
 
     Among these fields 0 is the state, 2 the group, 19 the start. With a session only its processes are read, since
