@@ -7,6 +7,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
+from pflow.flow.build import STEP_MEMBERS
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec, Input
 from pflow.flow.load import load_text
@@ -25,7 +26,6 @@ from pflow.words.printable import clean
 _QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "
 _KEYS = {"r": "run", "y": "yes", "e": "edit", "s": "save", "x": "explain", "n": "no"}
 _AGAIN = "[e]dit again, [b]ack to the plan as it was: "
-_PIPE_FILE = "plan.pflow"
 _HELP = """\
   r  run it, as y does
   e  edit it in your editor, and check it again
@@ -132,7 +132,7 @@ def editable_text(proposal: Proposal) -> tuple[str, str]:
     with suppress(PflowError):
         if not flow.outputs:  # pipe syntax would lose them
             about = f"# {clean(flow.description)}\n" if flow.description else ""
-            return f"{about}{pipe_of(proposal.wired, proposal.values).rstrip()}\n", _PIPE_FILE
+            return f"{about}{pipe_of(proposal.wired, proposal.values).rstrip()}\n", "plan.pflow"
     return write_json(flow_to_ir(flow)), "plan.pflow.json"
 
 
@@ -143,9 +143,7 @@ def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]
         raise PflowError("cannot take the edited flow: it is empty", exit=MISSING)
     flow = load_text(text, "plan", before.catalog)
     flow.name, flow.description = flow.name or before.name, flow.description or before.description
-    shown, name = editable_text(proposal)
-    if flow.document is None and name == _PIPE_FILE:
-        _keep_unedited(flow, text, load_text(shown, "plan", before.catalog), before)
+    _keep_unedited(flow, text, load_text(editable_text(proposal)[0], "plan", before.catalog), before)
     if not flow.inputs:
         flow = with_inputs(flow, before)
     return flow, errors_of(check(wire(flow)))
@@ -156,32 +154,21 @@ def _keep_unedited(flow: FlowSpec, text: str, shown: FlowSpec, before: FlowSpec)
 
     A step that another now meets keeps its keys where they were, unless the text names the new place.
     """
-    was, old = ({step.id: step for step in each.steps} for each in (shown, before))
-    for step in flow.steps:
-        if step.id not in old or step.id not in was or step.type != old[step.id].type:
-            continue
-        then, first = was[step.id], old[step.id]
-        for name in ("version", "description", "retries", "wait", "timeout", "max_visits", "repeats", "cache", "soft"):
-            if getattr(step, name) == getattr(then, name):
-                setattr(step, name, getattr(first, name))
-        if step.batch and then.batch and step.batch.members == then.batch.members:
-            step.batch = first.batch
+    was, old = ({(step.id, step.type): step for step in each.steps} for each in (shown, before))
+    for step in [each for each in flow.steps if (each.id, each.type) in was.keys() & old.keys()]:
+        at = (step.id, step.type)
+        members, then, first = forms = [vars(each) for each in (step, was[at], old[at])]
+        for name in {*STEP_MEMBERS, "soft"} - {"inputs", "params"}:
+            if members[name] == then[name]:
+                members[name] = first[name]
         for names in (("inputs", "params", "input_mappings"), ("output_mappings",)):
-            of_step, of_then, of_first = ([getattr(each, name) for name in names] for each in (step, then, first))
-            for key in {key for values in (*of_step, *of_then, *of_first) for key in values}:
+            for key in {key for each in forms for name in names for key in each[name]}:
+                now, was_then = ([each[name].get(key) for name in names] for each in (members, then))
                 own = path_text((step.id, key))
-                is_met = [each.get(key) for each in of_step] == [own] and key not in of_then[0]
-                is_met = is_met and own not in text and f"--id={step.id}" not in text
-                if is_met or [each.get(key, ...) for each in of_step] == [each.get(key, ...) for each in of_then]:
-                    for values, others in zip(of_step, of_first, strict=True):
-                        values.pop(key, None)
-                        values.update({key: others[key]} if key in others else {})
-    if _edges(flow) == _edges(shown):
-        flow.edges = before.edges
-
-
-def _edges(flow: FlowSpec) -> set[tuple[str, str, str]]:
-    return {(edge.source, edge.action, edge.target) for edge in flow.edges}
+                is_met = (now, was_then) == ([own], [None]) and own not in text and f"--id={step.id}" not in text
+                for name in names if is_met or now == was_then else ():
+                    members[name].pop(key, None)
+                    members[name].update({key: first[name][key]} if key in first[name] else {})
 
 
 def with_inputs(flow: FlowSpec, before: FlowSpec) -> FlowSpec:
