@@ -6,8 +6,9 @@ from pflow import Callable, Iterable, Iterator
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
 from pflow.flow.graph import Fork
+from pflow.flow.reaching import uses
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.flow.writes import END, Write
+from pflow.flow.writes import Write
 from pflow.flow.written import path_text
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path, meet, write_path
@@ -118,21 +119,12 @@ def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
         if earlier is not None and not is_update and not _clash(flow, earlier, later):
             over.setdefault(later.step, []).append((earlier, later))
     tangled = {id for fork in flow.graph.forks() if flow.graph.open_edges(fork) for ids in fork.branches for id in ids}
-    read: dict[str | int, list[tuple[str, Path]]] = {}
-    places = [(id, path) for id, step in flow.steps.items() for path in _read_places(step)]
-    for id, path in places + [(END, path) for source in flow.outputs.values() for path in source.paths]:
-        read.setdefault(path[0], []).append((id, path))
+    read = {(write.step, write.key) for *_, writes in uses(flow) for write in writes}
     for pairs in [pairs for id, pairs in over.items() if id not in tangled and not flow.is_uncertain]:
-        if told := [(earlier, later) for earlier, later in pairs if _matters(flow, later, read)]:
+        answer = flow.steps[pairs[0][1].step].interface.pipe_write
+        told = [pair for pair in pairs if answer in (None, pair[1].item) or (pair[1].step, pair[1].key) in read]
+        if told:
             yield _overwritten(flow, told)
-
-
-def _matters(flow: WiredFlow, write: Write, read: dict[str | int, list[tuple[str, Path]]]) -> bool:
-    """Return True if a write is the one that its step hands on, or is read after it."""
-    main = flow.steps[write.step].interface.pipe_write
-    readers = (id for id, path in reversed(read.get(write.target[0], [])) if meet(path, write.target))
-    is_read = any(id == END or flow.graph.may_precede(write.step, id) for id in readers)
-    return main is None or main.name == write.key or is_read
 
 
 def _overwritten(flow: WiredFlow, pairs: list[Pair]) -> Finding:
