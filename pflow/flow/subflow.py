@@ -129,7 +129,6 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     """Make the interface that a flow has as a node."""
     interface = Interface()
     interface.open = has_open_steps(flow) and not (flow.flow.inputs and flow.flow.outputs)
-    interface.is_flow = True
     interface.summary = flow.flow.description
     first = flow.steps.get(flow.graph.first or "")
     reader = item_reader(first.interface) if first else None

@@ -170,8 +170,7 @@ class Interface:
     `repeats` tells if the node may run again without harm: `yes`, `no`, `unless PARAM` (if the param is not set) or
     `unless PARAM is VALUE, VALUE` (if it has another value). `open`: the docstring has no interface, so any key and any
     param may pass, and the items here were inferred from the code. `fault` is the error in a docstring's interface that
-    was ignored. `inferred`: the `[pipe]` marks, or all items, were inferred. `is_flow`: a flow has it, whose marks say
-    what it carries even if it is open.
+    was ignored. `inferred`: the `[pipe]` marks, or all items, were inferred.
     """
 
     def __init__(self) -> None:
@@ -190,7 +189,6 @@ class Interface:
         self.examples: tuple[str, ...] = ()
         self.open = True
         self.inferred = False
-        self.is_flow = False
         self.fault = ""
 
     @property
@@ -203,8 +201,8 @@ class Interface:
 
     @property
     def may_carry_any(self) -> bool:
-        """True if only a run tells which of its writes a pipe carries."""
-        return self.open and not self.is_flow
+        """True if only a run tells what it writes, and so what a pipe carries on."""
+        return self.open and not self.writes
 
     @property
     def may_take_stdin(self) -> bool:
