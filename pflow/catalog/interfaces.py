@@ -85,12 +85,8 @@ class Kind:
         return []
 
     def told(self) -> Interface:
-        """Return the interface as others are told it, with the defaults of a flow's steps."""
+        """Return the interface as others are told it, with a flow's own flags and the defaults of its steps."""
         return self.interface
-
-    def flags(self) -> dict[str, str]:
-        """Return the flag of each read."""
-        return {name: item.flag for name, item in self.interface.reads.items()}
 
     def node_class(self) -> Any:
         """Import the class of a node in Python. Raises PflowError if that fails, or the class is not a node (PF09)."""

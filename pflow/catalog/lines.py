@@ -191,9 +191,6 @@ def entry(kind: Kind) -> dict[str, Any]:
             raise ValueError("it is not a file")
         interface = kind.interface
         about = {"name": kind.name, "version": kind.version} | account_of(kind.told()) | where
-        for name, flag in kind.flags().items():
-            if "flag" in about["reads"][name]:
-                about["reads"][name]["flag"] = flag
         fault = interface.fault or kind.class_fault or kind.interpreter_fault
         return {**about, "fault": fault} if fault else about
     except UNREADABLE as error:

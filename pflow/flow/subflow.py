@@ -114,15 +114,12 @@ class FlowKind(Kind):
 
     def told(self) -> Interface:
         told = copy(self.interface)
-        defaults = {name: self.flow.default_of(given) for name, given in self.flow.inputs.items()}
-        told.reads = {
-            name: item if defaults.get(name, UNDECLARED) is UNDECLARED else item.but(default=defaults[name])
-            for name, item in told.reads.items()
-        }
+        told.reads = {**told.reads}
+        for name, given in self.flow.inputs.items():
+            default = self.flow.default_of(given)
+            facts = {} if default is UNDECLARED else {"default": default}
+            told.reads[name] = told.reads[name].but(typed=given.flag, **facts)
         return told
-
-    def flags(self) -> dict[str, str]:
-        return {name: given.flag for name, given in self.flow.inputs.items()}
 
 
 def interface_of_flow(flow: WiredFlow) -> Interface:

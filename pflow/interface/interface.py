@@ -52,7 +52,7 @@ class Item:
     known only to say why: what follows "cannot take --NAME", and the hint.
     """
 
-    letter = env = doc = metavar = word = tab = ""
+    letter = env = doc = metavar = word = tab = typed = ""
     default: Any = UNDECLARED
     choices: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
@@ -117,8 +117,8 @@ class Item:
 
     @property
     def flag(self) -> str:
-        """The flag that a person would type, the shortest one."""
-        return spell_flag(min([self.name, *self.flags], key=len))
+        """The flag that a person would type: the shortest one, unless it is `typed` in another way."""
+        return self.typed or spell_flag(min([self.name, *self.flags], key=len))
 
 
 SWITCH, TEXT, COUNT, NUMBER, TEXTS = Type("bool"), Type("str"), Type("int"), Type("float"), Type("list")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Collection, Iterator
 from pflow.binding.store import KEY_PARAMS, key_mappings
 from pflow.errors import Ignoring
-from pflow.flow.build import OF_BINDINGS, STEP_MEMBERS
+from pflow.flow.build import OF_BINDINGS
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
 from pflow.flow.secrets import secrets_of
@@ -25,9 +25,10 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
         for place, key, there, message in unknown_names(wired):
             given = getattr(wired.step, str(place[-2])) if place[-2] in ("params", "inputs") else {}
             is_sure = wired.is_known or (key in given and nearest(key, there) is not None)
-            is_doubted = key in wired.step.params and key in wired.step.inputs  # as an open node's flag
-            if is_sure or (key in given and key == "max_retries" and not is_doubted):
-                remedy = _elsewhere(wired, str(place[-2]), key, given.get(key)) or guess(key, there)
+            tries = tries_hint(key, given[key], 'the step\'s "retries"') if key in given else ""
+            if is_sure or tries:
+                is_param = place[-2] in ("inputs", "input_mappings") and key in wired.interface.params
+                remedy = f'it is a param: "params": {{"{key}": …}}' if is_param else tries or guess(key, there)
                 yield Finding("PF13", place, message, remedy, is_warning=not is_sure)
         yield from _check_needed(wired)
         if wired.is_known:
@@ -44,15 +45,6 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
         if given.default is not None and (why := misfit(item, given.default)):
             message = f"the default of '{name}' does not fit: {why}"
             yield Finding("PF13", place, message, _wanted(item, given.default))
-
-
-def _elsewhere(wired: WiredStep, member: str, key: str, value: object) -> str:
-    """Say where a name belongs that stands in the wrong member of a step; empty if nothing knows it."""
-    if member in ("inputs", "input_mappings") and key in wired.interface.params:
-        return f'it is a param: "params": {{"{key}": …}}'
-    if member in ("params", "inputs") and key in (*STEP_MEMBERS, "batch"):
-        return f'it is the step\'s own: "{key}": … beside "{member}"'
-    return tries_hint(key, value, 'the step\'s "retries"')
 
 
 def _check_secrets(flow: WiredFlow) -> Iterator[Finding]:

@@ -82,7 +82,6 @@ WORDS = [
     (query(params={"max_retries": 5}), 'the step\'s "retries" is 4 for it: max_retries counts the first try too'),
     (query(inputs={"max_retries": "0"}), 'the step\'s "retries" is 0 for it'),
     (query(params={"max_retries": "$n"}), 'the step\'s "retries" is one less'),
-    (query(params={"timeout": 5}), 'it is the step\'s own: "timeout": … beside "params"'),
     (query(params={"style": "fancey"}), "it is 'fancey', not plain|fancy; did you mean fancy?"),
     (query(params={"temperature": "0.5"}), "it is a str, not float; write 0.5, without quotes"),
     (query(params={"temperature": "hot"}), "'temperature' does not fit: it is a str, not float; write a float"),
