@@ -14,6 +14,7 @@ from pflow.engine.commits import Commits, gate_of
 from pflow.engine.context import Context, Recorder, StepFailed
 from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
+from pflow.errors import FAILED as EXIT_FAILED
 from pflow.errors import MISSING, OK, PflowError, own_error
 from pflow.flow.subflow import interface_of_flow, repeats
 from pflow.flow.wired import WiredFlow, item_reader
@@ -124,7 +125,9 @@ class ItemFlow:
         store: dict[str, Any] = {}
         data = self.inputs.fill(store, values)
         Engine(self.wired, context, self.inputs.params, data).run(store)
-        return {**self._outputs(store, context), "error": encodable("; ".join(tally.warnings))}
+        unfinished = [*filter(None, tally.batches.values())]
+        end: Result = {"status": FAILED, "exit": EXIT_FAILED} if unfinished else {}
+        return {**end, **self._outputs(store, context), "error": encodable("; ".join(unfinished or tally.warnings))}
 
     def _context(self, id: str, tell: Tell, tally: Tally, secrets: Secrets) -> Context:
         context = Context(max_visits=self.max_visits, secrets=secrets, run_id=self.run_id, cache=self.cache)
@@ -161,6 +164,8 @@ class Tally(Recorder):
         self.usage = Usage()
         self.calls: list[dict[str, Any]] = []
         self.warnings: dict[str, None] = {}
+        self.batches: dict[str, str] = {}
+        """What each visit of a batch, in its last try, says of failed items that no step takes."""
 
     def inside(self, step: str) -> Recorder:
         return self
@@ -172,6 +177,8 @@ class Tally(Recorder):
         self.usage.add_event(about)
         if "warning" in about:
             self.warnings[f"{about.get('step')}: {about['warning']}"] = None
+        if (items := about.get("items")) and "exit" not in about:
+            self.batches[items["at"]] = f"{about['step']}: {about['message']}" if items.get("untaken") else ""
         if "items" not in about:
             began = about.get("time", 0) - about.get("ms", 0) / 1000
             self.calls += [{"step": about.get("step"), **call} for call in calls_in(about, began)]

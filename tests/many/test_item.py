@@ -52,6 +52,21 @@ def test_each_item_has_a_store_of_its_own():
     assert flow.run("B", "/dev/null")["outputs"] == {"text": "was "}
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("shell:s 'grep -v b' --each=xs --as=input --keep-going", "s: 1 of 2 items failed; the first, item 2"),
+        ("( shell:s 'grep -v b' --each=xs --as=input --keep-going ):g => template bye", "s: 1 of 2 items failed"),
+        ("shell:s 'grep -v b' --each=xs --as=input --keep-going => template '${s.errors}'", ""),
+    ],
+)
+def test_an_item_whose_batch_has_failures_that_nothing_takes_failed_with_its_outputs(text, why):
+    result = flow_of(text).run("ID", {"xs": ["a", "b"]})
+    assert (result["status"], result["exit"]) == (("failed", 1) if why else ("done", 0))
+    assert why in result["error"]
+    assert result["outputs"]
+
+
 def test_declared_outputs_come_by_name():
     spec = parse_pipe(["template:a 'A $item' => template:b 'B'"], FlowCatalog(), ("item",))
     spec.outputs = {"one": "a.text", "two": "b.text"}
