@@ -39,7 +39,7 @@ _SUFFIXES |= dict.fromkeys((".csv", ".tsv", ".tab", ".xlsx"), "csv")
 _PART = 1 << 16
 _BLANK = b" \t\r\n"
 _CONTROLS = bytes({*range(1, 32)} - {27, *range(7, 14)})
-_STORE = re.compile(rb'\s*\{\s*"\$pflow"\s*:')
+_STORE = re.compile(rb'\s*(?:\[\s*)?\{\s*"\$pflow"\s*:')
 _WIDE_LINES = re.compile(rb"\A\0*[{\[]|\n\0|\0\n")
 """What JSON or lines have in UTF-16, and texts of one letter that end with NUL have not."""
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|[\[\]{},]', re.DOTALL)

@@ -83,6 +83,9 @@ def piped(data, form=""):
         ("", "x" * 40_000, (65, "item 1 has more than 30,000 bytes")),
         ("", f'["{"x" * 40_000}"]', (65, "item 1 has more than 30,000 bytes")),
         ("", b'{"$pflow":{"v":1,"last":"a","members":1},\n"a":{}\n}\n', (65, "the store carries no list")),
+        ("", b'[\n{"$pflow": {"v": 1, "last": "a"}, "a": [1, 2]}\n]\n', [1, 2]),
+        ("", b'[{"$pflow":{"v":1}},{"$pflow":{"v":1}}]',
+         (65, "it is a list of several elements, and the first is a store")),
         ("", b'{"$pflow":{"v":1,"error":{"exit":69,"message":"x: no net"},"members":0}\n}\n', (69, "no net")),
         # the mark of a map behind its rows, and what only looks like one
         ("", b'{"a":1}\n{"$pflow":{"v":1,"error":{"exit":69,"message":"x: no net"}}}\n', (69, "no net")),
