@@ -11,7 +11,7 @@ from pflow.errors import PflowError
 from pflow.export import exporter
 from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
-from tests.export.cases import CASES, Case, batch, chain, node, reads
+from tests.export.cases import CASES, Case, batch, chain, node, reads, said
 from tests.export.hostile import SH, every_place, exported, few, hostile
 from tests.export.running import BIN, export, lay_out, run, store_of
 from tests.tools import need
@@ -183,9 +183,15 @@ NAMED = Case(
     flags=("--n=2",),
 )
 
+GROUP = Case(
+    "( shell 'echo a' => shell cat ) => say --tone=dry", {"stdout": "a\n", **said("a\n", "dry"), "tone": "dry"}
+)
+
 
 @pytest.mark.parametrize(
-    "case", [*LINES.values(), TWICE, NAMED], ids=[*LINES, "two write one key", "an undeclared name"]
+    "case",
+    [*LINES.values(), TWICE, NAMED, GROUP],
+    ids=[*LINES, "two write one key", "an undeclared name", "steps in parentheses come first"],
 )
 def test_an_exported_script_is_imported_as_the_flow_that_it_was(tmp_path, case):
     file = export("sh", case, tmp_path)

@@ -162,6 +162,7 @@ _TOOLS = {
     "get": "write-file, or pflow run -r, writes a value out",
     "set": "use a flag of the step that reads it: llm --text='…'",
     "catch": "use an edge for failures: step =error=> other",
+    "map": "--each runs a step for each item of a list",
 }
 """pflow's programs that are not nodes, and what to use in a flow."""
 
@@ -197,7 +198,7 @@ def _check_program(text: str, mention: Mention, catalog: Catalog) -> None:
         return
     if mention.prefix:
         if name in _TOOLS:
-            raise fault(text, mention.at, f"'pflow-{name}' is not a node", _TOOLS[name])
+            raise fault(text, mention.at, f"'pflow{mention.prefix[5:] or ' '}{name}' is not a node", _TOOLS[name])
         return
     if mention.before is not None and mention.before.text == ">>":
         raise fault(text, mention.before.at, "'>>' is a redirection here", "=> write-file --append --path=FILE")

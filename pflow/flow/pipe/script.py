@@ -99,12 +99,13 @@ def _without_run(words: list[Token]) -> list[Token]:
     """Return a pipe with each `pflow run 'STEP'`, by which an exported script runs a batch or a flow, as that step."""
     kept: list[Token] = []
     for word in words:
-        if [each.text for each in kept[-2:]] == ["pflow", "run"] and " " in word.text:
+        at = -3 if kept and kept[-1].text == "-n" else -2
+        if [each.text for each in kept[at:][:2]] == ["pflow", "run"] and " " in word.text:
             inside = [token for token in grouped(word.text, scan(word.text)) if token.kind != END]
             if not any(token.kind == LINK for token in inside):
                 for token in inside:
                     token.at = word.at
-                kept[-2:] = inside
+                kept[at:] = [*inside, *kept[at:][2:]]
                 continue
         kept.append(word)
     return kept

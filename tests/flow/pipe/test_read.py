@@ -166,6 +166,7 @@ def test_flags_of_a_stream_are_left_to_the_run(text, warnings):
         ("pflow-llm | jq '.a | .b' | pflow-llm", "'jq' is a program, not a node; shell --command="),
         ("FOO=1 pflow-llm | pflow-llm", "'FOO=1' is a program, not a node"),
         ("pflow-llm | pflow-get response", "'pflow-get' is not a node; write-file, or pflow run -r"),
+        ("pflow-list-files a | pflow map 'llm Hi'", "'pflow map' is not a node; --each runs a step for each item"),
         ("pflow-llm 2>/dev/null | pflow-llm", "'2>/dev/null' is a redirection"),
         ("pflow-llm <in", "'<in' is a redirection, which only a shell does; read-file"),
         ("pflow-llm >> log.txt", "'>>' is a redirection here; => write-file --append"),
