@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Mapping
-from pflow.binding.flag_value import Word
-from pflow.errors import USAGE, PflowError, shorten
+from pflow.binding.flag_value import Word, converted
+from pflow.errors import USAGE, PflowError, result_of, shorten
 from pflow.interface.common import OF_FLOWS, RUN_FLAGS
 from pflow.interface.interface import ARGUMENT, COMMON_FLAG, READ, REFUSED, Item, word_reads
 
@@ -78,7 +78,8 @@ def check_sign(word: str, items: Items) -> None:
 
 def one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> PflowError:
     """Return the error for a bare word too many: the hint names the flag that has or would take it."""
-    what = f"cannot take the bare word '{shorten(bare[at])}'"
+    word = bare[at]
+    what = f"cannot take the bare word '{shorten(word)}'"
     filled = [item for item in word_reads(items) if isinstance(texts.get(item.name, [""])[0], Word)]
     if at and filled and filled[-1].kind == ARGUMENT:
         there = f"{filled[-1].metavar.strip('[]…')} is '{shorten(str(texts[filled[-1].name][0]))}'"
@@ -91,9 +92,10 @@ def one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> PflowE
         return PflowError(f"{what}: {word_reads(items)[-1].flag} is given", hint=hint, exit=USAGE)
     reads = [item for item in items.values() if item.kind == READ and not item.is_secret]
     reads = [item for item in reads if item.name not in texts and not item.type.holds_rows]
-    needed = [item for item in reads if item.required and "pipe" not in item.marks]
-    wanted = next(iter(needed + reads), None)
-    hint = f"{wanted.flag}='{shorten(bare[at])}'" if wanted else "--help lists the flags"
+    reads = [each for each in reads if result_of(converted, each.type, word, otherwise=None, of=ValueError) is not None]
+    reads.sort(key=lambda each: "pipe" in each.marks or not (each.required or (each.is_declared and not each.default)))
+    wanted = next(iter(reads), None)
+    hint = f"{wanted.flag}='{shorten(word)}'" if wanted else "--help lists the flags"
     return PflowError(f"{what}: it takes flags only", hint=hint, exit=USAGE)
 
 

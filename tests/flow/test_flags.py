@@ -131,6 +131,10 @@ def test_a_flag_that_fits_several_steps_needs_one_named():
 def test_a_bare_word_is_offered_to_a_flag_that_fits_one_step():
     flow = {"nodes": [{"id": "load", "type": "load-csv"}, {"id": "save", "type": "save-results"}]}
     assert refused(flow, "a.csv").endswith("it takes flags only; --load.path='a.csv'")
+    kinds = {"env": {"type": "a|b"}, "n": {"type": "int", "default": 3}, "who": {"type": "str", "default": "Bo"}}
+    flow = {"inputs": kinds, "nodes": [{"type": "template", "inputs": {"template": "$env $n $who"}}]}
+    for word, flag in (("a", "env"), ("3", "n"), ("Ann", "who")):
+        assert refused(flow, word).endswith(f"it takes flags only; --{flag}='{word}'")
 
 
 def test_a_flag_to_a_source_is_for_every_read_that_has_it():
