@@ -29,7 +29,7 @@ from pflow.flow.python_file import refuse_to_run, set_file
 from pflow.flow.subflow import FlowCatalog, interface_of_flow
 from pflow.interface.interface import fresh
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
-from pflow.stage.document import EMPTY, RAW, Document, Intake
+from pflow.stage.document import RAW, Document, Intake
 from pflow.stage.main import leave
 from pflow.terminal.messages import say
 
@@ -176,7 +176,7 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
         value, document = shared["stdin"], Document({"last": "stdin"})
         document.set("stdin", value)
         data = value if isinstance(value, bytes) else str(value).encode()
-        intake = Intake(document, RAW if value else EMPTY, data)
+        intake = Intake(document, RAW, data)
         given = given.with_pipe(intake, allow_empty=not value)
     for warning in flags.warnings:
         _warn(f"{warning}, and stays as it is")

@@ -109,7 +109,6 @@ def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Item:
         return item
     item.name = wanted.flag[2:]
     item.marks |= {"pipe"} if wired.is_given_by_pipe(wanted) else set()
-    if not wanted.required:
-        default = wired.default_of(wanted)
-        item.default = None if default is UNDECLARED else default
+    if (default := wired.default_of(wanted)) is not UNDECLARED:
+        item.default = default
     return item

@@ -69,10 +69,8 @@ class FlowInput:
     def as_item(self, kind: str = READ) -> Item:
         """Return what it is for those who do not know it in the flow."""
         marks = {"secret"} if self.secret else set[str]()
-        item = Item(kind, self.name, self.type, doc=self.doc, marks=marks, is_declared=self.declared)
-        if not self.required:
-            item.default = self.default
-        return item
+        default = {} if self.required else {"default": self.default}
+        return Item(kind, self.name, self.type, doc=self.doc, marks=marks, is_declared=self.declared, **default)
 
     def fitted(self, value: Any, origin: str) -> Any:
         """Return a value that no flag gave as its type has it. Raises PflowError (65)."""
