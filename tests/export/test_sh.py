@@ -183,9 +183,7 @@ NAMED = Case(
     flags=("--n=2",),
 )
 
-GROUP = Case(
-    "( shell 'echo a' => shell cat ) => say --tone=dry", {"stdout": "a\n", **said("a\n", "dry"), "tone": "dry"}
-)
+GROUP = Case("( shell 'echo a' => shell cat ) => say --tone=dry", {"stdout": "a\n", **said("a\n", "dry")})
 
 
 @pytest.mark.parametrize(
