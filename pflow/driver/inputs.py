@@ -170,7 +170,7 @@ class RunInputs:
 
     def _pipe_input(self) -> str | None:
         """Return the input that is marked for the pipe, unless a flag gives it."""
-        marked = (each.name for each in self.wired.inputs.values() if each.pipe and each.declared)
+        marked = (each.name for each in self.wired.inputs.values() if each.pipe)
         return next((name for name in marked if name not in self.values), None)
 
     def _left_to_pipe(self) -> tuple[WiredStep, str] | None:
@@ -205,7 +205,7 @@ class RunInputs:
             self._own_step(next(iter(self.wired.steps))).over = PathSource(place)
             return {}
         left = self._left_to_pipe()
-        if left is None or any(each.pipe and each.declared for each in self.wired.inputs.values()):
+        if left is None or any(each.pipe for each in self.wired.inputs.values()):
             return {}
         step, key = left
         if document.carried_to(step.interface) is None:

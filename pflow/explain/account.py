@@ -84,15 +84,11 @@ def _need(flow: WiredFlow, input: FlowInput) -> Account:
 def _piped(flow: WiredFlow) -> dict[str, str] | None:
     """Return the reader of the pipe: a `step` and its `key`, or an `input` of the flow."""
     for input in flow.inputs.values():
-        if input.pipe and (input.declared or input.readers == [flow.first_read]):
+        if input.pipe or input.readers == [flow.first_read]:
             return {"input": input.name}
     readers = [(each.step, each.key or "batch.over") for each in flow.references if each.input == "stdin"]
     reader = flow.first_read or next(iter(readers), None)
     return {"step": reader[0], "key": reader[1]} if reader else None
-
-
-def _is_param(step: WiredStep, key: str) -> bool:
-    return key not in step.interface.reads or step.interface.is_apart(key)
 
 
 def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
@@ -104,7 +100,7 @@ def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
             "reached": step.id in order,
             "reads": _reads(step, origins),
             "writes": _writes(flow, step, origins),
-            "params": {key: origins.of_param(step, key) for key in step.step.params if _is_param(step, key)},
+            "params": {key: origins.of_param(step, key) for key in step.step.params if step.interface.is_apart(key)},
             "effects": list(step.interface.touches),
             "repeats": repeats(step),
             **_manner(step, origins),
@@ -205,9 +201,9 @@ def _at_start(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
         type = str(flow.told_type(input))
         flag = "the pipe" if input.is_unflagged else input.flag  # in a store
         yield input.path, type, flag if input.required else f"[{flag}]"
-        if input.pipe and input.declared:
+        if input.pipe:
             yield input.path, type, "the pipe"
-    takes_stdin = flow.first_read is not None and not any(each.pipe and each.declared for each in flow.inputs.values())
+    takes_stdin = flow.first_read is not None and not any(each.pipe for each in flow.inputs.values())
     if takes_stdin or any(reference.input == "stdin" for reference in flow.references):
         yield ("stdin",), "any", "the pipe"
 

@@ -120,7 +120,7 @@ class Origins:
         if input is None:
             return origin
         origin["input"], origin["flag"] = input.name, input.flag
-        return {**origin, "pipe": True} if input.pipe and (input.declared or reader == self.flow.first_read) else origin
+        return {**origin, "pipe": True} if input.pipe or reader == self.flow.first_read else origin
 
     def _is_of_param(self, input: FlowInput, step: WiredStep, key: str) -> bool:
         """Return True if the param of that name takes an input, not the read by its own name."""

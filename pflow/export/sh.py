@@ -71,7 +71,7 @@ class _Script:
 
     def _begin(self) -> None:
         """Start the store with the script's flags, or with the data from the pipe."""
-        if any(each.pipe and each.declared for each in self.inputs):
+        if any(each.pipe for each in self.inputs):
             raise refused("one of its inputs takes the data from the pipe")
         if self.takes_store:
             self.state.carried = None

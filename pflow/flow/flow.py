@@ -48,7 +48,8 @@ class FlowInput:
     """An input of a wired flow: declared, or a source that no step writes.
 
     `step` and `read` are set if it is for one step alone (an `[explicit]` read). `readers` are the (step, read) that
-    take it, `flags` every flag that gives it, `flag` the one that a person would type; `pipe` says that stdin may.
+    take it, `flags` every flag that gives it, `flag` the one that a person would type; `pipe` says that stdin gives a
+    declared one.
     """
 
     doc = read = flag = ""

@@ -134,11 +134,11 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
         item = given.as_item()
         item.type = flow.told_type(given)
-        marks = {"pipe": given.pipe, "explicit": given.step is not None}
+        marks = {"pipe": given.pipe or flow.first_read in given.readers, "explicit": given.step is not None}
         marks["own"] = given.name == "stdin"
         takers = [flow.steps[id].interface.reads.get(key) for id, key in given.readers]
         marks["verbatim"] = any(taker is not None and taker.marks >= {"explicit", "verbatim"} for taker in takers)
-        marks[ITEM] = bool(first and reader and not given.pipe and (first.id, reader.name) in given.readers)
+        marks[ITEM] = bool(first and reader and not marks["pipe"] and (first.id, reader.name) in given.readers)
         item.marks |= {mark for mark, is_so in marks.items() if is_so}
         is_named = given.flag == spell_flag(given.name)  # outside, no other flag is shown either
         item.flags = [] if is_named else [flag for flag in given.flags if flag != given.name]

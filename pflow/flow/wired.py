@@ -278,7 +278,8 @@ class WiredFlow:
 
     def is_given_by_pipe(self, input: FlowInput) -> bool:
         """Return True if no flag is needed where the pipe brings data, which fills one read if nobody declared it."""
-        return input.pipe and (input.declared or not self.left_by_pipe(input, self.first_read).required)
+        is_first = self.first_read in input.readers
+        return input.pipe or (is_first and not self.left_by_pipe(input, self.first_read).required)
 
     @property
     def maps_stdin(self) -> bool:

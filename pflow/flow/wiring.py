@@ -309,7 +309,7 @@ class _Wiring(_Layout):
         if first.is_wired(read.name) and not is_named:
             return
         self.wired.first_read = (first.id, read.name)
-        if read.name in self.inputs:
+        if read.name in self.flow.inputs:
             self.inputs[read.name].pipe = True
 
 

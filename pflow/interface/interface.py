@@ -234,8 +234,8 @@ class Interface:
         return self.reads.get(key) or self.params.get(key)
 
     def is_apart(self, key: str) -> bool:
-        """Return True if a param of this name fills no read: the node's own code says what a missing key means."""
-        return self.open and not (key in self.reads and self.reads[key].required)
+        """Return True if a param of this name fills no read; an open node's own code says what a missing key means."""
+        return key not in self.reads or (self.open and not self.reads[key].required)
 
     def is_verbatim(self, key: str) -> bool:
         """Return True if no template fills the read or param of this name."""

@@ -106,7 +106,9 @@ def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
             message = f"'{_shown(name)}' is neither an earlier step's write nor a declared input"
             yield Finding("PL02", reference.place, message, "take STEP.WRITE, or write $$ for a dollar")
     for needed in wired.inputs.values():
-        is_given = needed.declared or (needed.pipe and not needed.type.is_url)  # a plan names the page to fetch
+        is_given = needed.declared or (
+            wired.first_read in needed.readers and not needed.type.is_url
+        )  # a plan names the page to fetch
         if needed.required and not is_given and needed.name not in named and wired.flow.items is None:
             for id, key in needed.readers[:1]:
                 place = wired.steps[id].step.place

@@ -225,7 +225,7 @@ def _is_pipe_secret(wired: WiredFlow) -> bool:
     """Return True if what the pipe carries is taken as a secret."""
     if wired.first_read is not None and wired.steps[wired.first_read[0]].is_secret(wired.first_read[1]):
         return True
-    return any(each.secret and each.pipe for each in wired.inputs.values())
+    return any(each.secret and (each.pipe or wired.first_read in each.readers) for each in wired.inputs.values())
 
 
 def _masked(value: Any, secret: set[str]) -> Any:

@@ -64,6 +64,11 @@ def test_an_input_that_takes_the_pipe_is_stdin():
     assert pipe_of(first, {"article": "An oak"}) == "llm:sum --prompt='Sum up' --text='An oak'\n"
 
 
+def test_a_name_that_only_the_first_read_has_from_the_pipe_stays_one():
+    flow = plan(node("a", "shell", command="cat"), node("b", "template", template="<$input>"))
+    assert pipe_of(flow) == "shell:a --command=cat\n  => template:b --template='<$input>'\n"
+
+
 def test_a_batch_keeps_its_items_and_takes_the_pipe():
     step = {**node("s", "llm", prompt="On $x, for $y"), "batch": {"over": "xs", "as": "x", "keep_item": True}}
     flow = plan(step, inputs={"x": 1, "y": "me"}, declared={"xs": {"pipe": True}})

@@ -170,7 +170,7 @@ def test_declared_inputs_are_all_there_are():
 def test_the_first_steps_unfilled_pipe_read_takes_the_pipe():
     found = plan(Step("a", "say"), Step("b", "split"))
     assert found.first_read == ("a", "prompt")
-    assert found.inputs["prompt"].pipe
+    assert found.is_given_by_pipe(found.inputs["prompt"])
     assert plan(Step("a", "say", inputs={"prompt": "hi"})).first_read is None
     assert plan(Step("f", "fetch")).first_read is None
 

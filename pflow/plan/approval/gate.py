@@ -209,7 +209,7 @@ class Gate:
             raise _Unknown(origin_text(origin))
         if name in self.values:
             return [self.values[name]]
-        if wanted.required or wanted.pipe or (self.has_stdin and wanted.step is None):
+        if wanted.required or "pipe" in origin or (self.has_stdin and wanted.step is None):
             raise _Unknown(f"{origin_text(origin)}, which has no value")
         return []
 
