@@ -48,7 +48,7 @@ def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
     is_path = wired.told_type(wanted).is_path
     about = f" ({wanted.doc})" if wanted.doc else ""
     expected = str(type) if type.choices else _EXPECTED.get(type.name, str(type))
-    question = clean(f"{_reader_of(wired, wanted)} needs {wanted.flag}{about}: {expected}") + ("? " if expected else "")
+    question = clean(f"{wired.reader_of(wanted)} needs {wanted.flag}{about}: {expected}") + ("? " if expected else "")
     while True:
         line = terminal.read_path(question) if is_path else terminal.read_line(question)
         if line is None:
@@ -79,7 +79,7 @@ def inputs_missing(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
         hints.append("an input with the name of a flag of pflow run comes from the store, or needs another name")
     if len(shown) < len(missing):
         hints.append("a secret is never a flag; it comes from the store")
-    return not_given({each: _reader_of(wired, each) for each in missing}, typed, hints)
+    return not_given({each: wired.reader_of(each) for each in missing}, typed, hints)
 
 
 def not_given(readers: dict[FlowInput, str], typed: list[FlowInput], hints: Sequence[str] = ()) -> PflowError:
@@ -89,12 +89,6 @@ def not_given(readers: dict[FlowInput, str], typed: list[FlowInput], hints: Sequ
     about = [{"name": each.name, "flag": each.flag, "type": str(each.type), "doc": each.doc} for each in typed]
     hint = "; ".join(filter(None, [" ".join(map(_flag, typed)), *hints]))
     return PflowError(message, hint=hint, exit=MISSING, details={"missing": about})
-
-
-def _reader_of(wired: WiredFlow, wanted: FlowInput) -> str:
-    """Return the only node that reads an input, else the flow."""
-    nodes = {wired.steps[id].step.type for id, _ in wanted.readers}
-    return nodes.pop() if len(nodes) == 1 else wired.flow.name or "the flow"
 
 
 def _flag(wanted: FlowInput) -> str:

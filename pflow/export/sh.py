@@ -1,7 +1,5 @@
 """A shell script: `pflow-NODE` programs in a pipe, for flows that are one line of steps; `pflow run` does a batch."""
 
-from typing import Any
-
 from pflow import __version__
 from pflow.binding.sources import PathSource
 from pflow.export._sh_stage import ShellStage, State, refused, word_of
@@ -89,19 +87,16 @@ class _Script:
 
     def _declarations(self) -> str:
         """Return the JSON by which pflow-set takes the script's words as flags, and checks the store."""
-        lines = [f"{compact(each.name)}: {compact(self._declaration(each))}" for each in self.inputs]
+        lines = []
+        for each in self.inputs:
+            facts = {name: getattr(each, name) for name in ("doc", "declared", "has_default", "default")}
+            facts |= {"type": str(each.type), "at": write_path(each.path), "flags": self.flags[each.name][1:]}
+            facts |= {"required": each in self.required, "pipe": each is self.piped}
+            facts |= {"reader": self.wired.reader_of(each)}
+            usual = {**vars(FlowInput), "type": "any", "at": each.name, "flags": [], "reader": "the flow"}
+            said = {name: value for name, value in facts.items() if value != usual[name]}
+            lines.append(f"{compact(each.name)}: {compact(said)}")
         return "{" + ",\n    ".join(lines) + "}"
-
-    def _declaration(self, given: FlowInput) -> dict[str, Any]:
-        nodes = {self.wired.steps[id].step.type for id, _ in given.readers}
-        reader = nodes.pop() if len(nodes) == 1 else self.wired.flow.name
-        flags, at = self.flags[given.name][1:], write_path(given.path)
-        about: dict[str, Any] = {"type": str(given.type), "description": given.doc, "for": reader, "flags": flags}
-        about = {name: value for name, value in about.items() if value and value != "any"}
-        about |= {"default": given.default} if given.has_default else {}
-        about |= {"at": at} if at != given.name else {}
-        about |= {} if given in self.required or given.has_default else {"required": False}
-        return about | ({} if given.declared else {"declared": False}) | ({"pipe": True} if given is self.piped else {})
 
     def _refuse_early(self, given: FlowInput, id: str) -> None:
         """Raise PflowError (65) if it counts that the flag of one step stands in the store before that step runs."""

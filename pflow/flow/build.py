@@ -6,8 +6,10 @@ from itertools import pairwise
 
 from pflow import Any
 from pflow.binding.store import key_mappings
-from pflow.flow.flow import INLINE, Batch, Edge, FlowSpec, Input, Step
-from pflow.values.paths import Path
+from pflow.flow.flow import INLINE, Batch, Edge, FlowInput, FlowSpec, Input, Step
+from pflow.interface.interface import spell_flag
+from pflow.values.paths import Path, parse_path
+from pflow.values.types import parse_type
 
 Document = dict[str, Any]
 
@@ -34,6 +36,19 @@ def build_flow(document: Document) -> FlowSpec:
     ids = {step.id for step in steps}
     flow.stray_mappings = {id: each for id, each in mappings.items() if id not in ids}
     return flow
+
+
+def inputs_of_script(document: Document) -> dict[str, FlowInput]:
+    """Return the inputs by the JSON with which an exported script begins.
+
+    It says what differs from an input of any type, whose name is its place. Raises ValueError, AttributeError and
+    TypeError.
+    """
+    inputs = {}
+    for name, facts in document.items():
+        path, type = parse_path(facts.pop("at", name)), parse_type(facts.pop("type", "any"))[0]
+        inputs[name] = FlowInput(name, path, type, **{"flag": spell_flag(name), **facts})
+    return inputs
 
 
 def _ids(nodes: list[Document]) -> list[str]:

@@ -224,6 +224,11 @@ class WiredFlow:
         """Return the references in what a step gives a key (in an output, if `step` is END), in one role or in any."""
         return [each for each in self.references_of.get(step, ()) if each.key == key and role in ("", each.role)]
 
+    def reader_of(self, input: FlowInput) -> str:
+        """Return the only node that reads an input, else the flow."""
+        nodes = {self.steps[id].step.type for id, _ in input.readers}
+        return nodes.pop() if len(nodes) == 1 else self.flow.name or "the flow"
+
     def before(self, id: str) -> list[WiredStep]:
         """Return the steps that may run before one, latest last; for END all reachable ones."""
         return [self.steps[each] for each in self.order if id == END or self.graph.may_precede(each, id)]

@@ -1,72 +1,49 @@
-"""The inputs of an exported script: its flags, checked as `pflow run` checks those of a flow."""
+"""The inputs of an exported script: its flags, taken and checked as `pflow run` does with those of a flow."""
 
-from pflow import Any
 from pflow.binding.flag_value import FlagValue
-from pflow.binding.sources import find, has
+from pflow.binding.store import NodeStore
+from pflow.driver.inputs import RunInputs
 from pflow.driver.questions import not_given
 from pflow.errors import USAGE, Attempt, PflowError
-from pflow.flow.flow import FlowInput
-from pflow.interface.interface import Item, spell_flag
+from pflow.flow.build import inputs_of_script
+from pflow.flow.flow import FlowSpec
+from pflow.flow.graph import Graph
+from pflow.flow.wired import WiredFlow
+from pflow.interface.interface import spell_flag
 from pflow.stage.document import Document
 from pflow.stage.words import take_words
 from pflow.values.jsontext import decode
-from pflow.values.paths import parse_path, write_path
-from pflow.values.types import parse_type
+from pflow.values.paths import write_path
 from pflow.words.naming import listed
 
 
-class GivenInputs:
-    """The inputs that a JSON text declares as a flow does, and the `values` that words give them.
-
-    Beside a flow's members, `flags` are other names of an input, `at` is its place in the store if that is not its
-    name, `for` is who reads it, and `declared` is false for one that takes any value from the store. Raises PflowError
-    (2) for a wrong word.
-    """
+class GivenInputs(RunInputs):
+    """The inputs that a JSON text declares, with the values that words give them. Raises PflowError (2)."""
 
     def __init__(self, text: str, words: list[str]) -> None:
-        items: dict[str, Item] = {}
-        self.inputs: list[FlowInput] = []
-        self.readers: dict[str, str] = {}
+        super().__init__(WiredFlow(FlowSpec([], []), Graph([], [])))
         with Attempt("cannot take --inputs", of=(ValueError, AttributeError, TypeError), exit=USAGE):
-            for name, about in decode(text.encode()).items():
-                is_given = "default" in about
-                facts = {"has_default": is_given, "required": not is_given, "declared": True, **about}
-                facts |= {"doc": about.get("description", ""), "type": parse_type(about.get("type", "any"))[0]}
-                facts["flag"] = spell_flag(name)
-                each = FlowInput(name, parse_path(about.get("at", name)), **facts)
-                self.inputs.append(each)
-                self.readers[name] = about.get("for", "the flow")
-                items |= {flag.replace("-", "_"): each.as_item() for flag in (name, *each.flags)}
-        self.values: dict[str, Any] = {}
-        for flag, texts in self._texts(words, items).items():
-            item = items[flag]
-            self.values[item.name] = FlagValue(item.flag, item.type, texts, verbatim=True).value
-
-    def _texts(self, words: list[str], items: dict[str, Item]) -> dict[str, list[str | bool]]:
+            self.wired.inputs = inputs = inputs_of_script(decode(text.encode()))
+            named = [(name, each) for each in inputs.values() for name in (each.name, *each.flags)]
+        items = {name.replace("-", "_"): each.as_item() for name, each in named}
         try:
-            return take_words(words, items)
+            texts = take_words(words, items)
         except PflowError as error:
             if "--help lists" in error.hint:  # the script has no --help
-                error.hint = f"flags: {listed(spell_flag(each.name) for each in self.inputs)}" if items else ""
+                error.hint = f"flags: {listed(map(spell_flag, inputs))}" if inputs else ""
             raise
+        for name, said in texts.items():
+            self.values[name] = FlagValue(inputs[name].flag, inputs[name].type, said, verbatim=True).value
+        self.carried = [each.path for each in inputs.values() if each.pipe and each.name in self.values]
+        """The place that the pipe carries from here on, if a flag gives what else the pipe would."""
 
-    @property
-    def gives_pipe(self) -> bool:
-        """True if a flag gives what else the pipe would."""
-        return any(each.pipe and each.name in self.values for each in self.inputs)
-
-    def fill(self, document: Document) -> None:
+    def put_into(self, document: Document) -> None:
         """Put the values and the defaults into a store, and fit what it has. Raises PflowError (65, 66)."""
-        for each in self.inputs:
-            if each.name in self.values:
-                document.put(each.path, self.values[each.name])
-                if each.pipe:
-                    document.header["last"] = write_path(each.path)
-            elif has(document, each.path):
-                value = find(document, each.path)
-                if each.declared and (fitted := each.fitted(value, "")) is not value:
-                    document.put(each.path, fitted)
-            elif each.has_default:
-                document.put(each.path, each.default)
-        if missing := [each for each in self.inputs if each.required and not has(document, each.path)]:
-            raise not_given({each: self.readers[each.name] for each in missing}, missing)
+        if missing := self.missing(document):
+            raise not_given({each: vars(each).get("reader", "the flow") for each in missing}, missing)
+        store = NodeStore(document, has_copies=False)
+        self.fill(store)
+        for key in store.changed:
+            document.set(key, store[key])
+        for path in self.carried:
+            document.header["last"] = write_path(path)

@@ -44,7 +44,7 @@ def work(flags: dict[str, Any], tool: Tool) -> int:
         from pflow.plumbing._inputs import GivenInputs  # only an exported script pays for it
 
         given, members = GivenInputs(flags["inputs"], members), []
-        flags["store"] = flags["store"] or given.gives_pipe
+        flags["store"] = flags["store"] or given.carried
     intake = take_in(no_stdin=flags["no_stdin"], source=flags["from"], allow_empty=flags["allow_empty"])
     if intake.kind == EMPTY and not flags["store"]:
         raise empty_pipe()
@@ -57,7 +57,7 @@ def work(flags: dict[str, Any], tool: Tool) -> int:
         return intake.ended_with or document.exit
     set_members(document, members)
     if given is not None:
-        given.fill(document)
+        given.put_into(document)
     for member in flags["default"]:
         if not has(document, *set_members(Document(), [member])):
             set_members(document, [member])

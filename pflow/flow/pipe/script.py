@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from pflow.catalog.kinds import Catalog
 from pflow.errors import USAGE, PflowError
-from pflow.flow.flow import Edge, FlowSpec, Input
+from pflow.flow.build import inputs_of_script
+from pflow.flow.flow import Edge, FlowInput, FlowSpec, Input
 from pflow.flow.pipe.chains import grouped, split_chains
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.read import read_flow
@@ -37,8 +38,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     Each pipe has a store of its own, so the steps of all but the last keep their keys under their ids.
     """
     inputs: dict[str, Input] = {}
-    declared: dict[str, Input] = {}
-    undeclared: set[str] = set()
+    given: dict[str, FlowInput] = {}
     values: dict[str, str] = {}
     pipes: list[list[list[Token]]] = []
     kept: list[Token] = []
@@ -52,7 +52,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
             else:
                 inputs[plain[1]] = Input(plain[1], default=plain[2], has_default=plain[2] is not None)
         elif not _SET.fullmatch(" ".join(word.bare for word in words)):
-            words = words if pipes else _without_head(text, words, declared, undeclared)
+            words, given = (words, given) if pipes else _without_head(text, words)
             pipes.append(_stages(text, words))
             for word in words:
                 _expand(text, word, values, inputs)
@@ -63,7 +63,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
         if not any(map(_STOPS.match, text[: pipe[0][0].at].splitlines())):
             raise fault(text, following[0][0].at, "a shell would go on here after a failure", "set -e ends it")
     flow, apart = read_flow(text, kept, catalog, is_script=True)
-    flow.inputs = inputs | declared
+    flow.inputs = inputs | {name: _written(each) for name, each in given.items()}
     heads = [at for at, step in enumerate(flow.steps) if at and all(edge.target != step.id for edge in flow.edges)]
     apart |= {step.id for step in flow.steps[: heads[-1] if heads else 0]}
     for id, wired in lay_out(flow).steps.items():  # a stage writes to its keys, whoever else does
@@ -71,28 +71,28 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
             step = flow.step(id)
             step.output_mappings = {key: key for key in wired.interface.writes} | step.output_mappings
     flow = compile_flow(flow, apart)  # it knows the names of all inputs: no template takes the pipe for one
-    flow.inputs = {name: each for name, each in flow.inputs.items() if name not in undeclared}
+    flow.inputs = {name: each for name, each in flow.inputs.items() if name in inputs or given[name].declared}
     flow.edges += [Edge(flow.steps[at - 1].id, flow.steps[at].id) for at in heads]
     _check_values(text, lay_out(flow), [stage for pipe in pipes for stage in pipe], heads, inputs)
     return flow
 
 
-def _without_head(text: str, words: list[Token], declared: dict[str, Input], undeclared: set[str]) -> list[Token]:
-    """Return the first pipe without the `pflow-set` with which an exported script begins; note what that declares."""
+def _without_head(text: str, words: list[Token]) -> tuple[list[Token], dict[str, FlowInput]]:
+    """Return the first pipe without the `pflow-set` with which an exported script begins, and what that declares."""
     at = next((at for at, word in enumerate(words) if word.kind == LINK), 0)
     said = [word.text for word in words[:at] if word.text not in ("--", "$@", "--store", "-n")]
     if said[:1] != ["pflow-set"] or len(said) > 2 or not all(each.startswith("--inputs=") for each in said[1:]):
-        return words
+        return words, {}
     try:
         members = decode(said[1].partition("=")[2].encode()) if len(said) > 1 else {}
-        for name, about in members.items():
-            facts = {key: about[key] for key in ("type", "description", "required", "pipe", "default") if key in about}
-            declared[name] = Input(name, has_default="default" in about, **facts)
-            if not about.get("declared", True):
-                undeclared.add(name)
+        return words[at + 1 :], inputs_of_script(members)
     except (ValueError, AttributeError, TypeError) as error:
         raise fault(text, words[0].at, f"the JSON of --inputs is wrong: {error}", "export it again") from None
-    return words[at + 1 :]
+
+
+def _written(given: FlowInput) -> Input:
+    facts = {name: getattr(given, name) for name in ("required", "default", "has_default")}
+    return Input(given.name, type=str(given.type), description=given.doc, **facts)
 
 
 def _without_run(words: list[Token]) -> list[Token]:
