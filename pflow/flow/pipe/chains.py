@@ -8,7 +8,7 @@ from pflow.catalog.interfaces import node_in
 from pflow.catalog.kinds import find_kind
 from pflow.errors import shorten
 from pflow.flow.pipe.recognize import names_node
-from pflow.flow.pipe.scan import ARROWS, CLOSE, END, LINK, OPEN, WORD, Token, fault
+from pflow.flow.pipe.scan import ARROWS, CLOSE, END, LINK, OPEN, WORD, Token, fault, scan
 
 
 class Mention:
@@ -25,7 +25,11 @@ class Mention:
         self.prefix = ""
         if len(words) > 1 and words[0].text == "pflow":
             self.prefix = "pflow"
-            del words[: 2 if len(words) > 2 and words[1].text == "run" else 1]
+            if len(words) > 2 and words[1].text == "run":
+                del words[0]
+                words += [words.pop(1)] if words[1].text == "-n" and len(words) > 2 else []
+                words[1:2] = _words_in(words[1])
+            del words[0]
         program = os.path.basename(words[0].text)
         is_own = "/" in words[0].text and find_kind(program[6:]) is None and node_in(words[0].text)
         if program.startswith("pflow-") and len(program) > 6 and not program.endswith(".json") and not is_own:
@@ -49,6 +53,16 @@ class Mention:
 
     def is_beside_bar(self) -> bool:
         return any(each is not None and each.text == "|" for each in (self.before, self.after))
+
+
+def _words_in(word: Token) -> list[Token]:
+    """Return the words of a step in quotes, as exported scripts have a batch or a flow; of a chain the word itself."""
+    inside = [each for each in grouped(word.text, scan(word.text)) if each.kind != END] if " " in word.text else [word]
+    if any(each.kind == LINK for each in inside):
+        return [word]
+    for each in inside:
+        each.at = word.at
+    return inside
 
 
 def split_chains(tokens: list[Token]) -> list[list[Token]]:

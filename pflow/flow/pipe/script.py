@@ -8,7 +8,7 @@ from pflow.catalog.kinds import Catalog
 from pflow.errors import USAGE, PflowError
 from pflow.flow.build import inputs_of_script
 from pflow.flow.flow import Edge, FlowInput, FlowSpec, Input
-from pflow.flow.pipe.chains import grouped, split_chains
+from pflow.flow.pipe.chains import split_chains
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.read import read_flow
 from pflow.flow.pipe.scan import END, LINK, Token, fault, scan
@@ -56,7 +56,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
             pipes.append(_stages(text, words))
             for word in words:
                 _expand(text, word, values, inputs)
-            kept += [*_without_run(words), Token(END, words[-1].at, [("\n", 0)])]
+            kept += [*words, Token(END, words[-1].at, [("\n", 0)])]
     for pipe, following in pairwise(pipes):
         if not any(_QUIET.fullmatch(word.bare) for word in pipe[-1]):
             raise fault(text, pipe[0][0].at, "its output would be lost: another pipe follows", "-q prints none")
@@ -93,22 +93,6 @@ def _without_head(text: str, words: list[Token]) -> tuple[list[Token], dict[str,
 def _written(given: FlowInput) -> Input:
     facts = {name: getattr(given, name) for name in ("required", "default", "has_default")}
     return Input(given.name, type=str(given.type), description=given.doc, **facts)
-
-
-def _without_run(words: list[Token]) -> list[Token]:
-    """Return a pipe with each `pflow run 'STEP'`, by which an exported script runs a batch or a flow, as that step."""
-    kept: list[Token] = []
-    for word in words:
-        at = -3 if kept and kept[-1].text == "-n" else -2
-        if [each.text for each in kept[at:][:2]] == ["pflow", "run"] and " " in word.text:
-            inside = [token for token in grouped(word.text, scan(word.text)) if token.kind != END]
-            if not any(token.kind == LINK for token in inside):
-                for token in inside:
-                    token.at = word.at
-                kept[at:] = [*inside, *kept[at:][2:]]
-                continue
-        kept.append(word)
-    return kept
 
 
 def _stages(text: str, words: list[Token]) -> list[list[Token]]:
