@@ -195,25 +195,26 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec
     start, first = draft.steps[0], old_steps[0].input_mappings
     if not is_short:  # the first step's reads decide what is carried on
         start.input_mappings = {key: source for key, source in first.items() if key not in start.inputs}
-    apart: set[str] = set()
-    _keep_places(wanted, draft, apart, is_early=True)
-    made = _facts(wire(compile_flow(draft, apart)))
-    movers = {(each.step, each.key) for each in wanted.references if is_moved(wanted, each)}
-    others = [id for id in wanted.steps if made[id, "batch"] != facts[id, "batch"] or (id, "") in movers]
-    for old, step in zip(old_steps, draft.steps, strict=True):
-        step.batch = old.batch if step.id in others else step.batch
-    made = _facts(wire(compile_flow(draft, apart))) if others else made
-    from_steps = {(each.step, each.key) for each in wanted.references if each.writes}
-    for old, step in zip(old_steps, draft.steps, strict=True):
+    for each in [each for each in wanted.references if is_moved(wanted, each)]:
+        step, old = draft.step(each.step), wanted.steps[each.step].step
+        step.batch = step.batch if each.key else old.batch
+        if each.key in old.input_mappings and each.key not in step.inputs:
+            step.input_mappings[each.key] = old.input_mappings[each.key]
+    apart, made = _keep_places(wanted, facts, draft)
+    for step in [step for step in draft.steps if made[step.id, "batch"] != facts[step.id, "batch"]]:
+        step.batch = wanted.steps[step.id].step.batch
+        made = _facts(wire(compile_flow(draft, apart)))
+    for old, step in [*zip(old_steps, draft.steps, strict=True)][not is_short :]:
         reads = wanted.steps[step.id].interface.reads
         for key, source in old.input_mappings.items():
             place = step.id, "read", key
-            is_implied = made.get(place) == facts[place] and (step.id, key) not in movers
-            if key in step.inputs or key in step.input_mappings or is_implied:
+            if key in step.inputs or (key not in step.input_mappings and made.get(place) == facts[place]):
                 continue
-            is_flag = (is_short and (step.id, key) in from_steps) or _is_unknown_beside(wanted, step, source)
+            is_from_step = any(each.writes for each in wanted.references_to(step.id, key))
+            is_flag = (is_short and is_from_step) or _is_unknown_beside(wanted, step, source)
             if is_flag and isinstance(source, str) and _has_flag(reads.get(key)):
                 step.inputs[key] = reference(parse_path(source))
+                step.input_mappings.pop(key, None)
             else:
                 step.input_mappings[key] = source
     made = _facts(wire(compile_flow(draft, apart)))
@@ -228,7 +229,6 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec
                 step.input_mappings[key] = old.input_mappings.get(key, path_text((key,)))
             elif "pipe" in item.marks:
                 step.is_unfed = True
-    _keep_places(wanted, draft, apart)
     return draft, apart
 
 
@@ -238,35 +238,29 @@ def is_moved(flow: WiredFlow, reference: Reference) -> bool:
     return step is not None and reference.path[1:2] != () and reference.path[1] in step.moved
 
 
-def _keep_places(wanted: WiredFlow, draft: FlowSpec, apart: set[str], *, is_early: bool = False) -> None:
-    """Map each write of a draft that compiling would put elsewhere, or add its step to those `apart`, for --id.
+def _keep_places(wanted: WiredFlow, facts: Facts, draft: FlowSpec) -> tuple[set[str], Facts]:
+    """Map each write of a draft that compiling would put elsewhere, or return its step among those for --id.
 
-    A key that is mapped to itself stays where it is, and may keep the others of its step there. While paths may be
-    added that move a write, `is_early`, only those that the flow maps count.
+    Return what compiling then makes, too. A key that is mapped to itself stays where it is, and may keep the others of
+    its step there.
     """
+    apart: set[str] = set()
     met = Counter(root for writes in wanted.writes.values() for root in {str(each.target[0]) for each in writes})
     whole = {id for id, each in wanted.steps.items() if each.is_moved and is_step_name(id)}
-    while wrong := _misplaced(wanted, wire(compile_flow(draft, apart)), is_early):
-        if more := (whole & wrong.keys() or {id for id in whole if wanted.steps[id].step.output_mappings}) - apart:
+    while True:
+        made = _facts(wire(compile_flow(draft, apart)))
+        wrong = [each for each in facts if each[1] == "place" and made.get(each, each[2:]) != facts[each]]
+        others = {id for id in whole if wrong and wanted.steps[id].step.output_mappings}
+        if more := (whole & {id for id, *_ in wrong} or others) - apart:
             apart |= more
             continue
-        steps = [step for step in draft.steps if not wrong.get(step.id, {}).items() <= step.output_mappings.items()]
-        if not steps:  # nothing does it
-            return
-        for step in steps:
-            away = {key: path for key, path in wrong[step.id].items() if step.output_mappings.get(key) != path}
-            shared = {key: path for key, path in away.items() if met[str(parse_path(path)[0])] > 1}
-            step.output_mappings = step.output_mappings | (shared or away)
-
-
-def _misplaced(wanted: WiredFlow, made: WiredFlow, is_early: bool) -> dict[str, dict[str, str]]:
-    """Return the places of the writes of each step that go elsewhere; with `is_early`, of those that the flow maps."""
-    places: dict[str, dict[str, str]] = {}
-    for write in [write for writes in wanted.writes.values() for write in writes]:
-        is_mapped = write.key in wanted.steps[write.step].step.output_mappings
-        if (is_mapped or not is_early) and made.steps[write.step].place_of(write.key) != write.target:
-            places.setdefault(write.step, {})[write.key] = path_text(write.target)
-    return places
+        away = [(draft.step(id), key, path_text(facts[id, place, key])) for id, place, key in wrong]
+        away = [(step, key, path) for step, key, path in away if step.output_mappings.get(key) != path]
+        if not away:  # all is right, or nothing does it
+            return apart, made
+        shared = [each for each in away if met[str(parse_path(each[2])[0])] > 1]
+        for step, key, path in shared or away:
+            step.output_mappings = {**step.output_mappings, key: path}
 
 
 def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -> bool:
@@ -290,14 +284,9 @@ def _without_mappings(wired: WiredStep) -> Step:
     if step.batch is not None:
         bare.batch = copy(step.batch)
         bare.batch.over = ""
-    bare.output_mappings = {key: path for key, path in step.output_mappings.items() if key not in _own(step)}
+    own = {key: path_text((step.id,) if key == REST else (step.id, key)) for key in step.output_mappings}
+    bare.output_mappings = {key: path for key, path in step.output_mappings.items() if path != own[key]}
     return bare
-
-
-def _own(step: Step) -> set[str]:
-    """Return the writes that are mapped to their names under the step's id."""
-    places = {key: path_text((step.id,) if key == REST else (step.id, key)) for key in step.output_mappings}
-    return {key for key, path in step.output_mappings.items() if path == places[key]}
 
 
 def _has_flag(item: Item | None) -> bool:
