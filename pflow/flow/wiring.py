@@ -142,11 +142,9 @@ class _Layout:
     def _is_choice(self, wired: WiredStep, found: list[Reference]) -> bool:
         """Return True if no single path of a list must be there: a step writes one first, or several are inputs."""
         inputs = [each.path for each in found if each.input is not None]
-        if any(each.writes and are_there_first(self.wired, wired.id, each.writes) for each in found):
-            return True
-        if len(inputs) > 1:
-            self.wired.alternatives.append(inputs)
-        return len(inputs) > 1
+        is_written = any(each.writes and are_there_first(self.wired, wired.id, each.writes) for each in found)
+        self.wired.alternatives += [inputs] if len(inputs) > 1 and not is_written else []
+        return is_written or len(inputs) > 1
 
     def _note_reader(self, reference: Reference, wired: WiredStep | None, part: Part, *, is_choice: bool) -> None:
         """Make a path that no step writes an input of the flow; note who reads it."""

@@ -11,8 +11,7 @@ from pflow.flow.rules.params import unset_params
 from pflow.flow.secrets import masked_ir
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
-from pflow.flow.writes import Write
-from pflow.flow.written import NO, YES, fits
+from pflow.flow.written import NO, YES, fits, source_of
 from pflow.interface.interface import Item
 from pflow.models.ask import Answer
 from pflow.models.choose import NoCapableModel, choose_capable
@@ -139,13 +138,9 @@ class Wiring:
             if not each.secret and (each.required or each.has_default):
                 yield (name,), each.type
         for id in [] if "explicit" in item.marks else reversed(self.flow.graph.order):
-            writer = self.flow.steps[id]
-            for key, write in writer.interface.writes.items() if is_certain(self.flow, {id}, wired.id) else ():
-                if not write.is_secret:
-                    yield (id, key), self._type(writer, write)
-
-    def _type(self, writer: WiredStep, item: Item) -> Type:
-        return self.flow.write_type(Write(writer.id, item.name, writer.place_of(item.name), item))
+            for write in self.flow.writes[id] if is_certain(self.flow, {id}, wired.id) else ():
+                if write.item is not None and not write.item.is_secret:
+                    yield (id, write.key), self.flow.write_type(write)
 
     def _by_name(self, gap: Gap) -> Gap | None:
         named = [path for path in gap.candidates if path[-1] in {gap.item.name, *gap.item.flags}]
@@ -156,11 +151,11 @@ class Wiring:
         carriers = self.carriers[gap.step]
         if "pipe" not in gap.item.marks or gap.step not in self.surely_fed or STDIN in carriers:
             return None
-        items = [(self.flow.steps[id], self.flow.steps[id].interface.pipe_write) for id in carriers]
-        if not all(i and not i.is_secret and fits(self._type(each, i), gap.item.type) == YES for each, i in items):
+        answers = [each for id in carriers for each in self.flow.writes[id] if each.item and "pipe" in each.item.marks]
+        types = [self.flow.write_type(each) for each in answers if each.item and not each.item.is_secret]
+        if len(types) < len(carriers) or not all(fits(type, gap.item.type) == YES for type in types):
             return None
-        found = [f"{step.id}.{item.name}" for step, item in items if item]
-        gap.source, gap.why = found[0] if len(found) == 1 else found, "it is what the pipe carries there"
+        gap.source, gap.why = source_of((each.step, each.key) for each in answers), "it is what the pipe carries there"
         return gap
 
     def _by_answer(self, gap: Gap) -> Gap | None:
