@@ -163,7 +163,8 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
 
 def stated_default(item: Item, words: str) -> Any:
     """Return the default that a description states, `(default: "en")` or `(default gpt-4)`; without one the item's."""
-    text = words.partition("(default")[2].partition(")")[0].strip(" :=")
+    rest = words.partition("(default")[2].partition(")")[0]
+    text = rest.strip(" :=") if rest[:1] in " :=" else ""
     json = {"None": "null", "True": "true", "False": "false"}.get(text, text)
     value = result_of(decode, json.encode(), of=ValueError, otherwise=text)
     if not text or (value is text and " " in text):

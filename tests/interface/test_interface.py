@@ -62,6 +62,7 @@ def test_a_default_is_json_of_the_type_or_null(type, json, value):
         ("x: int  # how many (default: ten)", True, None),
         ("x: str  # (default: what the file says)", True, None),
         ("x: str  # by (default)", True, None),
+        ("x: str  # the (defaults) of a server", True, None),
         ("x: str [secret] [env X]  # (default: none)", True, None),
     ],
 )
