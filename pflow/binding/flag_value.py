@@ -161,8 +161,11 @@ def _parse_json(flag: str, text: str) -> Any:
 class Finder:
     """Finds the value of one read or param that has a source."""
 
-    def __init__(self, key: str, source: Source, item: Item | None, *, is_mapped: bool = False) -> None:
+    def __init__(
+        self, key: str, source: Source, item: Item | None, *, is_mapped: bool = False, exit: int = BAD_DATA
+    ) -> None:
         self.key = key
+        self.exit = exit
         self.source = source
         self.item = item
         self.type = item.type if item else _ANY
@@ -178,7 +181,7 @@ class Finder:
             self.source = Constant(fixed, source.origin)
 
     def find(self, store: Any) -> Any:
-        """Return the value as its type. Raises PflowError: 66 if it is not there, 65 if it does not fit."""
+        """Return the value as its type. Raises PflowError: 66 if it is not there, 65 (`exit`) if it does not fit."""
         source = self.source
         if isinstance(source, Constant):
             return source.value
@@ -221,7 +224,7 @@ class Finder:
                 hint = remedy(value)
             if self.type.holds_rows and isinstance(value, str | bytes):
                 hint = "load-csv, load-json or load-jsonl makes rows of a text"
-            raise PflowError(f"{act}: {error}", hint=hint, exit=BAD_DATA) from None
+            raise PflowError(f"{act}: {error}", hint=hint, exit=self.exit) from None
 
     def origins(self, store: Any) -> tuple[str, ...]:
         places = self.source.places(store)

@@ -41,12 +41,8 @@ def read_argument(flag: str, item: Item | None, value: Any, *, is_open: bool = F
     """Return a value of Python for a flag. Raises PflowError (2)."""
     if item is None or is_open:
         return value
-    try:
-        found = [*value] if isinstance(value, tuple) else value
-        return Finder(item.name, Constant(found, ""), item.but(is_declared=True)).find({})
-    except PflowError as error:
-        error.exit = USAGE
-        raise
+    source = Constant([*value] if isinstance(value, tuple) else value, "")
+    return Finder(item.name, source, item.but(is_declared=True), exit=USAGE).find({})
 
 
 class FlowFlags:
@@ -182,15 +178,13 @@ class FlowFlags:
             return target, item
         if name in self.refused:
             raise refusal(self._refused(name))
+        from pflow.stage.wrong_words import doubts, unknown_flag
+
         id, dot, key = name.rpartition(".")
         for step in self.wired.steps.values() if self.is_open else ():
             if not dot or (step.interface.open and _plain(step.id) == id):
-                from pflow.stage.wrong_words import doubts
-
                 self.warnings += doubts(flag, self.items())
                 return (OPEN, step.id if dot else "", key), None
-        from pflow.stage.wrong_words import unknown_flag
-
         raise unknown_flag(flag, flag, self.items(), f"flags: {self.listed}")
 
     def _meant(self, name: str) -> dict[Target, Item]:
