@@ -2,14 +2,10 @@
 
 import copy
 import json
-import os
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pflow.binding.resolve import Binding
@@ -19,7 +15,6 @@ from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine
 from pflow.errors import PflowError
-from pflow.export import exporter
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
@@ -483,9 +478,6 @@ flows = st.lists(steps, min_size=1, max_size=3)
 quick = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-slow = settings(quick, max_examples=12)
-
-
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nodes")
@@ -558,31 +550,3 @@ def test_with_the_same_ids_a_shell_pipe_and_pipe_syntax_leave_the_same_store(nod
     by_run = copy.deepcopy(store)
     Engine(wire(parse_pipe([" => ".join(steps)], FlowCatalog("."))), Context()).run(by_run)
     assert by_run == in_stages(flow, store, nodes, has_ids=True)
-
-
-def store_of(program, document=b""):
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "XDG_STATE_HOME": os.environ["PFLOW_NODES"]}
-    done = subprocess.run(program, input=document, capture_output=True, env=environment, timeout=60, check=True)
-    return {key: value for key, value in json.loads(done.stdout).items() if key != "$pflow"}
-
-
-@pytest.mark.parametrize("target", ["python", "sh"])
-@slow
-@given(flow=flows, store=stores)
-@example(flow=[("open", [("pop", "a", None)]), ("both", [])], store={"a": None})
-def test_so_does_each_export(nodes, target, flow, store, tmp_path_factory):
-    flow = [("both", [("set", key, value) for key, value in store.items()]), *flow]
-    file = tmp_path_factory.mktemp(target) / f"flow.{target}"
-    file.write_text(exporter(target).export(plan_of(ir_of(flow))))
-    program = {"python": [sys.executable, str(file), "-nj"], "sh": ["sh", str(file)]}[target]
-    assert store_of(program) == in_pocketflow(flow, {})
-
-
-@slow
-@given(flow=flows, store=stores)
-def test_so_does_pflow_run_on_a_store_that_comes_in(nodes, flow, store, tmp_path_factory):
-    file = tmp_path_factory.mktemp("run") / "flow.pflow.json"
-    file.write_text(json.dumps(ir_of(flow)))
-    document = json.dumps({"$pflow": {"v": 1}, **store}).encode()
-    assert store_of(["pflow", "run", "-j", str(file)], document) == in_pocketflow(flow, store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import random
 import signal
@@ -17,7 +18,9 @@ import pflow
 from pflow import Flow, PflowError, load_node, step
 from pflow.catalog.kinds import forget_kinds
 from pflow.flow.from_pocketflow import flow_from
+from pflow.flow.wiring import wire
 from pflow.nodes.read_file import ReadFile
+from tests.engine import flows
 
 
 @pytest.fixture(autouse=True)
@@ -283,7 +286,7 @@ class Work:
     def save(self, prepared, error):
         if not self.is_saved:
             raise error
-        return ["saved", prepared, str(error)]
+        return ["saved", prepared, str(error), self.cur_retry]
 
     def end(self, shared, prepared, done):
         self.was_here = True
@@ -401,6 +404,49 @@ def test_in_steps_they_are_too_where_no_batch_of_flows_is(monkeypatch):
         elif not isinstance(action, RuntimeError):
             assert isinstance(got, pflow.PflowError), seed
     forget_kinds()
+
+
+class Greet(pocketflow.Node):
+    """Ask for a tone in each way, in the store and in the params."""
+
+    def prep(self, shared):
+        return [shared.get("tone"), "tone" in shared, dict(self.params), self.params.get("tone") or shared.get("tone")]
+
+    def post(self, shared, found, done):
+        shared["found"] = found
+        return "end"
+
+
+class Answer(pocketflow.Node):
+    """Count its visits, and answer with an action that pocketflow takes, though it is no text."""
+
+    def post(self, shared, found, done):
+        shared["visits"] = shared.get("visits", 0) + 1
+        return shared["answers"][shared["visits"] - 1]
+
+
+@pytest.mark.filterwarnings("ignore:Flow ends")
+@pytest.mark.parametrize(
+    ("kind", "params", "store"),
+    [
+        (Greet, {"tone": "dry"}, {}),
+        (Greet, {"tone": "dry"}, {"tone": "warm"}),
+        (Greet, {"tone": ""}, {"tone": "warm"}),
+        (Answer, {}, {"answers": [0, False, "", 1]}),
+        (Answer, {}, {"answers": [True]}),
+    ],
+)
+def test_params_beside_keys_and_actions_that_are_no_texts_do_what_pocketflow_does(kind, params, store):
+    node = kind()
+    node.next(node)
+    node - "1" >> Greet()
+    flow = pocketflow.Flow(start=node)
+    flow.set_params(params)
+    plain = copy.deepcopy(store)
+    flow.run(plain)
+    assert pflow.run(flow, **store) == plain
+    watched = flows.Ran(wire(flow_from(flow, is_run_here=True)), dict(store))  # as `pflow run`, with a trace
+    assert (watched.store, watched.error) == (plain, None)
 
 
 def test_edges_that_are_overwritten_and_nodes_that_are_run_alone_are_warned_of_alike():

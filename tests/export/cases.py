@@ -103,15 +103,6 @@ CASES = {
         chain(READ, node("say", params={"loud": True}), mappings=reads(say={"value": "content"})),
         {**WAS_READ, "said": "ONE TWO\n"},
     ),
-    "steps under their names": Case(
-        chain(
-            READ,
-            node("one", "say"),
-            node("two", "say"),
-            mappings=reads(one={"value": "read.content"}, two={"value": "one.said"}),
-        ),
-        {"read": WAS_READ, "one": said("one two\n"), **said({"value": "one two\n", "tone": "plain"})},
-    ),
     "a template in a mapping": Case(
         chain(
             JSON,
@@ -121,21 +112,9 @@ CASES = {
         {**WAS_JSON, **said('$7 [1,"two",null,true] .')},
         sh="would keep it in the store",
     ),
-    "a mapping that is only text": Case(
-        chain(JSON, node("say"), mappings=reads(say={"tone": "template:it's $$1", "value": "path"})),
-        {**WAS_JSON, **said("b.json", "it's $1")},
-    ),
     "a whole reference keeps its type": Case(
         chain(JSON, node("say"), mappings=reads(say={"value": "template:${content.list}"})),
         {**WAS_JSON, **said([1, "two", None, True])},
-    ),
-    "a template in an input": Case(
-        chain(READ, node("say", inputs={"value": "read: ${content}", "tone": "$$ $path"})),
-        {**WAS_READ, "value": "read: one two\n", **said("read: one two\n", "$ a.txt")},
-    ),
-    "an input of any type": Case(
-        chain(node("say", inputs={"value": {"a": [1, "$$x"], "b": None}})),
-        {"value": {"a": [1, "$x"], "b": None}, **said({"a": [1, "$x"], "b": None})},
     ),
     "a param in place of a read": Case(
         chain(READ, node("say", params={"value": 'it\'s "quoted" $$HOME `x`\n'})),
