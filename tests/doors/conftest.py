@@ -30,8 +30,8 @@ def pytest_generate_tests(metafunc):
 
 def pytest_terminal_summary(terminalreporter):
     """Print how each door took the cases, and how often each two met in one."""
-    reports = [each for some in terminalreporter.stats.values() for each in some if hasattr(each, "user_properties")]
-    taken = [dict(report.user_properties) for report in reports if report.when == "call"]
+    called = [each for some in terminalreporter.stats.values() for each in some if getattr(each, "when", "") == "call"]
+    taken = [dict(report.user_properties) for report in called]
     for (door, how), times in sorted(Counter(each for doors in taken for each in doors.items()).items()):
         terminalreporter.write_line(f"{times:6} {door} {how}")
     pairs = Counter(pair for doors in taken for pair in combinations(sorted(doors), 2))
