@@ -45,11 +45,12 @@ def write_pipe(flow: FlowSpec) -> str:
 def _lines(flow: FlowSpec) -> list[str]:
     _refuse_unsayable(flow)
     wanted = wire(flow)
-    for is_short in (True, False):
-        lines, wrong = _trial(wanted, is_short=is_short)
-        if not wrong:
-            return lines
-    raise PflowError(wrong)
+    facts = _facts(wanted)
+    lines = _steps(*_draft(wanted, facts))
+    compiled = parse_pipe(["\n".join(lines)], flow.catalog, flow.items)
+    if wrong := _difference(_facts(wire(compiled)), facts):
+        raise PflowError(f"it cannot express {wrong}")
+    return lines
 
 
 def _refuse_unsayable(flow: FlowSpec) -> None:
@@ -69,18 +70,6 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
     for what, is_so in whole.items():
         if is_so:
             raise PflowError(f"it has {what}", hint="use its JSON")
-
-
-def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[list[str], str]:
-    """Return the flow as lines, and the difference, in words, when that is compiled.
-
-    `is_short` writes mappings as flags, which keeps their values from other reads.
-    """
-    flow, here = wanted.flow, _facts(wanted)
-    lines = _steps(*_draft(wanted, here, is_short=is_short))
-    compiled = parse_pipe(["\n".join(lines)], flow.catalog, flow.items)
-    wrong = _difference(_facts(wire(compiled)), here)
-    return lines, f"it cannot express {wrong}" if wrong else ""
 
 
 def _facts(flow: WiredFlow) -> Facts:
@@ -188,13 +177,10 @@ def _value(value: Any, item: Item | None, leads: dict[Path, Any]) -> Any:
     return change_texts(value, lead)
 
 
-def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec, set[str]]:
+def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
     """Return the flow with only those mappings that compiling does not make, and the steps to write with --id."""
     draft, old_steps = copy(wanted.flow), wanted.flow.steps
     draft.steps = [_without_mappings(wanted.steps[step.id]) for step in old_steps]
-    start, first = draft.steps[0], old_steps[0].input_mappings
-    if not is_short:  # the first step's reads decide what is carried on
-        start.input_mappings = {key: source for key, source in first.items() if key not in start.inputs}
     for each in [each for each in wanted.references if is_moved(wanted, each)]:
         step, old = draft.step(each.step), wanted.steps[each.step].step
         step.batch = step.batch if each.key else old.batch
@@ -204,14 +190,14 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec
     for step in [step for step in draft.steps if made[step.id, "batch"] != facts[step.id, "batch"]]:
         step.batch = wanted.steps[step.id].step.batch
         made = _facts(wire(compile_flow(draft, apart)))
-    for old, step in [*zip(old_steps, draft.steps, strict=True)][not is_short :]:
+    for old, step in zip(old_steps, draft.steps, strict=True):
         reads = wanted.steps[step.id].interface.reads
         for key, source in old.input_mappings.items():
             place = step.id, "read", key
             if key in step.inputs or (key not in step.input_mappings and made.get(place) == facts[place]):
                 continue
             is_from_step = any(each.writes for each in wanted.references_to(step.id, key))
-            is_flag = (is_short and is_from_step) or _is_unknown_beside(wanted, step, source)
+            is_flag = is_from_step or _is_unknown_beside(wanted, step, source)  # kept from other reads
             if is_flag and isinstance(source, str) and _has_flag(reads.get(key)):
                 step.inputs[key] = reference(parse_path(source))
                 step.input_mappings.pop(key, None)
@@ -221,11 +207,10 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec
     for old, step in zip(old_steps[1:], draft.steps[1:], strict=True):
         for key, item in wanted.steps[step.id].interface.reads.items():
             place = step.id, "read", key
-            if step.fills(key) or (is_short and key in old.input_mappings) or made.get(place) == facts[place]:
+            if step.fills(key) or made.get(place) == facts[place]:
                 continue
             writers = {write.step for write in latest(wanted.reaching.at(step.id, (key,)).values())}
-            is_there = is_certain(wanted, writers, step.id)
-            if key in old.input_mappings or (is_there and (is_short or "pipe" not in item.marks)):
+            if key in old.input_mappings or is_certain(wanted, writers, step.id):
                 step.input_mappings[key] = old.input_mappings.get(key, path_text((key,)))
             elif "pipe" in item.marks:
                 step.is_unfed = True

@@ -111,7 +111,7 @@ def test_what_compiling_does_by_itself_is_not_written():
         ({}, {"inputs": {"prompt": "Up: ${content}"}, "params": {"input_bindings": {}}}, "--prompt='Up: ${content}'"),
         ({"prompt": "topic"}, {}, "--map-in=prompt=topic --map-in=text="),
         ({"prompt": "fetch.content"}, {}, "--prompt='${fetch.content}'"),
-        ({"prompt": "fetch.content", "text": "content"}, {}, "--map-in=prompt=fetch.content"),
+        ({"prompt": "fetch.content", "text": "content"}, {}, "--prompt='${fetch.content}' --map-in=text=content"),
         ({"prompt": "topic", "text": "fetch.content"}, {}, "--map-in=prompt=topic --map-in=text=fetch.content"),
         ({"prompt": "topic", "text": "content"}, {}, "--map-in=prompt=topic"),
         ({"text": "fetch.content"}, {}, "--map-in=text=fetch.content"),
