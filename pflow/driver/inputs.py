@@ -251,10 +251,7 @@ def missing_inputs(
 
     missing: list[FlowInput] = []
     for each in [each for each in wired.inputs.values() if each.required and not each.has_default]:
-        places = [place for place in wired.places.values() if place.path[0] == each.name]
-        in_places = {reader for place in places for reader in place.readers}
-        is_apart = each.step is None and bool(each.needed_by) and each.needed_by <= in_places
-        missing += filter(lacks, places if is_apart else [each])
+        missing += filter(lacks, wired.asked(each))
     for paths in wired.alternatives:
         if not any(map(is_given, paths)):
             last = [wired.inputs[str(path[0])] for path in paths if path[0] in wired.inputs][-1:]

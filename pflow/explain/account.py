@@ -64,7 +64,8 @@ def outside(flow: WiredFlow, origins: Origins) -> Account:
 
 def needs(flow: WiredFlow) -> list[Account]:
     """Return the flow's inputs, required ones first."""
-    return sorted((_need(flow, input) for input in flow.inputs.values()), key=lambda need: not need["required"])
+    asked = (each for input in flow.inputs.values() for each in flow.asked(input))
+    return sorted((_need(flow, each) for each in asked), key=lambda need: not need["required"])
 
 
 def _need(flow: WiredFlow, input: FlowInput) -> Account:

@@ -40,12 +40,13 @@ class _Script:
         looked_at |= {name for name in own if name in wired.inputs and wired.inputs[name].step is None}
         self.inputs = [
             each
-            for each in wired.inputs.values()
+            for each in [*wired.inputs.values(), *wired.places.values()]
             if (each.declared or each.required or each.name in looked_at) and not each.secret
         ]
         self.piped = next((each for each in self.inputs if wired.first_read in each.readers), None)
         """The input that the pipe gives if no flag does."""
-        self.required = [each for each in self.inputs if each.required and not wired.is_given_by_pipe(each)]
+        asked = [each for input in wired.inputs.values() for each in wired.asked(input) if each.required]
+        self.required = [each for each in asked if each in self.inputs and not wired.is_given_by_pipe(each)]
         self.flags = _flags_of(self.inputs)
         self.commands: list[str] = []
         self.takes_pipe = wired.first_read is not None or wired.maps_stdin

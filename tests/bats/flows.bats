@@ -126,10 +126,12 @@ END
     local door
     echo '{"nodes":[{"type":"say"}],"mappings":{"say":{"input_mappings":{"text":"deep.p"}}}}' >deep.pflow.json
     echo '{"nodes":[{"type":"say"}],"mappings":{"say":{"input_mappings":{"text":["x.y","z"]}}}}' >list.pflow.json
+    pflow export --to=sh deep.pflow.json -o deep.sh
     for door in 'pflow run -n deep.pflow.json --text=hi -r' 'pflow run -n deep.pflow.json --say.text=hi -r' \
         'pflow-set -n deep:="{\"k\":1}" | pflow run deep.pflow.json --text=hi -r' 'pflow run -n "say --map-in text=deep.p" --text=hi -r' \
         'pflow run -n deep.pflow.json --text=hi -q && pflow replay last -r' 'echo "{\"deep\":{\"p\":0}}" | pflow map deep.pflow.json --text=hi -r' \
         "\"\$PYTHON\" -c 'import pflow; print(pflow.run(\"deep.pflow.json\", text=\"hi\")[\"said\"])'" \
+        'sh deep.sh --text=hi | pflow-get said' "sh deep.sh --deep:='{\"p\":\"hi\"}' | pflow-get said" 'pflow run -n deep.sh --text=hi -r' \
         'pflow-set -n z=hi | pflow run list.pflow.json -r' 'pflow run -n list.pflow.json --z=hi -r' 'echo "{\"z\":\"hi\"}" | pflow map list.pflow.json -r' \
         'echo "{\"z\":\"hi\"}" | pflow run --from=json list.pflow.json -r' 'pflow-set -n z=hi | pflow run ./list.pflow.json :: say:b -r' \
         "\"\$PYTHON\" -c 'import pflow; print(pflow.run(\"list.pflow.json\", z=\"hi\")[\"said\"])'"; do
@@ -138,6 +140,9 @@ END
     done
     run --separate-stderr pflow run -n deep.pflow.json
     expect 66 - "cannot find 'deep.p' (a text) for say: nothing gives it (PF03); --text=STR"
+    run --separate-stderr sh deep.sh
+    expect 66 - "cannot find 'deep.p' (a text) for say: nothing gives it (PF03); --deep.p=STR"
+    [ "$(pflow explain --json deep.pflow.json | jq -r '.needs[].flag')" = --text ]
     run --separate-stderr pflow run -n list.pflow.json
     expect 66 - "cannot find 'z' (a text) for say: nothing gives it (PF03); --z=STR"
 }
