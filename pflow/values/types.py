@@ -225,6 +225,8 @@ def fit(type: Type, value: Any, *, is_input: bool = False) -> Any:
         raise ValueError(f"it is {there}, not {shorten(str(type), 200)}")
     if type.name == "path":
         return os.fsdecode(value)
+    if type.name == "float" and is_input:
+        return float(value)
     return int(value) if type.name == "int" else value
 
 

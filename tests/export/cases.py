@@ -181,6 +181,14 @@ CASES = {
         },
         flags=("--n=7", "--s=007 $x '\n", '--l=[1,"$y"]', "--f", "--no-g"),
     ),
+    "a float that is written as a whole number": Case(
+        {
+            "inputs": {"a": {"type": "float", "default": 1}, "b": {"type": "float"}},
+            **chain(node("say", inputs={"value": "$a $b"})),
+        },
+        {"a": 1.0, "b": 2.0, "value": "1.0 2.0", **said("1.0 2.0")},
+        flags=("--b:=2",),
+    ),
     "an input that no step writes": Case(
         chain(node("say"), mappings=reads(say={"value": "wish"})), {"wish": "x", **said("x")}, flags=("--wish=x",)
     ),

@@ -161,6 +161,7 @@ def test_any_text_converts_or_is_refused_in_words(type, text):
 )
 def test_a_value_of_the_store_fits(type, value, fitted):
     assert same(fit(of(type), value), fitted)
+    assert type != "float" or same(fit(of(type), value, is_input=True), 1.0)  # as from its flag
 
 
 @pytest.mark.parametrize(
