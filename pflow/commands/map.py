@@ -28,7 +28,6 @@ from pflow.many.items import FORMS
 from pflow.many.map import PROGRAM, Map
 from pflow.many.options import MapOptions
 from pflow.many.output import MapOutput
-from pflow.process.streams import write_pieces
 from pflow.stage.document import Document
 from pflow.values.secrets import Secrets
 
@@ -116,7 +115,7 @@ def command(
             each.chosen.first()  # an empty pipe, or one that has failed, is told
             pretend(each.inputs, Document())
         elif estimate:
-            write_pieces(output.fd, [f"{each.foresee().account()}\n".encode()])
+            output.write([f"{each.foresee().account()}\n".encode()])
         else:
             return MapExecution(each, output).run()
         each.items.check_end()

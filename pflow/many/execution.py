@@ -206,19 +206,16 @@ class MapExecution:
         if missed := is_resumed and loop.ledger.missed():
             say(PROGRAM, f"{missed:,} items that were not done have not come again; {self.again} takes them")
         if progress.failed:
-            self._say_failed(progress)
+            what = f"{progress.failed:,} of {progress.done:,} items failed: pflow trace {self.run_id} lists them"
+            what += f"; {self.again} --failed tries them again"
+            if begun := progress.begun_items:
+                what += f"; {begun:,} of them have begun a step that does not repeat: --redo"
+            say(PROGRAM, what)
         if failed := progress.failed + missed + int(items.before.header.get("failed", 0)):
             self.output.note_failed(failed)
         elif items.before.header.keys() & {"skipped", "dry"}:
             self.output.write_document(items.before)
         return FAILED if failed else OK
-
-    def _say_failed(self, progress: MapProgress) -> None:
-        what = f"{progress.failed:,} of {progress.done:,} items failed: pflow trace {self.run_id} lists them"
-        what += f"; {self.again} --failed tries them again"
-        if begun := progress.begun_items:
-            what += f"; {begun:,} of them have begun a step that does not repeat: --redo"
-        say(PROGRAM, what)
 
 
 def resume_map(

@@ -155,14 +155,14 @@ class Items:
             for number, data in enumerate(_array(parts, name), 1):
                 yield data if isinstance(data, BadItem) else _decoded(data, read, name, f"item {number}")
         elif form == "csv":
-            pieces = self._rows(parts, b"\n", name)
+            pieces = self._rows(parts, b"\n", path)
             rows = (each for _, line in pieces for each in (line + b"\n").splitlines(keepends=True))
             for row in stream_csv(rows, name, available=head.count(b"\n"), teller="pflow map" * tells):
                 yield BadItem(row[0].message, row[1]) if isinstance(row, tuple) else row
         elif form == "nul":
-            yield from (text_or_bytes(text) for _, text in self._rows(parts, b"\0", name) if text)
+            yield from (text_or_bytes(text) for _, text in self._rows(parts, b"\0", path) if text)
         else:
-            lines = ((number, line) for number, line in self._rows(parts, b"\n", name) if line.strip(_BLANK))
+            lines = ((number, line) for number, line in self._rows(parts, b"\n", path) if line.strip(_BLANK))
             if form == "lines":
                 yield from (text_or_bytes(line.removesuffix(b"\r")) for _, line in lines)
             for number, line in lines:
@@ -182,19 +182,13 @@ class Items:
             raise _fault(name, "the store carries no list", "jq -c '.KEY[]' takes one out of it")
         yield from value
 
-    def _rows(self, parts: Iterable[bytes], end: bytes, name: str) -> Iterator[tuple[int, bytes]]:
-        """Yield the pieces of a source, without the mark of a map behind its rows."""
-        held: list[tuple[int, bytes]] = []
-        for piece in _pieces(parts, end, name):
-            if piece[1]:
-                yield from held
-                held = [piece] if piece[1].startswith(BEGINNING) else []
-            if not held:
-                yield piece
-        if held and (header := split_rows(held[0][1])[1]):
-            self.before = Document(header)
-        else:
-            yield from held
+    def _rows(self, parts: Iterable[bytes], end: bytes, path: str) -> Iterator[tuple[int, bytes]]:
+        """Yield the pieces of a source; of a stream, without the mark of each map behind its rows."""
+        for number, piece in _pieces(parts, end, _name_of(path)):
+            if piece.startswith(BEGINNING) and _is_stream(path) and (mark := split_rows(piece)[1]):
+                self.before.header |= mark
+            else:
+                yield number, piece
 
 
 def _name_of(path: str) -> str:

@@ -60,18 +60,23 @@ def read_store(data: bytes) -> tuple[dict[str, Any], Members] | None:
 
 
 def split_rows(data: bytes) -> tuple[bytes, dict[str, Any]]:
-    """Split the rows of a map from the header of their mark, which is empty if there is none. Raises PflowError (65).
+    """Split the rows of maps from the header of their marks, which is empty if there is none. Raises PflowError (65).
 
-    A mark is a last line that says how the map failed: a store without members, with an `error`, or with how many items
+    A mark is a line that says how a map failed: a store without members, with an `error`, or with how many items
     `failed`.
     """
-    start = data.rfind(b"\n", 0, -1) + 1
-    start = max(start, data.rfind(b"\0", start, -1) + 1)
-    may_be_mark = data.startswith(BEGINNING, start) and data.endswith((b"}}\n", b"}}"))
-    header, members = (read_store(data[start:]) if may_be_mark else None) or ({}, {})
-    if members or header.keys().isdisjoint(("error", "failed")):
-        return data, {}
-    return data[:start], header
+    header: dict[str, Any] = {}
+    may_have_mark = b"$" in data and not data.endswith(b"\n}\n")  # quicker than to look for it
+    start = data.find(BEGINNING) if may_have_mark else -1
+    while start >= 0:
+        end = data.find(b"\n", start) + 1 or len(data)
+        is_line = data[start - 1 : start] in (b"", b"\n", b"\0") and data[start:end].endswith((b"}}\n", b"}}"))
+        found, members = (read_store(data[start:end]) if is_line else None) or ({}, {})
+        if not members and not found.keys().isdisjoint(("error", "failed")):
+            header |= found
+            data, end = data[:start] + data[end:], start
+        start = data.find(BEGINNING, end)
+    return data, header
 
 
 def split_lines(data: bytes) -> tuple[bytes, Members] | None:

@@ -219,6 +219,7 @@ exec 2>/dev/null
 abc | pflow-write-file o -q; echo "$? $(jq -c keys o)"
 abc --format=csv | timeout 60 pflow-write-file o --from=text -q; echo "$? $(tail -n 1 o)"
 abc | pflow-set x=1 | pflow-get x; echo $?
+(abc; abc --errors=e) | pflow-write-file o -q; echo "$? $(jq -c keys o | uniq -c)"
 abc | PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 LC_ALL=C pflow-write-file o -q; echo $?  # which starts itself again
 abc | pflow run 'shell "wc -l"' -r; echo $?
 abc -0 | pflow map 'template "<$item>"' --from=nul | (pflow map 'shell "wc -l"' -r); echo $?
@@ -231,6 +232,9 @@ END
 1 ",
 1
 1
+1       1 ["item","stdout"]
+      1 ["error","item"]
+      3 ["item","stdout"]
 1
 3
 1

@@ -92,7 +92,7 @@ def piped(data, form=""):
         ("lines", b'a\n{"$pflow":{"v":1,"failed":2}}\n', ["a"]),
         ("nul", b'a\0{"$pflow":{"v":1,"failed":2}}\n', ["a"]),
         ("csv", b'a\n1\n{"$pflow":{"v":1,"failed":2}}\n', [{"a": "1"}]),
-        ("lines", b'{"$pflow":{"v":1,"failed":2}}\n\nb\n', ['{"$pflow":{"v":1,"failed":2}}', "b"]),
+        ("lines", b'a\n{"$pflow":{"v":1,"failed":2}}\n\nb\n', ["a", "b"]),  # of two maps, one after the other
         ("lines", b'a\n{"$pflow":{"v":1}}\n', ["a", '{"$pflow":{"v":1}}']),
     ],
 )  # fmt: skip
