@@ -192,6 +192,22 @@ CASES = {
     "an input that no step writes": Case(
         chain(node("say"), mappings=reads(say={"value": "wish"})), {"wish": "x", **said("x")}, flags=("--wish=x",)
     ),
+    "two steps that write one key": Case(
+        {
+            "inputs": {"n": {"type": "int"}},
+            **chain(node("a", "say", inputs={"value": 1}), node("b", "say", inputs={"value": "$n"})),
+        },
+        {"n": 2, "value": 1, **said(2)},
+        flags=("--n=2",),
+    ),
+    "an undeclared name": Case(
+        chain(node("a", "say", inputs={"value": 1}), node("b", "say", inputs={"value": "<$n>"})),
+        {"n": "2", "value": 1, **said("<2>")},
+        flags=("--n=2",),
+    ),
+    "steps in parentheses come first": Case(
+        "( shell 'echo a' => shell cat ) => say --tone=dry", {"stdout": "a\n", **said("a\n", "dry")}
+    ),
     "an input of one step": Case(
         chain(READ, node("save", "write-file")),
         WAS_READ,

@@ -11,7 +11,7 @@ from pflow.errors import PflowError
 from pflow.export import exporter
 from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
-from tests.export.cases import CASES, Case, batch, chain, node, reads, said
+from tests.export.cases import CASES, Case, batch, chain, node, reads
 from tests.export.hostile import SH, every_place, exported, few, hostile
 from tests.export.running import BIN, export, lay_out, run, store_of
 from tests.tools import need
@@ -28,7 +28,10 @@ def pipe(flow):
     return script(flow).rstrip("\n").rpartition("\n\n")[2]
 
 
-@pytest.mark.parametrize("case", LINES.values(), ids=LINES)
+lines = pytest.mark.parametrize("case", LINES.values(), ids=LINES)
+
+
+@lines
 def test_shellcheck_has_nothing_to_say(tmp_path, case):
     need("shellcheck")
     file = export("sh", case, tmp_path)
@@ -119,25 +122,7 @@ def run_script(case, folder, *flags):
     return run(["sh", str(export("sh", case, folder)), *flags], case, folder)
 
 
-@pytest.mark.parametrize(
-    ("flags", "exit", "said"),
-    [
-        ((), 66, "cannot find 'n' for say, 's' (how) for say, 'l' for say: nothing gives it (PF03)"),
-        (("--n=1", "--s=x"), 66, "cannot find 'l' for say: nothing gives it (PF03)"),
-        (("--nope=1",), 2, "cannot take --nope: no such flag"),
-        (("--n=a", "--s=x", "--l=[]"), 2, "cannot take --n='a': it is not an int"),
-    ],
-)
-def test_wrong_flags_of_a_script_are_said_as_of_the_flow_and_run_nothing(tmp_path, flags, exit, said):
-    case = CASES["given inputs"]
-    by_run = run([str(BIN / "pflow"), "run", lay_out(case, tmp_path), *flags, "-j"], case, tmp_path)
-    by_script = run_script(case, tmp_path, *flags)
-    for done in (by_run, by_script):
-        error = json.loads(done.stdout)["$pflow"]["error"]
-        assert (done.returncode, error["exit"], error["message"]) == (exit, exit, said)
-    assert error.get("missing") == json.loads(by_run.stdout)["$pflow"]["error"].get("missing")
-
-
+GIVEN = CASES["given inputs"].flow
 TYPED = {
     "inputs": {"n": {"type": "int"}, "env": {"type": "a|b"}},
     **chain(node("say", inputs={"value": "${n} ${env}"})),
@@ -145,52 +130,34 @@ TYPED = {
 
 
 @pytest.mark.parametrize(
-    ("store", "flags", "exit", "said"),
+    ("flow", "store", "flags", "exit", "said"),
     [
-        ({"n": 7, "env": "a"}, (), 0, "7 a"),
-        ({"n": 7}, ("--env=b",), 0, "7 b"),
-        ({"n": 7, "env": "a"}, ("--n=8",), 0, "8 a"),
-        ({"n": 7, "env": "c"}, (), 65, "cannot take env='c': it is not one of a, b"),
-        ({"n": "x", "env": "a"}, (), 65, "cannot take n='x': it is not an int"),
-        ({"n": 7}, ("--env=c",), 2, "cannot take --env='c': it is not one of a, b"),
-        ({"env": "a"}, (), 66, "cannot find 'n' for say: nothing gives it (PF03)"),
+        (GIVEN, None, (), 66, "cannot find 'n' for say, 's' (how) for say, 'l' for say: nothing gives it (PF03)"),
+        (GIVEN, None, ("--n=1", "--s=x"), 66, "cannot find 'l' for say: nothing gives it (PF03)"),
+        (GIVEN, None, ("--nope=1",), 2, "cannot take --nope: no such flag"),
+        (GIVEN, None, ("--n=a", "--s=x", "--l=[]"), 2, "cannot take --n='a': it is not an int"),
+        (TYPED, {"n": 7, "env": "a"}, (), 0, "7 a"),
+        (TYPED, {"n": 7}, ("--env=b",), 0, "7 b"),
+        (TYPED, {"n": 7, "env": "a"}, ("--n=8",), 0, "8 a"),
+        (TYPED, {"n": 7, "env": "c"}, (), 65, "cannot take env='c': it is not one of a, b"),
+        (TYPED, {"n": "x", "env": "a"}, (), 65, "cannot take n='x': it is not an int"),
+        (TYPED, {"n": 7}, ("--env=c",), 2, "cannot take --env='c': it is not one of a, b"),
+        (TYPED, {"env": "a"}, (), 66, "cannot find 'n' for say: nothing gives it (PF03)"),
     ],
 )
-def test_a_script_takes_its_inputs_from_the_store_of_its_pipe_as_the_flow_does(tmp_path, store, flags, exit, said):
-    case = Case(TYPED, {}, stdin=json.dumps({"$pflow": {"v": 1}, **store}).encode())
-    for done in (
-        run([str(BIN / "pflow"), "run", lay_out(case, tmp_path), *flags, "-j"], case, tmp_path),
-        run_script(case, tmp_path, *flags),
-    ):
+def test_a_script_takes_flags_and_the_store_of_its_pipe_as_the_flow_does(tmp_path, flow, store, flags, exit, said):
+    case = Case(flow, {}, stdin=store and json.dumps({"$pflow": {"v": 1}, **store}).encode())
+    by_run = run([str(BIN / "pflow"), "run", lay_out(case, tmp_path), *flags, "-j"], case, tmp_path)
+    errors = []
+    for done in (by_run, run_script(case, tmp_path, *flags)):
         document = json.loads(done.stdout)
-        shown = document["$pflow"]["error"]["message"] if exit else document["said"]["value"]
-        assert (done.returncode, shown) == (exit, said)
+        errors.append(error := document["$pflow"].get("error", {}))
+        shown = error["message"] if exit else document["said"]["value"]
+        assert (done.returncode, error.get("exit", 0), shown) == (exit, exit, said)
+    assert errors[0].get("missing") == errors[1].get("missing")
 
 
-TWICE = Case(
-    {
-        "inputs": {"n": {"type": "int"}},
-        **chain(node("a", "say", inputs={"value": 1}), node("b", "say", inputs={"value": "$n"})),
-    },
-    {"n": 2, "value": 1, "said": {"value": 2, "tone": "plain"}},
-    flags=("--n=2",),
-)
-
-
-NAMED = Case(
-    chain(node("a", "say", inputs={"value": 1}), node("b", "say", inputs={"value": "<$n>"})),
-    {"n": "2", "value": 1, "said": {"value": "<2>", "tone": "plain"}},
-    flags=("--n=2",),
-)
-
-GROUP = Case("( shell 'echo a' => shell cat ) => say --tone=dry", {"stdout": "a\n", **said("a\n", "dry")})
-
-
-@pytest.mark.parametrize(
-    "case",
-    [*LINES.values(), TWICE, NAMED, GROUP],
-    ids=[*LINES, "two write one key", "an undeclared name", "steps in parentheses come first"],
-)
+@lines
 def test_an_exported_script_is_imported_as_the_flow_that_it_was(tmp_path, case):
     file = export("sh", case, tmp_path)
     again = run([str(BIN / "pflow"), "import", str(file), "-o", "again.pflow.json"], case, tmp_path)
@@ -305,7 +272,7 @@ def test_a_script_runs_nothing_but_its_stages(stubs, here, make, text):
 OTHERS = {name: case for name, case in CASES.items() if case.sh}
 
 
-@pytest.mark.parametrize("case", LINES.values(), ids=LINES)
+@lines
 def test_an_exported_script_ends_with_the_store(tmp_path, case):
     file = export("sh", case, tmp_path)
     need(*["bash"] * bool(case.flags))

@@ -99,33 +99,25 @@ def answer(name, about, reply):
     reply(None)
 
 
-def test_results_are_those_of_this_machine_whatever_nodes_print(cluster, tmp_path, monkeypatch):
+PRINTS = 'shell \'echo noise >&2; pwd; item=$(cat); echo "$item"; test "$item" != bad\''
+TYPED = {"inputs": {"n": {"type": "int"}}, "nodes": [{"type": "template", "inputs": {"template": "$n"}}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        (PRINTS, ["ä\u2028", b"\xff", "bad", 1.5e-7, {"item": ["x", None]}, *map(str, range(40))]),
+        ("./typed.pflow.json", [{"n": "7"}, {"n": 7.0}, {"n": "x"}]),
+    ],
+)
+def test_results_are_those_of_this_machine_whatever_nodes_print(cluster, tmp_path, monkeypatch, text, items):
     monkeypatch.chdir(tmp_path)
-    flow, record = a_map('shell \'echo noise >&2; pwd; item=$(cat); echo "$item"; test "$item" != bad\'')
-    items = [
-        "ä\u2028",
-        b"\xff",
-        "bad",
-        1.5e-7,
-        {"item": ["x", None]},
-        *map(str, range(40)),
-    ]
+    (tmp_path / "typed.pflow.json").write_text(json.dumps(TYPED))
+    flow, record = a_map(text)
     here = [{**flow.run(f"id{index}", item), "ms": 0} for index, item in enumerate(items)]
     assert {each["status"] for each in here} == {"done", "failed"}
     here = [{**each, "claims": []} for each in here]
     assert run(DaskExecutor(cluster.address, flow, record, answer), items) == (here, 0)
-
-
-def test_the_type_of_an_input_holds_on_a_worker(cluster, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    step = {"type": "template", "inputs": {"template": "$n"}}
-    (tmp_path / "n.pflow.json").write_text(json.dumps({"inputs": {"n": {"type": "int"}}, "nodes": [step]}))
-    flow, record = a_map("./n.pflow.json")
-    items = [{"n": "7"}, {"n": 7.0}, {"n": "x"}]
-    results, _ = run(DaskExecutor(cluster.address, flow, record, answer), items)
-    assert [result["outputs"] or result["error"] for result in results] == [
-        *({"text": "7"}, {"text": "7"}), "cannot take n='x' from the item: it is not an int",
-    ]  # fmt: skip
 
 
 def test_a_time_limit_ends_what_hangs_and_nothing_else(cluster):
