@@ -276,12 +276,12 @@ def no_such_kind(type: str) -> PflowError:
 
 
 def version_hint(type: str) -> str:
-    """Say which version a node has, for its name with `@` and one behind it; empty for any other name."""
-    name, at, asked = type.rpartition("@")
+    """Say which version a node or saved flow has, for its name with `@` and one behind it; empty for any other name."""
+    name, at, asked = type.removeprefix("flow:").rpartition("@")
     kind = find_kind(name) if at else None
-    if kind is None:
+    if kind is None and not (at and name in saved_flows()):
         return ""
-    there = result_of(lambda: kind.version, otherwise="unknown", of=(OSError, PflowError))
+    there = result_of(lambda: kind.version if kind else "1.0.0", otherwise="unknown", of=(OSError, PflowError))
     return f"there is no version {asked} of {name}; it is {there}" if asked not in ("", there) else did_you_mean(name)
 
 

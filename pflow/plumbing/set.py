@@ -47,7 +47,7 @@ def work(flags: dict[str, Any], tool: Tool) -> int:
         flags["store"] = flags["store"] or given.carried
     intake = take_in(no_stdin=flags["no_stdin"], source=flags["from"], allow_empty=flags["allow_empty"])
     if intake.kind == EMPTY and not flags["store"]:
-        raise empty_pipe()
+        raise empty_pipe("</dev/null if the script needs no input") if given else empty_pipe()
     if intake.kind == RAW and flags["store"]:
         what = f"cannot use stdin: its {len(intake.data):,} bytes are not a store"
         raise PflowError(what, hint="</dev/null leaves stdin to others", exit=BAD_STDIN)

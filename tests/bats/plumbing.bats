@@ -61,6 +61,8 @@ load helper
     expect 66 1
     in_shells 'false | pflow-get a'
     expect 66 '' 'stdin was empty'
+    in_shells 'false | pflow-set --inputs="{}"'
+    expect 66 - 'did the command before it fail? </dev/null if the script needs no input'
 }
 
 @test "pflow-set starts a store and changes one, and leaves what the pipe carries" {

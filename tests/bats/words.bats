@@ -128,7 +128,8 @@ h, i"
     pflow save note 'shell "echo \"\$1\"" $topic => write-file' --description=Note
     echo 'Oak $x' >topic
     in_shells 'pflow note --topic@../topic --path=o -q; cat o; pflow run flow:note --topic@none --path=o -q; echo $?
-        for words in "note Oak" "run flow:note Oak" "note Oak :: shell cat"; do pflow $words -q; echo $?; done'
-    expect 0 $'Oak $x\n66\n2\n2\n2' "cannot take the bare word 'Oak': it takes flags only; --topic='Oak'"
+        for words in "note Oak" "run flow:note Oak" "note Oak :: shell cat"; do pflow $words -q; echo $?; done
+        for words in note@1.0.5 "run note@1.0.5" "run flow:note@1.0.5 :: note"; do pflow $words 2>&1 | grep -c "5 of note; it is 1.0.0"; done'
+    expect 0 $'Oak $x\n66\n2\n2\n2\n1\n1\n1' "cannot take the bare word 'Oak': it takes flags only; --topic='Oak'"
     [ "$(grep -c -e "--topic='Oak'" <<<"$stderr")" -eq 3 ]
 }
