@@ -49,10 +49,6 @@ class Listing:
         """True if its name finds it."""
         return not self.fault and not self.behind
 
-    @property
-    def facts(self) -> list[str]:
-        return [getattr(self, name) for name in self.FACTS]
-
     def read(self) -> None:
         """Read its file; an error becomes its fault."""
         try:
@@ -96,7 +92,7 @@ def node_lines() -> list[Listing]:
                 setattr(line, name, text)
         else:
             line.read()
-            seen |= {line.file: [stamp, *line.facts]} if stamp else {}
+            seen |= {line.file: [stamp, *(getattr(line, name) for name in Listing.FACTS)]} if stamp else {}
         line.fault = line.fault or interpreter_fault(line.interpreter)
     if path and seen:
         _save(path, {**known, **seen} if len(known) < _MOST else seen)

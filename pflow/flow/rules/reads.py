@@ -96,8 +96,8 @@ def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
     key, is_explicit = item.name, "explicit" in item.marks
     source = key if key in flow.flow.inputs else nearest(key, flow.flow.inputs)
     if source is None and not is_explicit:
-        before = [each.id for each in flow.before(wired.id) if flow.graph.may_precede_first(each.id, wired.id)]
-        fitting = [each for each in _written(flow, reversed(before)) if fits(each[2], item.type) == YES]
+        before = [each for each in reversed(flow.order) if flow.graph.may_precede_first(each, wired.id)]
+        fitting = [each for each in _written(flow, before) if fits(each[2], item.type) == YES]
         fitting.sort(key=lambda each: each[2].name != item.type.name)
         source = fitting[0][1] if fitting else None
     if source:
