@@ -164,10 +164,10 @@ def _find(word: str, *, is_for_page: bool = False, with_store: bool = False) -> 
     for warning in warnings:
         say("pflow trace", f"warning: {warning}")
     trace = trace_of_run(run, events) | ({"map": map_report(run)} if run.ledger else {})
+    if is_for_page or with_store:
+        trace = store_with({**trace, "values": values_of(run, trace)})
     if is_for_page:
         from pflow.page.page import members_of
 
-        trace |= members_of(run, trace)
-    elif with_store:
-        trace = store_with(trace, values_of(run, trace) or {})
+        trace |= members_of(run)
     return trace

@@ -19,7 +19,7 @@ from pflow.page.graph import draw, shape_of
 from pflow.page.timeline import Row, rows_of, shown
 from pflow.record.log import FLOW
 from pflow.record.run import DONE, FAILED, KILLED, RUNNING, Run
-from pflow.record.trace import CUT, Trace, Values, store_with, values_of
+from pflow.record.trace import CUT, Trace, Values, store_with
 from pflow.record.trace_text import status_text
 from pflow.terminal.columns import duration
 from pflow.values.paths import size_text
@@ -63,19 +63,16 @@ def _render(template: str, **members: Any) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def members_of(run: Run, trace: Trace) -> Trace:
-    """Return what a page has of a run beside its trace: the `ir` of its flow, the `dots` of a map, and the `values` of
-    each visit, by its number and place; None if no journal has kept them.
-    """
-    dots = map_dots(run) if run.ledger else []
-    return {"ir": shape_of(run.read_json(FLOW)), "dots": dots, "values": values_of(run, trace)}
+def members_of(run: Run) -> Trace:
+    """Return what a page has of a run beside its trace and values: the `ir` of its flow, the `dots` of a map."""
+    return {"ir": shape_of(run.read_json(FLOW)), "dots": map_dots(run) if run.ledger else []}
 
 
 def run_page(trace: Trace, *, now: float) -> bytes:
     """Return the page of a run, or of a store's stages; `members_of` adds to a run's trace what belongs on it."""
     report, dots, shape = trace.get("map"), trace.get("dots", []), trace.get("ir") or shape_of(None)
     values = trace.get("values")
-    trace = store_with(trace, values or {})
+    trace = store_with(trace)
     axis = Axis(trace, now, [dot[1] for dot in dots])
     rows = rows_of(trace, axis, now, values or {})
     return _render(

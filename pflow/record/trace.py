@@ -131,12 +131,12 @@ def values_of(run: Run, trace: Trace) -> Values | None:
     return None if kept is None else {number: kept.get(path, {}) for number, path in paths}
 
 
-def store_with(trace: Trace, values: Values) -> Trace:
-    """Return a trace with the values of its final store that are known: what the run began with, and what it wrote.
+def store_with(trace: Trace) -> Trace:
+    """Return a trace with the values of its final store that are known: what the run began with, and its `values`.
 
     A value that is not of its key's type and size is left out: a part of it was not kept.
     """
-    known = Document()
+    known, values = Document(), trace.get("values") or {}
     injected = (trace["snapshot"] or {}).get("cli_injections", {})
     begun = {path: value for path, value in injected.items() if "$digest" not in str(value)[:9]}  # else too large
     visits = [visit for visit in trace["execution_trace"] if "outer" not in visit]

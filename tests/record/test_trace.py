@@ -44,9 +44,9 @@ def test_a_step_is_shown_as_seed_001_does(traced):
 )
 def test_the_store_has_a_value_if_all_of_it_was_kept(traced, begun, written, shape, expected):
     ends = [end(f"s{number}", writes={"a": [*(each or {"a": 0})]}) for number, each in enumerate(written)]
-    trace = traced(*ends, finish(store={"a": shape})) | {"snapshot": {"cli_injections": begun}}
     values = {number: each for number, each in enumerate(written, 1) if each}
-    assert store_with(trace, values)["store"] == {"a": shape if expected is ... else {**shape, "value": expected}}
+    trace = traced(*ends, finish(store={"a": shape})) | {"snapshot": {"cli_injections": begun}, "values": values}
+    assert store_with(trace)["store"] == {"a": shape if expected is ... else {**shape, "value": expected}}
 
 
 @pytest.mark.parametrize(
