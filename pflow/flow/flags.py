@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from pflow import Any, Callable, Mapping
 from pflow.binding.flag_value import Finder, FlagValue
 from pflow.binding.sources import Constant
@@ -41,8 +43,8 @@ def read_argument(flag: str, item: Item | None, value: Any, *, is_open: bool = F
     """Return a value of Python for a flag. Raises PflowError (2)."""
     if item is None or is_open:
         return value
-    source = Constant([*value] if isinstance(value, tuple) else value, "")
-    return Finder(item.name, source, item.but(is_declared=True), exit=USAGE).find({})
+    value = [*value] if isinstance(value, tuple) else os.fspath(value) if isinstance(value, os.PathLike) else value
+    return Finder(item.name, Constant(value, ""), item.but(is_declared=True), exit=USAGE).find({})
 
 
 class FlowFlags:

@@ -148,7 +148,7 @@ def kind_of(value: Any) -> str:
     if value is None:
         return "null"
     names = {bool: "a bool", int: "an int", float: "a float", str: "a str", bytes: "bytes", list: "a list"}
-    return names.get(type(value), "a dict")
+    return names.get(type(value)) or f"a {'dict' if isinstance(value, dict) else type(value).__name__}"
 
 
 def is_step_name(name: str) -> bool:

@@ -513,6 +513,7 @@ def test_run_takes_any_flow_and_gives_its_store(tmp_path, monkeypatch, capfd):
     shared = pflow.run("read-file a.txt => template '$content, $language'", language="French")
     assert (shared["text"], capfd.readouterr()) == ("hello, French", ("", ""))
     assert pflow.run("template '$stdin'", stdin="piped")["text"] == "piped"
+    assert pflow.run("read-file", path=tmp_path / "a.txt")["content"] == "hello"
     for value in ("piped", b"\xff", ["a"], "", None):
         assert pflow.run("select", stdin=value) == {"stdin": value, "selected": value}
     inputs = {"n": {"type": "int", "pipe": True}}
@@ -531,6 +532,7 @@ def test_run_takes_any_flow_and_gives_its_store(tmp_path, monkeypatch, capfd):
         ({"size": "big"}, "cannot take size='big': it is not an int", ""),
         ({"size": -1}, "cannot take --size=-1: it must be 0 or more", ""),
         ({"size": 2.5}, "cannot take 'size': it is a float, not int", ""),
+        ({"size": {1}}, "cannot take 'size': it is a set, not int", ""),
         ({"by": "yard"}, "cannot take by='yard': it is not one of paragraph, line, sentence, word, character", ""),
     ],
 )
