@@ -191,7 +191,7 @@ def by_json(place: Place) -> Outcome:
 def by_bytes(place: Place) -> Outcome:
     name = pipe_input(place.case)
     value = place.case.values.get(name)
-    if type(value) is int and place.case.flow["inputs"][name]["type"] == "int":
+    if type(value) in (int, float) and place.case.flow["inputs"][name]["type"] in ("int", "float"):
         value = str(value)
     if not isinstance(value, str) or not value:
         raise Unfit("nothing for the pipe")

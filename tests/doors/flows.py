@@ -42,6 +42,7 @@ TEXTS = ["a", "two words", "ünï", "$topic ${x}", "007", '{"a": 1}', "-n", "lin
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "str": st.sampled_from(TEXTS),
     "int": st.sampled_from([0, 7, -3, 1 << 40]),
+    "float": st.sampled_from([0.5, 2]),
     "bool": st.booleans(),
     "list": st.sampled_from([[], [1, "x", None], ["a", "b"]]),
     "dict": st.sampled_from([{}, {"a": {"b": 1}}, {"b": [True]}]),
@@ -98,7 +99,7 @@ class Draft:
             return
         for name in names:
             types = {"extra": ["int"], "env": ["staging|production"], "tone": ["str"]}
-            about = {"type": self.pick(*types.get(name, ["str", "any", "list", "int", "bool", "dict"]))}
+            about = {"type": self.pick(*types.get(name, ["str", "any", "list", "int", "float", "bool", "dict"]))}
             if self.happens(once_in=3):
                 about["default"] = self.draw(VALUES[about["type"]])
             self.inputs[name] = about

@@ -358,13 +358,14 @@ def needs(flow: Flow) -> Values:
 
 def fits(type: str, value: Any) -> Any:
     """Return a value as its type has it. Raises Failed for one that does not fit."""
-    if type == "str" and not isinstance(value, str):
+    own = value.__class__.__name__
+    if type == "str":
         return text_of(value)
-    kinds = {"int": int, "bool": bool, "list": list, "dict": dict, "str": str}
-    is_right = value in type.split("|") if "|" in type else isinstance(value, kinds.get(type, object))
-    if not is_right or (type == "int" and isinstance(value, bool)):
-        raise Failed(65)
-    return value
+    if {type, own} == {"int", "float"} and value == int(value):  # 7.0 is 7
+        return int(value) if type == "int" else float(value)
+    if value in type.split("|") if "|" in type else type in ("any", own):
+        return value
+    raise Failed(65)
 
 
 def meaning(
@@ -375,11 +376,10 @@ def meaning(
     run = Run(flow, files, Counter() if ran is None else ran, blank)
     declared = flow.get("inputs", {})
     try:
-        run.store.update({name: fits(declared.get(name, {}).get("type", "any"), each) for name, each in values.items()})
-        for name, about in declared.items():
-            if name not in values and "default" not in about:
-                raise Failed(66)
-            run.store.setdefault(name, about.get("default"))
+        if any(name not in values and "default" not in declared[name] for name in declared):
+            raise Failed(66)
+        given = {**{name: about["default"] for name, about in declared.items() if "default" in about}, **values}
+        run.store.update({name: fits(declared.get(name, {}).get("type", "any"), each) for name, each in given.items()})
         run.walk(flow["nodes"][0]["id"])
     except Failed as failure:
         return Outcome(failure.exit, failure.message, ran=run.ran)
