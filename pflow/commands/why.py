@@ -10,7 +10,7 @@ run's snapshot has it, as with flags. Nothing is run, and no model is asked.
 Of a map, the word after RUN is an item: its id, the beginning of that, or its number (#17 or 17, from 1). The ledger
 knows how it ended, after how many tries, and what it took.
 
-The exit code is 1 if nothing is known of the step, because caching was off for it.
+The exit code is 1 if the run has no such step, or caching was off for it.
 
 \b
 cat examples/notes.txt | pflow run 'shell "wc -w" --cache' -q

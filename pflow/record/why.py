@@ -102,7 +102,7 @@ def explain(run: Run, step: str, against: Run | None) -> list[str]:
     """Return lines for each visit of the step that missed, and the number of hits. Raises PflowError (1)."""
     visits = Visits(run, step)
     if not visits.events:
-        raise PflowError(f"cannot tell why '{step}' ran: caching was off for it", hint=_how(run))
+        raise PflowError(f"cannot tell why '{step}' ran: no cached step of the run has this name", hint=_how(run))
     before = Visits(against, step) if against else earlier(run, step)
     hits = [event for event in visits.events.values() if event["cache"]["verdict"] == "hit"]
     others = [event for event in visits.events.values() if against or event not in hits]

@@ -59,7 +59,7 @@ E2
     run pflow trace @2
     [[ $output == *'[1] shout (shout)'*', cached'* ]]
     run --separate-stderr pflow why last shel
-    expect 1 '' "cannot tell why 'shel' ran"
+    expect 1 '' "cannot tell why 'shel' ran: no cached step of the run has this name; cached steps are shout, shell"
 }
 
 @test "pflow cache looks after what is kept, which is for its owner alone, and made again where it is damaged" {
