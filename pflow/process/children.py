@@ -312,18 +312,21 @@ def _readers(fd: int) -> Iterator[tuple[int, tuple[int, bool | None]]]:
     for pid, name, fields in _processes():
         with Ignoring(OSError):  # it has ended, or belongs to another user
             if os.path.samestat(os.stat(f"/proc/{pid}/fd/0"), os.fstat(fd)):
-                with open(f"/proc/{pid}/cmdline", "rb") as file:
-                    yield pid, (int(fields[1]), _takes_stdin(name, file.read().split(b"\0")[1:], fields))
+                yield pid, (int(fields[1]), _takes_stdin(name, _words(pid), fields))
 
 
 def _takes_stdin(name: bytes, words: list[bytes], fields: list[bytes]) -> bool | None:
-    if name.startswith(b"python"):  # as a stage starts itself again, with -X utf8
-        name = os.path.basename(next((word for word in words if not word.startswith(b"-") and word != b"utf8"), name))
     if words and (name.startswith(b"pflow-") or name.partition(b".")[0] == b"pflow"):
         letters = [word for word in words if word.startswith(b"-") and not word.startswith(b"--")]
         return b"--no-stdin" not in words and not any(b"n" in word for word in letters)
     is_forked = int(fields[6]) & _FORKED and fields[0] in (b"R", b"D")
     return None if is_forked or not words else False
+
+
+def _words(pid: int) -> list[bytes]:
+    """Return the words of a process's command, without its name. Raises OSError."""
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return file.read().split(b"\0")[1:]
 
 
 def descriptors(pid: int, file: str | int) -> Iterator[str]:
@@ -347,10 +350,15 @@ def _processes(session: int = 0) -> Iterator[tuple[int, bytes, list[bytes]]]:
                 continue
             with open(f"/proc/{pid}/stat", "rb") as file:
                 about, _, fields = file.read().rpartition(b") ")
+            name = about.partition(b" (")[2]
+            if name.startswith(b"python"):  # a stage may have started itself again, with -X utf8
+                words = (word for word in _words(int(pid)) if not word.startswith(b"-") and word != b"utf8")
+                script = os.path.basename(next(words, b""))
+                name = script if script.startswith(b"pflow") else name
         except OSError:
             continue  # it has ended
         if fields:
-            yield int(pid), about.partition(b" (")[2], fields.split()
+            yield int(pid), name, fields.split()
 
 
 def _signal_group(group: int, signum: int) -> bool:
