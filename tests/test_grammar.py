@@ -415,7 +415,7 @@ def test_the_executables_say_so_with_two(words):
         ),
         ("pflow resume last --timeout=5", "pflow: cannot take --timeout: no such flag; --help lists the flags"),
         (
-            "pflow-set -n --default=a",
+            "pflow-set -n a",
             "pflow-set: cannot set 'a'; it is written KEY=VALUE, KEY:=JSON, KEY@FILE or KEY:@FILE",
         ),
         ("pflow-set -n a:@", "pflow-set: cannot take a:@: no file is named; a:@FILE, or a:=JSON"),

@@ -11,13 +11,13 @@ pflow-read-file --path=examples/notes.txt | pflow-set draft.title=Notes | pflow-
 """
 
 from pflow import Any
-from pflow.binding.sources import find, has
+from pflow.binding.sources import find
 from pflow.errors import BAD_STDIN, PflowError
 from pflow.help.usage import usage_of_command
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, set_members
 from pflow.process.streams import write_pieces
-from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
+from pflow.stage.document import EMPTY, RAW, empty_pipe, take_in
 
 USAGE = usage_of_command("pflow-set", __doc__, "pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY@FILE | KEY:@FILE]…")
 USAGE.flags = [
@@ -25,7 +25,6 @@ USAGE.flags = [
     Flag("allow_empty", "treat an empty pipe as an empty text"),
     Flag("store", "take a store or nothing from stdin: no raw input, and an empty pipe is nothing"),
     Flag("inputs", "take the words as flags of these inputs, and check the store by them", type=TEXT, metavar="JSON"),
-    Flag("default", "set a member (KEY=VALUE) unless the store has it; repeatable", type=TEXTS, metavar="MEMBER"),
     Flag(
         "carry",
         "let the pipe carry the value at PATH from here on; nothing if PATH is empty",
@@ -58,9 +57,6 @@ def work(flags: dict[str, Any], tool: Tool) -> int:
     set_members(document, members)
     if given is not None:
         given.put_into(document)
-    for member in flags["default"]:
-        if not has(document, *set_members(Document(), [member])):
-            set_members(document, [member])
     if path := flags["carry"]:
         find(document, place(path))
         document.header["last"] = path
