@@ -64,7 +64,7 @@ class _Script:
         about = " ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow."
         head = _HEAD.format(about=clean(about), version=__version__, usage=clean(" ".join(usage)))
         text = "\n".join([head, *([] if self.inputs else [NO_FLAGS, ""]), " |\n    ".join(self.commands)]) + "\n"
-        if "\0" in text:
+        if "\0" in text + "".join(self.flags):  # in JSON it is escaped, but no flag has such a name
             raise refused("a text in it contains NUL, which a script cannot")
         return text
 

@@ -223,6 +223,7 @@ def test_any_text_arrives_as_it_is(tmp_path):
         (chain(node("say"), inputs={"value": {"type": "any", "pipe": True}}), "takes the data from the pipe"),
         (chain(node("llm", params={"system": "a\0b"}, inputs={"prompt": "x"})), "no flag gives that value"),
         (chain(node("write-file", inputs={"path": "$item"}, batch=batch("l"))), "'content': an item would fill it"),
+        (chain(node("say", inputs={"value": "$item"}, batch=batch('["/\\u0000"]'))), "a text in it contains NUL"),
     ],
 )  # fmt: skip
 def test_what_a_stage_cannot_do_is_refused(flow, why):
