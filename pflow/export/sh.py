@@ -84,7 +84,8 @@ class _Script:
             self.state.places[each.path] = each in self.required or each.has_default
         if self.inputs or self.wired.maps_stdin:
             words = [f"--inputs={quote(self._declarations())}", '-- "$@"'] if self.inputs else []
-            self.commands.append(" ".join([f"pflow-set{self._intake()}", *words]))
+            intake = [] if self.takes_pipe else ["--store"] if self.takes_store else ["-n"]
+            self.commands.append(" ".join(["pflow-set", *intake, *words]))
 
     def _declarations(self) -> str:
         """Return the JSON by which pflow-set takes the script's words as flags, and checks the store."""
@@ -110,10 +111,6 @@ class _Script:
         places += [(name,) for each in wired.steps.values() if each.id != id for name in each.interface.reads]
         if any(meet(given.path, place) for place in places):
             raise refused(f"the flag for '{id}' and its '{key}' is for this step alone, but others use that place")
-
-    def _intake(self) -> str:
-        """Return the flag by which pflow-set takes what the steps take from the pipe."""
-        return "" if self.takes_pipe else " --store" if self.takes_store else " -n"
 
     def _add(self, step: WiredStep) -> None:
         takes_pipe = self.wired.first_read is not None and self.wired.first_read[0] == step.id

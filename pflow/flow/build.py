@@ -39,11 +39,7 @@ def build_flow(document: Document) -> FlowSpec:
 
 
 def inputs_of_script(document: Document) -> dict[str, FlowInput]:
-    """Return the inputs by the JSON with which an exported script begins.
-
-    It says what differs from an input of any type, whose name is its place. Raises ValueError, AttributeError and
-    TypeError.
-    """
+    """Return the inputs that an exported script declares. Raises ValueError, AttributeError and TypeError."""
     inputs = {}
     for name, facts in document.items():
         path, type = parse_path(facts.pop("at", name)), parse_type(facts.pop("type", "any"))[0]

@@ -73,7 +73,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     flow = compile_flow(flow, apart)  # it knows the names of all inputs: no template takes the pipe for one
     flow.inputs = {name: each for name, each in flow.inputs.items() if name in inputs or given[name].declared}
     flow.edges += [Edge(flow.steps[at - 1].id, flow.steps[at].id) for at in heads]
-    _check_values(text, lay_out(flow), [stage for pipe in pipes for stage in pipe], heads, inputs)
+    _check_values(text, lay_out(flow), [stage for pipe in pipes for stage in pipe], heads, {*inputs})
     return flow
 
 
@@ -142,18 +142,16 @@ def _expand(text: str, word: Token, values: dict[str, str], inputs: dict[str, In
         word.bare, word.loose = (each[:start] + mask + each[end:] for each in (word.bare, word.loose))
 
 
-def _check_values(
-    text: str, flow: WiredFlow, stages: list[list[Token]], heads: list[int], variables: dict[str, Input]
-) -> None:
+def _check_values(text: str, flow: WiredFlow, stages: list[list[Token]], heads: list[int], names: set[str]) -> None:
     """Refuse a variable in what is never filled or has a key of its name, and a later pipe that reads stdin."""
     for at, ((id, wired), words) in enumerate(zip(flow.steps.items(), stages, strict=False)):
         by_name = {key for key in wired.interface.reads if not wired.step.fills(key)}
-        if same := variables.keys() & (by_name | {*wired.interface.writes}):
+        if same := names & (by_name | {*wired.interface.writes}):
             what = f"cannot take the variable '{min(same)}' as an input: '{id}' has a key of that name"
             raise PflowError(what, hint="rename it", exit=USAGE)
         parts = [part for part in flow.parts[id] if part.role in (INPUT, PARAM) and not part.is_template]
         for match in _VARIABLE.finditer(" ".join(str(part.written) for part in parts)):
-            if (match[1] or match[2]) in variables:
+            if (match[1] or match[2]) in names:
                 hint = f'pflow-shell \'echo "$1"\' "{match[0]}" hands it over'
                 raise fault(text, words[0].at, f"nothing fills '{match[0]}' in a command", hint)
         read, has_no_stdin = wired.interface.pipe_read, any(_NO_STDIN.fullmatch(word.bare) for word in words)

@@ -129,9 +129,8 @@ def _difference(made: Facts, wanted: Facts) -> str:
             if place[1] == "place":
                 return f"where '{place[0]}' writes '{place[2]}'"
             if place[1] == "kept":
-                return (
-                    f"the read {place[2]} of '{place[0]}': a flag would {'' if there else 'not '}keep it in the store"
-                )
+                would = "would" if there else "would not"
+                return f"the read {place[2]} of '{place[0]}': a flag {would} keep it in the store"
             if place[1] == "param" and (place[0], "read", place[2]) in made:
                 return f"the param {place[2]} of '{place[0]}': its flag is data, not a param"
             is_known = all(isinstance(each, set | tuple) for each in (there, here))
@@ -149,10 +148,8 @@ def _shown(leads: Any) -> str:
 def _is_flag(step: WiredStep, key: str) -> bool:
     """Return True if a param stands in for a read as its flag would: for one that the store neither keeps nor gives."""
     read = step.interface.reads.get(key)
-    given = {**step.step.inputs, **step.step.input_mappings, **step.interface.params}
-    return (
-        read is not None and "explicit" in read.marks and not read.is_stored and key in step.step.params.keys() - given
-    )
+    is_alone = key in step.step.params.keys() - {*step.step.inputs, *step.step.input_mappings, *step.interface.params}
+    return is_alone and read is not None and "explicit" in read.marks and not read.is_stored
 
 
 def _by_name(flow: WiredFlow, id: str, key: str, item: Item | None) -> set[Any]:
