@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -58,24 +59,24 @@ CHAINED = ("note", "note", "note", "plain", "loud", "select", "template", "split
 
 STRAIGHT_WAYS = ("path", "path", "template", "constant", "param")
 WAYS = (*2 * STRAIGHT_WAYS[:-1], "mapped template", "mapped template", "either", "param")
-STRAIGHT = ("chain", "effect", "batch", "model")
-SHAPES = (*STRAIGHT, "loop", "fork", "failure", "subflow", "group")
 
 
+@dataclass
 class Draft:
     """A flow that is being made: its steps, its mappings, and the paths at which there is something."""
 
-    def __init__(self, draw: Any, *, declared: bool, straight: bool = False) -> None:
-        """Make one with declared inputs, or one that is so straight that a pipe of stages may be it."""
-        self.draw = draw
-        self.declared, self.straight = declared, straight
-        self.inputs: dict[str, Any] = {}
-        self.steps: list[Flow] = []
-        self.maps: dict[str, dict[str, Any]] = {}
-        self.targets: dict[str, dict[str, str]] = {}
-        self.there: list[str] = []
-        self.edges: list[tuple[str, ...]] = []
-        self.files: dict[str, Flow] = {}
+    draw: Any
+    declared: bool
+    """Its inputs are."""
+    straight: bool = False
+    """A pipe of stages may be it."""
+    inputs: Flow = field(default_factory=dict)
+    steps: list[Flow] = field(default_factory=list)
+    maps: dict[str, Flow] = field(default_factory=dict)
+    targets: dict[str, dict[str, str]] = field(default_factory=dict)
+    there: list[str] = field(default_factory=list)
+    edges: list[tuple[str, ...]] = field(default_factory=list)
+    files: dict[str, Flow] = field(default_factory=dict)
 
     def pick(self, *of: Any) -> Any:
         return self.draw(st.sampled_from(of))
@@ -169,67 +170,65 @@ class Draft:
             self.targets[id] = {write: target}
         self.there.append(target)
 
-    def add_batch(self, id: str) -> None:
+    def add_batch(self) -> None:
         """Add a step that runs for each item of a list."""
         type = self.pick("note", "plain", "loud")
         batch = {"over": "items", "as": "item", **self.pick({}, {"jobs": 2})}
-        self.add_writes(self.add(id, type, {READ[type]: self.pick("item", "template:<${item}>")}, batch=batch))
+        self.add_writes(self.add("c", type, {READ[type]: self.pick("item", "template:<${item}>")}, batch=batch))
         if self.declared:
             self.inputs["items"] = {"type": "list"}
 
-    def add_effect(self, id: str) -> None:
+    def add_effect(self) -> None:
         """Add a step that writes a file, or runs a command."""
         if self.draw(st.booleans()):
-            self.add(id, "write-file", {"content": self.path()}, inputs={"path": f"{id}.txt"})
+            self.add("c", "write-file", {"content": self.path()}, inputs={"path": "c.txt"})
         else:
             command = self.pick("cat", 'printf "%s|" "$@"', "exit 3")
             inputs = {"command": command, **({"args": [self.template(), "x"]} if "$@" in command else {})}
-            self.add(id, "shell", {"input": self.path()}, f"{id}.stdout", inputs=inputs)
+            self.add("c", "shell", {"input": self.path()}, "c.stdout", inputs=inputs)
 
-    def add_model(self, id: str) -> None:
+    def add_model(self) -> None:
         """Add a step that asks a model."""
         maps = {"text": f"template:<${{{self.path()}}}>"}
-        inputs = {"prompt": self.template()}
-        self.add(id, "llm", maps, f"{id}.response", params={"model": "reply"}, inputs=inputs)
+        self.add("c", "llm", maps, "c.response", params={"model": "reply"}, inputs={"prompt": self.template()})
 
-    def add_loop(self, id: str) -> None:
+    def add_loop(self) -> None:
         """Add a step with an edge back to itself."""
-        params = {"me": id, "until": self.draw(st.integers(0, 20))}
-        self.add(id, "turn", {"text": [self.path(), f"{id}.turned"]}, f"{id}.turned", params=params)
-        self.edges.append((id, id, "again"))
+        params = {"me": "c", "until": self.draw(st.integers(0, 20))}
+        self.add("c", "turn", {"text": [self.path(), "c.turned"]}, "c.turned", params=params)
+        self.edges.append(("c", "c", "again"))
 
-    def add_fork(self, left: str, right: str, join: str) -> None:
+    def add_fork(self) -> None:
         """Add two branches, and the step where they meet."""
         before, sources = self.steps[-1]["id"], [self.path(), self.path()]
-        self.add(left, "plain", {"draft": sources[0]})
-        self.add(right, "note", {"text": f"template:${{{sources[1]}}}"})
-        self.add(join, "note", {"text": f"template:${{{left}.plainly}} ${{{right}.noted}}"}, f"{join}.noted")
-        self.edges[-3:] = [(before, left), (before, right), (left, join), (right, join)]
+        self.add("left", "plain", {"draft": sources[0]})
+        self.add("right", "note", {"text": f"template:${{{sources[1]}}}"})
+        self.add("join", "note", {"text": "template:${left.plainly} ${right.noted}"}, "join.noted")
+        self.edges[-3:] = [(before, "left"), (before, "right"), ("left", "join"), ("right", "join")]
 
-    def add_failure(self, id: str, never: str, then: str) -> None:
+    def add_failure(self) -> None:
         """Add a step that fails and has an edge for it."""
-        self.add(id, "note", {"text": self.path()})["params"]["fail"] = self.pick("it's broken", "a: b")
-        self.add(never, "note", {"text": "template:never"})
-        self.add(then, "note", {"text": f"template:${{{id}.error.exit}}, ${{{id}.error.message}}"}, f"{then}.noted")
-        self.edges[-1:] = [(id, then, "error")]
+        self.add("c", "note", {"text": self.path()}, params={"me": "c", "fail": self.pick("it's broken", "a: b")})
+        self.add("never", "note", {"text": "template:never"})
+        self.add("then", "note", {"text": "template:${c.error.exit}, ${c.error.message}"}, "then.noted")
+        self.edges[-1:] = [("c", "then", "error")]
 
     def inside(self, *inputs: str) -> Flow:
         """Draw a flow of one or two steps, with an output."""
-        inner = Draft(self.draw, declared=len(inputs) > 1)
-        inner.there += ["topic"] if not inner.declared else []
-        if inner.declared:
+        inner = Draft(self.draw, declared=bool(inputs), there=[] if inputs else ["topic"])
+        if inputs:
             inner.add_inputs(*inputs)
         for name in ("one", "two")[: self.pick(1, 2)]:
             inner.add_step(name)
         return {**inner.flow(), "outputs": {"made": inner.there[-1]}}
 
-    def add_group(self, id: str) -> None:
+    def add_group(self) -> None:
         """Add a step with steps of its own."""
         flow = {name: value for name, value in self.inside().items() if name not in ("pflow", "name")}
         maps = {"topic": self.path()} if "topic" in json.dumps(flow) else {}
-        self.add(id, "flow", maps, self.pick(f"{id}.made", "made"), **flow)
+        self.add("c", "flow", maps, self.pick("c.made", "made"), **flow)
 
-    def add_subflow(self, id: str) -> None:
+    def add_subflow(self) -> None:
         """Add a step that runs another flow on a store of its own."""
         flow = self.files["inner.pflow.json"] = self.inside("subject", "extra", "env", "tone")
         maps, inputs = dict[str, Any](), dict[str, Any]()
@@ -240,7 +239,7 @@ class Draft:
                 maps[name] = self.path()
             else:  # in a flow a dollar begins a reference
                 inputs[name] = json.loads(json.dumps(self.draw(VALUES[about["type"]])).replace("$", "$$"))
-        self.add(id, "./inner.pflow.json", maps, self.pick(f"{id}.made", "made"), inputs=inputs)
+        self.add("c", "./inner.pflow.json", maps, self.pick("c.made", "made"), inputs=inputs)
 
     def flow(self) -> Flow:
         flow: Flow = {"pflow": 1, "name": "flow", "nodes": self.steps}
@@ -259,15 +258,17 @@ class Draft:
         return flow
 
 
+STRAIGHT = (lambda made: made.add_step("c"), Draft.add_effect, Draft.add_batch, Draft.add_model)
+SHAPES = (*STRAIGHT, Draft.add_loop, Draft.add_fork, Draft.add_failure, Draft.add_subflow, Draft.add_group)
+
+
 @st.composite
 def cases(draw: Any) -> Case:
     made = Draft(draw, declared=draw(st.booleans()), straight=draw(st.booleans()))
     made.add_inputs("topic", "extra", "env", "tone")
     for id in "ab"[: draw(st.integers(1, 2))]:
         made.add_step(id)
-    shape = draw(st.sampled_from(STRAIGHT if made.straight else SHAPES))
-    ids = {"fork": ("left", "right", "join"), "failure": ("c", "never", "then")}.get(shape, ("c",))
-    getattr(made, f"add_{'step' if shape == 'chain' else shape}")(*ids)
+    draw(st.sampled_from(STRAIGHT if made.straight else SHAPES))(made)
     for id in "de"[: draw(st.integers(0, 2))]:
         made.add_step(id)
     flow = made.flow()
