@@ -6,8 +6,10 @@ from itertools import pairwise
 
 from pflow import Any
 from pflow.binding.store import key_mappings
+from pflow.errors import USAGE, Attempt
 from pflow.flow.flow import INLINE, Batch, Edge, FlowInput, FlowSpec, Input, Step
 from pflow.interface.interface import spell_flag
+from pflow.values.jsontext import decode
 from pflow.values.paths import Path, parse_path
 from pflow.values.types import parse_type
 
@@ -38,12 +40,14 @@ def build_flow(document: Document) -> FlowSpec:
     return flow
 
 
-def inputs_of_script(document: Document) -> dict[str, FlowInput]:
-    """Return the inputs that an exported script declares. Raises ValueError, AttributeError and TypeError."""
+def inputs_of_script(text: str) -> dict[str, FlowInput]:
+    """Return the inputs that an exported script declares in JSON. Raises PflowError (2)."""
     inputs = {}
-    for name, facts in document.items():
-        path, type = parse_path(facts.pop("at", name)), parse_type(facts.pop("type", "any"))[0]
-        inputs[name] = FlowInput(name, path, type, **{"flag": spell_flag(name), **facts})
+    with Attempt("cannot take --inputs", of=(ValueError, AttributeError, TypeError), exit=USAGE):
+        for name, facts in decode(text.encode()).items():
+            path, type = parse_path(facts.pop("at", name)), parse_type(facts.pop("type", "any"))[0]
+            flags = list(map(str, facts.pop("flags", [])))
+            inputs[name] = FlowInput(name, path, type, **{"flag": spell_flag(name), "flags": flags, **facts})
     return inputs
 
 

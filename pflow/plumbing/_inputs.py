@@ -4,7 +4,7 @@ from pflow.binding.flag_value import FlagValue
 from pflow.binding.store import NodeStore
 from pflow.driver.inputs import RunInputs
 from pflow.driver.questions import not_given
-from pflow.errors import USAGE, Attempt, PflowError
+from pflow.errors import PflowError
 from pflow.flow.build import inputs_of_script
 from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import Graph
@@ -12,7 +12,6 @@ from pflow.flow.wired import WiredFlow
 from pflow.interface.interface import spell_flag
 from pflow.stage.document import Document
 from pflow.stage.words import take_words
-from pflow.values.jsontext import decode
 from pflow.values.paths import write_path
 from pflow.words.naming import listed
 
@@ -22,10 +21,9 @@ class GivenInputs(RunInputs):
 
     def __init__(self, text: str, words: list[str]) -> None:
         super().__init__(WiredFlow(FlowSpec([], []), Graph([], [])))
-        with Attempt("cannot take --inputs", of=(ValueError, AttributeError, TypeError), exit=USAGE):
-            self.wired.inputs = inputs = inputs_of_script(decode(text.encode()))
-            named = [(name, each) for each in inputs.values() for name in (each.name, *each.flags)]
-        items = {name.replace("-", "_"): each.as_item() for name, each in named}
+        self.wired.inputs = inputs = inputs_of_script(text)
+        named = [(name, each.as_item()) for each in inputs.values() for name in (each.name, *each.flags)]
+        items = {name.replace("-", "_"): item for name, item in named}
         try:
             texts = take_words(words, items)
         except PflowError as error:

@@ -15,7 +15,6 @@ from pflow.flow.pipe.scan import END, LINK, Token, fault, scan
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import lay_out
 from pflow.flow.written import INPUT, PARAM
-from pflow.values.jsontext import decode
 
 NO_FLAGS = """[ $# -eq 0 ] || exec pflow-set -n --inputs={} -- "$@\""""
 """The line of an exported script that has no inputs."""
@@ -52,7 +51,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
             else:
                 inputs[plain[1]] = Input(plain[1], default=plain[2], has_default=plain[2] is not None)
         elif not _SET.fullmatch(" ".join(word.bare for word in words)):
-            words, given = (words, given) if pipes else _without_head(text, words)
+            words, given = (words, given) if pipes else _without_head(words)
             pipes.append(_stages(text, words))
             for word in words:
                 _expand(text, word, values, inputs)
@@ -77,17 +76,13 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     return flow
 
 
-def _without_head(text: str, words: list[Token]) -> tuple[list[Token], dict[str, FlowInput]]:
+def _without_head(words: list[Token]) -> tuple[list[Token], dict[str, FlowInput]]:
     """Return the first pipe without the `pflow-set` with which an exported script begins, and what that declares."""
     at = next((at for at, word in enumerate(words) if word.kind == LINK), 0)
     said = [word.text for word in words[:at] if word.text not in ("--", "$@", "--store", "-n")]
     if said[:1] != ["pflow-set"] or len(said) > 2 or not all(each.startswith("--inputs=") for each in said[1:]):
         return words, {}
-    try:
-        members = decode(said[1].partition("=")[2].encode()) if len(said) > 1 else {}
-        return words[at + 1 :], inputs_of_script(members)
-    except (ValueError, AttributeError, TypeError) as error:
-        raise fault(text, words[0].at, f"the JSON of --inputs is wrong: {error}", "export it again") from None
+    return words[at + 1 :], inputs_of_script("".join(said[1:]).partition("=")[2] or "{}")
 
 
 def _written(given: FlowInput) -> Input:
