@@ -111,4 +111,6 @@ def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Item:
     item.marks |= {"pipe"} if wired.is_given_by_pipe(wanted) else set()
     if (default := wired.default_of(wanted)) is not UNDECLARED:
         item.default = default
+    elif wanted not in wired.asked():
+        item.default = None
     return item

@@ -249,9 +249,7 @@ def missing_inputs(
     def lacks(each: FlowInput) -> bool:
         return not (each.name in values or (each.step is None and is_given(each.path)))
 
-    missing: list[FlowInput] = []
-    for each in [each for each in wired.inputs.values() if each.required and not each.has_default]:
-        missing += filter(lacks, wired.asked(each))
+    missing = [each for each in wired.asked() if each.required and not each.has_default and lacks(each)]
     for paths in wired.alternatives:
         if not any(map(is_given, paths)):
             last = [wired.inputs[str(path[0])] for path in paths if path[0] in wired.inputs][-1:]

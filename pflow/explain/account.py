@@ -64,8 +64,7 @@ def outside(flow: WiredFlow, origins: Origins) -> Account:
 
 def needs(flow: WiredFlow) -> list[Account]:
     """Return the flow's inputs, required ones first."""
-    asked = (each for input in flow.inputs.values() for each in flow.asked(input))
-    return sorted((_need(flow, each) for each in asked), key=lambda need: not need["required"])
+    return sorted((_need(flow, each) for each in flow.asked()), key=lambda need: not need["required"])
 
 
 def _need(flow: WiredFlow, input: FlowInput) -> Account:

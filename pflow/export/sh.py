@@ -45,8 +45,8 @@ class _Script:
         ]
         self.piped = next((each for each in self.inputs if wired.first_read in each.readers), None)
         """The input that the pipe gives if no flag does."""
-        asked = [each for input in wired.inputs.values() for each in wired.asked(input) if each.required]
-        self.required = [each for each in asked if each in self.inputs and not wired.is_given_by_pipe(each)]
+        asked = [each for each in wired.asked() if each.required and not wired.is_given_by_pipe(each)]
+        self.required = [each for each in self.inputs if each in asked]
         self.flags = _flags_of(self.inputs)
         self.commands: list[str] = []
         self.takes_pipe = wired.first_read is not None or wired.maps_stdin

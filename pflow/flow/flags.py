@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from pflow import Any, Callable, Mapping
 from pflow.binding.flag_value import Finder, FlagValue
 from pflow.binding.sources import Constant
@@ -43,7 +41,7 @@ def read_argument(flag: str, item: Item | None, value: Any, *, is_open: bool = F
     """Return a value of Python for a flag. Raises PflowError (2)."""
     if item is None or is_open:
         return value
-    value = [*value] if isinstance(value, tuple) else os.fspath(value) if isinstance(value, os.PathLike) else value
+    value = [*value] if isinstance(value, tuple) else value.__fspath__() if hasattr(value, "__fspath__") else value
     return Finder(item.name, Constant(value, ""), item.but(is_declared=True), exit=USAGE).find({})
 
 

@@ -220,12 +220,12 @@ class WiredFlow:
         """Return the input of this name, or the place in one."""
         return self.inputs.get(name) or self.places.get(name)
 
-    def asked(self, given: FlowInput) -> list[FlowInput]:
-        """Return the places that are read in an input, if all who need it read one; else the input itself."""
-        places = [place for place in self.places.values() if place.path[0] == given.name]
-        in_places = {reader for place in places for reader in place.readers}
-        is_apart = given.step is None and bool(given.needed_by) and given.needed_by <= in_places
-        return places if is_apart else [given]
+    def asked(self) -> Iterator[FlowInput]:
+        """Yield the inputs; instead of one, the places that are read in it, if all who need it read one."""
+        for given in self.inputs.values():
+            places = [place for place in self.places.values() if place.path[0] == given.name]
+            in_places = {reader for place in places for reader in place.readers}
+            yield from places if given.step is None and given.needed_by and given.needed_by <= in_places else [given]
 
     def references_to(self, step: str, key: str, role: str = "") -> list[Reference]:
         """Return the references in what a step gives a key (in an output, if `step` is END), in one role or in any."""

@@ -163,10 +163,10 @@ class _Layout:
         self._add_reader(needed, wired, part.key, flags if is_path and is_whole else [], is_required=not is_choice)
         is_place = not is_whole and all(isinstance(step, str) for step in reference.path)
         if item is not None and is_place and len(part.paths) == 1:  # a flag of the read fills this place in the input
-            facts = {"doc": item.doc, "secret": needed.secret, "required": needed.required}
-            place = FlowInput(write_path(reference.path), reference.path, item.type, **facts)
+            path = reference.path
+            place = FlowInput(write_path(path), path, item.type, doc=item.doc, secret=needed.secret)
             place = self.wired.places.setdefault(place.name, place)
-            self._add_reader(place, wired, part.key, flags, is_required=False)
+            self._add_reader(place, wired, part.key, flags, is_required=not is_choice)
 
     def _add_reader(
         self, needed: FlowInput, wired: WiredStep, key: str, flags: list[str], *, is_required: bool = True

@@ -92,8 +92,7 @@ class ItemFlow:
             how = f"jq -c{'R' * isinstance(item, str)} '{made}' makes one of it"
             known = "it has no members" if item is members else f"it is not an object: {how}"
             known = f"its members are {', '.join(members)}" if members else known
-            what = f"cannot find '{missing.name}' for the item: nothing gives it"
-            raise PflowError(what, hint=known, exit=MISSING)
+            raise PflowError(f"cannot find '{missing.name}' for the item: nothing gives it", hint=known, exit=MISSING)
         return found
 
     def run(self, id: str, item: Any, tell: Tell = lambda name, about: None) -> Result:

@@ -160,13 +160,12 @@ class Map:
 
         Raises PflowError (1) if a person wants neither that nor a new map.
         """
-        if self.items.is_stdin and not self.chosen.first():
-            return False
         told = f"{done:,}{f' of {self.total:,}' if self.total else ''} are done in the run {run.id}"
         terminal = None if self.items.is_stdin or self.asks_nothing else open_terminal()
         if terminal is None:
             new = "has a budget of its own" if self.options.ledger else "begins anew"
-            say(PROGRAM, f"{told}: {self.again(run.id)}; this map {new}, --resume goes on")
+            if not self.items.is_stdin or self.chosen.first():
+                say(PROGRAM, f"{told}: {self.again(run.id)}; this map {new}, --resume goes on")
             return False
         with terminal:
             answer = terminal.choose_listed(told, _ANSWERS)

@@ -94,8 +94,7 @@ def one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> PflowE
     reads = [item for item in reads if item.name not in texts and not item.type.holds_rows]
     reads = [each for each in reads if result_of(converted, each.type, word, otherwise=None, of=ValueError) is not None]
     reads.sort(key=lambda each: "pipe" in each.marks or not (each.required or (each.is_declared and not each.default)))
-    wanted = next(iter(reads), None)
-    hint = f"{wanted.flag}='{shorten(word)}'" if wanted else "--help lists the flags"
+    hint = next((f"{each.flag}='{shorten(word)}'" for each in reads), "--help lists the flags")
     return PflowError(f"{what}: it takes flags only", hint=hint, exit=USAGE)
 
 

@@ -143,6 +143,7 @@ END
     run --separate-stderr sh deep.sh
     expect 66 - "cannot find 'deep.p' (a text) for say: nothing gives it (PF03); --deep.p=STR"
     [ "$(pflow explain --json deep.pflow.json | jq -r '.needs[].flag')" = --text ]
+    [ "$(pflow run deep.pflow.json --help | grep -c required)" = 1 ]
     run --separate-stderr pflow run -n list.pflow.json
     expect 66 - "cannot find 'z' (a text) for say: nothing gives it (PF03); --z=STR"
 }

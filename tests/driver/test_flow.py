@@ -516,9 +516,8 @@ def test_run_takes_any_flow_and_gives_its_store(tmp_path, monkeypatch, capfd):
     assert pflow.run("read-file", path=tmp_path / "a.txt")["content"] == "hello"
     for value in ("piped", b"\xff", ["a"], "", None):
         assert pflow.run("select", stdin=value) == {"stdin": value, "selected": value}
-    inputs = {"n": {"type": "int", "pipe": True}}
-    fed = {"inputs": inputs, "nodes": [{"type": "template", "inputs": {"template": "<$n>"}}]}
-    assert pflow.run(fed, stdin="4\n") == {"stdin": "4\n", "n": 4, "text": "<4>"}
+    ir = {"inputs": {"n": {"type": "int", "pipe": True}}, "nodes": [{"type": "template", "inputs": {"template": "$n"}}]}
+    assert pflow.run(ir, stdin="4\n") == {"stdin": "4\n", "n": 4, "text": "4"}
     assert pflow.run({"nodes": [{"type": "shell", "inputs": {"command": "cat"}}]}, input="x")["stdout"] == "x"
     assert capfd.readouterr() == ("", "")
 
