@@ -176,8 +176,7 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
         value, document = shared["stdin"], Document({"last": "stdin"})
         document.set("stdin", value)
         data = value if isinstance(value, bytes) else str(value).encode()
-        intake = Intake(document, RAW, data)
-        given = given.with_pipe(intake, allow_empty=not value)
+        given = given.with_pipe(Intake(document, RAW, data), allow_empty=not value)
     for warning in flags.warnings:
         _warn(f"{warning}, and stays as it is")
     _run_wired(given, shared)
