@@ -10,7 +10,7 @@ from pflow import Any, Iterator, Sequence
 from pflow.catalog.interfaces import node_in
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
-from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
+from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, result_of
 from pflow.flow.flow import INLINE, FlowInput, FlowSpec, Items
 from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
@@ -134,6 +134,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
         item = given.as_item()
         item.type = flow.told_type(given)
+        if given.has_default:  # one that does not fit is said where the flow is checked
+            item.default = result_of(given.fitted, given.default, "", of=PflowError, otherwise=given.default)
         marks = {"pipe": given.pipe or flow.first_read in given.readers, "explicit": given.step is not None}
         marks["own"] = given.name == "stdin"
         takers = [flow.steps[id].interface.reads.get(key) for id, key in given.readers]

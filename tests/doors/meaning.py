@@ -67,6 +67,10 @@ def line_of(value: Any) -> str:
     return value if isinstance(value, str) else f"{text_of(value)}\n"
 
 
+def is_blank(value: Any) -> bool:
+    return value in (None, []) or (isinstance(value, str) and not value.strip())
+
+
 def as_text(value: Any) -> str:
     """Return a value as a read of the type str has it. Raises Failed (65) for null."""
     if value is None:
@@ -311,9 +315,8 @@ class Run:
         """Refuse to ask a model if all that templates take is blank, unless a person typed some of it."""
         paths = [*references([step["inputs"], self._sources(step)])]
         data = [self.find(path, {}) for path in paths]
-        if any(path[0] in self.typed and self.place(path) == path for path in paths):
-            return
-        if all(value in (None, []) or (isinstance(value, str) and not value.strip()) for value in data):
+        is_typed = any(path[0] in self.typed and self.place(path) == path for path in paths)
+        if not is_typed and all(map(is_blank, data)):
             raise Failed(66)
 
     def walk(self, id: str | None, until: str | None = None) -> None:
@@ -372,7 +375,7 @@ def meaning(
     flow: Flow, values: Values, files: dict[str, Flow], ran: Counter[str] | None = None, typed: Set[str] = frozenset()
 ) -> Outcome:
     """Return what a flow makes of the values of its inputs, of which a person `typed` some."""
-    blank = {name for name in typed if isinstance(values[name], str) and not values[name].strip()}
+    blank = {name for name in typed if is_blank(values[name])}
     run = Run(flow, files, Counter() if ran is None else ran, blank)
     declared = flow.get("inputs", {})
     try:

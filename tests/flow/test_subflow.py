@@ -202,3 +202,9 @@ def test_a_flow_that_has_changed_is_loaded_anew_once_kinds_are_forgotten(flows):
     put(flows / "it.pflow.json", SAVE)
     forget_kinds()
     assert list(FlowCatalog().find(file).interface.reads) == ["content"]
+
+
+def test_a_default_is_as_the_type_of_its_input_has_it(flows):
+    inputs = {"part": {"type": "float", "default": 2}, "odd": {"type": "int", "default": "x"}}
+    reads = interface(flows, DRAFT, inputs=inputs).reads
+    assert [repr(reads[name].default) for name in inputs] == ["2.0", "'x'"]  # PF13 tells of the other
