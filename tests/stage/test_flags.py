@@ -163,7 +163,7 @@ def test_a_flag_that_is_wrong_is_refused_in_words(words, why):
     [
         ("--txt=a", "did you mean --text?"),
         ("--retry=1", "did you mean --retries?"),
-        ("hello", "--issue='hello'"),
+        ("hello", "--text='hello'"),
         ("--token=x", "it comes from the store"),
         ("--api-key=x", "set API_KEY"),
     ],
