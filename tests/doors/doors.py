@@ -191,7 +191,8 @@ def by_json(place: Place) -> Outcome:
 def by_bytes(place: Place) -> Outcome:
     name = pipe_input(place.case)
     value = place.case.values.get(name)
-    if type(value) in (int, float) and place.case.flow["inputs"][name]["type"] in ("int", "float"):
+    kinds = {"int": (int,), "float": (int, float)}.get(place.case.flow["inputs"][name]["type"], ()) if name else ()
+    if type(value) in kinds:  # the text of a number that does not fit is refused in words of its own
         value = str(value)
     if not isinstance(value, str) or not value:
         raise Unfit("nothing for the pipe")
