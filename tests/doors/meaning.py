@@ -56,6 +56,7 @@ class Kind(NamedTuple):
     """The read of the type str."""
     own: str = ""
     explicit: str = ""
+    types: dict[str, str] | None = None
 
 
 def text_of(value: Any) -> str:
@@ -194,17 +195,15 @@ class Run:
 
         def work(reads: Values, params: Values) -> Values:
             given = {name: value for name, value in reads.items() if value is not UNSET}
-            ended = meaning(inner, given, self.files, self.ran)
-            if ended.outputs is None:
+            if (ended := meaning(inner, given, self.files, self.ran)).outputs is None:
                 raise Failed(ended.exit, ended.message)
             return ended.outputs
 
-        return Kind(work, reads, tuple(inner["outputs"]))
+        return Kind(work, reads, tuple(inner["outputs"]), types={name: declared[name]["type"] for name in declared})
 
     def place_of(self, step: Flow, key: str) -> Path:
-        mapped = self._mappings(step, "output")
-        if key in mapped:
-            return tuple(mapped[key].split("."))
+        if mapped := self._mappings(step, "output").get(key):
+            return tuple(mapped.split("."))
         return (step["id"], key) if (step["id"], key) in self.named else (key,)
 
     def place(self, path: Path) -> Path:
@@ -249,6 +248,7 @@ class Run:
         for key, default in kind.reads.items():
             if key in step.get("inputs", {}):
                 value = step["inputs"][key] if key == "command" else self.expand(step["inputs"][key], items)
+                value = fits((kind.types or {}).get(key, "any"), value)
                 self._store_data(step, kind, key, as_text(value) if key == kind.texts else value)
             elif key in maps:
                 value = self.mapped(maps[key], items)
@@ -379,7 +379,7 @@ def meaning(
     run = Run(flow, files, Counter() if ran is None else ran, blank)
     declared = flow.get("inputs", {})
     try:
-        if any(name not in values and "default" not in declared[name] for name in declared):
+        if any(each not in values and "default" not in declared[each] for each in declared):
             raise Failed(66)
         given = {**{name: about["default"] for name, about in declared.items() if "default" in about}, **values}
         run.store.update({name: fits(declared.get(name, {}).get("type", "any"), each) for name, each in given.items()})
