@@ -52,9 +52,9 @@ browser cluster doors faults fuzz: export LLM_LOAD_PLUGINS := pflow-shell
 faults: $(VENV)/.dev ## break everything on purpose, at 2,000 points, and lose nothing; FAULTS='--seed 2'
 	@$(VENV)/bin/python -m tests.faults.run $(FAULTS)
 
-doors: $(VENV)/.dev ## take 6,000 small flows by `pflow run` and six other doors each, to one meaning; DOORS='--cases 600 --seed 2'
+doors: $(VENV)/.dev ## take 6,000 small flows by `pflow run` and five other doors each, to one meaning; DOORS='--cases 600 --seed 2'
 	@PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -n logical -p no:cacheprovider tests/doors \
-	  --cases 6000 --drawn 6 --seed "$$(date +%s)" $(DOORS)
+	  --cases 6000 --seed "$$(date +%s)" $(DOORS)
 
 cluster: $(VENV)/.dev ## map on dask, on SLURM and a million items on this machine, and kill them; CLUSTER='--seed 2'
 	@PYTHONPATH=. $(VENV)/bin/python tests/cluster/run.py $(CLUSTER)
