@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Any, Callable, Iterator
 from pflow.binding.sources import Constant, Source, TemplateSource, without_newline
 from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError, shorten
-from pflow.interface.interface import Interface, Item
+from pflow.interface.interface import AS_IT_IS, Interface, Item
 from pflow.values.jsontext import BLANK, change_texts, compact, decode, texts_in
 from pflow.values.paths import Path, write_path
 from pflow.values.types import Type, fit, from_text
@@ -168,7 +168,7 @@ class Finder:
         self.exit = exit
         self.source = source
         self.item = item
-        self.type = item.type if item else _ANY
+        self.type = item.type if item and AS_IT_IS not in item.marks else _ANY
         self.exact = _EXACT.get(self.type.name)
         self.is_input = item is not None and item.is_declared
         self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}

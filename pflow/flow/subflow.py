@@ -16,7 +16,7 @@ from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired import ITEM, WiredFlow, WiredStep, item_reader
 from pflow.flow.written import path_text
-from pflow.interface.interface import FORMS, UNDECLARED, Interface, Item, spell_flag
+from pflow.interface.interface import AS_IT_IS, FORMS, UNDECLARED, Interface, Item, spell_flag
 from pflow.values.types import Type
 from pflow.words.naming import guess
 
@@ -140,6 +140,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         marks["own"] = given.name == "stdin"
         takers = [flow.steps[id].interface.reads.get(key) for id, key in given.readers]
         marks["verbatim"] = any(taker is not None and taker.marks >= {"explicit", "verbatim"} for taker in takers)
+        types = {str(taker.type) for taker in takers if taker is not None}
+        marks[AS_IT_IS] = not given.declared and len(types) > 1  # each step takes it as its own read says
         marks[ITEM] = bool(first and reader and not marks["pipe"] and (first.id, reader.name) in given.readers)
         item.marks |= {mark for mark, is_so in marks.items() if is_so}
         is_named = given.flag == spell_flag(given.name)  # outside, no other flag is shown either

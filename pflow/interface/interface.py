@@ -26,6 +26,9 @@ IMPLIES = "implies "
 FORMS = ("schema", "sql", "place", "regex", "positive", "natural", "delimiter", "pairs", "types", "web")
 """Marks of values that have a form: a constant of a flow is checked before it runs."""
 
+AS_IT_IS = "as it is"
+"""The mark of a read whose type is for flags alone: a flow hands the value to steps, whose reads differ in type."""
+
 COMMANDS = ("command", "allowed_tools", "expect", "load_settings")
 """Names of reads and params that decide which commands a node runs."""
 

@@ -571,3 +571,19 @@ def test_run_works_in_any_thread_and_loop_and_leaves_no_handler():
 def test_dir_shows_what_is_public_and_each_has_a_docstring():
     assert {"Flow", "Node", "flow_safe", "run", "step"} < set(dir(pflow)) == {*pflow.__all__, "__version__"}
     assert all(getattr(pflow, name).__doc__ for name in pflow.__all__)
+
+
+@pytest.mark.parametrize("order", [("text", "any"), ("any", "text")])
+def test_each_step_of_a_group_takes_what_its_own_read_says(order):
+    steps = {"text": {"id": "text", "type": "split-text"}, "any": {"id": "any", "type": "select"}}
+    group = {
+        "id": "group",
+        "type": "flow",
+        "nodes": [steps[id] for id in order],
+        "mappings": {id: {"input_mappings": {read: "found"}} for id, read in (("text", "text"), ("any", "data"))},
+        "outputs": {"chunks": "text.chunks", "same": "any.selected"},
+    }
+    parse = {"id": "parse", "type": "parse-json", "inputs": {"text": '{"a": 1}'}}
+    mapped = {"group": {"input_mappings": {"found": "parse.data"}}}
+    store = pflow.run({"nodes": [parse, group], "mappings": mapped})
+    assert (store["chunks"], store["same"]) == (['{"a":1}'], {"a": 1})
