@@ -164,7 +164,7 @@ class Tally(Recorder):
         self.calls: list[dict[str, Any]] = []
         self.warnings: dict[str, None] = {}
         self.batches: dict[str, str] = {}
-        """What each visit of a batch, in its last try, says of failed items that no step takes."""
+        """What the last try of each visit of a batch says of the items that failed, if no step takes them."""
 
     def inside(self, step: str) -> Recorder:
         return self

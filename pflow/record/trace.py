@@ -32,7 +32,7 @@ visit has: lane (the branch of a fork), item (of the batch that it is in), outer
 in), and all of MORE."""
 
 Values = dict[int, dict[str, Any]]
-"""What each visit wrote, by its number and place; the mask for what has a secret in it."""
+"""The values that each visit wrote, by its number, then by their places. One with a secret in it is the mask."""
 
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside the states of a run."""
