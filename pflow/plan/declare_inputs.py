@@ -35,7 +35,7 @@ class _Literal:
         if not self.is_member and self.item.type.name != "any":
             return str(self.item.type)
         if isinstance(self.value, str):
-            return "path" if _is_path(self.value) else "str"
+            return "path" if is_path(self.value) else "str"
         return type(self.value).__name__
 
     @property
@@ -82,7 +82,7 @@ def _is_named(sentence: str, value: Any) -> bool:
         return any(says(sentence.lower(), each) for each in _spellings(str(value)))
     if not value or "$" in value or is_secret_value(value):  # a template is no default
         return False
-    return any(f"{q}{value}{q}" in sentence for q in "\"'`") or (_is_path(value) and says(sentence, value))
+    return any(f"{q}{value}{q}" in sentence for q in "\"'`") or (is_path(value) and says(sentence, value))
 
 
 def _spellings(number: str) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _spellings(number: str) -> Iterator[str]:
         yield from _WORDS[int(number) : int(number) + 1]
 
 
-def _is_path(text: str) -> bool:
+def is_path(text: str) -> bool:
     """Return True for a path or a URL: a text with a slash or an extension."""
     return not set(text) & set(" \t\n@") and ("/" in text or _EXTENSION.search(text) is not None)
 
