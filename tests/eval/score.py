@@ -7,14 +7,16 @@ from typing import Any
 from pflow.explain.origins import Origins
 from pflow.explain.pipe_form import with_literals
 from pflow.flow.flow import FlowSpec
-from pflow.flow.load import load_document
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
+from pflow.flow.wired import WiredStep
 from pflow.flow.wiring import wire
 
 ASPECTS = ("valid", "nodes", "order", "mappings", "values")
-FREE = {"prompt", "system", "criteria", "subject"}
+FREE = {"prompt", "system", "criteria", "subject", "style"}
 """Reads and params whose words are the model's own: only what feeds them counts."""
+LANGUAGES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "nl": "Dutch"}
+"""The names of languages, which a node that takes a name knows by their codes, too."""
 ONE_READ = {("llm", "prompt"): "text", ("llm", "system"): "text", ("shell", "args"): "input"}
 """Reads of a node that a value may come in by just as well as by another."""
 
@@ -40,17 +42,20 @@ class Facts:
         origins = Origins(wired)
         for id, step in wired.steps.items():
             for key in step.interface.reads:
-                self._take(self.names[id], step.step.type, key, origins.of_read(step, key)[0])
+                self._take(id, step, key, origins.of_read(step, key)[0])
             for key in [key for key in step.step.params if key not in step.interface.reads]:
-                self._take(self.names[id], step.step.type, key, origins.of_param(step, key))
+                self._take(id, step, key, origins.of_param(step, key))
             if step.step.batch is not None:
-                self._take(self.names[id], step.step.type, "batch", origins.of_batch(step))
+                self._take(id, step, "batch", origins.of_batch(step))
 
-    def _take(self, name: str, type: str, key: str, origin: dict[str, Any]) -> None:
+    def _take(self, id: str, step: WiredStep, key: str, origin: dict[str, Any]) -> None:
+        name, type = self.names[id], step.step.type
+        item = step.interface.reads.get(key) or step.interface.params.get(key)
+        default = item.default if item else None
         found = self._sources(origin)
         self.feeds |= {(name, ONE_READ.get((type, key), key), source) for source in found}
         value = origin.get("value", origin.get("text"))
-        if not found and value is not None and origin["from"] != "default":
+        if not found and value is not None and origin["from"] != "default" and value != default:
             self.values[name, key] = value
 
     def _sources(self, origin: dict[str, Any]) -> set[str]:
@@ -64,13 +69,8 @@ class Facts:
 
 
 def expected_flows(entry: dict[str, Any]) -> list[FlowSpec]:
-    """The flows of an entry of sentences.json: each pipe syntax, or IR where that has no pipe form."""
-    return [
-        parse_pipe([flow], FlowCatalog())
-        if isinstance(flow, str)
-        else load_document(flow, "expected", FlowCatalog()).usable()
-        for flow in entry["flows"]
-    ]
+    """The flows of an entry of sentences.json, each pipe syntax."""
+    return [parse_pipe([flow], FlowCatalog()) for flow in entry["flows"]]
 
 
 def score(entry: dict[str, Any], flow: FlowSpec | None) -> Right:
@@ -83,24 +83,33 @@ def score(entry: dict[str, Any], flow: FlowSpec | None) -> Right:
 
 
 def _compared(sentence: str, wanted: Facts, found: Facts) -> Right:
+    unasked = [key for key in found.values if key not in wanted.values and key[1] not in FREE]
     return {
         "valid": True,
         "nodes": sorted(wanted.types) == sorted(found.types),
         "order": (wanted.types, wanted.edges) == (found.types, found.edges),
         "mappings": wanted.feeds == found.feeds,
-        "values": all(_is_said(sentence, key, value, found.values.get(key)) for key, value in wanted.values.items()),
+        "values": not unasked
+        and all(_is_said(sentence, key, value, found.values.get(key)) for key, value in wanted.values.items()),
     }
 
 
 def _is_said(sentence: str, key: tuple[str, str], wanted: Any, found: Any) -> bool:
-    """Whether a value is there as far as the sentence says it: a text in either case, the words of a command."""
+    """Whether a value is there as far as the sentence says it: a text in either case, the words of a command.
+
+    What a sentence says in other words (a switch, a pattern, the program of a command) is as it is expected.
+    """
     if key[1] in FREE:
         return True
     if not isinstance(wanted, str):
-        return wanted == found or not any(
-            str(each) in sentence for each in (wanted if isinstance(wanted, list) else [wanted])
-        )
-    words = [word for word in wanted.split() if word.casefold() in sentence.casefold()]
-    if key[1] == "command" or wanted.casefold() not in sentence.casefold():
-        return all(word in str(found) for word in words)
-    return normpath(expanduser(str(found))).casefold() == normpath(expanduser(wanted)).casefold()
+        parts = wanted if isinstance(wanted, list) else [wanted]
+        return wanted == found or not (isinstance(wanted, bool) or any(str(each) in sentence for each in parts))
+    said, text = sentence.casefold(), str(found)
+    if key[1] == "language" and LANGUAGES.get(text) == wanted:
+        return True
+    if key[1] == "command":
+        words = [word for word in wanted.split() if word.casefold() in said]
+        return text.split()[:1] == wanted.split()[:1] and all(word in text for word in words)
+    if key[1] != "pattern" and wanted.casefold() not in said:
+        return all(word in text for word in wanted.split() if word.casefold() in said)
+    return normpath(expanduser(text)).casefold() == normpath(expanduser(wanted)).casefold()

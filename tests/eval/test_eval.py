@@ -56,6 +56,12 @@ def test_every_expected_flow_passes_the_rules_and_is_its_own_best_score():
          ["nodes", "order", "mappings"]),
         ("resize photo.jpg", lambda ir: ir["nodes"][1]["params"].update(width=301), ["values"]),
         ("tranlsate letter.txt", lambda ir: ir["nodes"][1]["params"].update(language="german"), []),
+        ("translate stdin", lambda ir: ir["nodes"][0]["params"].update(language="nl"), []),
+        ("translate stdin", lambda ir: ir["nodes"][0]["params"].update(language="de"), ["values"]),
+        ("append the weather", lambda ir: ir["nodes"][1]["params"].clear(), ["values"]),
+        ("read data.txt", lambda ir: ir["nodes"][2].update(params={"append": True}), ["values"]),
+        ("list all markdown", lambda ir: ir["nodes"][0]["inputs"].update(pattern="*.txt"), ["values"]),
+        ("show how much", lambda ir: ir["nodes"][0]["inputs"].update(command="ls -l"), ["values"]),
     ],
 )  # fmt: skip
 def test_each_fault_loses_what_it_should(start, change, lost):
