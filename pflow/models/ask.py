@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import llm
 from llm import Conversation, Model, Response
@@ -22,13 +22,16 @@ from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
 from pflow.models.request_form import (
     FORMAT,
+    GRAMMAR,
     HINTS,
     change_form,
     keeps_to,
     note_ignored,
     refused_by,
     refused_member,
+    takes_grammar,
     takes_schema,
+    with_grammar,
 )
 from pflow.models.schema import Unfit, ask_for, is_bare, read_answer
 from pflow.models.thoughts import after_thoughts, without_thoughts
@@ -46,7 +49,8 @@ class Request:
 
     `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too. `attached` is
     the prompt with what was attached at the first try, and `calls` let each call begin. A turn of a `Talk` reads at
-    most `longest` characters and `takes_any` answer, also one that does not fit; no prompt of it has the schema.
+    most `longest` characters and `takes_any` answer, also one that does not fit; no prompt of it has the schema, and
+    its `grammar` goes in place of the schema to a model that takes one.
     """
 
     prompt: str
@@ -56,6 +60,7 @@ class Request:
     system: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     schema: Any = None
+    grammar: str = ""
     is_multi: bool = False
     calls: Calls = field(default_factory=Calls)
     is_logged: bool = False
@@ -220,7 +225,9 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     asked = (request.prompt, request.piped, request.places, request.types)
     request.attached = request.attached or attach(model, *asked)  # a pipe can be read only once
     prompt, attachments = request.attached
-    is_sent = takes_schema(model, schema)
+    has_grammar = bool(request.grammar) and takes_grammar(model)
+    options |= with_grammar(model, request.grammar) if has_grammar else {}
+    is_sent = not has_grammar and takes_schema(model, schema)
     if not request.takes_any and schema is not None and not (is_sent and not request.wrong and keeps_to(model, schema)):
         prompt = ask_for(prompt, schema, request.wrong)
     log.set_system(conversation, request.system)
@@ -273,7 +280,8 @@ def _failure(
     if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left
         ending.error.__cause__, error = error, ending.error
     if not is_begun:
-        ending.refused = refused_member(error, [*ending.sent, *[FORMAT] * bool(response.prompt.schema)])
+        has = {FORMAT: response.prompt.schema, GRAMMAR: getattr(response.prompt.options, GRAMMAR, None)}
+        ending.refused = refused_member(error, [*ending.sent, *(name for name in has if has[name])])
     return explain(error, model)
 
 
@@ -323,23 +331,38 @@ _SHOWN_AGAIN = 100_000
 class Talk:
     """A conversation with one model. Every turn sends all earlier messages with their roles.
 
-    `calls` let each turn begin.
+    `calls` let each turn begin. It is a context, at whose end the engine of a local model ends.
     """
 
     def __init__(self, model: Model, system: str, calls: Calls) -> None:
         self._model, self._calls = model, calls
         self._system = system if getattr(model, "allows_system_prompt", True) else ""
-        self._ahead = "" if self._system else system + "\n\n"
+        self._first = "" if self._system else system + "\n\n"
         self._conversation: Any = model.conversation()
+        self.restart()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *about: object) -> None:
+        pass
+
+    def restart(self) -> None:
+        """Forget all turns: the next one is the first after the system text."""
+        self._ahead = self._first
         self._said: list[llm.Message] = [llm.system(self._system)] if self._system else []
 
-    def say(self, text: str, *, schema: dict[str, Any] | None = None) -> Answer:
-        """Send a text and return the answer, unchecked. A model that takes no schema, or not this one, gets none."""
+    def say(self, text: str, *, schema: dict[str, Any] | None = None, grammar: str = "") -> Answer:
+        """Send a text and return the answer, unchecked.
+
+        A model that takes a grammar gets it and no schema; one that takes no schema, or not this one, gets neither.
+        """
         asked = self._ahead + text
         self._conversation.model, self._conversation.loaded_messages = self._model, list(self._said)
-        how: dict[str, Any] = {"schema": schema, "calls": self._calls, "takes_any": True, "longest": LONGEST}
+        how: dict[str, Any] = {"schema": schema, "grammar": grammar, "takes_any": True, "longest": LONGEST}
+        request = Request(asked, system=self._system or None, calls=self._calls, **how)
         try:
-            answer = ask(self._conversation, Request(asked, system=self._system or None, **how), lambda _: None)
+            answer = ask(self._conversation, request, lambda _: None)
         except PflowError as error:
             if error.exit == TRY_AGAIN:
                 error.hint = "try again"  # there are no --retries here

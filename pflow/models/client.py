@@ -114,7 +114,7 @@ class _Watched:
 
     def _create(self, *args: Any, **kwargs: Any) -> Any:
         sent = fit_form(self._model, kwargs)
-        self._ending.sent = [name for name, value in sent.items() if value]
+        self._ending.sent = [name for name, value in (sent | sent.get("extra_body", {})).items() if value]
         answer = self._part.create(*args, **sent)
         check_said(answer)
         self._ending.says_end = True

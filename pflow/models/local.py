@@ -84,6 +84,7 @@ class LocalModel(llm.Model):
         top_p: float | None = Field(default=None, ge=0, le=1)
         seed: int | None = Field(default=None, ge=0)
         stop: str | None = None
+        grammar: str | None = None
 
     def __init__(self, model_id: str, path: str) -> None:
         self.model_id = model_id
@@ -101,6 +102,7 @@ class LocalModel(llm.Model):
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any = None) -> Iterator[str]:
         reason = None
         usual = DEFAULTS | (_TEXT_OF_SMALL if is_small(self) and not prompt.schema else {})
+        usual |= {"repeat_penalty": 1} if prompt.options.grammar else {}
         for chunk in _chunks(self.path, _request(prompt, usual)):
             if "error" in chunk:
                 raise _refused(chunk["error"])

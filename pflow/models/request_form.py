@@ -2,18 +2,22 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
+
+from pydantic import create_model
 
 from pflow.errors import PflowError
 from pflow.models.errors import meaning_of
+from pflow.models.servers import is_llama
 from pflow.values.jsontext import compact
 
-FORMAT = "response_format"
+FORMAT, GRAMMAR = "response_format", "grammar"
 
 _KINDS = ("value", "model", "other", "down", "")
 """The kinds of error (pflow.web.reasons) that may refuse a member."""
 
-_CHANGES = {"stream": "", "stream_options": "", "max_tokens": "max_completion_tokens"}
+_CHANGES = {"stream": "", "stream_options": "", "max_tokens": "max_completion_tokens", GRAMMAR: ""}
 """The members without which a request asks the same, each with the member that takes its value, if any does."""
 
 HINTS = {"stream": "-o stream=false", "max_tokens": "-o max_completion_tokens=N"}
@@ -23,6 +27,7 @@ _WORDS = {
     "stream": r"stream(s|ed|ing)?",
     FORMAT: r"(response|output)[_ ]?formats?|(\w+[_ ])?schemas?|json[_ ]mode|structured[_ ]outputs?|guided\w*"
     r"|validate json|gramm[ae]rs?|text\.format",
+    GRAMMAR: r"gramm[ae]rs?|gbnf",
 }
 
 _DENIES = re.compile(
@@ -82,6 +87,28 @@ def takes_schema(model: Any, schema: Any) -> bool:
     """
     is_able = model.supports_schema and getattr(model, "use_structured_outputs", True)
     return bool(schema and is_able) and compact(schema) not in refused_by(model)
+
+
+def takes_grammar(model: Any) -> bool:
+    """Return True if a model's answer can be held to a grammar: one of a file, or of a llama-server on this machine."""
+    known = model.Options.model_fields
+    if GRAMMAR in refused_by(model) or GRAMMAR in known:
+        return GRAMMAR in known and GRAMMAR not in refused_by(model)
+    return hasattr(model, "get_client") and "stop" in known and _is_llama(str(model.api_base))
+
+
+_is_llama = cache(is_llama)
+
+_ONE_LINE = {"temperature": 0, "max_tokens": 120, "stop": "\n"}
+"""The options of an answer that a grammar holds to one line."""
+
+
+def with_grammar(model: Any, grammar: str) -> dict[str, Any]:
+    """Return the options that hold an answer to a grammar; the `model`, a copy, is made to take them."""
+    if GRAMMAR in model.Options.model_fields:
+        return {**_ONE_LINE, GRAMMAR: grammar}
+    model.Options = create_model("Options", __base__=model.Options, extra_body=(dict[str, Any], ...))
+    return {**_ONE_LINE, "extra_body": {GRAMMAR: grammar, "repeat_penalty": 1}}
 
 
 def keeps_to(model: Any, schema: Any) -> bool:

@@ -91,8 +91,7 @@ def converse(
     seconds = TIMEOUT if timeout is None else timeout
     best, text = ConversationResult(), request.task
     deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
-    with Diverted(), deadline:  # stdout is for the result, not for libraries
-        talk = Talk(model, request.system, request.calls)
+    with Diverted(), deadline, Talk(model, request.system, request.calls) as talk:  # no library may write to stdout
         schema = None if is_small(model) else request.schema
         while best.tries < tries and not best.is_right:
             best.tries += 1

@@ -10,7 +10,7 @@ import pytest
 
 from pflow.driver.budget import Budget
 from pflow.errors import PflowError
-from pflow.models.ask import Request, ask
+from pflow.models.ask import Request, Talk, ask
 from pflow.models.choose import choose
 from pflow.models.request_form import refused_member
 from pflow.words.budget import Calls
@@ -130,3 +130,33 @@ def test_questions_that_are_refused_at_once_are_each_asked_again(refusal, member
         said = [pool.submit(_asked, server, "m", options={"max_tokens": 5}) for _ in range(4)]
         assert [each.result()[1] for each in said] == ["Oak"] * 4
     assert len(server.asked) == 8
+
+
+GRAMMAR = 'root ::= "oak" | "ash"'
+NO_GRAMMAR = (400, {"error": {"code": 400, "message": "Failed to parse grammar"}})
+
+
+@pytest.mark.parametrize(
+    ("owner", "replies", "members"),
+    [
+        ("llamacpp", [ANSWER], [["grammar"]]),
+        ("llamacpp", [NO_GRAMMAR, ANSWER], [["grammar"], ["response_format"], ["response_format"]]),
+        ("library", [ANSWER], [["response_format"]]),
+    ],
+)
+def test_a_grammar_goes_to_a_server_that_takes_one_in_place_of_the_schema(owner, replies, members):
+    with Replies(*replies, owner=owner) as server, Talk(choose(server.model("m")), "Sys", Calls()) as talk:
+        for _ in range(len(members) - len(replies) + 1):
+            assert talk.say("Hi", schema={"type": "object"}, grammar=GRAMMAR).response == "Oak"
+    assert [[name for name in ("grammar", "response_format") if name in each] for each in server.asked] == members
+    for each in server.asked:
+        line = {"grammar": GRAMMAR, "repeat_penalty": 1, "temperature": 0, "max_tokens": 120, "stop": "\n"}
+        assert {name: each.get(name) for name in line} == (line if "grammar" in each else dict.fromkeys(line))
+
+
+def test_a_talk_that_restarts_sends_no_earlier_turn():
+    with Replies(ANSWER) as server, Talk(choose(server.model("m")), "Sys", Calls()) as talk:
+        talk.say("Hi")
+        talk.restart()
+        talk.say("Ho")
+    assert [each["content"] for each in server.asked[-1]["messages"]] == ["Sys", "Ho"]

@@ -666,6 +666,9 @@ class TestLocalModels:
         assert (error.exit, error.usage["calls"]) == (65, 2)
         assert "it does not fit the schema" in error.message
 
+    def test_a_grammar_holds_its_answers(self):
+        assert run(None, "Name a bird", option=['grammar=root ::= "oak"'])["response"] == "oak"
+
     def test_a_question_may_be_longer_than_512_tokens_but_not_than_its_context(self):
         assert run(None, "Sum up", text="a word " * 280, max_tokens=1)["usage"]["input"] > 512
         error = failure(None, "Sum up", text="a word " * 4200)

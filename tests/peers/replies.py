@@ -24,12 +24,12 @@ def whole(content, end="stop", **more):
 class Replies(Serving):
     """Replies are lists of events, or statuses with a body and headers; the last one is for all further requests.
 
-    A function makes one from the request.
+    A function makes one from the request. `owner` is what it says of the owner of its models.
     """
 
-    def __init__(self, *replies):
+    def __init__(self, *replies, owner="me"):
         super().__init__(_Reply)
-        self.replies, self.asked = list(replies), []
+        self.replies, self.asked, self.owner = list(replies), [], owner
 
     def model(self, name):
         return f"http://127.0.0.1:{self.server_port}/v1#{name}"
@@ -43,6 +43,13 @@ class Replies(Serving):
 
 
 class _Reply(BaseHTTPRequestHandler):
+    def do_GET(self):
+        data = json.dumps({"data": [{"id": "m", "owned_by": self.server.owner}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(asked)
