@@ -70,22 +70,22 @@ def _literals(wired: WiredFlow, sentence: str) -> Iterator[_Literal]:
             for key in [key for key in values if key in items and not items[key].marks & {"verbatim", "secret"}]:
                 members = values[key] if isinstance(values[key], list) else []
                 for value, is_member in [(values[key], False), *((each, True) for each in members)]:
-                    if _is_named(sentence, value) and not is_secret_name(key):
+                    if is_named(sentence, value) and not is_secret_name(key):
                         yield _Literal(id, items[key], value, is_param, is_member)
 
 
-def _is_named(sentence: str, value: Any) -> bool:
+def is_named(sentence: str, value: Any) -> bool:
     """Return True if a sentence names a value: a number, a path, a URL, or a text in quotes."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
-        return any(says(sentence.lower(), each) for each in _spellings(str(value)))
+        return any(says(sentence.lower(), each) for each in spellings(str(value)))
     if not value or "$" in value or is_secret_value(value):  # a template is no default
         return False
     return any(f"{q}{value}{q}" in sentence for q in "\"'`") or (is_path(value) and says(sentence, value))
 
 
-def _spellings(number: str) -> Iterator[str]:
+def spellings(number: str) -> Iterator[str]:
     """Yield a number as a sentence may have it: `#12` as 12, `2.0` as 2, `10000` as 10,000, `5` as five."""
     number = number.removeprefix("#").removesuffix(".0")
     yield number

@@ -1,6 +1,5 @@
 """Limits for a flow that a model wrote, beyond the rules; a person who writes a flow may do more."""
 
-import posixpath
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -29,6 +28,9 @@ LIMITS = {
     "PL07": "a step does not overwrite what the flow reads (a warning)",
     "PL08": "each command is written in its step: no step writes it, and no input gives it",
     "PL09": "the piped input is used",
+    "PL10": "each file, number, address and quoted text of the sentence is in a step (a warning)",
+    "PL11": "each file, number, address and word of a step is in the sentence, or a default (a warning)",
+    "PL12": "a command starts a program that is on PATH (a warning)",
 }
 
 MOST_STEPS = 50
@@ -86,9 +88,7 @@ def check_document(flow: FlowSpec) -> list[Finding]:
 
 def check_limits(wired: WiredFlow) -> list[Finding]:
     """Check a wired flow."""
-    checks = (
-        _check_sources, _check_inputs, _check_names, _check_counts, _check_steps, _check_overwriting, _check_answers,
-    )  # fmt: skip
+    checks = (_check_sources, _check_inputs, _check_names, _check_counts, _check_steps, _check_answers)
     found = [finding for check in checks for finding in check(wired)]
     for step in wired.steps.values():
         inside = check_limits(step.inline) if step.inline is not None else []
@@ -168,22 +168,6 @@ def _check_texts(place: Path, value: Any) -> Iterator[Finding]:
             yield Finding("PL04", place, "this value looks like a secret", _LEAVE_OUT)
         for name in secret_variables(text):
             yield Finding("PL04", place, f"'{name}' looks like a secret of the environment", _OWN_SECRETS)
-
-
-def _check_overwriting(wired: WiredFlow) -> Iterator[Finding]:
-    """Warn if one path is read and written, which the sentence may want."""
-    read: dict[str, str] = {}
-    for id, step in wired.steps.items():
-        for key in [key for key, item in step.interface.reads.items() if item.type.name == "path"]:
-            given = wired.flow.inputs.get(str(step.step.input_mappings.get(key)))
-            path = step.step.inputs.get(key, given.default if given is not None else None)
-            normal = posixpath.normpath(path) if isinstance(path, str) else ""
-            if normal and "reads files" in step.interface.effects:
-                read.setdefault(normal, id)
-            elif normal in read and "writes files" in step.interface.effects:
-                message = f"'{id}' overwrites '{_shown(str(path))}', which '{read[normal]}' reads"
-                place = (*step.step.place, "inputs", key)
-                yield Finding("PL07", place, message, "another path, unless the task says so", is_warning=True)
 
 
 def _check_answers(wired: WiredFlow) -> Iterator[Finding]:

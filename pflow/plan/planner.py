@@ -24,6 +24,7 @@ from pflow.plan.building_blocks import add_nearest, building_blocks, correction_
 from pflow.plan.conversation import PL00, PLACE, TRIES, PlanRequest, Report, converse, count_findings, read_flow
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
+from pflow.plan.meaning import doubts
 from pflow.plan.piped import Piped, check_piped, declare_piped
 from pflow.values.digest import bytes_digest
 from pflow.values.fast_json import write_json
@@ -159,7 +160,7 @@ def judge(document: dict[str, Any], sentence: str, piped: Piped | None = None) -
     wired, findings = check_answer(document, FlowCatalog(), lambda flow: drop_choices(flow, sentence))
     if wired is not None and not errors_of(findings):
         wired = declare_piped(wired, piped)
-        findings += check_piped(wired, piped)
+        findings += [*check_piped(wired, piped), *doubts(wired, sentence)]
     if wired is None or errors_of(findings):
         return None, findings
     wired.flow.name = short_name(wired.flow.name) or short_name(sentence) or "plan"

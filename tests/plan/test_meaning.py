@@ -1,8 +1,33 @@
-"""The meaning of a plan: the values of a sentence."""
+"""The meaning of a plan: the values of a sentence, those that no step has, and those that a step invents."""
+
+import json
+import os
+from pathlib import Path
 
 import pytest
 
-from pflow.plan.meaning import values
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.wiring import wire
+from pflow.plan.meaning import doubts, values
+from tests.eval import run
+from tests.eval.score import expected_flows
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nodes(tmp_path_factory):
+    """The nodes of the eval, and a PATH with two programs."""
+    programs = tmp_path_factory.mktemp("programs")
+    for name in ("date", "wc"):
+        programs.joinpath(name).write_text("#!/bin/sh\n")
+        programs.joinpath(name).chmod(0o755)
+    with run.node_set():
+        os.environ["PATH"] = str(programs)
+        yield
+
+
+def messages(sentence, line):
+    return [each.message for each in doubts(wire(parse_pipe([line], FlowCatalog())), sentence)]
 
 
 @pytest.mark.parametrize(
@@ -19,3 +44,38 @@ from pflow.plan.meaning import values
 )  # fmt: skip
 def test_values_of_a_sentence_are_its_names_numbers_addresses_and_quotes(sentence: str, found: str) -> None:
     assert " ".join(f"{kind}:{text}" for kind, text in values(sentence)) == found
+
+
+@pytest.mark.parametrize(
+    ("sentence", "line", "found"),
+    [
+        ("summarize a.txt to b.md", "read-file --path=a.txt => llm --prompt='To b.md'", ["'b.md' is in no step"]),
+        ("the 5 newest issues of a/b", "github-list-issues --repo=a/b", ["'5' is in no step"]),
+        ("the five newest issues of a/b", "github-list-issues --repo=a/b --limit=5", []),
+        ("list docs/*.md", "list-files --pattern=*.md --directory=docs", []),
+        ("post 'all is well' to #dev", "post-slack --channel=dev --message=ok", [
+            "'all is well' is in no step", "'ok' of --message is not in the sentence"]),
+        ("what is in a.txt?", "read-file --path=a.txt => write-file --path=out.md", [
+            "'out.md' of --path is not in the sentence"]),
+        ("get https://a.org", "http --url=https://a.org/b", ["'https://a.org/b' of --url is not in the sentence"]),
+        ("convert a.csv to json", "load-csv --path=a.csv => save-results --path=a.json", []),
+        ("a.txt into French", "read-file --path=a.txt => translate --language=fr", []),
+        ("a.txt into French", "read-file --path=a.txt => translate --language=de", [
+            "'de' of --language is not in the sentence"]),
+        ("tell my mother", "shell --command='echo hi | phone --to=m@a.org'", [
+            "'m@a.org' of --command is not in the sentence", "there is no program 'phone' here"]),
+        ("how long is it up?", "shell --command='if true; then cd /; X=1 date | wc -l; fi'", []),
+        ("a joke into a.txt", "read-file:r --path=./a.txt => llm --prompt='A joke' => write-file:w --path=a.txt", [
+            "'w' overwrites 'a.txt', which 'r' reads"]),
+        ("fasse notiz.txt zusammen", "read-file --path=notiz.txt => llm --prompt='Summarize this'", []),
+    ],
+)  # fmt: skip
+def test_what_a_plan_leaves_out_or_invents_is_doubted(sentence, line, found):
+    assert messages(sentence, line) == found
+
+
+def test_no_flow_that_is_expected_of_a_sentence_is_doubted():
+    entries = json.loads((Path(run.__file__).parent / "sentences.json").read_text())
+    flows = [(entry["sentence"], flow) for entry in entries for flow in expected_flows(entry)]
+    found = [each for sentence, flow in flows for each in doubts(wire(flow), sentence) if each.rule != "PL12"]
+    assert [each.message for each in found] == ["'10' is in no step"]  # head -n 11

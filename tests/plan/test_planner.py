@@ -226,7 +226,7 @@ class TestConversation:
 
         plan("plan-no-schemas-native", "read data.txt, with no schema", report=heard.append)
 
-        assert heard == ["asking plan-no-schemas-native"]
+        assert [line for line in heard if line.startswith("asking")] == ["asking plan-no-schemas-native"]
         assert len(requests(server, "with no schema")) == 2
 
     def test_who_listens_hears_what_goes_on(self, server):
