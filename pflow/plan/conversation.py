@@ -1,21 +1,27 @@
 """A conversation with a model until its answer passes: findings go back to it, three tries in all.
 
-The answer is one JSON object, which may stand among prose, fences and other JSON.
+The answer is a flow in pipe syntax or one JSON object, which may stand among prose, fences and other JSON.
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
+from pflow.catalog.kinds import Catalog
 from pflow.errors import PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.load import parse_json
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.unload import flow_to_ir
 from pflow.models.ask import Answer, Talk
 from pflow.models.choose import Model, is_small
+from pflow.plan.flow_lines import find_flows, in_shell_quotes
 from pflow.plan.limits import refuse_secrets
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
@@ -30,7 +36,10 @@ Judge = Callable[[Answer], tuple[Any, list[Finding]]]
 PL00 = "PL00"
 PLACE = ("the answer",)
 
-_REMEDY = 'answer with one JSON object that has "nodes", and nothing else'
+_REMEDY = "answer with one line: a flow, a => b, or cannot: why"
+_OF_JSON = 'answer with one JSON object that has "nodes", and nothing else'
+_TOO_DEEP = "it is nested too deeply"
+_CUT = "it stopped at its token limit: answer with less"
 _MOST_FAULTS = 20
 """Braces that do not begin JSON, after which the search ends: an answer may hold a megabyte of them."""
 
@@ -135,26 +144,47 @@ def find_objects(said: Answer) -> tuple[dict[str, dict[str, Any]], str]:
     return found, faults[0] if faults else ""
 
 
-def read_flow(said: Answer) -> tuple[dict[str, Any] | None, list[Finding]]:
+def read_plan(said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, list[Finding]]:
     """Return the flow's document, or a finding that says why there is no flow. Two different flows are a fault."""
     found, fault = find_objects(said)
     if reason := refusal(said):
         return None, [_finding(f"it says that the task cannot be done: {reason}", "say it in other words")]
-    flows = [text for text, value in found.items() if "nodes" in value]
-    if len(flows) > 1:
-        return None, [_finding(f"it holds {len(flows)} flows", "choose one")]
+    lines = find_flows(_spoken(said))
+    flows = [text for text, value in found.items() if "nodes" in value and not any(text in line for line in lines)]
+    if len(flows or lines) > 1:
+        return None, [_finding(f"it holds {len(flows or lines)} flows", "choose one")]
+    if lines and not flows:
+        return _read_line(lines[0], said, catalog)
     if flows and not (said.is_limited and fault):  # a whole flow before one that was cut is an example
         try:
             return parse_json(flows[0], "the plan"), []
         except (PflowError, RecursionError) as error:
-            fault = error.message.partition(": ")[2] if isinstance(error, PflowError) else "it is nested too deeply"
+            fault = error.message.partition(": ")[2] if isinstance(error, PflowError) else _TOO_DEEP
     if fault:
-        remedy = "it stopped at its token limit: answer with less" if said.is_limited else _REMEDY
-        return None, [_finding(f"its JSON cannot be read: {_shown(fault, 200)}", remedy)]
+        return None, [_finding(f"its JSON cannot be read: {_shown(fault, 200)}", _CUT if said.is_limited else _OF_JSON)]
     text = _spoken(said).strip()
     empty = said.none.message.partition("': ")[2] if said.none else "it is empty"
-    none = f"it holds no JSON: '{_shown(text)}'" if text else empty
-    return None, [_finding('its JSON has no "nodes"' if found else none)]
+    none = f"it holds no flow: '{_shown(text)}'" if text else empty
+    return None, [_finding('its JSON has no "nodes"' if found else none, _CUT if said.is_limited else _REMEDY)]
+
+
+def plan_line(said: Answer) -> str:
+    """Return an answer's flow in pipe syntax; "" if it has none, or several."""
+    lines = find_flows(_spoken(said))
+    return lines[0] if len(lines) == 1 else ""
+
+
+def _read_line(line: str, said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, list[Finding]]:
+    if said.is_limited and said.response.rstrip().endswith(line.splitlines()[-1]):
+        return None, [_finding("its flow ends in the middle", _CUT)]
+    catalog = copy(catalog)
+    catalog.opens_files = False  # else --text@FILE would put a file into the plan, and so before the model
+    try:
+        return flow_to_ir(parse_pipe([in_shell_quotes(line)], catalog)), []
+    except PflowError as error:
+        return None, [_finding(error.message, error.hint)]
+    except RecursionError:
+        return None, [_finding(_TOO_DEEP, "write a plain flow")]
 
 
 def refusal(said: Answer) -> str:
@@ -162,7 +192,11 @@ def refusal(said: Answer) -> str:
     for value in find_objects(said)[0].values():
         with suppress(ValidationError):
             return _shown(_Refusal.model_validate(value).cannot, 300)
-    return ""
+    why = _CANNOT.search(_spoken(said).partition("\nTask:")[0])
+    return _shown(why[1], 300) if why else ""
+
+
+_CANNOT = re.compile(r"^[^\w\n]{0,9}(?:flow:[^\w\n]{0,9})?cannot: *([^\s`*].*)", re.IGNORECASE | re.MULTILINE)
 
 
 def _spoken(said: Answer) -> str:

@@ -20,7 +20,7 @@ from pflow.plan.building_blocks import (
     task_text,
 )
 from pflow.plan.change import Change, ChangeOptions, change_error, open_flow, say
-from pflow.plan.conversation import PlanRequest, converse, read_flow
+from pflow.plan.conversation import PlanRequest, converse, read_plan
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.planner import check_answer, checked_sentence
 from pflow.values.fast_json import write_json
@@ -81,7 +81,7 @@ def _judge(said: Answer, old: WiredFlow, sentence: str) -> tuple[WiredFlow | Non
 
     Findings of the limits that the old flow has too do not count: a person may write what a model may not.
     """
-    ir, findings = read_flow(said)
+    ir, findings = read_plan(said, old.flow.catalog)
     if ir is None:
         return None, findings
 

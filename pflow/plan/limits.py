@@ -19,7 +19,7 @@ from pflow.values.secrets import is_secret_name, is_secret_value, secret_variabl
 from pflow.words.printable import clean
 
 LIMITS = {
-    "PL00": "the answer is one flow, as a JSON object",
+    "PL00": "the answer is one flow, in pipe syntax or as a JSON object",
     "PL01": "a type is a node or flow:NAME, never a path",
     "PL02": "every source is an earlier step's write or a declared input",
     "PL03": "the flow's inputs, outputs and actions are plain words, and no input is a secret",

@@ -21,7 +21,7 @@ from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import Model, NoCapableModel, choose_capable
 from pflow.plan.building_blocks import add_nearest, building_blocks, correction_text, plan_schema, task_text
-from pflow.plan.conversation import PL00, PLACE, TRIES, PlanRequest, Report, converse, count_findings, read_flow
+from pflow.plan.conversation import PL00, PLACE, TRIES, PlanRequest, Report, converse, count_findings, read_plan
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
 from pflow.plan.meaning import doubts
@@ -148,7 +148,7 @@ def _choose_model(name: str | None, sentence: str) -> Model:
 
 def _judge_answer(said: Answer, sentence: str, piped: Piped | None) -> tuple[Any, list[Finding]]:
     """Return the IR as the model wrote it, its flow if that passes, and all findings; then the errors."""
-    ir, findings = read_flow(said)
+    ir, findings = read_plan(said, FlowCatalog())
     if ir is None:
         return None, findings
     flow, findings = judge(ir, sentence, piped)

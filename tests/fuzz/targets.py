@@ -49,7 +49,7 @@ from pflow.mcp.client.servers import Server
 from pflow.mcp.client.tools import tool_nodes
 from pflow.models.ask import Answer
 from pflow.page.page import run_page
-from pflow.plan.conversation import read_flow
+from pflow.plan.conversation import read_plan
 from pflow.plan.planner import judge
 from pflow.record.journal import pieces_of, read_lines
 from pflow.record.log import TRACE
@@ -357,8 +357,8 @@ def write_ledger(statuses: list[str]) -> None:
 
 
 ANSWERS = [
-    f"{before}{json.dumps(each, indent=1)}{after}"
-    for each in FLOWS
+    f"{before}{each}{after}"
+    for each in [*(json.dumps(each, indent=1) for each in FLOWS), *PIPES]
     for before, after in (("", ""), ("<think>so</think>Here:\n```json\n", "\n```"))
 ]
 
@@ -366,7 +366,7 @@ ANSWERS = [
 @target(st.tuples(values(FLOWS, TOKENS["flow"]).map(json.dumps) | texts(ANSWERS, TOKENS["answer"]), st.booleans()))
 def answers(drawn: tuple[str, bool]) -> None:
     sentence = "ask 'a' to copy a.txt to b.txt"
-    found, findings = read_flow(Answer(drawn[0], is_limited=drawn[1]))
+    found, findings = read_plan(Answer(drawn[0], is_limited=drawn[1]), FlowCatalog())
     is_shown(*map(str, findings))
     assert (found is None) == bool(findings)
     flow, findings = judge(found, sentence) if found is not None else (None, findings)

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.unload import flow_to_ir
 from pflow.models.ask import Answer
-from pflow.plan.conversation import PlanRequest, converse, read_flow
+from pflow.plan.conversation import PlanRequest, converse, plan_line, read_plan
 
 
 class Counting(llm.Model):
@@ -81,7 +84,7 @@ OTHER = '{"nodes": [{"id": "b", "type": "llm"}]}'
 
 
 def read(text, **more):
-    return read_flow(Answer(text, **more))
+    return read_plan(Answer(text, **more), FlowCatalog())
 
 
 @pytest.mark.parametrize(
@@ -109,15 +112,15 @@ def test_the_flow_is_found(text):
     ("text", "message"),
     [
         ("", "it is empty"),
-        ("I cannot do that.", "it holds no JSON: 'I cannot do that.'"),
-        ("no\x1b[31m\nJSON", "it holds no JSON: 'no\\x1b[31m JSON'"),
-        ("null", "it holds no JSON: 'null'"),
+        ("I cannot do that.", "it holds no flow: 'I cannot do that.'"),
+        ("no\x1b[31m\nJSON", "it holds no flow: 'no\\x1b[31m JSON'"),
+        ("null", "it holds no flow: 'null'"),
         ('{"steps": []}', 'its JSON has no "nodes"'),
         (FLOW[:-3], "its JSON cannot be read: it ends in the middle"),
         ('{"nodes": [{"id": "a', "its JSON cannot be read: it ends in the middle"),
         ('{"nodes": [{"id": NaN}]}', "its JSON cannot be read: "),
         ('{"nodes": [1,]}', "its JSON cannot be read: "),
-        ("{'nodes': []}", "it holds no JSON: "),
+        ("{'nodes': []}", "it holds no flow: "),
         ('{"nodes": [], "nodes": []}', "its JSON cannot be read: "),
         ('{"nodes": ["\\ud800"]}', "its JSON cannot be read: "),
         ('{"nodes": [99999999999999999999999]}', "its JSON cannot be read: "),
@@ -125,7 +128,7 @@ def test_the_flow_is_found(text):
         ('{"nodes": ' * 100_000, "its JSON cannot be read: it is nested too deeply"),
         (f"{FLOW} or {OTHER}", "it holds 2 flows"),
         (f"<think>so {FLOW}", "it is empty"),
-        ("\0\x01\x02" * 100, "it holds no JSON: "),
+        ("\0\x01\x02" * 100, "it holds no flow: "),
     ],
 )
 def test_what_holds_no_flow_is_a_finding(text, message):
@@ -151,7 +154,108 @@ def test_an_answer_that_stopped_at_its_limit_is_told_so(text):
     assert "token limit" in finding.remedy
 
 
-@given(st.text() | st.text('{}[]":,\\nodes <>/`0', max_size=60))
+LINE = "read-file --path=a.txt => llm --prompt='Sum it up'"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LINE,
+        f"  {LINE}\n\n",
+        f"`{LINE}`",
+        f"Here is the flow:\n\n{LINE}\n\nIt reads the file, and llm sums it up.",
+        f"Here's your flow: {LINE}",
+        f"Flow: {LINE}",
+        f"**Flow:** `{LINE}`",
+        f"Task: sum up a.txt\nFlow: {LINE}\n",
+        f"Flow: it is\nFlow: {LINE}",
+        f"The flow is `{LINE}`, where `llm` sums up.",
+        f"- {LINE}",
+        f"1. {LINE}",
+        f"```\n{LINE}\n```",
+        f"~~~\n{LINE}",
+        f"```bash\n$ {LINE}\n```\n1. `read-file --path=a.txt` reads\n2. `llm --prompt='Sum it up'` sums it up",
+        f"1. **Read**: `read-file --path=a.txt`\n2. **Sum up**: `llm`\n\n```\n# the flow\nFlow: {LINE}\n```",
+        f"{LINE}\n\n1. read-file reads a.txt.\n2. llm --prompt sums it up.",
+        f"{LINE}\n{LINE}",
+        f"{LINE} # sums it up",
+        f"{LINE}\nTask: what has changed?\nFlow: git-diff => llm --prompt='What has changed?'",
+        f"<think>git-status => {LINE}</think>\n{LINE}",
+        f"\ufeff{LINE}\0",
+        LINE.replace(" ", "\N{NO-BREAK SPACE}", 1),
+        f"$ {LINE}",
+        f"pflow run '{LINE}'",
+        f'$ pflow run "{LINE}" -r',
+        f"pflow '{LINE}'".replace("'Sum it up'", "'\\''Sum it up'\\''"),
+        f"pflow run {LINE}",
+        LINE.replace("=>", "|"),
+        "pflow-read-file --path=a.txt | pflow-llm --prompt='Sum it up'",
+        "pflow read-file --path=a.txt | pflow llm --prompt='Sum it up'",
+        "read-file --path=“a.txt” => llm --prompt=‘Sum it up’",
+        LINE.replace("=> ", "=>\n  "),
+        LINE.replace("=>", "\n=>") + "\n\nThis sums it up.",
+        "```sh\n" + LINE.replace("=>", "\\\n  =>") + "\n```",
+    ],
+)
+def test_the_line_of_a_flow_is_found_whatever_stands_around_it(text):
+    assert read(text) == (flow_to_ir(parse_pipe([LINE], FlowCatalog())), [])
+    assert plan_line(Answer(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "types"),
+    [
+        ("git-status", ["git-status"]),
+        ("llm 'a joke'", ["llm"]),
+        ("llm --prompt='is “a => b” right? It’s $1'", ["llm"]),
+        ("read-file --path=a => judge:j --criteria=x\nj =failed=> llm --prompt=x", ["read-file", "judge", "llm"]),
+        ("list-files --pattern='*.md' => ( read-file => llm --prompt='x' ) --each", ["list-files", "flow"]),
+        ("( read-file => llm --prompt='x' ) --each", ["flow"]),
+        ("""write-file --path=f.json --content='{"nodes": []}'""", ["write-file"]),
+        ("read-fil --path=a => lm --prompt=x", ["read-fil", "lm"]),
+        ("./evil.pflow.json --x=1 => llm --prompt=x", ["./evil.pflow.json", "llm"]),
+    ],
+)
+def test_a_line_is_read_as_pipe_syntax(text, types):
+    ir, findings = read(text)
+    assert ([node["type"] for node in ir["nodes"]], findings) == (types, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Ask your admin to do it.", "it holds no flow: 'Ask your admin to do it.'"),
+        ("It takes `read-file` and `llm`.", "it holds no flow: "),
+        ("Step | Node\n--- | ---\nread | read-file", "it holds no flow: "),
+        ("cannot:", "it holds no flow: 'cannot:'"),
+        (f"```\n{LINE}\n```\nor\n```\ngit-diff => llm --prompt=x\n```", "it holds 2 flows"),
+        (f"{LINE}\nor\ngit-status", "it holds 2 flows"),
+        (LINE[:-1], "cannot read the flow at '…h=a.txt => llm --prompt='Sum it up': the ' here is never closed"),
+        ("read-file -> llm", "cannot read the flow at 'read-file -> llm': '->' is not a separator"),
+        ("llm --promt=x", "cannot read the flow at 'llm --promt=x': llm cannot take --promt: no such flag"),
+        ("read-file --path=a => llm --prompt@.env", "cannot read the flow at "),
+        ("cannot: no node orders food", "it says that the task cannot be done: no node orders food"),
+        ("Flow: cannot: no node orders food\n", "it says that the task cannot be done: no node orders food"),
+        ("Sorry:\n**Cannot: no node.", "it says that the task cannot be done: no node."),
+    ],
+)
+def test_what_is_no_line_of_a_flow_is_a_finding_with_a_remedy(text, message):
+    flow, (finding,) = read(text)
+    assert (flow, finding.rule, finding.place) == (None, "PL00", ("the answer",))
+    assert finding.message.startswith(message)
+    assert finding.remedy
+    assert "no flow" not in message or "one line" in finding.remedy
+
+
+@pytest.mark.parametrize("text", [LINE, f"Flow: {LINE}", f"```\n{LINE}"])
+def test_a_line_that_stopped_at_the_limit_is_no_flow_even_if_it_parses(text):
+    flow, (finding,) = read(text, is_limited=True)
+    assert (flow, finding.message) == (None, "its flow ends in the middle")
+    assert "token limit" in finding.remedy
+    assert read(f"```\n{LINE}\n```\nIt reads", is_limited=True)[1] == []
+
+
+@given(st.text() | st.text('{}[]":,\\nodes <>/`0', max_size=60) | st.text("llm =>|':-`\n(;#$", max_size=60))
 def test_any_text_is_a_flow_or_a_finding(text):
     flow, findings = read(text)
     assert (flow is None) == bool(findings)

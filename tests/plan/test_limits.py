@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import USAGE, PflowError
 from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
-from pflow.plan.conversation import read_flow
+from pflow.plan.conversation import read_plan
 from pflow.plan.limits import LIMITS, MOST_STEPS, refuse_secrets
 from pflow.plan.planner import judge
 from pflow.values.paths import write_path
@@ -244,7 +245,7 @@ FLOW = st.fixed_dictionaries(
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(document=FLOW | JSON, sentence=st.sampled_from(["do it", "copy a.txt to b.txt", "ask 'path' 3 times"]))
 def test_any_json_is_a_flow_that_passes_or_findings(document, sentence):
-    ir, findings = read_flow(Answer(json.dumps(document)))
+    ir, findings = read_plan(Answer(json.dumps(document)), FlowCatalog())
     flow = None
     if ir is not None:
         flow, findings = judge(ir, sentence)
