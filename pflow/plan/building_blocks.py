@@ -1,38 +1,29 @@
 """The prompt of a plan: how to write a flow, the nodes and saved flows to build with, findings, and the schema."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pflow.catalog.kinds import BUNDLED, FLOW, list_kinds
-from pflow.catalog.lines import UNREADABLE, cannot_read, lines
-from pflow.errors import PflowError, result_of, shorten
+from pflow.catalog.lines import UNREADABLE, cannot_read
+from pflow.errors import result_of
 from pflow.flow.findings import Finding
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.wired import WiredFlow
-from pflow.interface.account import account_of
-from pflow.interface.interface import Interface, Item
 from pflow.library.nearest import About, nearest
-from pflow.library.saved import Saved, list_saved, readable
+from pflow.library.saved import Saved
 from pflow.models.choose import Model, is_small
-from pflow.plan.limits import PERSONS
+from pflow.plan.node_text import interface_text
+from pflow.plan.prompt import listed, saved_flows
 from pflow.terminal.messages import say
-from pflow.values.jsontext import text_of
-from pflow.values.secrets import MASK, hider, is_secret_name
-from pflow.words.printable import clean
+from pflow.values.secrets import hider
 
 ROOM = 27_000
 """Characters for all nodes and flows; if they need more, only those that matter are described."""
 
 _ROOM_SMALL = 3_000
 """Characters for a small model: the nodes that come with pflow, and little more."""
-
-_LONGEST_DOC = 200
-_NO_MARKS = str.maketrans("<>`", "\u2039\u203a'")
-_NEAREST_FLOWS, _NEAREST_NODES = 3, 5
-"""How many are named if no model can plan: a sentence takes one flow, or several nodes."""
 
 
 @dataclass
@@ -61,28 +52,6 @@ def building_blocks(sentence: str, model: Model) -> Blocks:
     more = f"\n\n({left} more, which have less to do with the task, are left out.)" if left > 0 else ""
     types = [] if left > 0 else [each.name for each in chosen]
     return Blocks(_SYSTEM + "\n\n".join(each.text for each in chosen) + more, _digest(blocks, saved), types)
-
-
-def saved_flows() -> list[Saved]:
-    """Return every readable saved flow by name. Unreadable ones are reported; planning goes on."""
-    try:
-        return readable(list_saved(), "pflow")
-    except PflowError as error:
-        say("pflow", error.message)
-        return []
-
-
-def add_nearest(error: PflowError, sentence: str) -> PflowError:
-    """Name the nearest saved flows and nodes in an error's hint and `details`, and return the error."""
-    flows = [*nearest(sentence, [About(each.name, each.description) for each in saved_flows()])]
-    there = [line for line in lines(FlowCatalog()) if line.is_there and line.origin != FLOW]
-    nodes = [*nearest(sentence, [About(line.name, f"{line.summary} {line.words}") for line in there])]
-    error.details = {"flows": flows[:_NEAREST_FLOWS], "nodes": nodes[:_NEAREST_NODES]}
-    named = [f"{what}: {', '.join(error.details[key])}" for what, key in (("saved flows", "flows"), ("nodes", "nodes"))
-             if error.details[key]]  # fmt: skip
-    hints = [error.hint, "pipe syntax, 'a => b', needs no model"]
-    error.hint = "; ".join([*hints, *([f"nearest {', '.join(named)}"] if named else [])])
-    return error
 
 
 def _blocks(saved: Iterable[Saved]) -> Iterator[_Block]:
@@ -121,50 +90,6 @@ def _digest(blocks: list[_Block], saved: list[Saved]) -> str:
 
 def _content(file: str) -> str:
     return result_of(lambda: Path(file).read_text(encoding="utf-8", errors="replace"), otherwise="")
-
-
-def interface_text(name: str, interface: Interface, hide: Callable[[str], str]) -> str:
-    """Return an interface in its docstring's words, a line an item, without what a person chooses; `hide` masks."""
-    about = account_of(interface, lambda item: _is_choice(name, item))
-    text = [f"{name}: {_line(about['summary'], hide)}"]
-    if about["open"]:
-        text.append("  any reads, writes and params")
-    for kind in ("read", "write", "param"):
-        text += [f"  {kind} {_item(key, item, hide)}" for key, item in about[f"{kind}s"].items()]
-    if about["actions"] != ["default"]:
-        text.append(f"  actions {', '.join(about['actions'])}")
-    if about["effects"]:
-        text.append(f"  effects {', '.join(about['effects'])}")
-    return "\n".join(text)
-
-
-def interfaces_text(wired: WiredFlow) -> str:
-    """Describe the interface of each kind of node in a flow, once."""
-    kinds = {step.step.type: step.interface for step in wired.steps.values() if step.kind is not None}
-    hide = hider()
-    return "\n\n".join(interface_text(type, interface, hide) for type, interface in kinds.items()) + "\n"
-
-
-def _is_choice(name: str, item: Item) -> bool:
-    """Return True for an item that a person chooses; an answer with it would only lose it again."""
-    is_model = name == "llm" or name.startswith("flow:")
-    is_persons = is_model and item.kind == "param" and item.name.rpartition(".")[2] in PERSONS
-    return bool(item.env) or item.name == "allow_no_answer" or is_persons
-
-
-def _item(name: str, item: dict[str, Any], hide: Callable[[str], str]) -> str:
-    said = item.get("marks", ())
-    is_hidden = item.get("default") is not None and ("secret" in said or is_secret_name(name))
-    shown = MASK if is_hidden else "null" if item.get("default") is None else text_of(item["default"])
-    default = f" = {shown}" if "default" in item else ""
-    marks = "".join(f" [{mark}]" for mark in ("explicit", "verbatim", "secret") if mark in said)
-    about = f"  # {_line(item['doc'], hide)}" if item["doc"] else ""
-    return f"{name}: {item['type']}{_line(default, hide)}{marks}{about}"
-
-
-def _line(text: str, hide: Callable[[str], str]) -> str:
-    """Put somebody's words on one line, without marks that could be taken for the end of a part of the prompt."""
-    return shorten(hide(clean(text)), _LONGEST_DOC).translate(_NO_MARKS)
 
 
 Schema = dict[str, Any]
@@ -215,9 +140,6 @@ What there is:
 
 """
 
-MOST_FINDINGS = 20
-"""Findings that go back at once: more would only follow from the first."""
-
 _MOST_TYPES = 200
 """Types of steps that a schema lists."""
 
@@ -231,10 +153,6 @@ def correction_text(task: str, findings: Sequence[Finding]) -> str:
     """Return the answer to a bad flow: each finding on its line, and the task once more."""
     wish = "Answer with the whole flow, corrected, as one JSON object."
     return f"That flow cannot be used:\n{listed(findings)}\n\n{wish}\n{task}"
-
-
-def listed(findings: Sequence[Finding]) -> str:
-    return "\n".join(f"- {finding}" for finding in findings[:MOST_FINDINGS])
 
 
 def plan_schema(types: Sequence[str] = ()) -> Schema:

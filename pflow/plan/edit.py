@@ -11,18 +11,13 @@ from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.models.ask import Answer
 from pflow.models.choose import choose_capable
-from pflow.plan.building_blocks import (
-    building_blocks,
-    correction_text,
-    interfaces_text,
-    listed,
-    plan_schema,
-    task_text,
-)
+from pflow.plan.building_blocks import building_blocks, correction_text, plan_schema, task_text
 from pflow.plan.change import Change, ChangeOptions, change_error, open_flow, say
 from pflow.plan.conversation import PlanRequest, converse, read_plan
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
+from pflow.plan.node_text import interfaces_text
 from pflow.plan.planner import check_answer, checked_sentence
+from pflow.plan.prompt import listed
 from pflow.values.fast_json import write_json
 
 _USE = "pflow plan --edit FLOW 'use b.txt instead of a.txt'"

@@ -20,12 +20,13 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import Model, NoCapableModel, choose_capable
-from pflow.plan.building_blocks import add_nearest, building_blocks, correction_text, plan_schema, task_text
+from pflow.plan.building_blocks import building_blocks, correction_text, plan_schema, task_text
 from pflow.plan.conversation import PL00, PLACE, TRIES, PlanRequest, Report, converse, count_findings, read_plan
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
 from pflow.plan.meaning import doubts
 from pflow.plan.piped import Piped, check_piped, declare_piped
+from pflow.plan.prompt import add_nearest
 from pflow.values.digest import bytes_digest
 from pflow.values.fast_json import write_json
 from pflow.values.jsontext import decode, encode

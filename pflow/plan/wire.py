@@ -15,9 +15,10 @@ from pflow.flow.written import NO, YES, fits, source_of
 from pflow.interface.interface import Item
 from pflow.models.ask import Answer
 from pflow.models.choose import NoCapableModel, choose_capable
-from pflow.plan.building_blocks import interfaces_text, listed
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
 from pflow.plan.conversation import PlanRequest, converse, find_objects
+from pflow.plan.node_text import interfaces_text
+from pflow.plan.prompt import listed
 from pflow.values.fast_json import write_json
 from pflow.values.paths import Path, write_path
 from pflow.values.types import Type

@@ -9,7 +9,8 @@ import pytest
 
 from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.catalog.registry import names_in
-from pflow.plan.building_blocks import _SYSTEM, ROOM, building_blocks, interface_text
+from pflow.plan.building_blocks import _SYSTEM, ROOM, building_blocks
+from pflow.plan.node_text import interface_text
 
 BIG = SimpleNamespace(model_id="big")
 

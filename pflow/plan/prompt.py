@@ -1,0 +1,198 @@
+"""What a model is told for a plan: a beginning that is the same for every sentence, and a user turn that varies.
+
+The beginning (beginning.txt) has a line for each node that ships, rules and examples; after it come the user's own
+nodes. The user turn has examples near the sentence, chosen from examples.txt, and the nodes that may fit.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pflow.catalog.kinds import BUNDLED, FLOW, Kind, list_kinds
+from pflow.catalog.lines import UNREADABLE, cannot_read, lines
+from pflow.catalog.registry import PACKAGE
+from pflow.errors import PflowError, result_of, shorten
+from pflow.flow.findings import Finding
+from pflow.flow.subflow import FlowCatalog
+from pflow.interface.interface import Interface
+from pflow.library.nearest import About, nearest, nearest_by_words
+from pflow.library.saved import Saved, list_saved, readable
+from pflow.plan.node_text import Hide, interface_text, node_line
+from pflow.plan.piped import Piped
+from pflow.terminal.messages import say
+from pflow.values.secrets import hider
+
+_ROOM_OWN = 700
+"""Characters for the user's own nodes in the system text, some 160 tokens; if they need more, only the nearest are told
+with the task."""
+
+_OWN = "\n\nThe user's own nodes, the first choice where they fit:\n"
+
+_ROOM_INTERFACES = 2_400
+"""Characters for the interfaces in a correction, some 700 tokens."""
+
+_MOST_FINDINGS, _LONGEST_ANSWER = 8, 1_200
+"""Findings and characters of a wrong answer that go back."""
+
+_EXAMPLES = 2
+"""Examples near the sentence that stand before it."""
+
+_FITTING, _LEAST_NEAR, _OF_BEST = 4, 0.17, 0.4
+"""How many nodes may fit, the nearness that they have at least, and the share of the nearest one's."""
+
+_NEAREST_FLOWS, _NEAREST_NODES = 3, 5
+"""How many are named if no model can plan: a sentence takes one flow, or several nodes."""
+
+_VALUE = re.compile(r"https?://\S+|\S+@\S+|[\w.~*-]*/[\w./~*-]*|[\w*-][\w*.-]*\.[A-Za-z]\w{0,5}\b")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a model is told. `system` and `digest` are the same for all sentences until a node or flow changes.
+
+    `kinds` are the interfaces of all that a plan may use, by type; `own` are the lines of the user's own nodes.
+    """
+
+    system: str
+    digest: str
+    kinds: dict[str, Interface]
+    own: dict[str, str]
+
+    def task(self, sentence: str, piped: Piped | None = None, *, attempt: int = 0) -> str:
+        """Return the user turn. Each further attempt has other examples."""
+        near = near_examples(sentence)[_EXAMPLES * attempt :][:_EXAMPLES]
+        examples = ["\n".join(reversed(near)) + "\n"] if near else []
+        fitting = [f"Nodes that may fit: {', '.join(fits)}"] if (fits := self._fitting(sentence)) else []
+        return "\n".join([*examples, *fitting, *([str(piped)] if piped else []), f"Task: {sentence}", "Flow:"])
+
+    def _fitting(self, sentence: str) -> list[str]:
+        """Return the user's own nodes near the sentence, with what they do if the system text does not tell it."""
+        is_told = _is_short(self.own)
+        found = (nearest_by_words if is_told else nearest)(
+            _VALUE.sub(" ", sentence), [About(name, line) for name, line in self.own.items()]
+        )
+        least = max(_LEAST_NEAR, _OF_BEST * max(found.values(), default=0))
+        near = [self.own[name] for name, nearness in found.items() if nearness >= least][:_FITTING]
+        return [line.partition(": ")[0] for line in near] if is_told else near
+
+    def correction(self, task: str, line: str, findings: Sequence[Finding]) -> str:
+        """Return a user turn that stands by itself: the wrong line, its findings, the interfaces that it needs, and the
+        `task`, a user turn too.
+        """
+        wrong = f"{shorten(line, _LONGEST_ANSWER)}\n{listed(findings)}"
+        named = [name for name in self.kinds if re.search(rf"(?<![\w:-]){re.escape(name)}(?![\w-])", wrong)]
+        about, hide = "", hider()
+        for text in (interface_text(name, self.kinds[name], hide) for name in named):
+            about += f"{text}\n" if len(about) + len(text) < _ROOM_INTERFACES else ""
+        return f"This line is wrong:\n{wrong}\n{about}\nWrite the line for the task anew.\n{task}"
+
+
+def listed(findings: Sequence[Finding]) -> str:
+    """Return the findings that go back, a line each."""
+    return "\n".join(f"- {finding}" for finding in findings[:_MOST_FINDINGS])
+
+
+def plan_prompt() -> Prompt:
+    """Return the prompt with every node and saved flow that can be read; those that cannot are reported."""
+    saved, hide = saved_flows(), hider()
+    shipped: dict[str, str] = {}
+    own: dict[str, str] = {}
+    kinds: dict[str, Interface] = {}
+    for name, kind in _kinds(saved):
+        try:
+            told = kind.told()
+            (shipped if kind.origin == BUNDLED else own)[name] = node_line(name, told, hide)
+            kinds[name] = told
+        except UNREADABLE as error:
+            if kind.origin == FLOW:
+                say("pflow", cannot_read(kind.file, error))
+    system = _read("beginning").replace("@NODES@", _text(shipped))
+    system += f"{_OWN}{_text(own)}" if own and _is_short(own) else ""
+    return Prompt(system, _digest(system, kinds, saved, hide), kinds, own)
+
+
+def _kinds(saved: Iterable[Saved]) -> Iterator[tuple[str, Kind]]:
+    catalog = FlowCatalog()
+    yield from ((kind.name, kind) for kind in list_kinds() if kind.name not in _SECOND_NAMES)
+    for name in [f"flow:{each.name}" for each in saved]:
+        if (kind := catalog.find(name)) is not None:
+            yield name, kind
+
+
+_SECOND_NAMES = ("summarise-text",)
+"""Nodes that a plan has by another name."""
+
+
+def _is_short(own: Mapping[str, str]) -> bool:
+    return len(_text(own)) <= _ROOM_OWN
+
+
+def _text(lines: Mapping[str, str]) -> str:
+    return "\n".join(lines.values())
+
+
+@cache
+def _read(name: str) -> str:
+    return Path(PACKAGE, "plan", f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+def near_examples(sentence: str) -> list[str]:
+    """Return the examples that share words with a sentence, or values of one kind, nearest first."""
+    texts, abouts = {}, []
+    for number, example in enumerate(_read("examples").split("\n\n")):
+        task, flow, *words = example.split("\n")
+        texts[name := f"example{number}"] = f"{task}\n{flow}"
+        abouts.append(About(name, _kinds_of_values("\n".join([task, *words])), ""))
+    return [texts[name] for name in nearest_by_words(_kinds_of_values(sentence), abouts)]
+
+
+def _kinds_of_values(text: str) -> str:
+    """Replace the values in a text by words for their kinds and the number of files."""
+    found: list[str] = []
+
+    def word(value: re.Match[str]) -> str:
+        text = value[0]
+        kind = "urlvalue" if "//" in text else "mailvalue" if "@" in text else "every file" if "*" in text else ""
+        found.extend([] if kind else [text])
+        return kind
+
+    return f"{_VALUE.sub(word, text)} {('', 'onefile', 'twofiles')[min(2, len(found))]}"
+
+
+def saved_flows() -> list[Saved]:
+    """Return every readable saved flow by name. Unreadable ones are reported; planning goes on."""
+    try:
+        return readable(list_saved(), "pflow")
+    except PflowError as error:
+        say("pflow", error.message)
+        return []
+
+
+def add_nearest(error: PflowError, sentence: str) -> PflowError:
+    """Name the nearest saved flows and nodes in an error's hint and `details`, and return the error."""
+    flows = [*nearest(sentence, [About(each.name, each.description) for each in saved_flows()])]
+    there = [line for line in lines(FlowCatalog()) if line.is_there and line.origin != FLOW]
+    nodes = [*nearest(sentence, [About(line.name, f"{line.summary} {line.words}") for line in there])]
+    error.details = {"flows": flows[:_NEAREST_FLOWS], "nodes": nodes[:_NEAREST_NODES]}
+    named = [f"{what}: {', '.join(error.details[key])}" for what, key in (("saved flows", "flows"), ("nodes", "nodes"))
+             if error.details[key]]  # fmt: skip
+    hints = [error.hint, "pipe syntax, 'a => b', needs no model"]
+    error.hint = "; ".join([*hints, *([f"nearest {', '.join(named)}"] if named else [])])
+    return error
+
+
+def _digest(system: str, kinds: Mapping[str, Interface], saved: Iterable[Saved], hide: Hide) -> str:
+    contents = [("system", system), ("examples", _read("examples"))]
+    contents += [(name, interface_text(name, interface, hide)) for name, interface in kinds.items()]
+    contents += [(each.file, _content(each.file)) for each in saved]
+    digest = hashlib.sha256()
+    for name, text in contents:
+        digest.update(f"{len(text)} {name}\n{text}".encode("utf-8", "replace"))
+    return digest.hexdigest()
+
+
+def _content(file: str) -> str:
+    return result_of(lambda: Path(file).read_text(encoding="utf-8", errors="replace"), otherwise="")
