@@ -1,0 +1,162 @@
+"""The grammar of a plan: every line that it allows is pipe syntax, and a line with what a sentence needs is allowed."""
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pflow.catalog.kinds import list_kinds
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.subflow import FlowCatalog
+from pflow.interface.interface import Interface
+from pflow.library.saved import list_saved
+from pflow.models.local import LocalModel
+from pflow.plan.grammar import plan_grammar
+from tests.eval.run import HERE, node_set
+
+ENTRIES = json.loads(Path(HERE, "sentences.json").read_text())
+TOKEN = re.compile(r'\s*("(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|[A-Za-z][A-Za-z0-9-]*|[()|*+?])')
+ODD = [
+    "put 'it's $HOME' and \"a => b\" into x;y.txt",
+    "=> ( ) --each {} \\ a.txt",
+    "é.txt → 'ß' 3,5",
+    "",
+    "a|b >> c.md",
+]
+
+
+@pytest.fixture(scope="module")
+def kinds() -> Iterator[dict[str, Interface]]:
+    with node_set():
+        found = {kind.name: kind.told() for kind in list_kinds()}
+        flows = [f"flow:{saved.name}" for saved in list_saved()]
+        yield found | {name: kind.told() for name in flows if (kind := FlowCatalog().find(name))}
+
+
+class Grammar:
+    """A grammar that was read. A choice is a list of sequences; what repeats is a pair: its sign, and the part."""
+
+    def __init__(self, text: str) -> None:
+        bodies = dict(line.split(" ::= ", 1) for line in text.splitlines())
+        self.rules = {name: self.choice(TOKEN.findall(body)) for name, body in bodies.items()}
+
+    def choice(self, tokens: list[str]) -> list[list[Any]]:
+        found: list[list[Any]] = [[]]
+        while tokens and (token := tokens.pop(0)) != ")":
+            if token == "|":
+                found.append([])
+            elif token in "*+?":
+                found[-1][-1] = (token, found[-1][-1])
+            else:
+                found[-1].append(self.choice(tokens) if token == "(" else token)
+        return found
+
+    def draw(self, part: Any, chance: random.Random) -> str:
+        """Return a text that a part of the grammar allows."""
+        if isinstance(part, list):
+            return "".join(self.draw(each, chance) for each in chance.choice(part))
+        if isinstance(part, tuple):
+            times = {"?": (0, 1), "*": (0, 1, 3), "+": (1, 3)}[part[0]]
+            return "".join(self.draw(part[1], chance) for _ in range(chance.choice(times)))
+        if part[0] == "[":
+            return chance.choice([letter for letter in map(chr, (*range(32, 127), 233)) if re.match(part, letter)])
+        return re.sub(r"\\(.)", r"\1", part[1:-1]) if part[0] == '"' else self.draw(self.rules[part], chance)
+
+    def allows(self, text: str) -> bool:
+        known: dict[tuple[int, int], set[int]] = {}
+
+        def ends(part: Any, at: int) -> set[int]:
+            key = id(part), at
+            if key not in known:
+                known[key] = find(part, at)
+            return known[key]
+
+        def find(part: Any, at: int) -> set[int]:
+            if isinstance(part, list):
+                found: set[int] = set()
+                for sequence in part:
+                    places = {at}
+                    for each in sequence:
+                        places = {end for place in places for end in ends(each, place)}
+                    found |= places
+                return found
+            if isinstance(part, tuple):
+                found, new = {at}, {at}
+                while new and (part[0] != "?" or found == {at}):
+                    new = {end for place in new for end in ends(part[1], place)} - found
+                    found |= new
+                return found
+            if part[0] == "[":
+                return {at + 1} if re.match(part, text[at : at + 1]) else set()
+            if part[0] != '"':
+                return ends(self.rules[part], at)
+            literal = re.sub(r"\\(.)", r"\1", part[1:-1])
+            return {at + len(literal)} if text.startswith(literal, at) else set()
+
+        return len(text) in ends(self.rules["line"], 0)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    sentence=st.sampled_from([*ODD, *(entry["sentence"] for entry in ENTRIES)]),
+    seed=st.integers(),
+    size=st.integers(1, 60),
+)
+def test_every_line_that_the_grammar_allows_parses(
+    kinds: dict[str, Interface], sentence: str, seed: int, size: int
+) -> None:
+    chance = random.Random(seed)
+    some = {name: kinds[name] for name in chance.sample([*kinds], min(size, len(kinds)))}
+    grammar = Grammar(plan_grammar(some, sentence))
+    for _ in range(4):
+        if "line" in grammar.rules:
+            line = grammar.draw(grammar.rules["line"], chance)
+            assert parse_pipe([line], FlowCatalog()).steps, line
+
+
+REASONS = {
+    "\n": "a plan is one line",
+    "git-diff HEAD": "a revision is a flag",
+    "--issue-number=": "a flag has one name, the shortest",
+    r"--each => \S+.* --each": "two batches in a row are one of two steps",
+    "=> github-add-comment$": "a flag that a step needs is there, though the step before has it, too",
+    "--args=": "a command has its values in it",
+    "--(command|encoding|criteria|language)=[a-z-]+( |$)": "a word that the sentence does not have is in quotes",
+    "--message='Lunch is ready' --channel": "required flags come first",
+    r"--pattern='\*.txt' --directory=texts": "a pattern of the sentence is taken as it is",
+    "'\\$|: \\$issue'": "a step takes what the pipe brings without naming it",
+}
+
+
+def as_planned(line: str) -> str:
+    """Return a line with the ids that a plan uses: a, b and c, and only where something refers to them."""
+    letters = count()
+    for id in re.findall(r"(?:^|=> |\( )[a-z-]+(?::[a-z-]+)?:([a-z]+)", line):
+        is_used = re.search(rf"\$\{{{id}\.|(=>|;) {id}(?![a-z-])", line)
+        letter = "abc"[next(letters)] if is_used else ""
+        line = re.sub(rf":{id}(?= )", letter and f":{letter}", line, count=1)
+        line = re.sub(rf"\$\{{{id}\.", f"${{{letter}.", re.sub(rf"(=>|;) {id}(?![a-z:-])", rf"\1 {letter}", line))
+    return line
+
+
+def test_the_flows_of_the_eval_can_be_said(kinds: dict[str, Interface]) -> None:
+    refused = []
+    for entry in ENTRIES:
+        grammar = Grammar(plan_grammar(kinds, entry["sentence"]))
+        refused += [line for line in map(as_planned, entry["flows"]) if not grammar.allows(line)]
+    assert [line for line in refused if not any(re.search(reason, line) for reason in REASONS)] == []
+    assert [reason for reason in REASONS if not any(re.search(reason, line) for line in refused)] == []
+
+
+def test_the_engine_takes_the_grammar(kinds: dict[str, Interface], local_models: str) -> None:
+    sentence = """join a.txt and 'é "' into c.txt, at most 5 lines"""
+    model = LocalModel("SmolLM2", f"{local_models}/pflow/models/SmolLM2.gguf")
+    said = model.prompt(sentence, grammar=plan_grammar(kinds, sentence), max_tokens=3).text()
+    assert any(start.startswith(said) or said.startswith(start) for start in ("cannot: ", *kinds))
