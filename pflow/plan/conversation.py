@@ -9,23 +9,27 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
 from pflow.catalog.kinds import Catalog
-from pflow.errors import PflowError, shorten
-from pflow.flow.findings import Finding
+from pflow.errors import PflowError, result_of, shorten
+from pflow.flow.findings import Finding, errors_of
 from pflow.flow.load import parse_json
 from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.models.ask import Answer, Talk
 from pflow.models.choose import Model, is_small
 from pflow.plan.flow_lines import find_flows, in_shell_quotes
 from pflow.plan.limits import refuse_secrets
+from pflow.plan.prompt import Prompt
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
 from pflow.values.jsontext import plain_words
+from pflow.values.paths import Path
 from pflow.words.budget import Calls
 from pflow.words.printable import clean, counted
 
@@ -63,57 +67,104 @@ class _Refusal(BaseModel, str_strip_whitespace=True):
 
 @dataclass
 class PlanRequest:
-    """A task for a model: the `system` text, the `task`, the text for findings, and the `schema` of an answer.
+    """A task for a model: the `system` text and the `task`.
 
-    `calls` let each call of the model begin.
+    `correct` makes the next task of an answer and its findings: a whole user turn, since the talk before it is not sent
+    again. The `grammar` and the `schema` of an answer are for models that take one; `calls` let each call begin.
     """
 
     system: str
     task: str
-    correction_text: Callable[[Sequence[Finding]], str]
-    schema: dict[str, Any]
+    correct: Callable[[Answer, Sequence[Finding]], str]
+    schema: dict[str, Any] | None = None
+    grammar: str = ""
     calls: Calls = field(default_factory=Calls)
+
+
+def plan_request(
+    prompt: Prompt, task: Callable[[int], str], grammar: str = "", calls: Calls | None = None
+) -> PlanRequest:
+    """Return the request for a flow; `task` makes the user turn of an attempt: 0, 1, 2."""
+    attempts = count(1)
+
+    def correct(said: Answer, findings: Sequence[Finding]) -> str:
+        document = read_plan(said, FlowCatalog())[0] or {}
+        found = [each.at(_place_in_line(each.place, document), each.message, each.remedy) for each in findings]
+        return prompt.correction(task(next(attempts)), plan_line(said) or _spoken(said).strip(), found)
+
+    return PlanRequest(prompt.system, task(0), correct, grammar=grammar, calls=calls or Calls())
+
+
+def _place_in_line(place: Path, document: dict[str, Any]) -> Path:
+    """Return a finding's place by the ids of steps and the names of flags: `read-file.path`."""
+    found: list[str | int] = []
+    at: Any = document
+    for part in place:
+        at = result_of(lambda at, part: at[part], at, part, of=(LookupError, TypeError), otherwise=None)
+        if isinstance(part, int) and isinstance(at, dict):
+            found.append(str(at.get("id") or at.get("from")))
+        elif part not in _OF_IR:
+            found.append(part)
+    return tuple(found)
+
+
+_OF_IR = ("nodes", "edges", "mappings", "inputs", "params", "input_mappings", "output_mappings", "type", "id")
 
 
 @dataclass
 class ConversationResult:
-    """The answer that passed, else the best: its `result`, its findings, and the number of tries."""
+    """The answer that passed, else the best: its `line` and `result`, its findings, and the number of tries."""
 
+    line: str = ""
     result: Any = None
     findings: list[Finding] = field(default_factory=list)
     tries: int = 0
 
     @property
     def is_right(self) -> bool:
-        return self.result is not None and not self.findings
+        return self.result is not None and not errors_of(self.findings)
+
+    def take(self, line: str, result: Any, findings: list[Finding]) -> None:
+        """Take an answer that is no worse; of two that pass, the first of those with the fewest doubts."""
+        old, new = (
+            (each is None, len(errors_of(faults)), len(faults))
+            for each, faults in ((self.result, self.findings), (result, findings))
+        )
+        if self.tries == 1 or new < old or (new == old and not self.is_right):
+            self.line, self.result, self.findings = line, result, findings
 
 
 def converse(
     model: Model, request: PlanRequest, judge: Judge, report: Report, timeout: float | None = None, tries: int = TRIES
 ) -> ConversationResult:
-    """Ask until an answer passes. `timeout` (seconds) is for all tries, `report` gets short lines on the progress.
+    """Ask until an answer passes, or the same findings come again; warnings of one that passes make one more question.
+
+    `timeout` (seconds) is for all tries, `report` gets short lines on the progress.
 
     Raises PflowError: 2 for a secret in the task, 124 when the time runs out, what asking a model raises, and, if no
     answer was of use and the last has no text, why.
     """
     refuse_secrets(f"ask '{model.model_id}'", request.task, "the sentence or the flow")
     seconds = TIMEOUT if timeout is None else timeout
-    best, text = ConversationResult(), request.task
+    best, text, heard = ConversationResult(), request.task, list[set[tuple[str, Path, str]]]()
     deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
     with Diverted(), deadline, Talk(model, request.system, request.calls) as talk:  # no library may write to stdout
         schema = None if is_small(model) else request.schema
-        while best.tries < tries and not best.is_right:
+        is_doubted = False
+        while best.tries < tries and not (best.is_right and (is_doubted or not best.findings)):
+            is_doubted = best.is_right
             best.tries += 1
             report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if best.tries > 1 else ""))
-            said = talk.say(text, schema=schema)
+            said = talk.say(text, schema=schema, grammar=request.grammar)
             result, findings = judge(said)
-            if best.tries == 1 or (result is None, len(findings)) <= (best.result is None, len(best.findings)):
-                best.result, best.findings = result, findings
-            if findings:
-                report(count_findings(findings))
-                if refusal(said):
-                    break
-            text = request.correction_text(findings)
+            best.take(plan_line(said), result, findings)
+            report(count_findings(findings)) if findings else None
+            reasons = {(each.rule, each.place, each.message) for each in findings}
+            if refusal(said) or reasons in heard:
+                break
+            heard.append(reasons)
+            talk.restart()
+            text = request.correct(said, findings)
     if best.result is None and said.none:
         said.none.hint = "try again, or name another model with --model"
         raise said.none
@@ -122,7 +173,8 @@ def converse(
 
 def count_findings(findings: Sequence[Finding]) -> str:
     """Return the number of faults and the first one, in a line."""
-    return f"{counted(len(findings), 'fault')}, the first: {shorten(str(findings[0]), 160)}"
+    what = "fault" if errors_of(findings) else "doubt"
+    return f"{counted(len(findings), what)}, the first: {shorten(str(findings[0]), 160)}"
 
 
 def find_objects(said: Answer) -> tuple[dict[str, dict[str, Any]], str]:

@@ -68,7 +68,7 @@ def _request(old: WiredFlow, sentence: str, system: str) -> PlanRequest:
     flow, nodes = write_json(flow_to_ir(old.flow)), interfaces_text(old)
     task = _TASK.format(flow=flow, nodes=nodes, wrong=wrong, sentence=sentence)
     again = task_text(f"change the flow: {sentence}")
-    return PlanRequest(system, task, lambda findings: correction_text(again, findings), plan_schema())
+    return PlanRequest(system, task, lambda said, findings: correction_text(again, findings), plan_schema())
 
 
 def _judge(said: Answer, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:

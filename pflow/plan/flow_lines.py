@@ -9,7 +9,9 @@ _LONGEST, _MOST = 20_000, 20
 """Characters of an answer that are searched, and how many of its flows count."""
 
 _SEPARATOR = r"(?:=[\w-]*=?>|>>|::|-+>|[→⇒|])"
-_BEGIN = re.compile(rf"(?:\( *)*((?:\.\.?/)?[A-Za-z][\w:./-]*)(?: +(--[a-z]|(?!\|){_SEPARATOR}(?!\S))| +['\"|]|$)")
+_BEGIN = re.compile(
+    rf"(?:\( *)*((?:\.\.?/)?[A-Za-z][\w:./-]*)(?: +(--[a-z]|(?!\|){_SEPARATOR}(?!\S))| +(?:['\"|]|\S.* =[\w-]*=?> )|$)"
+)
 _GOES_ON = re.compile(rf" *{_SEPARATOR}(?!\S)")
 _IS_OPEN = re.compile(rf"(?:\\|\s{_SEPARATOR})\s*$")
 _TYPOGRAPHIC = re.compile("(?<==)[“‘](.*?)[”’](?=\\s|$)", re.DOTALL)

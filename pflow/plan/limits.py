@@ -104,7 +104,7 @@ def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
         if name is not None and name != "stdin" and name not in wired.flow.inputs and wired.flow.items is None:
             named.add(name)
             message = f"'{_shown(name)}' is neither an earlier step's write nor a declared input"
-            yield Finding("PL02", reference.place, message, "take STEP.WRITE, or write $$ for a dollar")
+            yield Finding("PL02", reference.place, message, "${STEP.WRITE} of a step before, or $$ for a dollar")
     for needed in wired.inputs.values():
         is_given = needed.declared or (
             wired.first_read in needed.readers and not needed.type.is_url
@@ -113,7 +113,8 @@ def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
             for id, key in needed.readers[:1]:
                 place = wired.steps[id].step.place
                 message = f"nothing gives '{id}' its '{key}'" + (f" ({needed.doc})" if needed.doc else "")
-                yield Finding("PL02", place, message, f'"inputs": {{"{key}": …}} of the step, or a mapping')
+                step = wired.steps[id]
+                yield Finding("PL02", place, message, f"{step.step.type} {step.interface.reads[key].flag}=…")
 
 
 def _check_inputs(wired: WiredFlow) -> Iterator[Finding]:
@@ -158,7 +159,7 @@ def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
                 message = f"the '{key}' has more than {LONGEST_COMMAND} letters"
                 yield Finding("PL05", part.place, message, "a shorter one, or several steps")
             if part.role == MAPPING and key in commands - each.step.inputs.keys():
-                remedy = f'"inputs": {{"{key}": …}} of the step; values go in as arguments, or on stdin'
+                remedy = f"{each.step.type} --{key}='…'; values go in as arguments, or on stdin"
                 yield Finding("PL08", part.place, f"the '{key}' of '{each.id}' is not in its step", remedy)
 
 

@@ -95,7 +95,7 @@ def check_piped(wired: WiredFlow, piped: Piped | None) -> list[Finding]:
     takes = wired.first_read is not None or any(each.pipe and each.readers for each in wired.inputs.values())
     if piped is None or piped.kind != RAW or not piped.size or takes or names_stdin(wired):
         return []
-    message, remedy = "nothing uses the piped input", 'an input with "pipe": true, and a mapping to it'
+    message, remedy = "nothing uses the piped input", "begin with a step that takes a text, or write $stdin in a flag"
     return [Finding("PL09", ("inputs",), message, remedy)]
 
 

@@ -20,13 +20,23 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import Model, NoCapableModel, choose_capable
-from pflow.plan.building_blocks import building_blocks, correction_text, plan_schema, task_text
-from pflow.plan.conversation import PL00, PLACE, TRIES, PlanRequest, Report, converse, count_findings, read_plan
+from pflow.plan.conversation import (
+    PL00,
+    PLACE,
+    TRIES,
+    ConversationResult,
+    Report,
+    converse,
+    count_findings,
+    plan_request,
+    read_plan,
+)
 from pflow.plan.declare_inputs import declare_inputs
+from pflow.plan.grammar import plan_grammar
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
 from pflow.plan.meaning import doubts
 from pflow.plan.piped import Piped, check_piped, declare_piped
-from pflow.plan.prompt import add_nearest
+from pflow.plan.prompt import add_nearest, plan_prompt
 from pflow.values.digest import bytes_digest
 from pflow.values.fast_json import write_json
 from pflow.values.jsontext import decode, encode
@@ -36,16 +46,16 @@ LONGEST = 20_000
 """The most characters of a sentence."""
 
 _LONGEST_NAME = 40
-_FORM = "plan 2"
+_FORM = "plan 3"
 _MOST = 500
 """Plans that are kept; the oldest go first."""
 
 
 class CachedPlan:
-    """The cache file of a plan. `blocks` is the digest of what the model is told, `piped` the form of the input."""
+    """The cache file of a plan. `prompt` is the digest of what the model is told, `piped` the form of the input."""
 
-    def __init__(self, sentence: str, blocks: str, model: str, piped: Any = None) -> None:
-        name = bytes_digest(encode([_FORM, sentence, blocks, model, piped])) + ".json"
+    def __init__(self, sentence: str, prompt: str, model: str, piped: Any = None) -> None:
+        name = bytes_digest(encode([_FORM, sentence, prompt, model, piped])) + ".json"
         self.file = Path(cache_directory() or "/dev/null", "plans", name)  # without a cache the file cannot exist
 
     def read(self) -> dict[str, Any] | None:
@@ -69,19 +79,25 @@ def _prune(folder: Path) -> None:
 
 
 class Unplannable(PflowError):
-    """Failure of every try. `ir` is the best one as the model wrote it, None if no answer was a flow."""
+    """Failure of every try. `line` is the best one as the model wrote it, "" if that has no flow in pipe syntax.
 
-    def __init__(self, model: str, tries: int, ir: dict[str, Any] | None, findings: list[Finding]) -> None:
+    `ir` is its document, None if no answer could be read.
+    """
+
+    def __init__(self, model: str, outcome: ConversationResult) -> None:
+        ir, _, findings = outcome.result or (None, None, outcome.findings)
         errors = errors_of(findings)
-        many = f"{tries} tries" if tries > 1 else "one try"
+        many = f"{outcome.tries} tries" if outcome.tries > 1 else "one try"
         what = f"its best has {count_findings(errors)}" if ir is not None else f"no flow: {errors[0].message}"
+        shown = {"flow": ir, "line": outcome.line, "findings": [each.as_json() for each in findings]}
         super().__init__(
             f"cannot plan: no flow of '{model}' passed in {many}; {what}",
             hint="say it in other words, or name another model with --model",
             exit=BAD_DATA,
-            details={"tries": tries, "flow": ir, "findings": [each.as_json() for each in findings]},
+            details={"tries": outcome.tries, **shown},
         )
         self.ir = ir
+        self.line = outcome.line
         self.findings = findings
 
 
@@ -103,21 +119,19 @@ def plan_sentence(
     sentence = checked_sentence(sentence)
     chosen = _choose_model(model, sentence)
     forget_kinds()
-    blocks = building_blocks(sentence, chosen)
-    cached = CachedPlan(sentence, blocks.digest, chosen.model_id, piped and piped.form)
+    prompt = plan_prompt()
+    cached = CachedPlan(sentence, prompt.digest, chosen.model_id, piped and piped.form)
     ir = None if fresh else cached.read()
     flow, findings = judge(ir, sentence, piped) if ir is not None else (None, [])
     if flow is not None:
         report("planned before: no model is asked")
     else:
-        task, schema = task_text(sentence, piped), plan_schema(blocks.types)
-        request = PlanRequest(
-            blocks.system, task, lambda findings: correction_text(task, findings), schema, calls or Calls()
-        )
+        grammar = plan_grammar(prompt.kinds, sentence)
+        request = plan_request(prompt, lambda attempt: prompt.task(sentence, piped, attempt=attempt), grammar, calls)
         outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
-        ir, flow, findings = outcome.result or (None, None, outcome.findings)
+        _, flow, findings = outcome.result or (None, None, [])
         if flow is None:
-            raise Unplannable(chosen.model_id, outcome.tries, ir, findings)
+            raise Unplannable(chosen.model_id, outcome)
         cached.write(flow_to_ir(flow))
     for each in findings:
         report(str(each))
@@ -148,12 +162,12 @@ def _choose_model(name: str | None, sentence: str) -> Model:
 
 
 def _judge_answer(said: Answer, sentence: str, piped: Piped | None) -> tuple[Any, list[Finding]]:
-    """Return the IR as the model wrote it, its flow if that passes, and all findings; then the errors."""
+    """Return the IR as the model wrote it, its flow if that passes, and all findings; then the errors, or doubts."""
     ir, findings = read_plan(said, FlowCatalog())
     if ir is None:
         return None, findings
     flow, findings = judge(ir, sentence, piped)
-    return (ir, flow, findings), [] if flow else errors_of(findings)
+    return (ir, flow, findings), findings if flow else errors_of(findings)
 
 
 def judge(document: dict[str, Any], sentence: str, piped: Piped | None = None) -> tuple[FlowSpec | None, list[Finding]]:
@@ -181,10 +195,12 @@ def check_answer(
         if found := [each for each in check_document(flow) if each.message not in known]:
             return None, [*flow.findings, *found]
         adjust(flow)
+        dialect, flow.dialect = flow.dialect, "pipe"  # remedies are flags, which a line can have
         wired = wire(flow)
         findings = check(wired)
         broken = {each.place for each in errors_of(findings)}
         limits = [each for each in check_limits(wired) if each.place not in broken and each.message not in known]
+        flow.dialect = dialect
         worse = {(each.rule, each.place) for each in errors_of(limits)}
         return wired, [*(each for each in findings if (each.rule, each.place) not in worse), *limits]
     except PflowError as error:

@@ -191,7 +191,8 @@ class Wiring:
         asked = {str(gap): {"type": "string", "enum": gap.texts} for gap in self.left if gap.texts}
         needed = [str(gap) for gap in self.left if gap.is_needed and gap.texts]
         schema = {"type": "object", "properties": asked, "required": needed, "additionalProperties": False}
-        return PlanRequest(_SYSTEM, f"{flow}The reads that want a source:\n{reads}", listed, schema)
+        task = f"{flow}The reads that want a source:\n{reads}"
+        return PlanRequest(_SYSTEM, task, lambda said, findings: f"{task}\n{listed(findings)}", schema)
 
     def _judge(self, said: Answer) -> tuple[list[Gap], list[Finding]]:
         """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import select
 import socket
 import sys
@@ -284,14 +285,6 @@ def nonsense_in_one_piece(call: Call) -> None:
     call.finish_stream("stop", [])
 
 
-def without_schemas(call: Call) -> None:
-    """Refuses a request with a schema, as some servers do that their model's settings say have them."""
-    if "response_format" in call.body:
-        call.fail(400, "response_format json_schema is not supported")
-    else:
-        call.answer(json.dumps({"nodes": [{"id": "ask", "type": "llm", "inputs": {"prompt": "Summarize data.txt"}}]}))
-
-
 def form(call: Call) -> None:
     """Answers a schema with an object that fits it, and anything else with a sentence."""
     asked = call.body.get("response_format", {}).get("json_schema", {})
@@ -308,8 +301,8 @@ def _filled(schema: dict[str, Any]) -> Any:
 def transcript(name: str) -> Callable[[Call], None] | None:
     """A model that says what transcripts/NAME.json has: a list of answers, one a try, of which the last repeats.
 
-    An object has such a list for each sentence that holds its member's name. An answer is a text, an object (said as
-    JSON), or {"behave": NAME} for one of MODELS.
+    A request with findings in it is the next try. An object has such a list for each sentence that holds its member's
+    name. An answer is a text, an object (said as JSON), or {"behave": NAME} for one of MODELS.
     """
     file = TRANSCRIPTS / f"{name}.json"
     if not file.exists():
@@ -322,7 +315,8 @@ def transcript(name: str) -> Callable[[Call], None] | None:
         answers = (
             said if isinstance(said, list) else next((said[key] for key in said if key in asked), ["I do not know."])
         )
-        answer = answers[min(sum(each["role"] == "assistant" for each in messages), len(answers) - 1)]
+        tries = call.server.count_try(call.model, is_next=re.search(r"\bP[FL]\d\d: ", asked) is not None)
+        answer = answers[min(tries, len(answers) - 1)]
         if isinstance(answer, dict) and "behave" in answer:
             MODELS[answer["behave"]](call)
         else:
@@ -401,7 +395,6 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "filtered": replying("", "content_filter"),
     "nonsense": nonsense,
     "nonsense-one-piece": nonsense_in_one_piece,
-    "no-schemas": without_schemas,
     "refuse": refuse,
     "completion": replying(REPLY),
     "completion-cut": replying("Oak, ash", None),
@@ -437,6 +430,7 @@ class Listener(ThreadingHTTPServer):
         self.directory = directory
         self.stopping = threading.Event()
         self._seen: Counter[str] = Counter()
+        self._tries: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -451,6 +445,12 @@ class Listener(ThreadingHTTPServer):
             log.write(json.dumps({"path": path, "headers": headers, "body": body}) + "\n")
             self._seen[str(body.get("model"))] += 1
             return self._seen[str(body.get("model"))]
+
+    def count_try(self, model: str, *, is_next: bool) -> int:
+        """Return how many tries of a model came before this one, since it was first asked."""
+        with self._lock:
+            self._tries[model] = self._tries[model] + 1 if is_next else 0
+            return self._tries[model]
 
 
 class OpenAIServer:

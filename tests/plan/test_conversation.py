@@ -27,7 +27,7 @@ class Counting(llm.Model):
         self.heard = []
 
     def execute(self, prompt, stream, response, conversation):
-        self.heard.append(prompt.prompt)
+        self.heard.append([part.text for message in prompt.messages for part in message.parts])
         yield str(len(self.heard))
 
 
@@ -35,8 +35,12 @@ def faults(number):
     return [Finding("PL00", ("the answer",), f"fault {each}", "mend it") for each in range(number)]
 
 
-def again(findings):
-    return f"{len(findings)} faults"
+def doubts(number):
+    return [Finding("PL10", (), f"doubt {each}", is_warning=True) for each in range(number)]
+
+
+def again(said, findings):
+    return f"not {said.response}: {len(findings)} faults"
 
 
 @pytest.mark.parametrize(
@@ -44,11 +48,14 @@ def again(findings):
     [
         ([("a", 0)], "a", 1),
         ([("a", 1), ("b", 0)], "b", 2),
-        ([("a", 1), ("b", 2), ("c", 2)], "a", 3),
-        ([("a", 1), ("b", 1), (None, 1)], "b", 3),
-        ([(None, 1), ("b", 3), (None, 1)], "b", 3),
-        ([(None, 1), (None, 2), (None, 1)], None, 3),
+        ([("a", 1), ("b", 2), ("c", 3)], "a", 3),
+        ([(None, 1), ("b", 3), (None, 2)], "b", 3),
+        ([(None, 3), (None, 2), (None, 1)], None, 3),
         ([("a", 3), ("b", 2), ("c", 0)], "c", 3),
+        # the same findings come again
+        ([("a", 1), ("b", 1)], "b", 2),
+        ([("a", 2), ("b", 1), ("c", 2)], "b", 3),
+        ([(None, 1), ("b", 1)], "b", 2),
     ],
 )
 def test_the_best_answer_is_kept_and_what_is_wrong_goes_back(judged, best, tries):
@@ -58,12 +65,36 @@ def test_the_best_answer_is_kept_and_what_is_wrong_goes_back(judged, best, tries
         result, wrong = next(left)
         return result, faults(wrong)
 
-    heard = converse(model, PlanRequest("the system", "the task", again, dict), judge, lambda line: None)
+    heard = converse(model, PlanRequest("the system", "the task", again), judge, lambda line: None)
 
     wrong = next((number for result, number in reversed(judged) if result == best), None)
     assert (heard.result, heard.tries, heard.is_right) == (best, tries, judged[tries - 1][1] == 0)
     assert len(heard.findings) == wrong
-    assert model.heard == ["the task", *(f"{number} faults" for _, number in judged[: tries - 1])]
+    corrected = [f"not {n}: {number} faults" for n, (_, number) in enumerate(judged[: tries - 1], 1)]
+    assert model.heard == [["the system", each] for each in ["the task", *corrected]]
+
+
+@pytest.mark.parametrize(
+    ("judged", "best", "tries"),
+    [
+        ([("a", 2), ("b", 0)], "b", 2),
+        ([("a", 2), ("b", 1)], "b", 2),
+        ([("a", 1), ("b", 1)], "a", 2),
+        ([("a", 1), ("b", 2)], "a", 2),
+        ([("a", 1), (None, -1)], "a", 2),
+        ([(None, -1), ("b", 2), ("c", 1)], "c", 3),
+    ],
+)
+def test_doubts_make_one_more_question_and_then_the_plan_stands_with_its_doubts(judged, best, tries):
+    model, left = Counting(), iter(judged)
+
+    def judge(said):
+        result, number = next(left)
+        return result, faults(-number) if number < 0 else doubts(number)
+
+    heard = converse(model, PlanRequest("the system", "the task", again), judge, lambda line: None)
+    assert (heard.result, heard.tries, heard.is_right) == (best, tries, True)
+    assert len(heard.findings) == dict(judged)[best]
 
 
 def test_a_task_with_a_secret_in_it_is_not_sent():
@@ -71,7 +102,7 @@ def test_a_task_with_a_secret_in_it_is_not_sent():
     with pytest.raises(PflowError) as caught:
         converse(
             model,
-            PlanRequest("the system", "use sk-abcdefghijklmnop0123", again, dict),
+            PlanRequest("the system", "use sk-abcdefghijklmnop0123", again),
             lambda said: (1, []),
             lambda line: None,
         )
@@ -207,6 +238,8 @@ def test_the_line_of_a_flow_is_found_whatever_stands_around_it(text):
     [
         ("git-status", ["git-status"]),
         ("llm 'a joke'", ["llm"]),
+        ("read-file notes.txt => llm 'Sum up'", ["read-file", "llm"]),
+        ("git-diff HEAD --repo=~/x => llm 'Sum up'", ["git-diff", "llm"]),
         ("llm --prompt='is “a => b” right? It’s $1'", ["llm"]),
         ("read-file --path=a => judge:j --criteria=x\nj =failed=> llm --prompt=x", ["read-file", "judge", "llm"]),
         ("list-files --pattern='*.md' => ( read-file => llm --prompt='x' ) --each", ["list-files", "flow"]),

@@ -118,7 +118,7 @@ def test_what_models_leave_out_stays(capfd, server):
 def test_a_model_that_is_never_right_writes_nothing(capfd, server, model, words):
     error, err = refused(capfd, ALSO, model=model, write=True, yes=True)
     assert error.exit == 65
-    assert len(server.requests(model)) == 3
+    assert len(server.requests(model)) == 2
     assert words in err
     assert error.details["findings"]
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pflow.catalog.registry import names_in
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.rules import check
@@ -92,21 +91,76 @@ def test_a_flow_that_passes_is_taken_at_whichever_try_it_comes(server, model, tr
     assert os.listdir(".") == []
 
 
+LINE_RIGHT = {
+    **RIGHT,
+    "name": "read-data-txt-summarize-it-write-summary",
+    "nodes": [
+        {"id": "read-file", "type": "read-file"},
+        {"id": "llm", "type": "llm", "inputs": {"prompt": "Summarize this"}},
+        {"id": "write-file", "type": "write-file"},
+    ],
+    "mappings": {
+        "read-file": {"input_mappings": {"path": "read_file_path"}},
+        "llm": {"input_mappings": {"text": "content"}},
+        "write-file": {"input_mappings": {"content": "response", "path": "write_file_path"}},
+    },
+}
+LINE_RIGHT["inputs"] = dict(zip(["read_file_path", "write_file_path"], RIGHT["inputs"].values(), strict=True))
+
+
 @pytest.mark.parametrize(
-    ("model", "rule", "place"),
+    ("model", "tries"),
     [
-        ("plan-never", "PF11", "nodes[0].type"),
-        ("plan-refuses", "PL00", "the answer"),
-        ("plan-nonsense-one-piece", "PL00", "the answer"),
-        ("plan-smuggle-key", "PL04", "nodes[1].inputs.prompt"),
+        ("plan-line", 1),
+        ("plan-line-prose", 1),
+        ("plan-line-second", 2),
+        ("plan-line-prose-only", 2),
+        ("plan-line-doubt", 2),
+        ("plan-line-third", 3),
     ],
 )
-def test_what_never_passes_ends_with_the_best_try_and_its_findings(server, model, rule, place):
+def test_a_line_of_pipe_syntax_is_a_plan(server, model, tries):
+    assert flow_to_ir(plan(model)) == LINE_RIGHT
+    assert len(server.requests(model)) == tries
+
+
+def test_a_plan_that_stays_in_doubt_is_asked_about_once_and_stands_with_its_doubts(server):
+    heard = []
+    planned = plan("plan-line-doubts", report=heard.append)
+    assert [each.default for each in planned.inputs.values()] == ["data.txt"]
+    assert len(server.requests("plan-line-doubts")) == 2
+    assert [line.partition(": ")[0] for line in heard if "'summary.md' is in no step" in line]
+    again = []
+    assert flow_to_ir(plan("plan-line-doubts", report=again.append)) == flow_to_ir(planned)
+    assert again[1:] == heard[-len(again[1:]) :]
+
+
+def test_a_line_that_never_passes_is_told_as_the_model_wrote_it(server):
+    error = failure("plan-line-never")
+    assert (error.details["tries"], error.ir) == (2, None)
+    assert (
+        error.line
+        == error.details["line"]
+        == ("read-file --path=data.txt => llm --promt='Summarize this' => write-file --path=summary.md")
+    )
+    assert "llm cannot take --promt: no such flag" in error.message
+
+
+@pytest.mark.parametrize(
+    ("model", "tries", "rule", "place"),
+    [
+        ("plan-never", 3, "PF11", "nodes[0].type"),
+        ("plan-refuses", 2, "PL00", "the answer"),
+        ("plan-nonsense-one-piece", 2, "PL00", "the answer"),
+        ("plan-smuggle-key", 2, "PL04", "nodes[1].inputs.prompt"),
+    ],
+)
+def test_what_never_passes_ends_with_the_best_try_and_its_findings(server, model, tries, rule, place):
     error = failure(model)
 
     assert isinstance(error, Unplannable)
-    assert (error.exit, error.details["tries"]) == (65, 3)
-    assert "3 tries" in error.message
+    assert (error.exit, error.details["tries"]) == (65, tries)
+    assert f"{tries} tries" in error.message
     assert (rule, place) in [(each.rule, write_path(each.place)) for each in error.findings]
     assert (error.ir is None) == (rule == "PL00")
     assert error.details["findings"][0]["rule"]
@@ -117,15 +171,16 @@ def test_a_model_that_gives_no_text_ends_as_pflow_llm_does(server, model, exit, 
     error = failure(model, "say nothing")
     assert (error.exit, error.message.partition("': ")[2]) == (exit, why)
     assert error.hint == "try again, or name another model with --model"
-    assert len(requests(server, "say nothing")) == 3
+    assert len(requests(server, "say nothing")) == 2
 
 
-def test_a_model_that_says_that_it_cannot_is_asked_once(server):
+@pytest.mark.parametrize("model", ["plan-cannot", "plan-line-cannot"])
+def test_a_model_that_says_that_it_cannot_is_asked_once(server, model):
     with pytest.raises(Unplannable) as caught:
-        plan("plan-cannot", "mail this to bob")
+        plan(model, f"{model}: mail this to bob")
     assert (caught.value.details["tries"], caught.value.ir) == (1, None)
     assert "it says that the task cannot be done: no node sends mail" in caught.value.message
-    assert len(requests(server, "mail this to bob")) == 1
+    assert len(requests(server, f"{model}: mail this to bob")) == 1
 
 
 def test_the_best_try_is_the_latest_with_the_fewest_errors(server):
@@ -191,43 +246,41 @@ class TestTime:
 
 class TestConversation:
     def test_the_model_hears_of_every_node_and_then_the_task(self, server):
-        plan("plan-right", "read data.txt, summarize it, for who hears")
+        plan("plan-right", "read data.txt, summarize it, write summary.md, for who hears")
 
         (messages,) = requests(server, "for who hears")
         assert [each["role"] for each in messages] == ["system", "user"]
-        assert "read-file: Read a file exactly." in messages[0]["content"]
-        assert messages[1]["content"] == "Task: read data.txt, summarize it, for who hears"
+        assert "\nread-file --path=: " in messages[0]["content"]
+        task = "Task: read data.txt, summarize it, write summary.md, for who hears\nFlow:"
+        assert messages[1]["content"].endswith(task)
 
-    def test_the_findings_go_back_with_all_that_was_said(self, server):
-        plan("plan-third", "read data.txt, summarize it, and hear again")
+    def test_the_findings_go_back_in_one_turn_without_the_talk_before_it(self, server):
+        plan("plan-third", "read data.txt, summarize it, write summary.md, and hear again")
 
         asked = requests(server, "and hear again")
-        roles = ["system", "user", "assistant", "user", "assistant", "user"]
-        assert [[each["role"] for each in messages] for messages in asked] == [roles[:2], roles[:4], roles]
-        first, second = asked[2][3]["content"], asked[2][5]["content"]
-        assert "- nodes[0].type: PF11: there is no node 'read_url'" in first
-        assert "- mappings.write.input_mappings.content: PF14: no 'answer' in summarize; it has response" in second
-        assert asked[2][2]["content"] == asked[1][2]["content"]
+        assert [[each["role"] for each in messages] for messages in asked] == [["system", "user"]] * 3
+        assert asked[0][0] == asked[1][0] == asked[2][0]
+        first, second = asked[1][1]["content"], asked[2][1]["content"]
+        assert "- read: PF11: there is no node 'read_url'" in first
+        assert "- write.content: PF14: no 'answer' in summarize; it has response" in second
 
-    def test_a_model_with_schemas_gets_one(self, server):
-        plan("plan-right-native", "read data.txt, with a schema")
+    def test_a_line_that_is_wrong_goes_back_as_it_stood_with_what_can_be_typed(self, server):
+        sentence = "read data.txt, summarize it, write summary.md, line by line"
+        plan("plan-line-third", sentence)
+
+        first, second, third = (messages[1]["content"] for messages in requests(server, "line by line"))
+        assert "read_url --path=data.txt => llm --prompt='Summarize this'" in second
+        assert "- read_url: PF11: there is no node 'read_url'" in second
+        assert "- read-file: PL02: nothing gives 'read-file' its 'path' (the file to read); read-file --path=…" in third
+        assert "read path: path" in third  # the interface of read-file
+        assert second.endswith(f"Task: {sentence}\nFlow:")
+        assert all(len(each) < 5_000 for each in (first, second, third))
+
+    def test_a_plan_is_a_line_and_has_no_schema(self, server):
+        plan("plan-right-native", "read data.txt, summarize it, write summary.md, with a schema")
 
         bodies = [each["body"] for each in server.requests("plan-right-native")]
-        body = next(each for each in bodies if "with a schema" in each["messages"][1]["content"])
-        schema = body["response_format"]["json_schema"]["schema"]
-        assert "$ref" not in json.dumps(schema)
-        assert "input_bindings" not in json.dumps(schema)
-        step = schema["properties"]["nodes"]["items"]
-        assert step["required"] == ["id", "type"]
-        assert step["properties"]["type"]["enum"] == names_in("nodes")
-
-    def test_a_server_that_takes_no_schema_is_asked_without(self, server):
-        heard = []
-
-        plan("plan-no-schemas-native", "read data.txt, with no schema", report=heard.append)
-
-        assert [line for line in heard if line.startswith("asking")] == ["asking plan-no-schemas-native"]
-        assert len(requests(server, "with no schema")) == 2
+        assert not [body for body in bodies if "response_format" in body]
 
     def test_who_listens_hears_what_goes_on(self, server):
         heard = []
@@ -357,17 +410,17 @@ def test_whatever_is_answered_is_a_flow_that_passes_or_unplannable_or_no_text(se
         except PflowError as error:
             none = error
     if none:
-        assert (none.exit, "it has no text" in none.message, parrot.heard[2:] != []) == (75, True, True)
+        assert (none.exit, "it has no text" in none.message, parrot.heard[1:] != []) == (75, True, True)
         return
     if findings:
-        assert parrot.heard[2:]
+        assert parrot.heard[1:]
         assert any(not each.is_warning for each in findings)
         return
     assert not [each for each in check(wire(planned)) if not each.is_warning]
     assert planned.description == SENTENCE
 
 
-SHORT = "read data.txt, summarize it"
+SHORT = "read data.txt, summarize it in summary.md"
 SHOUT = '''from pflow import Node
 
 
@@ -416,7 +469,7 @@ def save(home, description):
 
 
 def test_the_same_sentence_twice_sends_one_request(home, asked):
-    first, again = asked_for(), asked_for("  read data.txt,\n summarize it ")
+    first, again = asked_for(), asked_for("  read data.txt,\n summarize it in summary.md ")
 
     assert (first[1], again[1]) == (False, True)
     assert first[0] == again[0]
@@ -426,7 +479,7 @@ def test_the_same_sentence_twice_sends_one_request(home, asked):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda home: asked_for("read data.txt, summarize it well"),
+        lambda home: asked_for("read data.txt, summarize it in summary.md well"),
         lambda home: asked_for(model="plan-prose"),
         lambda home: asked_for(fresh=True),
         lambda home: (shout(home), asked_for()),

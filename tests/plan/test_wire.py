@@ -219,7 +219,7 @@ def test_a_model_settles_the_rest(capfd, server, model, tries):
 def test_a_model_that_is_never_right_writes_nothing(capfd, server):
     error, err = refused(capfd, JUDGE, model="wire-never")
     assert error.exit == 65
-    assert len(server.requests("wire-never")) == 3
+    assert len(server.requests("wire-never")) == 2
     assert "'nowhere.title' is not one of its sources" in err
     assert error.details["findings"]
 

@@ -129,11 +129,15 @@ def findings_text(findings: Iterable[Finding]) -> str:
     return "".join(f"  {clean(str(each))}\n" for each in findings)
 
 
-def draft_text(ir: dict[str, Any] | None, findings: Iterable[Finding]) -> str:
-    """Return a flow that does not pass, as its model wrote it, with its findings."""
+def draft_text(written: dict[str, Any] | str | None, findings: Iterable[Finding]) -> str:
+    """Return a flow that does not pass, as its model wrote it, in pipe syntax or IR, with its findings."""
     lines: list[str] = []
-    if ir is not None:
-        text = write_json(ir).rstrip("\n")
+    if written:
+        text = (
+            "\n".join(map(clean, written.splitlines()))
+            if isinstance(written, str)
+            else write_json(written).rstrip("\n")
+        )
         lines = [colour_of(2).heading("The best try"), *_indented(text[:_DRAFT].split("\n"))]
         lines += [f"  … {len(text) - _DRAFT:,} letters more"] * (len(text) > _DRAFT)
     return "".join(f"{line}\n" for line in lines) + findings_text(findings)

@@ -135,6 +135,7 @@ def test_a_draft_is_shown_as_it_was_written_and_cut_where_it_has_no_end():
     long = draft_text({"nodes": [{"id": "a", "type": "x" * 50_000}]}, found)
     assert len(long) < 25_000
     assert "letters more" in long
+    assert draft_text("x\x1b --y=1 =>\nllm", found).splitlines()[1:3] == ["  x\\x1b --y=1 =>", "  llm"]
     assert draft_text(None, found) == findings_text(found)
 
 
