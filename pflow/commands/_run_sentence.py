@@ -11,6 +11,10 @@ link leads to other files (77), and nothing of the plan writes pflow's or llm's 
 (Linux 6.2), this holds for commands too; they can still read anywhere, and change modes and times of files that are
 yours. Without Landlock, commands are not confined, and a node of yours that opens files needs --allow=paths, which ends
 the confinement. pflow plan prints the flow without running it.
+
+A plan is in doubt if a file, number, address or quoted text of the sentence is in no step, or if one of a step is not
+in the sentence. The doubts stand above the question, and --yes refuses them (77). A flag that gives the value settles
+one; else say it in other words, or answer the question.
 """
 
 import os
@@ -47,7 +51,7 @@ from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 from pflow.words.budget import Calls
 from pflow.words.naming import is_slip
-from pflow.words.printable import clean
+from pflow.words.printable import clean, counted
 
 T = TypeVar("T")
 
@@ -125,7 +129,7 @@ def command(
         calls = planning.calls() if flags.limits else Calls()
         with Diverted():  # stdout is for the result, not for what a model's library prints
             flow = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake), calls=calls)
-            proposal = Proposal(flow, words)
+            proposal = Proposal(flow, words, flow.description)
             refuse_errors(proposal.findings)
             decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
         for fd in closed if decided else ():
@@ -199,16 +203,25 @@ def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:
 
 
 def _hold(proposal: Proposal, allowed: Allowed | None, intake: Intake) -> Proposal:
-    """Show the flow if anybody can see it. Raises PflowError (77) if --yes does not allow all that it does."""
+    """Show the flow if anybody can see it. Raises PflowError (77) if --yes does not allow all that it does, or if the
+    flow may not do what the sentence says.
+    """
     refused = [] if allowed is None else _refusals(proposal, allowed, intake)
-    if refused or allowed is None or (os.isatty(2) and not proposal.flags.quiet):
+    doubted = [] if allowed is None else proposal.doubts
+    if refused or doubted or allowed is None or (os.isatty(2) and not proposal.flags.quiet):
         show(proposal_text(proposal))
     for each in refused:
         say("pflow", f"not allowed: {each}")
+    for doubt in doubted:
+        say("pflow", f"in doubt: {doubt.message}")
     if refused:
         what = "1 thing is" if len(refused) == 1 else f"{len(refused)} things are"
         hint = " ".join(dict.fromkeys(each.flag for each in refused))
         raise PflowError(f"cannot run the plan: {what} not allowed", hint=hint, exit=DENIED)
+    if doubted:
+        message = f"cannot run the plan: {counted(len(doubted), 'doubt')} whether it does what the sentence says"
+        hint = "say it in other words; without --yes it asks; pflow plan prints it, and pflow run runs that"
+        raise PflowError(message, hint=hint, exit=DENIED)
     if allowed is None and not proposal.flags.dry_run:
         hint = "--yes runs it, pflow plan prints it"
         raise PflowError("cannot run the plan: nobody can be asked", hint=hint, exit=DENIED)

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from pflow.errors import PflowError
 from pflow.explain.pipe_form import with_literals
 from pflow.flow.findings import Finding
+from pflow.flow.flow import Edge, FlowSpec
+from pflow.flow.rules.answers import ONLY_GIVES, unused_steps
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.interface.interface import FORMS, Item
@@ -93,13 +95,14 @@ def doubts(wired: WiredFlow, sentence: str) -> list[Finding]:
     """Return what a plan that passes the rules may have misunderstood, as warnings of the limits PL07, PL10 to PL12."""
     with suppress(PflowError):  # an input that is one of several sources
         wired = wire(with_literals(wired, {}))
-    literals = list(_literals(wired))
-    checks = (_missing, _invented, _overwritten, _without_program)
-    found = {(each.rule, each.message): each for check in checks for each in check(literals, sentence)}
-    return list(found.values())
+    found = [*_missing([*_literals(wired, in_saved=True)], sentence)]
+    literals = [*_literals(wired)]
+    for check in (_invented, _overwritten, _without_program):
+        found += check(literals, sentence)
+    return list({(each.rule, each.message): each for each in found}.values())
 
 
-def _literals(wired: WiredFlow, above: Path = ()) -> Iterator[_Literal]:
+def _literals(wired: WiredFlow, above: Path = (), *, in_saved: bool = False) -> Iterator[_Literal]:
     for step in wired.steps.values():
         for name, given in (("inputs", step.step.inputs), ("params", step.step.params)):
             for key, value in given.items():
@@ -107,8 +110,8 @@ def _literals(wired: WiredFlow, above: Path = ()) -> Iterator[_Literal]:
                 for each in value if isinstance(value, list) else [value]:
                     if item is not None:
                         yield _Literal((*above, *step.step.place, name, key), step, item, each)
-        if step.inline is not None:
-            yield from _literals(step.inline, (*above, *step.step.place))
+        if (inside := step.subflow if in_saved else step.inline) is not None:
+            yield from _literals(inside, (*above, *step.step.place), in_saved=in_saved)
 
 
 def _missing(literals: list[_Literal], sentence: str) -> Iterator[Finding]:
@@ -191,6 +194,34 @@ def _overwritten(literals: list[_Literal], sentence: str) -> Iterator[Finding]:
             what = f"'{step.id}' overwrites '{literal.text}', which '{read[path]}' reads"
             remedy = "another path, unless the task says so"
             yield Finding("PL07", literal.place, what, remedy, is_warning=True)
+
+
+def pruned(wired: WiredFlow) -> FlowSpec:
+    """Return a plain chain without the steps that only get what nothing takes; its last step stays."""
+    while idle := _idle(wired):
+        flow = wired.flow.copied()
+        flow.document = None
+        flow.steps = [step for step in flow.steps if step.id != idle]
+        after = wired.graph.after(idle)[0]
+        flow.edges = [
+            Edge(edge.source, after if edge.target == idle else edge.target, edge.action, edge.place)
+            for edge in flow.edges
+            if edge.source != idle
+        ]
+        wired = wire(flow)
+    return wired.flow
+
+
+def _idle(wired: WiredFlow) -> str:
+    """Return the first step that nothing is piped into, and whose answer nothing takes; empty if there is none."""
+    is_chain = all(len(step.actions) == 1 and len(wired.graph.after(id)) < 2 for id, step in wired.steps.items())
+    for id in unused_steps(wired, {})[:-1] if is_chain and not wired.flow.outputs else []:
+        step = wired.steps[id]
+        effects, pipe = step.interface.effects, step.interface.pipe_read
+        is_fed = pipe is not None and (pipe.name in step.sources or step.step.fills(pipe.name))
+        if effects and ONLY_GIVES.issuperset(effects) and not (is_fed or step.step.batch or step.step.flow):
+            return id
+    return ""
 
 
 def _plain(text: str) -> str:

@@ -44,6 +44,18 @@ END
     cmp a.txt ../b.txt
 }
 
+@test "a plan that does not say what its sentence says is not run with --yes, until a flag gives the value" {
+    for _ in new kept; do
+        run --separate-stderr pflow 'copy a.txt to c.txt' --yes -q
+        expect 77 '' "in doubt: 'c.txt' is in no step"
+        [[ $stderr == *"in doubt: 'b.txt' of --path is not in the sentence"*'cannot run the plan: 2 doubts'* ]]
+    done
+    untouched
+    run --separate-stderr pflow 'copy a.txt to c.txt' --yes -q --write.path=c.txt
+    expect 0
+    cmp a.txt c.txt
+}
+
 @test "a name that begins with a dot is not read and not written, by whatever name it goes" {
     mkdir -p here/.git/hooks here/sub .local/share/pflow/flows && cp a.txt here
     printf '%s' '{"inputs": {"name": {"type": "str", "default": ".git/hooks/x"}, "text": {"type": "str", "default": "x"}},
@@ -55,7 +67,7 @@ END
         run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q "$flag"
         expect 77 '' ': it is hidden (--allow='
     done
-    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes -q
+    run --separate-stderr pflow 'use the hook' --model=d-hook --yes -q
     expect 77 '' "hook/w writes '.git/hooks/x': it is hidden"
     [ ! -e b.txt ] && [ -z "$(ls -A .git/hooks)" ]
     run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q --write-path=.up/b.txt # where that leads is not hidden
@@ -73,10 +85,10 @@ END
             "edges": [{"from": "first", "to": "then"}]}' "$1" >../.local/share/pflow/flows/hook.pflow.json
     }
     plan '"move-file", "inputs": {"path": "sub/link", "destination": "new"}'
-    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes
+    run --separate-stderr pflow 'use the hook' --model=d-hook --yes
     expect 77 - "cannot move 'sub/link', a link to '../out/s.txt': it is not below a directory that is allowed"
     plan '"shell", "inputs": {"command": "ls made || ! : >made"}' # which fails at its first visit only
-    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes --allow=commands -q
+    run --separate-stderr pflow 'use the hook' --model=d-hook --yes --allow=commands -q
     expect 1 '' "$("$PYTHON" -c 'from pflow.process.confine import has_landlock as has
 print("its commands could write only in the allowed directories: --allow=DIR, or --allow=paths" * has())')"
     ln -s ../out/s.txt new
@@ -85,7 +97,7 @@ print("its commands could write only in the allowed directories: --allow=DIR, or
         expect 77 '' "cannot use 'new': it is not below a directory that is allowed"
     done
     [ "$(cat ../out/s.txt sub/link) $(ls)" = $'secret\ninside made\nnew\nout\nsub' ]
-    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes --allow=paths --allow=commands -r
+    run --separate-stderr pflow 'use the hook' --model=d-hook --yes --allow=paths --allow=commands -r
     expect 0 secret
 }
 
@@ -94,14 +106,14 @@ print("its commands could write only in the allowed directories: --allow=DIR, or
     echo '{"nodes": [{"id": "list", "type": "list-files", "inputs": {"pattern": "many/*"}, "params": {"kind": "all"}},
         {"id": "read", "type": "read-file", "batch": {"over": "files", "as": "path", "jobs": 2}}]}' \
         >../.local/share/pflow/flows/hook.pflow.json
-    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes -r
+    run --separate-stderr pflow 'use the hook' --model=d-hook --yes -r
     expect 77 '' 'reads a file that is not known yet: path from path of each in files (--allow=DIR)'
-    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes -r --allow=many
+    run --separate-stderr pflow 'use the hook' --model=d-hook --yes -r --allow=many
     expect 2
-    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes -r --allow=./many
+    run --separate-stderr pflow 'use the hook' --model=d-hook --yes -r --allow=./many
     expect 0 '["one\n"]'
     ln -s ../../out many/b
-    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes -r --allow=./many
+    run --separate-stderr pflow 'use the hook' --model=d-hook --yes -r --allow=./many
     expect 77 '' "cannot use 'many/b': it is not below a directory that is allowed"
 }
 
@@ -240,7 +252,7 @@ END
         "nodes": [{"id": "r", "type": "read-file"}, {"id": "w", "type": "write-file"}],
         "mappings": {"r": {"input_mappings": {"path": "read_path"}}, "w": {"input_mappings": {"path": "write_path"}}}}' \
         >.local/share/pflow/flows/copier.pflow.json
-    run --separate-stderr pflow 'use the copier for data.txt' --model=d-saved --yes -q
+    run --separate-stderr pflow 'copy data.txt to c.txt with the copier' --model=d-saved --yes -q
     expect 0
     cmp data.txt c.txt
 }
@@ -251,7 +263,7 @@ END
     echo '{"nodes": [{"type": "llm", "params": {"input_key": ["a"]}}]}' >copier2.pflow.json
     echo '{"nodes": [{"type": "flow:copier"}]}' >copier.pflow.json
     cd "$HOME"
-    run --separate-stderr pflow 'use the copier for data.txt' --model=d-saved --yes -q
+    run --separate-stderr pflow 'copy data.txt to c.txt with the copier' --model=d-saved --yes -q
     expect 65 '' 'no flow of'
     [[ $stderr != *bug* ]]
     run --separate-stderr pflow "$SUMMARY" --model=plan-right --yes -q

@@ -9,7 +9,7 @@ import pytest
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.plan.meaning import doubts, values
+from pflow.plan.meaning import doubts, pruned, values
 from tests.eval import run
 from tests.eval.score import expected_flows
 
@@ -79,3 +79,19 @@ def test_no_flow_that_is_expected_of_a_sentence_is_doubted():
     flows = [(entry["sentence"], flow) for entry in entries for flow in expected_flows(entry)]
     found = [each for sentence, flow in flows for each in doubts(wire(flow), sentence) if each.rule != "PL12"]
     assert [each.message for each in found] == ["'10' is in no step"]  # head -n 11
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("read-file:a --path=a.txt => list-files:b --pattern=* => write-file:c --path=c", ["b", "c"]),
+        ("read-file:a --path=a.txt => list-files:b --pattern=* => git-log:c => llm:d --prompt=x", ["c", "d"]),
+        ("read-file:a --path=a.txt => llm:b --prompt=x => git-log:c => llm:d --prompt=y", ["a", "b", "c", "d"]),
+        ("read-file:a --path=a.txt => git-log:b => llm:c --prompt='${a.content} ${b.commits}'", ["a", "b", "c"]),
+        ("shell:a --command=make => git-log:b => write-file:c --path=c", ["a", "b", "c"]),
+        ("llm:a --prompt=x => write-file:b --path=b => read-file:c --path=c", ["a", "b", "c"]),
+        ("read-file:a --path=a => run-tests:b; b =failed=> llm:c --prompt=x", ["a", "b", "c"]),
+    ],
+)  # fmt: skip
+def test_steps_that_only_get_what_nothing_takes_are_left_out_of_a_chain(line, left):
+    assert [step.id for step in pruned(wire(parse_pipe([line], FlowCatalog()))).steps] == left

@@ -14,7 +14,7 @@ from pflow.interface.interface import Item
 from pflow.values.jsontext import quote
 from pflow.words.naming import joined
 
-_ONLY_GIVES = {"network", "reads files"}
+ONLY_GIVES = {"network", "reads files"}
 """The effects of steps that run only for their writes."""
 
 
@@ -131,12 +131,12 @@ def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) 
     found = [each for path in paths for each in find_writes(flow, reader.id, path)]
     older = [write.step for _, write in found if flow.graph.may_precede(write.step, writer.id, past_loops=False)]
     if reader.over is not None:  # a batch may well leave out the answer of a step that runs once, for its effects
-        gives = writer.step.batch is not None or set(writer.interface.effects) <= _ONLY_GIVES
+        gives = writer.step.batch is not None or set(writer.interface.effects) <= ONLY_GIVES
         return Dropped(reader.id, item, list(dict.fromkeys(older))) if older and gives else None
     is_declared = item.name in flow.flow.inputs or flow.first_read == (reader.id, item.name)
     is_templated = any(part.paths for part in flow.parts[reader.id])
     is_left = item.required or is_declared or is_templated  # a required one stops the run, or is an input of the flow
-    if older or not (found or is_left or set(writer.interface.effects) - _ONLY_GIVES):
+    if older or not (found or is_left or set(writer.interface.effects) - ONLY_GIVES):
         return Dropped(reader.id, item, list(dict.fromkeys(older)))
     return None
 

@@ -19,6 +19,7 @@ from pflow.flow.wiring import wire
 from pflow.flow.written import literal
 from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import flag_word
+from pflow.plan.meaning import doubts
 from pflow.terminal.columns import Colour, colour_of, for_locale, terminal_width, value_text, wrap
 from pflow.terminal.messages import write_stderr
 from pflow.values.fast_json import write_json
@@ -29,10 +30,11 @@ from pflow.words.printable import clean
 class Proposal:
     """A `flow`, the `words` of a run of it, and `wired`: the flow with the values of these words in it.
 
-    `values` are those of the inputs, except the piped one. `findings` are those of the flow with its flags.
+    `values` are those of the inputs, except the piped one. `findings` are those of the flow with its flags, `doubts`
+    those about its meaning, if it was planned from the `sentence`; a flag that gives the value settles one.
     """
 
-    def __init__(self, flow: FlowSpec, words: list[str]) -> None:
+    def __init__(self, flow: FlowSpec, words: list[str], sentence: str = "") -> None:
         """Raises PflowError (2) for a flag that is neither the run's nor the flow's."""
         self.flow = flow
         self.words = words
@@ -40,7 +42,9 @@ class Proposal:
         self.flags, inputs = parse(wired, words)
         is_changed = inputs.values or inputs.params or inputs.data
         self.wired = wire(with_flags(flow, wired, inputs)) if is_changed else wired
-        self.findings: list[Finding] = check(self.wired)
+        doubted = {each.message for each in doubts(self.wired, sentence)} if sentence else set()
+        self.doubts = [each for each in doubts(wired, sentence) if each.message in doubted] if doubted else []
+        self.findings: list[Finding] = [*check(self.wired), *self.doubts]
         self.values: dict[str, Any] = {
             name: inputs.values.get(name, each.default)
             for name, each in wired.inputs.items()
@@ -48,7 +52,7 @@ class Proposal:
         }
 
     def edited(self, flow: FlowSpec) -> "Proposal":
-        """Propose the same run of another flow, which already has the values of the flags."""
+        """Propose the same run of another flow, which already has the values of the flags, and is the person's own."""
         return Proposal(flow, _words_of_run(self.flags))
 
 

@@ -76,6 +76,20 @@ def test_what_the_flags_give_stands_in_it():
     assert "a.txt\n" not in text.split("As a pipe")[1]
 
 
+def doubted(sentence, *words):
+    return Proposal(load_text(json.dumps(COPY), "plan", FlowCatalog()), list(words), sentence)
+
+
+def test_what_the_plan_may_have_misunderstood_stands_last_and_a_flag_or_an_edit_settles_it():
+    said = doubted("copy a.txt to c.txt")
+    mind = proposal_text(said).partition("Mind\n")[2]
+    assert "'c.txt' is in no step" in mind
+    assert "'b.txt' of --path is not in the sentence" in mind
+    assert doubted("copy a.txt to c.txt", "--write.path=c.txt").doubts == []
+    assert doubted("copy a.txt to b.txt", "--path=other.txt").doubts == []
+    assert said.edited(said.flow).findings == []
+
+
 def test_an_input_without_a_value_says_so():
     wanted = {**COPY, "inputs": {"path": {"type": "path", "required": True}}}
     assert "(asked for when it runs)" in view(wanted)
