@@ -43,7 +43,7 @@ check: $(VENV)/.dev ## lint, types, shell scripts, the layout, and whether what 
 bench: $(WHEEL_VENV)/.pflow ## print the speed tables, and plot growth into build/growth.svg; BENCH='--only growth' takes one
 	@$(WHEEL_VENV)/bin/python tests/bench/run.py $(BENCH)
 
-eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL='--model NAME' takes another
+eval: $(VENV)/.dev ## plan 60 sentences with a model, and judge the plans by what they leave; EVAL='--model NAME' takes another
 	@if [ -z '$(EVAL)' ]; then $(MAKE) -s $(MODEL); fi; \
 	XDG_DATA_HOME="$$PWD/$(VENV)/share" PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
 

@@ -14,10 +14,12 @@ from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from tests.eval.run import HERE, node_set
+from tests.eval.run import HERE, judged, node_set
 from tests.eval.score import ASPECTS, expected_flows, score
+from tests.eval.store import outcome
 
 ENTRIES = json.loads((HERE / "sentences.json").read_text())
+ASIDE = json.loads((HERE / "aside.json").read_text())
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -37,11 +39,45 @@ def wrong(start, flow):
 
 
 def test_every_expected_flow_passes_the_rules_and_is_its_own_best_score():
-    assert len(ENTRIES) == len({each["sentence"] for each in ENTRIES}) == 60
-    for each in ENTRIES:
+    assert len({each["sentence"] for each in [*ENTRIES, *ASIDE]}) == 90
+    assert (len(ENTRIES), len(ASIDE)) == (60, 30)
+    for each in [*ENTRIES, *ASIDE]:
         for flow in expected_flows(each):
             assert [str(found) for found in check(wire(flow)) if not found.is_warning] == []
-            assert wrong(each["sentence"], flow) == []
+            assert all(score(each, flow).values())
+
+
+@pytest.mark.parametrize(
+    "each", [each for each in [*ENTRIES, *ASIDE] if each["flows"]], ids=lambda each: each["sentence"]
+)
+def test_the_expected_flows_of_a_sentence_leave_as_many_things_as_it_says(each):
+    left = {outcome(flow, each) for flow in expected_flows(each)} - {None}
+    assert len(left) == each.get("answers", 1)
+    for worlds in map(json.loads, left):
+        assert any(files or sent or not answer.startswith("fails") for files, sent, answer in worlds)
+
+
+@pytest.mark.parametrize(
+    ("start", "plan", "kind"),
+    [
+        ("copy a.txt", "shell --command='cat a.txt > b.txt'", "right"),
+        ("copy a.txt", "move-file --path=a.txt --destination=b.txt", "wrong"),
+        ("append the weather", "get-weather --city=Berlin => shell --command='cat >> weather.log'", "right"),
+        ("append the weather", "get-weather --city=Berlin => write-file --path=weather.log", "wrong"),
+        ("sort names.txt", "shell --command='cat names.txt' => shell --command='sort > sorted.txt'", "right"),
+        ("sort names.txt", "copy-file --path=names.txt --destination=sorted.txt", "wrong"),
+        ("save the page", "http --url=http://intranet/status => write-file --path=status.html", "wrong"),
+        ("read letter.tex", "read-file --path=letter.tex => llm --prompt=Mend => write-file --path=letter-new.tex",
+         "wrong"),
+        ("translate stdin", "translate --language=nl => write-file --path=nl.txt", "right"),
+        ("mail the body", "github-get-issue --issue=42 => send-mail --to=qa@example.com", "wrong"),
+        ("run the tests; if", "run-tests => llm --prompt=Why => post-slack --channel=#dev", "wrong"),
+        ("what day is it", "shell --command='date +%F'", "right"),
+        ("book me a flight", "llm --prompt='Book a flight to Rome on friday'", "wrong"),
+    ],
+)  # fmt: skip
+def test_a_plan_is_right_if_it_leaves_what_an_expected_flow_leaves(start, plan, kind):
+    assert judged(entry(start), *expected_flows({"flows": [plan]})) == kind
 
 
 @pytest.mark.parametrize(
@@ -86,7 +122,7 @@ def test_a_model_that_knows_the_answers_scores_sixty_of_sixty(tmp_path):
     file = tmp_path / "found.json"
     done = run("--self-test", "--json", str(file), "--tries", "1")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "all right   60 of 60" in done.stdout
+    assert "all right            60 of 60" in done.stdout
     assert len(json.loads(file.read_text())) == 60
 
 

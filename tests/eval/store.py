@@ -1,0 +1,281 @@
+"""Judging a flow by what it leaves: files, what it sends, its answer. Fakes stand in for models, the web and GitHub.
+
+Each file and each answer of a fake holds marks, which tell what fed it, whatever the words around them.
+"""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import re
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir, suppress
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+from posixpath import normpath
+from typing import Any
+
+from pflow.binding.sources import find, has
+from pflow.catalog import kinds
+from pflow.driver.inputs import RunInputs
+from pflow.engine.context import Context
+from pflow.engine.engine import Engine
+from pflow.explain.pipe_form import with_literals
+from pflow.flow.flow import FlowSpec
+from pflow.flow.load import load_document
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wiring import wire
+from pflow.node import Node, declared_interface
+from pflow.plan.meaning import values
+from pflow.stage.document import RAW, Document, Intake
+from tests.eval.score import FREE, LANGUAGES
+
+REAL = (
+    "analyze choose clean-data copy-file count-words csv-to-json custom-analysis delete-file export-dashboard"
+    " extract-links format-json join-text list-files load-csv load-json load-jsonl move-file parse-json read-file"
+    " save-csv save-results select shell split-text template write-file"
+)
+"""Nodes that do no harm in a directory of their own. All others are fakes."""
+PROGRAMS = (
+    "cat cp cut diff echo egrep false fgrep find grep head jq ls mkdir mv nl paste printf rev rm sort tac tail tee"
+    " touch tr true uniq wc"
+)
+"""Programs that do no harm there either, with paths below it."""
+SENDS = "send-mail post-slack claude-code git-commit git-push git-tag git-checkout github-add-comment github-create-*"
+THOUGHTS = ("llm", "summarize-text", "summarise-text", "claude-code")
+PAGES = ("http", "fetch-url", "fetch-page")
+APART = ("comments", "diff", "links", "format")
+"""Params of fakes that change how much is in an answer, and not whence it comes."""
+LEADS_OUT = re.compile(r"[/~]|(.*/)?\.\.(/|$)")
+LOG = "../calls.jsonl"
+SECONDS = 60
+HOME = os.path.expanduser("~")
+
+
+def outcome(flow: FlowSpec, entry: dict[str, Any]) -> str | None:
+    """What a flow leaves where all goes well, where tests and judges fail, and where the `absent` files are not there.
+
+    None if it cannot run here: it asks a person, has a program that may do harm, or leads out of the sandbox.
+    """
+    document = flow_to_ir(with_literals(wire(flow), {}))
+    if not all(map(_runs_here, document["nodes"])):
+        return None
+    worlds = [(True, []), (False, []), *([(True, entry["absent"])] if "absent" in entry else [])]
+    with multiprocessing.get_context("fork").Pool(len(worlds)) as pool, suppress(multiprocessing.TimeoutError):
+        left = [pool.apply_async(_leave, (document, entry, *world)) for world in worlds]
+        return json.dumps([each.get(SECONDS) for each in left])
+    return "it does not end"
+
+
+@cache
+def _kinds() -> dict[str, kinds.Kind]:
+    return {kind.name: kind for kind in kinds.list_kinds() if kind.interface}
+
+
+def _runs_here(node: dict[str, Any]) -> bool:
+    """Whether a step, or each step of a group, keeps to the sandbox."""
+    type, said = node.get("type", "flow"), {**node.get("params", {}), **node.get("inputs", {})}
+    texts = [text for value in said.values() for text in (value if isinstance(value, list) else [value])]
+    leads_out = type in REAL.split() and any(LEADS_OUT.match(text) for text in texts if isinstance(text, str))
+    is_known = type.startswith("flow") or (type != "ask" and type in _kinds())
+    is_harmless = type != "shell" or _is_harmless(str(said.get("command")))
+    return is_known and is_harmless and not leads_out and all(map(_runs_here, node.get("nodes", [])))
+
+
+def _is_harmless(command: str) -> bool:
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    with suppress(ValueError):
+        words = list(lexer)
+        programs = [word for sign, word in zip(["|", *words], words, strict=False) if sign in ("|", "||", "&&", ";")]
+        leads_out = any(
+            LEADS_OUT.match(word) or re.search(r"[`&]$|\$\(|^-(exec|delete|printf|f$)", word) for word in words
+        )
+        tells_more = "ls" in programs and any(word.startswith("-") for word in words)  # sizes, dates
+        is_there = all(each in PROGRAMS.split() and shutil.which(each, path=os.defpath) for each in programs)
+        return is_there and not leads_out and not tells_more
+    return False
+
+
+def _leave(document: dict[str, Any], entry: dict[str, Any], is_good: bool, absent: list[str]) -> list[Any]:
+    """Run a flow in a fresh directory, in a process of its own; the files that changed, what was sent, the answer."""
+    os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+    with tempfile.TemporaryDirectory() as home, chdir(home):
+        os.mkdir("work")
+        os.chdir("work")
+        os.environ.update(HOME=home, PATH=os.defpath.lstrip(":"), LC_ALL="C.UTF-8")
+        for name, content in _contents(entry):
+            if name not in absent:
+                os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+                Path(name).write_bytes(content)
+        before = _files()
+        kinds._found.update(
+            {name: _fake(kind, entry["sentence"].casefold(), is_good) for name, kind in _kinds().items()}
+        )
+        answer, after = _run(document, entry["sentence"]), _files()
+        calls = [json.loads(line) for line in Path(LOG).read_text().splitlines()] if Path(LOG).exists() else []
+    sent = [call for call in calls if call["is_sent"]]
+    files = {name: after.get(name) for name in sorted(before | after) if before.get(name) != after.get(name)}
+    told = json.dumps([sent, files])  # what stands there already is no further answer
+    is_told = all(json.dumps(each)[1:-1] in told for each in marks(answer) or [answer])
+    return [files, [call["got"] for call in sent], "" if is_told else answer]
+
+
+def _run(document: dict[str, Any], sentence: str) -> str:
+    """Run a flow; its answer, which the pipe carries at its end."""
+    context, shared = Context(), dict[str, Any]()
+    try:
+        inputs = RunInputs(wire(load_document(document, "plan", FlowCatalog()).usable()))
+        if re.search("pipe|stdin|comes in", sentence):
+            piped = Document({"last": "stdin"})
+            shared["stdin"] = f"{mark('stdin', 1)}\n{mark('stdin', 2)}"
+            piped.set("stdin", shared["stdin"])
+            inputs = inputs.with_pipe(Intake(piped, RAW, shared["stdin"].encode()), allow_empty=False)
+        Engine(inputs.wired, context, inputs.params, inputs.fill(shared)).run(shared)
+    except Exception as error:  # a flow that fails is as right as one that fails in the same way
+        return f"fails with {getattr(error, 'exit', error)}"
+    path = context.carried
+    return form(find(shared, path)) if path and has(shared, path) else ""
+
+
+def _contents(entry: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """The files of an entry, and those that its sentence names: of a pattern two, of a directory two of each kind."""
+    given = entry.get("files", {})
+    named = [each.text.rstrip("/") for each in values(entry["sentence"]) if each.kind == "path"]
+    for name in [each for each in [*named, *given] if not LEADS_OUT.match(each)]:
+        kinds = (
+            [name]
+            if "." in name.lstrip("./")
+            else [f"{name}/*.{suffix}" for suffix in ("txt", "md", "csv", "png", "jpg")]
+        )
+        for file in [each.replace("*", letter) for each in kinds for letter in "ab"]:
+            yield (
+                file,
+                _content(normpath(file), given.get(name), "latin-1" if "latin-1" in entry["sentence"] else "utf-8"),
+            )
+
+
+def _content(file: str, text: str | None, encoding: str) -> bytes:
+    """A content with a mark for each {}; by default one of the file's kind."""
+    rows = [{"name": "{}", "amount": 2}, {"name": "{}", "amount": 1}]
+    kind = {".csv": "name,amount\n{},2\n{},1\n", ".json": json.dumps(rows), ".png": "\x89PNG{}", ".jpg": "\xff\xd8{}"}
+    plain = "{} is the first é\n{} is another\n{} is the last\n"
+    parts = (kind.get(os.path.splitext(file)[1], plain) if text is None else text).split("{}")
+    found = sorted((mark(file, number) for number in range(len(parts) - 1)), reverse=True)
+    whole = "".join(part + each for part, each in zip(parts, [*found, ""], strict=True))
+    return whole.encode("latin-1" if file.endswith((".png", ".jpg")) else encoding)
+
+
+def _files() -> dict[str, str]:
+    return {str(file): form(file.read_bytes(), is_file=True) for file in Path().rglob("*") if file.is_file()}
+
+
+def mark(*parts: Any) -> str:
+    return "mk" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
+
+
+def marks(value: Any) -> list[str]:
+    return re.findall("mk[0-9a-f]{8}", _text(value))
+
+
+def _text(value: Any) -> str:
+    text = value.decode("latin-1") if isinstance(value, bytes) else value
+    return text if isinstance(text, str) else json.dumps(text, default=lambda data: data.decode("latin-1"))
+
+
+def form(value: Any, *, is_file: bool = False) -> str:
+    """What a value holds: JSON, or the marks of a text in their order; without marks its words."""
+    is_lines = isinstance(value, list) and not is_file and all(isinstance(each, str) for each in value)
+    text = "\n".join(value) if is_lines else _text(value)
+    with suppress(ValueError):
+        if text.lstrip()[:1] in ("[", "{"):
+            return json.dumps(json.loads(text, parse_int=str, parse_float=str), sort_keys=True)
+    words = sorted({word.removeprefix("./") for word in re.findall(r"[^\s\"'|,]+", text.casefold())})
+    return " ".join(["<html>"] * ("<html>" in text) + marks(text) or words)
+
+
+def _fake(kind: kinds.Kind, sentence: str, is_good: bool) -> kinds.Kind:
+    if kind.name in REAL.split():
+        return kind
+    facts = {"_pflow_interface": kind.interface, "name": kind.name, "sentence": sentence, "is_good": is_good}
+    made = kinds.Kind(kind.name, kinds.PYTHON, kind.file)
+    made._class, made._interface, made._version = type("Fake", (Fake,), facts), kind.interface, "1.0.0"
+    return made
+
+
+class Fake(Node):
+    """Stands in for a node: notes what it gets, and answers with marks that tell what fed it."""
+
+    name = sentence = ""
+    is_good = True
+
+    def prep(self, shared: Any) -> dict[str, Any]:
+        interface = declared_interface(type(self))
+        items = {**interface.params, **interface.reads}
+        got = {**self.params, **{key: shared.get(key) for key in interface.reads}}
+        return {key: got[key] for key in items if got[key] not in (None, items[key].default)}
+
+    def exec(self, got: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+        said = sorted((key, self._said(key, value)) for key, value in got.items() if key not in APART)
+        said = [each for each in said if each[1]]
+        if self.name not in THOUGHTS:
+            return mark("page" if self.name in PAGES else self.name, said), said
+        files = [Path(file).read_bytes() for file in got.get("attachment", []) if Path(file).is_file()]
+        fed = {
+            key: value for key, value in {**got, "files": files}.items() if key in ("prompt", "system", "text", "files")
+        }
+        words = form(fed["text"]) if "text" in fed and not marks(fed["text"]) else ""
+        return mark("thought", sorted({*marks(fed)}), words, "\\x" in repr(fed)), said
+
+    def _said(self, key: str, value: Any) -> str:
+        """A value as it counts: its marks; else its text, which may be the model's own unless the sentence has it."""
+        if found := marks(value):
+            return " ".join(sorted(set(found)))
+        text = _text(value).strip().rstrip(";").replace(HOME, "~")  # a plan's inputs have it in full
+        text = LANGUAGES.get(text, text) if (self.name, key) == ("translate", "language") else text
+        text = (normpath(text) if "/" in text else text).casefold()
+        return "" if key in FREE and text not in self.sentence else text
+
+    def post(self, shared: Any, got: dict[str, Any], made: tuple[str, list[tuple[str, str]]]) -> str:
+        answer, said = made
+        is_sent = any(fnmatch(self.name, each) for each in SENDS.split()) or got.get("method", "GET") != "GET"
+        with open(LOG, "a+", encoding="utf-8") as log:
+            log.seek(0)
+            is_first = f'"name": "{self.name}"' not in log.read()
+            log.write(
+                json.dumps({"name": self.name, "is_sent": is_sent, "got": [self.name, said], "answer": answer}) + "\n"
+            )
+        interface = declared_interface(type(self))
+        for name, item in interface.writes.items():
+            is_text = item is interface.pipe_write and item.type.name in ("str", "any", "bytes")
+            shared[name] = self._answer(answer, got) if is_text else _value(item.type, answer, name.rpartition("_")[2])
+        return "failed" if "failed" in interface.actions and is_first and not self.is_good else "default"
+
+    def _answer(self, answer: str, got: dict[str, Any]) -> str | bytes:
+        """The text of a fake: an image, a page with links, an issue of its parts, or the mark alone."""
+        if self.name == "resize-image":
+            return b"\x89PNG" + answer.encode()
+        if self.name in PAGES and str(got.get("url")).endswith(".json"):
+            return json.dumps([{"name": mark(answer, 1)}, {"name": mark(answer, 2)}])
+        if self.name in PAGES:
+            links = "" if self.name == "fetch-page" and not got.get("links") else f"https://example.com/{answer[2:]}"
+            return f"{'' if self.name == 'fetch-page' else '<html>'} {answer} {links}-1 {links}-2"
+        if self.name in ("github-get-issue", "github-get-pr"):
+            more = [] if self.params.get("comments") is False else [mark(answer, "comments")]
+            return " ".join([mark(answer, "title"), mark(answer, "body"), *more])
+        return answer
+
+
+def _value(type: Any, answer: str, name: str) -> Any:
+    """A value of a type, with marks that tell its own place."""
+    if type.fields:
+        return {key: _value(each, answer, key) for key, each in type.fields.items()}
+    text = mark(answer, name)
+    lists = [_value(type.items, answer, name)] if type.items else [text]
+    plain = {"int": 1, "float": 1.0, "bool": False, "dict": {"name": text}, "bytes": text.encode(), "list": lists}
+    return plain.get(type.name, text)
