@@ -1,9 +1,11 @@
 """The grammar of a plan: the lines of pipe syntax that a model may write for a sentence, as GBNF of llama.cpp."""
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from itertools import permutations
 
+from pflow.errors import result_of
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import item_reader
 from pflow.interface.common import ALLOW_EMPTY
@@ -11,6 +13,23 @@ from pflow.interface.interface import LIMITS, ONE_OF, Interface, Item, spell_fla
 from pflow.library.nearest import words
 from pflow.plan.declare_inputs import is_named
 from pflow.plan.meaning import values
+
+_LINES = r"""
+root ::= "cannot: " [^\x00-\x1f\x7f]+ | line
+line ::= begin ( sep go4 )? | join ( sep go1 )? | branch
+begin ::= first | form
+go ::= step | form
+go4 ::= go ( sep go3 )?
+go3 ::= go ( sep go2 )?
+go2 ::= go ( sep go1 )?
+go1 ::= go ( sep go )?
+form ::= paths sep pathgroup | texts sep textgroup | data sep dataend | data sep datastep sep dataend
+pathgroup ::= "( " pathitem " ) --each" | pathitem " --each" | "( " pathitem inpaths " ) --each"
+textgroup ::= "( " textitem " ) --each" | textitem " --each" | "( " textitem intexts " ) --each"
+inpaths ::= sep pathstep ( sep pathstep ( sep pathstep )? )? | sep dataend ( sep pathstep )?
+intexts ::= sep textstep ( sep textstep )?
+"""
+"""What a line is made of; what names a rule that a sentence or the nodes do not have, is left out."""
 
 _TEXTS = r"""
 sep ::= " => "
@@ -23,15 +42,16 @@ t ::= qc*
 prose ::= "'" qa qc* "'" | "\"" da dc* "\""
 cc ::= [^\x00-\x1f\x7f'=] | "=" [^\x00-\x1f\x7f'>]
 command ::= "'" [A-Za-z0-9_./~([{] cc* "'" | "\"" [A-Za-z0-9_./~([{] dc* "\""
-sql ::= "\"" [A-Za-z] dc* "\"" | "'" [A-Za-z] [^\x00-\x1f\x7f'$\\]* "'"
+sql ::= "\"" select dc* "\"" | "'" select [^\x00-\x1f\x7f'$\\]* "'"
+each ::= "'$item'"
+select ::= "SELECT " | "select " | "WITH " | "with "
 short ::= "'" [A-Za-z0-9] [A-Za-z0-9 ,.!?+_-]* "'"
 place ::= [a-z_]+ ( "." [a-z_]+ | "[" [0-9] "]" )*
 name ::= [a-z0-9] [a-z0-9_-]*
 end ::= "." [a-z] [a-z0-9]*
 """
-"""The rules that are the same for all sentences. A text begins with no separator and has no reference."""
+"""The rules of texts. None begins with a separator, and none has a reference."""
 
-_CANNOT = r'"cannot: " [^\x00-\x1f\x7f]+'
 _SENTENCES = "prompt system criteria subject body message question style template content title text query"
 _PROSE = frozenset(_SENTENCES.split())
 """Names of items that take sentences; what another text item takes is in the sentence, or short."""
@@ -40,25 +60,34 @@ _ENDS = frozenset(["content", "message", "body"])
 """Names of reads whose text ends up in a file, a mail, a commit: it may be one that the sentence has."""
 
 _UNSAYABLE = frozenset(["schema", "pairs", "types", "beside", "delimiter", "verbatim"])
-"""Marks of items that take JSON, or a form of their own."""
+_FORM = re.compile(r"'?[A-Z]+[=:]")
+"""The beginning of what a flag with a form of its own says of itself: `OLD=NEW`."""
 
 _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", "continue", "conversation"])
 """Items that a person chooses, besides those that a variable of the environment gives."""
 
-_FORM = re.compile(r"'?[A-Z]+[=:]")
-"""The beginning of what a flag with a form of its own says of itself: `OLD=NEW`."""
+_OWN_RULES = {
+    **{name: name for name in ("sql", "place", "encoding", "repo", "revision", "channel", "language")},
+    **dict.fromkeys(["to", "cc", "mail", "email", "recipient", "address"], "mail"),
+    "pattern": "glob",
+}
+"""The rules of items by their names."""
 
-_MAIL = frozenset(["to", "cc", "mail", "email", "recipient", "address"])
+_MOST_PAIRS = 24
+"""How many pairs of unlike answers one step may take; each is a rule."""
+
 _PLAIN_NODES = "llm shell read-file write-file list-files http summarize-text"
 _PLAIN = frozenset(_PLAIN_NODES.split())
-_MOST_STEPS = 6
-_MOST_PAIRS = 40
-"""How many pairs of unlike answers one step may take; each is a rule."""
 
 
 def plan_grammar(kinds: Mapping[str, Interface], sentence: str) -> str:
     """Return the grammar of a plan for a sentence: one line in pipe syntax with these nodes, or "cannot: WHY"."""
-    return str(_Grammar(kinds, sentence))
+    rules, before = _Grammar(kinds, sentence).rules, 0
+    while before != (before := len(rules)):
+        known = {*rules, *_STATIC}
+        kept = {name: [each for each in bodies if known.issuperset(_names(each))] for name, bodies in rules.items()}
+        rules = {name: bodies for name, bodies in kept.items() if bodies}
+    return "\n".join(f"{name} ::= {' | '.join(dict.fromkeys(bodies))}" for name, bodies in rules.items()) + _TEXTS
 
 
 def vocabulary(kinds: Mapping[str, Interface], sentence: str) -> dict[str, Interface]:
@@ -71,339 +100,288 @@ def vocabulary(kinds: Mapping[str, Interface], sentence: str) -> dict[str, Inter
     }
 
 
+def _names(body: str) -> list[str]:
+    """Return the names of rules in a body."""
+    return _NAME.findall(_TERMINAL.sub(" ", body))
+
+
+_STATIC = frozenset(line.partition(" ")[0] for line in _TEXTS.strip().splitlines())
+_TERMINAL = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]')
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+
+
 def _literal(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
-def _either(bodies: Iterable[str]) -> str:
-    return " | ".join(dict.fromkeys(filter(None, bodies)))
-
-
-def _typed(texts: Iterable[str]) -> str:
-    """Return the alternatives of these values as a person types them; a template or an escape has none."""
+def _typed(texts: Iterable[str], bare: str = r"[\w./~#@:%&+,-]+") -> list[str]:
+    """Return these values as a person types them, quoted if they are not `bare`; none is a template."""
     plain = [text for text in texts if text.isprintable() and not set(text) & set("$\\")]
-    bare = re.compile(r"[\w./~#@:%&+,-]+", re.ASCII)
-    return _either(_literal(text if bare.fullmatch(text) else quote(text)) for text in plain)
+    quoted = (f"'{text}'" if "'" not in text else quote(text) for text in plain)
+    pairs = zip(plain, quoted, strict=True)
+    return [_literal(text if re.fullmatch(bare, text, re.ASCII) else other) for text, other in pairs]
 
 
-def _sentence_rules(sentence: str) -> dict[str, str]:
-    """Return a rule for each kind of value that a sentence has, and those of new files and of patterns."""
+def _value_rules(sentence: str) -> dict[str, list[str]]:
+    """Return the rules of values: those that a sentence has, by kind, and names of new files."""
     said: dict[str, list[str]] = {}
     for kind, text in values(sentence):
         said.setdefault(kind, []).append(text)
-    paths = said.get("path", [])
+    paths, urls = said.get("path", []), said.get("url", [])
     globs = [path for path in paths if set(path) & set("*?")]
     files = [path for path in paths if path not in globs and not path.endswith("/")]
     bare = [word for word in dict.fromkeys(each.strip(".,;:?!()'\"`") for each in sentence.split()) if words(word)]
     numbers = [text.replace(",", "") for text in said.get("number", [])]
     numbers += [str(number) for number in range(13) if is_named(sentence, number)]
-    folders = [path for path in paths if path.endswith("/")]
+    free = [*bare, *(word.capitalize() for word in bare if word.isalpha())]
     rules = {
-        "url": _typed(said.get("url", [])),
-        "mail": _typed(said.get("mail", [])),
-        "channel": _typed(said.get("channel", [])),
-        "quoted": _typed(said.get("quoted", [])),
+        **{kind: _typed(said.get(kind, [])) for kind in ("url", "mail", "channel")},
+        "quoted": _typed(said.get("quoted", []), bare=""),
         "attached": _typed(files),
-        "file": _typed(files or [word for word in bare if word.isalnum()]),
-        "directory": _typed([*paths, *(path.rstrip("/") for path in folders), *bare]),
-        "int": _typed(number for number in numbers if number.isdecimal()),
+        "file": _typed(files or filter(str.isalnum, bare)),
+        "directory": _typed([*paths, *(path.rstrip("/") for path in paths), *bare]),
+        "int": _typed(filter(str.isdecimal, numbers)),
         "float": _typed(number for number in numbers if re.fullmatch(r"\d+(\.\d+)?", number)),
-        "repo": _typed([*said.get("url", []), *(path for path in paths if re.fullmatch(r"[\w.-]+/[\w.-]+", path))]),
-        "revision": _either(['"HEAD"', _typed(bare)]),
-        "free": _either(
-            [
-                _typed([*bare, *(word.capitalize() for word in bare if word.isalpha())]),
-                "quoted" * ("quoted" in said),
-                "short",
-            ]
-        ),
+        "repo": _typed([*urls, *(path for path in paths if re.fullmatch(r"[\w.-]+/[\w.-]+", path))]),
+        "revision": ['"HEAD"', *_typed(bare)],
+        "encoding": _typed(word for word in bare if result_of(codecs.lookup, word, of=LookupError, otherwise=None)),
+        "free": [*_typed(free), "short", *(["quoted"] if "quoted" in said else [])],
+        "language": ["[a-z] [a-z]", "free"],
     }
-    return {
-        **{name: body for name, body in rules.items() if body},
-        **_new_rules(globs, files, folders, [*paths, *bare]),
-    }
+    rules |= {kind: ["free"] for kind in ("mail", "channel") if not rules[kind]}
+    return {**rules, **_path_rules(globs, files, paths, bare)}
 
 
-def _new_rules(globs: list[str], files: list[str], folders: list[str], places: list[str]) -> dict[str, str]:
-    """Return the rules of patterns, and of the files that a plan may name itself: those it writes."""
-    stems = [
-        _literal(file.rpartition(".")[0]) + ' ( "-" name )? end' for file in files if "." in file.rpartition("/")[2]
-    ]
-    near = _either(_literal(f"{each.rstrip('/')}/") for each in places if re.fullmatch(r"[\w./~-]+", each))
-    into = _either(_literal(each) for each in folders if re.fullmatch(r"[\w./~-]+", each))
+def _path_rules(globs: list[str], files: list[str], paths: list[str], bare: list[str]) -> dict[str, list[str]]:
+    """Return the rules of patterns, of a file that is written, and of one for each item of a batch."""
+    plain = [path.rstrip("/") for path in [*paths, *bare] if re.fullmatch(r"[\w./~-]+", path)]
+    near = " | ".join(dict.fromkeys(_literal(f"{path}/") for path in plain))
+    into = " | ".join(_literal(path) for path in paths if path.endswith("/") and path.rstrip("/") in plain)
+    stems = [_literal(path.rpartition(".")[0]) for path in files if "." in path.rpartition("/")[2] and path in plain]
+    others = [f'{stem} ( "-" name )? end' for stem in stems] or ["name end"]
     return {
         "glob": _typed(globs)
-        or f"""\"'" ( {near or 'name "/"'} )? ( "**/" )? ( name? "*" name? end? | name end ) "'\"""",
-        "written": _typed(files) if len(files) > 1 else _either([_typed(files), *stems]) or "name end",
-        "itempath": f"""\"'" ( {into or 'name "/"'} )? "$item_" ( "name" | "stem" ( "-" name )? end ) "'\"""",
+        or [f"""\"'" ( {near or 'name "/"'} )? ( "**/" )? ( name? "*" name? end? | name end ) "'\""""],
+        "written": [*_typed(files), *(others if len(files) < 2 else [])],
+        "itempath": [f"""\"'" ( {into or 'name "/"'} )? "$item_" ( "name" | "stem" ( "-" name )? end ) "'\""""],
     }
+
+
+class _Grammar:
+    """The rules of a grammar: for each name the alternatives. Some may name rules that are not there."""
+
+    def __init__(self, kinds: Mapping[str, Interface], sentence: str) -> None:
+        self.rules = {}
+        for line in _LINES.strip().splitlines():
+            name, _, body = line.partition(" ::= ")
+            self.rules[name] = body.split(" | ")
+        self.rules |= {name: bodies for name, bodies in _value_rules(sentence).items() if any(bodies)}
+        self.known = {*self.rules, *_STATIC}
+        self.shared: dict[str, str] = {}
+        self.kinds = kinds
+        self.plain = [name for name, each in kinds.items() if not (_takes_data(each) or _choice_of(each))]
+        self._add_steps()
+        self._add_parts()
+        self._add_joins()
+        self._add_branches()
+
+    def add(self, name: str, bodies: Iterable[str]) -> None:
+        self.rules[name] = [*self.rules.get(name, ()), *bodies]
+
+    def rule(self, body: str) -> str:
+        """Return the name of the rule with this body, which is one for all that have it."""
+        name = self.shared.setdefault(body, f"n{len(self.shared)}")
+        self.rules[name] = [body]
+        return name
+
+    def steps(self, names: Iterable[str], *, id: str = "", is_first: bool = True, over: str = "") -> list[str]:
+        """Return the rules of a step with one of these nodes: the first or a later one, or one of a batch."""
+        flags = [(name, self.flags(name, is_first=is_first, over=over)) for name in names]
+        steps = [f"{_literal(name + id)} {each}".rstrip() for name, each in flags if each is not None]
+        return steps if id else [*map(self.rule, steps)]
+
+    def flags(
+        self, name: str, *, is_first: bool, over: str = "", but: Item | None = None, prose: str = "prose"
+    ) -> str | None:
+        """Return the rule of a node's flags: the required ones, then the others; None if it cannot stand there.
+
+        The first step of a batch takes the item. Before all other first steps nothing comes through the pipe.
+        """
+        interface = self.kinds[name]
+        filled, start = _filled(interface, over) if over and is_first else (interface.pipe_read, "")
+        if (over and filled is None) or (is_first and not over and _takes_data(interface)):
+            return None
+        required, others = [start] if start else [], list[str]()
+        for item in interface.taken:
+            if item is but or (over and is_first and item is filled) or _is_persons(item):
+                continue
+            is_piped = "pipe" in item.marks and not (is_first and (item.type.is_url or item.name == "prompt"))
+            rule = self.piped(item, is_first and not over) if is_piped else _rule_of(item, interface, over)
+            is_known = rule[:1] in ("(", '"') or rule in self.known
+            flag = f"{_literal(f' {item.flag}=')} {prose if rule == 'prose' else rule}"
+            flag = _literal(f" {spell_flag(item.name, item.default is not True)}") if item.type.name == "bool" else flag
+            is_required = not is_piped and (item.required or item.name == "prompt")
+            if is_required and not is_known:
+                return None
+            if is_required or is_known:
+                (required if is_required else others).append(flag)
+        body = " ".join([*required, *(f"( {flag} )?" for flag in others)])
+        return self.rule(body) if body else ""
+
+    def piped(self, item: Item, is_first: bool) -> str:
+        """Return the rule of a text that the pipe would bring: any text that ends up somewhere, else a quoted one."""
+        if item.type.name not in ("str", "any") or item.name not in _PROSE:
+            return ""
+        is_end = item.name in _ENDS
+        return "prose" if is_end and is_first else "quoted" if is_end or is_first else ""
+
+    def heads(self, prose: str = "prose") -> Iterator[str]:
+        """Yield the steps up to the text of their last flag: a prompt, or what ends up in a file, a mail, a commit."""
+        for name in self.plain:
+            for item in self.kinds[name].taken:
+                is_end = "pipe" in item.marks and item.name in _ENDS
+                if is_end or item.name in ("prompt", "template"):
+                    flags = self.flags(name, is_first=False, but=item, prose=prose if is_end else "prose")
+                    if flags is not None and (prose == "prose" or f" {prose}" in "".join(self.rules.get(flags, ()))):
+                        yield f"{_literal(name)} {flags} {_literal(f' {item.flag}=')}"
+
+    def _add_steps(self) -> None:
+        """Add the steps of a line by what they take and write."""
+        writes = {name: write.type for name, each in self.kinds.items() if (write := each.pipe_write)}
+        takers = [name for name, each in self.kinds.items() if _takes_data(each)]
+        lists = [name for name, type in writes.items() if type.name in ("list", "any")]
+        self.add("first", self.steps(self.plain))
+        self.add("step", self.steps(self.plain, is_first=False))
+        self.add("paths", self.steps(name for name in lists if writes[name].is_path))
+        self.add("texts", self.steps(name for name in lists if not writes[name].is_path))
+        self.add("data", self.rules["texts"])
+        self.add("dataend", self.steps(takers, is_first=False))
+        self.add("datastep", self.steps((name for name in takers if name in lists), is_first=False))
+        for over in ("path", "text"):
+            self.add(f"{over}item", self.steps(self.plain, over=over))
+            self.add(f"{over}step", self.steps(self.plain, is_first=False, over=over))
+        self.add("head", self.heads())
+
+    def _add_parts(self) -> None:
+        """Add each step whose answer has parts, with one whose texts take some of them."""
+        for at, (name, interface) in enumerate(self.kinds.items()):
+            if parts := [*_parts(interface)]:
+                self.add(f"part{at}", (_literal(f"${{{part}}}") for part in parts))
+                self.add(text := f"parts{at}", ["prose", f"""\"'" t0 part{at} ( t part{at} )* t "'\""""])
+                self.add(f"ends{at}", ["head", *self.heads(text)])
+                self.add("form", (f"{step} sep ends{at} {text}" for step in self.steps([name])))
+
+    def _add_joins(self) -> None:
+        """Add steps with ids, and one whose text takes their answers, or the first one's behind another step."""
+        keys: dict[str, list[str]] = {}
+        for name in self.plain:
+            write = self.kinds[name].pipe_write
+            if write is not None and write.type.name in ("str", "any"):
+                keys.setdefault(write.name, []).append(name)
+        for at, (key, names) in enumerate(keys.items()):
+            for id in "abc":
+                self.add(f"{id}{at}", self.steps(names, id=f":{id}", is_first=id == "a"))
+            one, two, three = (_literal(f"${{{id}.{key}}}") for id in "abc")
+            both = f"""a{at} sep b{at} sep head "'" t0 {one} t {two}"""
+            self.add("join", [f"""a{at} sep step sep head "'" t0 {one} t "'\"""", f"""{both} t "'\""""])
+            self.add("join", [f"""{both.replace("head", f"c{at} sep head")} t {three} t "'\""""])
+        for (at, one), (behind, two) in [*permutations(enumerate(keys), 2)][:_MOST_PAIRS]:
+            texts = f"t0 {_literal(f'${{a.{one}}}')} t {_literal(f'${{b.{two}}}')} t"
+            self.add("join", [f"""a{at} sep b{behind} sep head "'" {texts} "'\""""])
+
+    def _add_branches(self) -> None:
+        """Add the edges for actions. Behind an `error` the pipe brings nothing: a text names what there is."""
+        for name, interface in self.kinds.items():
+            for action in [each for each in interface.actions if each != "default" and each.isalnum()]:
+                on, then = _literal(f" ={action}=> "), "first"
+                if action == "error":
+                    writes = [write.name for write in interface.writes.values() if write.type.name in ("str", "any")]
+                    parts = " | ".join(_literal(f"${{a.{key}}}") for key in ["error.message", *writes])
+                    then = f"""head "'" t0 ( {parts} ) t "'\""""
+                for step in self.steps([name], id=":a", is_first=False):
+                    self.add("begin", [f"{step} {on} {then}"])
+                    back = f'( first sep )? {step} sep go2 "; a" {on} {then} ( sep go1 )? ( sep "a" )?'
+                    self.add("branch", [back, f'( first sep )? {step} {on} {then} ( sep go1 )? "; a" sep go2'])
+                self.add("form", (f"{step} {on} first" for step in self.steps([name])))
+            if flag := _choice_of(interface):
+                yes = _literal(f"{name}:a {flag}=yes {flag}=no =yes=> ")
+                self.add("branch", [f'( first sep )? {yes} first ( sep go1 )? "; a =no=> " first ( sep go1 )?'])
+
+
+def _takes_data(interface: Interface) -> bool:
+    """Return True for a node that does nothing without rows, an object or bytes from the pipe."""
+    read = interface.pipe_read
+    return read is not None and read.required and read.type.name in ("list", "dict", "bytes")
+
+
+def _choice_of(interface: Interface) -> str:
+    """Return the flag whose values are the actions of a node, "" for others."""
+    action = interface.actions[0]
+    return interface.reads[action.removeprefix(ONE_OF)].flag if action.startswith(ONE_OF) else ""
+
+
+def _is_persons(item: Item) -> bool:
+    return item.is_secret or bool(item.env) or "." in item.name or item.name in _PERSONS
 
 
 def _rule_of(item: Item, interface: Interface, over: str) -> str:
-    """Return the name of the rule for an item's value, or its choices; "" for an item that a plan leaves out."""
+    """Return the rule of an item's value; "" for one that a plan leaves out."""
     type, name, members = item.type, item.name, item.type.items
     if choices := type.choices or item.choices:
-        return f"( {_either(map(_literal, choices))} )"
+        return f"( {' | '.join(map(_literal, choices))} )"
     if name == "command":
-        return "command"
-    if (
-        item.marks & _UNSAYABLE
-        or type.name in ("dict", "bytes")
-        or (members and members.name not in ("str", "path"))
-        or _FORM.match(item.doc)
-    ):
+        return name
+    if item.marks & _UNSAYABLE or _FORM.match(item.doc) or type.name in ("dict", "bytes"):
+        return ""
+    if members and members.name not in ("str", "path"):
         return ""
     if type.name in ("int", "float") or "number" in name:
         return type.name if type.name == "float" else "int"
     if type.is_url or name.endswith("url"):
         return "url"
-    if name == "pattern":
-        return "glob"
-    if type.is_path:
+    if type.is_path and name != "pattern":
         return _path_rule(item, interface, over)
-    if name in _PROSE or type.name == "any":
-        return "sql" if "sql" in item.marks else "prose" if name in _PROSE else ""
-    by_name = {"sql": "sql", "repo": "repo", "revision": "revision", "channel": "channel", "place": "place"}
-    return by_name.get(name, "mail" if name in _MAIL else "free")
+    if "sql" in item.marks:
+        return "sql"
+    return "prose" if name in _PROSE else _OWN_RULES.get(name, "" if type.name == "any" else "free")
 
 
 def _path_rule(item: Item, interface: Interface, over: str) -> str:
-    is_written = "writes files" in interface.effects and (
-        item.name == "destination" or (item.name != "repo" and interface.pipe_read is not None)
-    )
-    if is_written and item.type.name == "path":
-        return {"": "written", "path": "itempath"}.get(over, "")
-    if item.name in ("directory", "repo") or item.name.endswith("_directory"):
+    if item.name in ("directory", "repo"):
         return "directory"
+    if _is_written(item, interface):
+        return {"": "written", "path": "itempath"}.get(over, "")
     return "" if over else "file" if item.required else "attached"
 
 
-def _is_left_out(item: Item) -> bool:
-    return item.is_secret or bool(item.env) or "." in item.name or item.name in _PERSONS
-
-
-class _Grammar:
-    """The rules of a grammar by name. Equal bodies of flags are one rule."""
-
-    def __init__(self, kinds: Mapping[str, Interface], sentence: str) -> None:
-        self.kinds = kinds
-        self.said = _sentence_rules(sentence)
-        self.rules = {"root": _CANNOT}
-        self._names: dict[str, str] = {}
-        if self.add("first", self.steps(kinds, is_first=True)):
-            self.rules["root"] += " | line"
-            self._add_lines()
-            self.rules |= self.said
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name} ::= {body}" for name, body in self.rules.items()) + _TEXTS
-
-    def add(self, name: str, body: str) -> str:
-        """Add a rule and return its name; "" for an empty body, which can have none."""
-        if body:
-            self.rules[name] = body
-        return name if body else ""
-
-    def flag(self, item: Item, interface: Interface, over: str, prose: str = "prose") -> str:
-        """Return a flag with its value; "" if a plan leaves it out, or the sentence has no value for it."""
-        if item.type.name == "bool":
-            return _literal(f" {spell_flag(item.name, item.default is not True)}")
-        rule = _rule_of(item, interface, over)
-        rule = "free" if rule in ("mail", "channel") and rule not in self.said else rule
-        if not rule or not (rule in self.said or rule[0] == "(" or f"\n{rule} ::=" in _TEXTS):
-            return ""
-        return f"{_literal(f' {item.flag}=')} {prose if rule == 'prose' else rule}"
-
-    def flags(
-        self, name: str, *, is_first: bool, over: str = "", but: Item | None = None, prose: str = "prose"
-    ) -> str | None:
-        """Return the flags of a node: the required ones, then the others; None if the node cannot stand there.
-
-        `is_first`: nothing comes through the pipe; of a batch `over` paths or texts, the step that takes the item.
-        """
-        interface = self.kinds[name]
-        filled, said = _filled(interface, over) if over and is_first else (None, "")
-        takes = interface.pipe_read
-        if over and (filled if is_first else takes) is None:
-            return None
-        if (
-            is_first
-            and not over
-            and takes is not None
-            and takes.required
-            and takes.type.name in ("list", "dict", "bytes")
-        ):
-            return None
-        required, others = [said] if said else [], list[str]()
-        for item in interface.taken:
-            if item in (filled, but) or _is_left_out(item):
-                continue
-            is_piped = "pipe" in item.marks and not (is_first and item.type.is_url)
-            is_required = (item.required and not is_piped) or (item.name == "prompt" and is_first >= is_piped)
-            if is_piped and item.name != "prompt":
-                flag = self.piped(item, is_first=is_first and not over, prose=prose)
-            else:
-                flag = self.flag(item, interface, over, prose)
-            if is_required and not flag:
-                return None
-            if flag:
-                (required if is_required else others).append(flag)
-        body = " ".join([*required, *(f"( {flag} )?" for flag in others)])
-        return self.shared(body) if body else ""
-
-    def piped(self, item: Item, *, is_first: bool, prose: str) -> str:
-        """Return the flag of a read that the pipe fills: with a text of the sentence, or at first with any text."""
-        if item.type.name not in ("str", "any") or item.name not in _PROSE:
-            return ""
-        if is_first and item.name in _ENDS:
-            return f"{_literal(f' {item.flag}=')} {prose}"
-        is_quoted = "quoted" in self.said and (is_first or item.name in _ENDS)
-        return f"{_literal(f' {item.flag}=')} quoted" if is_quoted else ""
-
-    def steps(self, names: Iterable[str], *, is_first: bool, id: str = "", over: str = "") -> str:
-        """Return the alternatives of a step with one of these nodes, named by an id if there is one."""
-        flags = {name: self.flags(name, is_first=is_first, over=over) for name in names}
-        steps = [f"{_literal(name + id)} {rule}".rstrip() for name, rule in flags.items() if rule is not None]
-        return _either(steps if id else map(self.shared, steps))
-
-    def shared(self, body: str) -> str:
-        """Return the name of the rule with this body."""
-        return self._names.get(body) or self._names.setdefault(body, self.add(f"n{len(self._names)}", body))
-
-    def _add_lines(self) -> None:
-        """Add what a line may be: steps, batches, branches, and texts made of several answers."""
-        self.add("step", self.steps(self.kinds, is_first=False))
-        self.add("head", _either(self._heads("prose")))
-        for name, is_first in (("first", True), ("step", False)):
-            forms = (
-                *self._batches(is_first=is_first),
-                *self._fields(is_first=is_first),
-                *self._failing(is_first=is_first),
-            )
-            self.add(f"{name}s", _either([name, *forms]))
-        for left in range(_MOST_STEPS):
-            self.add(f"s{left}", f"( {'steps' if left else 'step'} )" + f" ( sep s{left - 1} )?" * (left > 0))
-        if "head" in self.rules:
-            self.add("join", _either(self._joins()))
-        ends = [f"firsts ( sep s{_MOST_STEPS - 2} )?", "join ( sep s1 )?" if "join" in self.rules else ""]
-        self.rules["line"] = _either([*ends, *self._branches()])
-
-    def _heads(self, prose: str) -> Iterator[str]:
-        """Yield each step up to the text that its last flag takes: a prompt, or what ends up in a file or a mail."""
-        for name, interface in self.kinds.items():
-            for item in interface.taken:
-                is_end = "pipe" in item.marks and item.name in _ENDS
-                if item.name in ("prompt", "template") or is_end:
-                    flags = self.flags(name, is_first=False, but=item, prose=prose if is_end else "prose")
-                    if flags is not None:
-                        yield " ".join(filter(None, [_literal(name), flags, _literal(f" {item.flag}=")]))
-
-    def _batches(self, *, is_first: bool) -> Iterator[str]:
-        """Yield a step that writes a list, and the batch over it."""
-        lists: dict[str, list[str]] = {}
-        for name, interface in self.kinds.items():
-            if (write := interface.pipe_write) is not None and write.type.name == "list":
-                lists.setdefault("path" if write.type.is_path else "text", []).append(name)
-        for over, names in lists.items():
-            item = self.add(f"{over}item", self.steps(self.kinds, is_first=True, over=over))
-            inside = self.add(f"{over}step", self.steps(self.kinds, is_first=False, over=over))
-            lister = self.add(f"{over}s{int(is_first)}", self.steps(names, is_first=is_first))
-            if item and lister:
-                more = f" ( sep {inside} ( sep {inside} ( sep {inside} )? )? )?" if inside else ""
-                group = self.add(f"{over}group", f'"( " {item}{more} " ) --each" | {item} " --each"')
-                yield f"{lister} sep {group}"
-
-    def _fields(self, *, is_first: bool) -> Iterator[str]:
-        """Yield a step whose answer has parts, and one whose texts take some of them."""
-        for at, (name, interface) in enumerate(self.kinds.items()):
-            parts = [*_parts(interface)]
-            step = self.steps([name], is_first=is_first)
-            if parts and step and "head" in self.rules:
-                self.add(f"part{at}", _either(_literal(f"${{{part}}}") for part in parts))
-                text = self.add(f"parts{at}", f"""prose | "'" t0 part{at} ( t part{at} )* t "'\"""")
-                heads = _either(
-                    ["head", *(head for head in self._heads(text) if f" {text}" in self.rules.get(head.split()[1], ""))]
-                )
-                yield f"{step} sep ( {heads} ) {text}"
-
-    def _failing(self, *, is_first: bool) -> Iterator[str]:
-        """Yield a step that may fail with an action, and the step that is for it."""
-        for action, names in self._actions().items():
-            steps = self.add(f"{action}{int(is_first)}", self.steps(names, is_first=is_first))
-            if steps:
-                yield f"{steps} {_literal(f' ={action}=> ')} first"
-
-    def _actions(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for name, interface in self.kinds.items():
-            for action in interface.actions:
-                if action != "default" and action.isalpha():
-                    found.setdefault(action, []).append(name)
-        return found
-
-    def _joins(self) -> Iterator[str]:
-        """Yield steps with ids, and a step whose text takes their answers, or the first one's behind another step."""
-        is_many = any(self.said.get(kind, "").count(" | ") > 1 for kind in ("attached", "url", "int"))
-        keys: dict[str, list[str]] = {}
-        for name, interface in self.kinds.items():
-            if (write := interface.pipe_write) is not None and write.type.name in ("str", "any"):
-                keys.setdefault(write.name, []).append(name)
-        for at, names in enumerate(keys.values()):
-            for id in "abc" if is_many else "ab":
-                self.add(f"{id}{at}", self.steps(names, is_first=id == "a", id=f":{id}"))
-        for at, key in enumerate(keys):
-            one, two, three = (_literal(f"${{{id}.{key}}}") for id in "abc")
-            if f"a{at}" in self.rules:
-                yield f"""a{at} sep step sep head "'" t0 {one} t "'\""""
-                yield f"""a{at} sep b{at} sep head "'" t0 {one} t {two} t "'\""""
-            if f"c{at}" in self.rules:
-                yield f"""a{at} sep b{at} sep c{at} sep head "'" t0 {one} t {two} t {three} t "'\""""
-        pairs = [(one, two) for one, two in product(range(len(keys)), repeat=2) if one != two]
-        for at, next_at in pairs[:_MOST_PAIRS]:
-            if {f"a{at}", f"b{next_at}"} <= self.rules.keys():
-                one, two = _literal(f"${{a.{[*keys][at]}}}"), _literal(f"${{b.{[*keys][next_at]}}}")
-                yield f"""a{at} sep b{next_at} sep head "'" t0 {one} t {two} t "'\""""
-
-    def _branches(self) -> Iterator[str]:
-        """Yield a step with an id and two edges, of which one may lead back to it."""
-        for action, names in self._actions().items():
-            step = self.add(f"{action}a", self.steps(names, is_first=False, id=":a"))
-            on = _literal(f" ={action}=> ")
-            if step:
-                yield f'( first sep )? {step} sep s2 "; a" {on} first ( sep s1 )? ( sep "a" )?'
-                yield f'( first sep )? {step} {on} first ( sep s1 )? "; a" sep s2'
-        for name, interface in self.kinds.items():
-            read = interface.reads.get(interface.actions[0].removeprefix(ONE_OF))
-            if read is not None:
-                flags = " ".join(f"{read.flag}={word}" for word in ("yes", "no"))
-                step = _literal(f"{name}:a {flags} =yes=> ")
-                yield f'( first sep )? {step} first ( sep s1 )? "; a =no=> " first ( sep s1 )?'
+def _is_written(item: Item, interface: Interface) -> bool:
+    is_end = item.name == "destination" or interface.pipe_read is not None
+    return item.type.name == "path" and "writes files" in interface.effects and is_end
 
 
 def _filled(interface: Interface, over: str) -> tuple[Item | None, str]:
     """Return the read that takes the item of a batch over paths or texts, and the flag for it if it needs one."""
 
     def fits(item: Item) -> bool:
-        return item.type.name == "path" if over == "path" else item.type.name in ("str", "any", "url")
+        if over == "path":
+            return item.type.name == "path" and item.name == "path" and not _is_written(item, interface)
+        return item.type.name in ("str", "any", "url")
 
     reader = item_reader(interface)
     if reader is not None and fits(reader):
-        return reader, ""
+        return reader, f"( {_literal(f' {reader.flag}=')} each )?" if reader.type.is_url else ""
     for item in interface.reads.values():
-        is_page = item.type.is_url or item.name.endswith("url")
-        if fits(item) and (item.name == "path" if over == "path" else is_page) and "pipe" not in item.marks:
-            return item, _literal(f" {item.flag}='$item'")
+        is_wanted = over == "path" or item.type.is_url or item.name.endswith("url")
+        if is_wanted and fits(item) and "pipe" not in item.marks:
+            return item, f"{_literal(f' {item.flag}=')} each"
     return None, ""
 
 
 def _parts(interface: Interface) -> Iterator[str]:
     """Yield the paths of texts and numbers in a node's answer, besides the one that the pipe carries."""
     for key, write in interface.writes.items():
-        if key == "usage" or "pipe" in write.marks:
-            continue
-        if write.type.fields:
+        if key != "usage" and "pipe" not in write.marks:
             fields = {name: type.name for name, type in write.type.fields.items()}
             yield from (f"{key}.{name}" for name, type in fields.items() if type in ("str", "int"))
-        elif write.type.name == "str":
-            yield key
+            yield from [key] if write.type.name == "str" else []
