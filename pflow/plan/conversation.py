@@ -90,7 +90,7 @@ def plan_request(
     def correct(said: Answer, findings: Sequence[Finding]) -> str:
         document = read_plan(said, FlowCatalog())[0] or {}
         found = [each.at(_place_in_line(each.place, document), each.message, each.remedy) for each in findings]
-        return prompt.correction(task(next(attempts)), plan_line(said) or _spoken(said).strip(), found)
+        return prompt.correction(task(next(attempts)), plan_line(said) or spoken(said).strip(), found)
 
     return PlanRequest(prompt.system, task(0), correct, grammar=grammar, calls=calls or Calls())
 
@@ -179,7 +179,7 @@ def count_findings(findings: Sequence[Finding]) -> str:
 
 def find_objects(said: Answer) -> tuple[dict[str, dict[str, Any]], str]:
     """Return the JSON objects after a model's thoughts, each by its text, and the fault of the first broken one."""
-    text, found, faults = _spoken(said), dict[str, dict[str, Any]](), list[str]()
+    text, found, faults = spoken(said), dict[str, dict[str, Any]](), list[str]()
     at = text.find("{")
     while at >= 0 and len(faults) < _MOST_FAULTS:
         end = at + 1
@@ -201,8 +201,7 @@ def read_plan(said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, li
     found, fault = find_objects(said)
     if reason := refusal(said):
         return None, [_finding(f"it says that the task cannot be done: {reason}", "say it in other words")]
-    lines = find_flows(_spoken(said))
-    flows = [text for text, value in found.items() if "nodes" in value and not any(text in line for line in lines)]
+    flows, lines = _flows(said)
     if len(flows or lines) > 1:
         return None, [_finding(f"it holds {len(flows or lines)} flows", "choose one")]
     if lines and not flows:
@@ -214,7 +213,7 @@ def read_plan(said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, li
             fault = error.message.partition(": ")[2] if isinstance(error, PflowError) else _TOO_DEEP
     if fault:
         return None, [_finding(f"its JSON cannot be read: {_shown(fault, 200)}", _CUT if said.is_limited else _OF_JSON)]
-    text = _spoken(said).strip()
+    text = spoken(said).strip()
     empty = said.none.message.partition("': ")[2] if said.none else "it is empty"
     none = f"it holds no flow: '{_shown(text)}'" if text else empty
     return None, [_finding('its JSON has no "nodes"' if found else none, _CUT if said.is_limited else _REMEDY)]
@@ -222,8 +221,15 @@ def read_plan(said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, li
 
 def plan_line(said: Answer) -> str:
     """Return an answer's flow in pipe syntax; "" if it has none, or several."""
-    lines = find_flows(_spoken(said))
-    return lines[0] if len(lines) == 1 else ""
+    flows, lines = _flows(said)
+    return lines[0] if len(lines) == 1 and not flows else ""
+
+
+def _flows(said: Answer) -> tuple[list[str], list[str]]:
+    """Return the flows of an answer in IR, and those in pipe syntax, which may contain JSON."""
+    lines = find_flows(spoken(said))
+    objects = find_objects(said)[0].items()
+    return [text for text, value in objects if "nodes" in value and not any(text in line for line in lines)], lines
 
 
 def _read_line(line: str, said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, list[Finding]]:
@@ -244,14 +250,14 @@ def refusal(said: Answer) -> str:
     for value in find_objects(said)[0].values():
         with suppress(ValidationError):
             return _shown(_Refusal.model_validate(value).cannot, 300)
-    why = _CANNOT.search(_spoken(said).partition("\nTask:")[0])
+    why = _CANNOT.search(spoken(said).partition("\nTask:")[0])
     return _shown(why[1], 300) if why else ""
 
 
 _CANNOT = re.compile(r"^[^\w\n]{0,9}(?:flow:[^\w\n]{0,9})?cannot: *([^\s`*].*)", re.IGNORECASE | re.MULTILINE)
 
 
-def _spoken(said: Answer) -> str:
+def spoken(said: Answer) -> str:
     """Return the text after the model's thoughts; empty if it stopped while thinking."""
     text: str = said.response
     return text.rpartition("</think>")[2].partition("<think>")[0]

@@ -2,11 +2,12 @@
 
 import re
 
+from pflow.errors import PflowError, result_of
 from pflow.flow.pipe.recognize import names_node
-from pflow.flow.pipe.scan import quote
+from pflow.flow.pipe.scan import quote, scan
 
-_LONGEST, _MOST = 20_000, 20
-"""Characters of an answer that are searched, and how many of its flows count."""
+_LONGEST, _LONGEST_TEXT, _MOST = 20_000, 5_000, 20
+"""Characters of an answer that are searched, and of a flow whose quotes may go on; how many flows count."""
 
 _SEPARATOR = r"(?:=[\w-]*=?>|>>|::|-+>|[→⇒|])"
 _BEGIN = re.compile(
@@ -50,7 +51,7 @@ def _flows_in(text: str, *, is_fenced: bool) -> list[str]:
         bare = _bare(line)
         name = _begins(bare)
         if goes_on:
-            is_joined = _IS_OPEN.search(flows[-1][-60:]) or _GOES_ON.match(line)
+            is_joined = _GOES_ON.match(line) or _is_open(flows[-1])
             goes_on = bool(is_joined or (f":{name} " in flows[-1] if name else is_fenced))
         if goes_on:
             flows[-1] += f"\n{line}"
@@ -58,6 +59,12 @@ def _flows_in(text: str, *, is_fenced: bool) -> list[str]:
             flows.append(bare)
             goes_on = True
     return [flow.rstrip() for flow in flows]
+
+
+def _is_open(flow: str) -> bool:
+    """Return True if a flow ends in a separator, or inside quotes."""
+    in_quotes = len(flow) < _LONGEST_TEXT and result_of(scan, flow, of=PflowError, otherwise=None) is None
+    return in_quotes or _IS_OPEN.search(flow[-60:]) is not None
 
 
 def _bare(line: str) -> str:

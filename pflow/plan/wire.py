@@ -1,8 +1,10 @@
 """pflow plan --wire: mappings for a flow whose reads have no source, or a wrong one."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pflow.errors import shorten
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.rules import check
@@ -16,25 +18,28 @@ from pflow.interface.interface import Item
 from pflow.models.ask import Answer
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
-from pflow.plan.conversation import PlanRequest, converse, find_objects
+from pflow.plan.conversation import PlanRequest, converse, find_objects, spoken
 from pflow.plan.node_text import interfaces_text
-from pflow.plan.prompt import listed
+from pflow.plan.prompt import listed, plan_prompt
 from pflow.values.fast_json import write_json
+from pflow.values.jsontext import quote
 from pflow.values.paths import Path, write_path
 from pflow.values.types import Type
 
-_SYSTEM = """\
-You wire a flow for pflow: you say where reads of its steps take their values from. Answer with one JSON object, which
-has a member for each read that is asked for, and with nothing else:
+_TASK = """\
+A flow:
+{flow}
+Its nodes:
+{nodes}
+Some reads of its steps want a source, which is one of those that are named for the read:
+{reads}
 
-{"STEP.READ": "SOURCE"}
-
-A SOURCE is one of those that are named for the read. A read that may be left out needs none.
+Write STEP.READ = SOURCE; for each of these reads, instead of a flow. One that may be left out needs none.
 """
 _DEPTH = 3
 """Levels of a shape that are searched for parts."""
-_MOST = 40
-"""The most candidates of one read for a model to choose from."""
+_MOST, _LONGEST = 40, 1_000
+"""The most candidates of one read for a model to choose from, and characters of a wrong answer that go back."""
 
 
 @dataclass
@@ -179,24 +184,25 @@ class Wiring:
             self.say_left()
             error.details = change_error("", self.errors).details
             raise
-        outcome = converse(model, self._request(), self._judge, say, options.timeout)
+        outcome = converse(model, self.request(), self._judge, say, options.timeout)
         if not outcome.is_right:
             raise change_error(f"cannot wire '{file}': none of the model's tries passes the rules", outcome.findings)
         self.left = [gap for gap in self.left if gap not in outcome.result]
         self.add(outcome.result)
 
-    def _request(self) -> PlanRequest:
-        reads = "\n".join(map(_line, self.left))
-        flow = f"The flow:\n{write_json(masked_ir(self.flow))}\nIts nodes:\n{interfaces_text(self.flow)}\n"
-        asked = {str(gap): {"type": "string", "enum": gap.texts} for gap in self.left if gap.texts}
-        needed = [str(gap) for gap in self.left if gap.is_needed and gap.texts]
-        schema = {"type": "object", "properties": asked, "required": needed, "additionalProperties": False}
-        task = f"{flow}The reads that want a source:\n{reads}"
-        return PlanRequest(_SYSTEM, task, lambda said, findings: f"{task}\n{listed(findings)}", schema)
+    def request(self) -> PlanRequest:
+        reads, flow = "\n".join(map(_line, self.left)), write_json(masked_ir(self.flow))
+        task = _TASK.format(flow=flow, nodes=interfaces_text(self.flow), reads=reads)
+
+        def correct(said: Answer, findings: Sequence[Finding]) -> str:
+            return f"{task}\nThis was wrong: {shorten(spoken(said).strip(), _LONGEST)}\n{listed(findings)}\n"
+
+        return PlanRequest(plan_prompt().system, task, correct, grammar=_grammar(self.left))
 
     def _judge(self, said: Answer) -> tuple[list[Gap], list[Finding]]:
         """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""
-        answer = {key: value for each in find_objects(said)[0].values() for key, value in each.items()}
+        answer = dict(_SOURCE.findall(spoken(said)))
+        answer |= {key: value for each in find_objects(said)[0].values() for key, value in each.items()}
         filled, findings = [], []
         for gap in self.left:
             source = answer.get(str(gap))
@@ -254,6 +260,19 @@ def _only(gap: Gap, found: list[Path], why: str) -> Gap | None:
         return None
     gap.source, gap.why = write_path(found[0]), why
     return gap
+
+
+_SOURCE = re.compile(r"([\w-]+\.\w+)[`*]* *= *[`\"]?([^\s;,`\"]+)")
+
+
+def _grammar(gaps: list[Gap]) -> str:
+    """Return the grammar of the lines that name a source for each of these gaps, as GBNF."""
+    lines = [
+        f'( {quote(f"{gap} = ")} ( {" | ".join(map(quote, gap.texts))} ) "; " ){"" if gap.is_needed else "?"}'
+        for gap in gaps
+        if gap.texts
+    ]
+    return f"root ::= {' '.join(lines)}\n" if lines else ""
 
 
 def _line(gap: Gap) -> str:

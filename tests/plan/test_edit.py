@@ -64,7 +64,7 @@ def refused(capfd, sentence, file=FILE, **options):
     return caught.value, err
 
 
-@pytest.mark.parametrize("model", ["edit-right", "edit-right-native", "edit-prose"])
+@pytest.mark.parametrize("model", ["edit-right", "edit-right-native", "edit-prose", "edit-line", "edit-line-full"])
 def test_a_model_makes_the_change(capfd, server, model):
     ir, err = edited(capfd, FRENCH, model=model)
     assert ir == {**DIGEST, "nodes": [READ, {**ASK, "inputs": {"prompt": "Sum up in French"}}, WRITE]}
@@ -79,9 +79,56 @@ def test_a_model_is_told_the_flow_its_faults_the_nodes_and_what_stays(capfd, ser
     edited(capfd, FRENCH, model="edit-right")
     (request,) = server.requests("edit-right")
     system, user = [each["content"] for each in request["body"]["messages"]]
-    assert "write-file: Write a file, whole or not at all." in system
-    for part in (FRENCH, '"content": "ask.respons"', "PF14: no 'respons' in ask", "stays as it is: the name"):
+    assert system.startswith("You write flows for pflow")
+    for part in (
+        "write-file: Write a file, whole or not at all.",
+        "read-file:read --path=notes.txt\n  => llm:ask --prompt='Sum up' --map-in=text=read.content",
+        "--map-in=content=ask.respons",
+        "PF14: no 'respons' in ask",
+        f"only this changes: {FRENCH}\nFlow:",
+    ):
         assert part in user
+
+
+def test_a_line_keeps_what_it_has_no_words_for(capfd, server):
+    whole = {**DIGEST, "$schema": "flow.schema.json", "max_visits": 7, "outputs": {"digest": "ask.response"}}
+    whole["nodes"] = [{**READ, "description": "the text", "version": "1.0.0", "repeats": False}, ASK, WRITE]
+    with open(FILE, "w") as file:
+        json.dump(whole, file)
+    ir, _ = edited(capfd, FRENCH, model="edit-line")
+    assert ir == {**whole, "nodes": [whole["nodes"][0], {**ASK, "inputs": {"prompt": "Sum up in French"}}, WRITE]}
+
+
+def test_another_value_in_a_line_is_the_default_of_its_input(capfd, server):
+    ir, err = edited(capfd, "use b.txt instead of notes.txt", model="edit-line-value")
+    assert ir == {**DIGEST, "inputs": {"source": {"type": "path", "default": "b.txt"}}}
+    assert '+      "default": "b.txt"' in err
+
+
+def test_a_step_that_a_line_adds_takes_its_place(capfd, server):
+    ir, _ = edited(capfd, "translate it to French before it is written", model="edit-line-step")
+    assert [node["id"] for node in ir["nodes"]] == ["read", "ask", "llm", "write"]
+    assert (ir["inputs"], ir["mappings"]["read"]) == (DIGEST["inputs"], DIGEST["mappings"]["read"])
+    sources = {id: [*each.get("input_mappings", {}).values()] for id, each in ir["mappings"].items()}
+    assert sources == {"read": ["source"], "ask": ["read.content"], "llm": ["ask.response"], "write": ["llm.response"]}
+
+
+def test_a_flow_that_has_no_pipe_form_is_sent_and_asked_for_as_json(capfd, server):
+    several = {"ask": {"input_mappings": {"text": ["read.content", "source"]}}}
+    with open(FILE, "w") as file:
+        json.dump({**DIGEST, "mappings": {**DIGEST["mappings"], **several}}, file)
+    edited(capfd, FRENCH, model="edit-right")
+    user = server.requests("edit-right")[0]["body"]["messages"][1]["content"]
+    assert '"content": "ask.response"' in user
+    assert user.endswith("as one JSON object\nFlow:")
+
+
+def test_a_wrong_line_goes_back_to_the_model_with_the_flow(capfd, server):
+    ir, _ = edited(capfd, FRENCH, model="edit-line-second")
+    assert ir["nodes"][1] == {**ASK, "inputs": {"prompt": "Sum up in French"}}
+    _, again = [each["body"]["messages"][1]["content"] for each in server.requests("edit-line-second")]
+    for part in ("llm:ask --promt='Sum up in French'", "did you mean --prompt?", "llm:ask --prompt='Sum up' --map-in"):
+        assert part in again
 
 
 def test_what_is_wrong_goes_back_to_the_model(capfd, server):

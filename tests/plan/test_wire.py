@@ -208,7 +208,9 @@ def test_a_read_that_may_stay_an_input_does_so_without_a_model(capfd):
     assert "j.answer has no source, and stays an input of the flow: it could be fetch.issue_data" in err
 
 
-@pytest.mark.parametrize(("model", "tries"), [("wire-right", 1), ("wire-second", 2)])
+@pytest.mark.parametrize(
+    ("model", "tries"), [("wire-right", 1), ("wire-second", 2), ("wire-line", 1), ("wire-line-second", 2)]
+)
 def test_a_model_settles_the_rest(capfd, server, model, tries):
     mappings, err = wired(capfd, JUDGE, model=model)
     assert mappings == {"j": {"answer": "fetch.issue_data.title"}}
@@ -243,3 +245,12 @@ def test_a_model_is_told_the_reads_and_their_candidates(capfd, server):
     told = str(request["body"]["messages"])
     assert "j.answer: str (what to judge): it could be issue_number (int), fetch.issue_data (dict), fetch." in told
     assert "judge: A node." in told
+    assert request["body"]["messages"][0]["content"].startswith("You write flows for pflow")
+
+
+def test_the_grammar_of_an_answer_has_only_the_candidates():
+    wiring = Wiring(wire(load_document(JUDGE, "flow", FlowCatalog())))
+    wiring.fill()
+    grammar = wiring.request().grammar
+    assert grammar.startswith('root ::= ( "j.answer = " ( "issue_number" | "fetch.issue_data" | "fetch.issue_data.')
+    assert grammar.endswith(' ) "; " )\n')
