@@ -1,5 +1,6 @@
 """The meaning of a plan beside its sentence: values that the plan leaves out, and values that it invents."""
 
+import os
 import posixpath
 import re
 import shlex
@@ -95,6 +96,7 @@ def doubts(wired: WiredFlow, sentence: str) -> list[Finding]:
     """Return what a plan that passes the rules may have misunderstood, as warnings of the limits PL07, PL10 to PL12."""
     with suppress(PflowError):  # an input that is one of several sources
         wired = wire(with_literals(wired, {}))
+    sentence = _with_tilde(sentence)
     found = [*_missing([*_literals(wired, in_saved=True)], sentence)]
     literals = [*_literals(wired)]
     for check in (_invented, _overwritten, _without_program):
@@ -109,9 +111,14 @@ def _literals(wired: WiredFlow, above: Path = (), *, in_saved: bool = False) -> 
                 item = step.interface.item(key)
                 for each in value if isinstance(value, list) else [value]:
                     if item is not None:
-                        yield _Literal((*above, *step.step.place, name, key), step, item, each)
+                        yield _Literal((*above, *step.step.place, name, key), step, item, _with_tilde(each))
         if (inside := step.subflow if in_saved else step.inline) is not None:
             yield from _literals(inside, (*above, *step.step.place), in_saved=in_saved)
+
+
+def _with_tilde(value: Any) -> Any:
+    """Return a text as its writer may have meant it: the default of an input has a path with ~ expanded."""
+    return value.replace(os.path.expanduser("~/"), "~/") if isinstance(value, str) else value
 
 
 def _missing(literals: list[_Literal], sentence: str) -> Iterator[Finding]:

@@ -34,7 +34,7 @@ from pflow.plan.conversation import (
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.grammar import plan_grammar
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
-from pflow.plan.meaning import doubts
+from pflow.plan.meaning import doubts, pruned
 from pflow.plan.piped import Piped, check_piped, declare_piped
 from pflow.plan.prompt import add_nearest, plan_prompt
 from pflow.values.digest import bytes_digest
@@ -174,7 +174,7 @@ def judge(document: dict[str, Any], sentence: str, piped: Piped | None = None) -
     """Return the flow, named and with its inputs declared, and warnings of the limits; or None and its findings."""
     wired, findings = check_answer(document, FlowCatalog(), lambda flow: drop_choices(flow, sentence))
     if wired is not None and not errors_of(findings):
-        wired = declare_piped(wired, piped)
+        wired = declare_piped(wire(pruned(wired)), piped)
         findings += [*check_piped(wired, piped), *doubts(wired, sentence)]
     if wired is None or errors_of(findings):
         return None, findings

@@ -9,6 +9,7 @@ import pytest
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
+from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.meaning import doubts, pruned, values
 from tests.eval import run
 from tests.eval.score import expected_flows
@@ -77,7 +78,8 @@ def test_what_a_plan_leaves_out_or_invents_is_doubted(sentence, line, found):
 def test_no_flow_that_is_expected_of_a_sentence_is_doubted():
     entries = json.loads((Path(run.__file__).parent / "sentences.json").read_text())
     flows = [(entry["sentence"], flow) for entry in entries for flow in expected_flows(entry)]
-    found = [each for sentence, flow in flows for each in doubts(wire(flow), sentence) if each.rule != "PL12"]
+    declared = [(sentence, declare_inputs(wire(flow), sentence)) for sentence, flow in flows]
+    found = [each for sentence, flow in declared for each in doubts(flow, sentence) if each.rule != "PL12"]
     assert [each.message for each in found] == ["'10' is in no step"]  # head -n 11
 
 
