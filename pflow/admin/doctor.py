@@ -108,7 +108,8 @@ def _fault_of(plugin: EntryPoint) -> str:
 def _model(installation: Installation) -> Iterator[Line]:
     from pflow.models import settings
     from pflow.models.choose import all_models, check_key, choose, choose_capable
-    from pflow.models.local import LocalModel, engine_command
+    from pflow.models.engine import engine_command
+    from pflow.models.local import LocalModel
     from pflow.models.small import better_models, is_small
 
     all_models()

@@ -18,6 +18,7 @@ from pflow.models.client import watch
 from pflow.models.ending import LIMIT, UNSAID, Ending
 from pflow.models.errors import ErrorInAnswer, explain, explained, garbled
 from pflow.models.judge import called_tool, check_ending, no_answer
+from pflow.models.local import LocalModel
 from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
 from pflow.models.request_form import (
@@ -335,7 +336,7 @@ class Talk:
     """
 
     def __init__(self, model: Model, system: str, calls: Calls) -> None:
-        self._model, self._calls = model, calls
+        self._model, self._calls = model.in_talk() if isinstance(model, LocalModel) else model, calls
         self._system = system if getattr(model, "allows_system_prompt", True) else ""
         self._first = "" if self._system else system + "\n\n"
         self._conversation: Any = model.conversation()
@@ -345,7 +346,8 @@ class Talk:
         return self
 
     def __exit__(self, *about: object) -> None:
-        pass
+        if isinstance(self._model, LocalModel) and self._model.talk:
+            self._model.talk.end()
 
     def restart(self) -> None:
         """Forget all turns: the next one is the first after the system text."""

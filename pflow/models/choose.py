@@ -12,9 +12,10 @@ from pflow.errors import BAD_CONFIG, UNAVAILABLE, Attempt, PflowError, not_writt
 from pflow.files.atomic import replace
 from pflow.models import settings
 from pflow.models.ending import Ending
+from pflow.models.engine import engine_command
 from pflow.models.errors import no_key
 from pflow.models.list import SERVED, keep_models, read_models
-from pflow.models.local import LocalModel, engine_command, from_file
+from pflow.models.local import LocalModel, from_file
 from pflow.models.servers import find_served, model_at, split_address
 from pflow.models.small import SMALL, SUFFIX, say_unchosen
 from pflow.models.small import is_small as is_small

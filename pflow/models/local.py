@@ -1,17 +1,16 @@
-"""Models on this machine: GGUF files, run by llama.cpp (xllamacpp) as a plugin of llm, and the small one's download."""
+"""Models on this machine: GGUF files, as a plugin of llm, and the download of the small one."""
 
 from __future__ import annotations
 
 import os
 import sys
 import tempfile
-import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
+from copy import copy
 from importlib.util import find_spec
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import llm
@@ -22,14 +21,13 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, Attempt, Pf
 from pflow.files import atomic
 from pflow.files.beneath import hold_in_bounds
 from pflow.files.directories import make_private
-from pflow.files.installation import read_installation
+from pflow.models.engine import LocalEngine
 from pflow.models.servers import model_at, split_address
 from pflow.models.small import SMALL, SUFFIX, is_small
 from pflow.process.children import output_of
 from pflow.process.start import beginning
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import compact, decode
-from pflow.words.printable import one_line
 
 LONGEST = 1024
 """Tokens of an answer if no limit is set: a small model may never stop by itself."""
@@ -55,11 +53,6 @@ def register_models(register: Any) -> None:
             register(LocalModel(chosen, chosen))
 
 
-def engine_command() -> str:
-    """Return the command that installs the engine of local models; empty if it is installed."""
-    return "" if find_spec("xllamacpp") else read_installation().add("xllamacpp")
-
-
 def from_file(path: str, *, is_default: bool = False) -> LocalModel:
     """Return the model in a GGUF file. Raises PflowError: 66 for a missing file, 77 for one outside the root."""
     if not is_default and path not in (os.environ.get("PFLOW_MODEL"), os.environ.get("PFLOW_PLAN_MODEL")):
@@ -70,13 +63,15 @@ def from_file(path: str, *, is_default: bool = False) -> LocalModel:
 
 
 class LocalModel(llm.Model):
-    """A GGUF file. The engine is loaded for each answer, and ends with it."""
+    """A GGUF file. The engine is loaded for each answer, and ends with it, but for a model in a `talk`."""
 
     can_stream = True
     supports_schema = True
     cost = 0
     """The price of an answer."""
     default_max_tokens = LONGEST
+    talk: LocalEngine | None = None
+    """The engine of a talk, which ends with it."""
 
     class Options(llm.Options):
         temperature: float | None = Field(default=None, ge=0, le=2)
@@ -89,6 +84,12 @@ class LocalModel(llm.Model):
     def __init__(self, model_id: str, path: str) -> None:
         self.model_id = model_id
         self.path = path
+
+    def in_talk(self) -> LocalModel:
+        """Return a copy with one engine for all its answers, which keeps its state after the system text."""
+        model = copy(self)
+        model.talk = LocalEngine(self.path, keeps_state=True)
+        return model
 
     def __str__(self) -> str:
         return f"on this machine: {self.model_id}"
@@ -103,15 +104,20 @@ class LocalModel(llm.Model):
         reason = None
         usual = DEFAULTS | (_TEXT_OF_SMALL if is_small(self) and not prompt.schema else {})
         usual |= {"repeat_penalty": 1} if prompt.options.grammar else {}
-        for chunk in _chunks(self.path, _request(prompt, usual)):
-            if "error" in chunk:
-                raise _refused(chunk["error"])
-            if usage := chunk.get("usage"):
-                response.set_usage(input=usage["prompt_tokens"], output=usage["completion_tokens"])
-            for choice in chunk["choices"]:
-                reason = choice["finish_reason"] or reason
-                if text := choice["delta"].get("content"):
-                    yield text
+        engine = self.talk or LocalEngine(self.path)
+        try:
+            for chunk in engine.answer(_request(prompt, usual)):
+                if "error" in chunk:
+                    raise _refused(chunk["error"])
+                if usage := chunk.get("usage"):
+                    response.set_usage(input=usage["prompt_tokens"], output=usage["completion_tokens"])
+                for choice in chunk["choices"]:
+                    reason = choice["finish_reason"] or reason
+                    if text := choice["delta"].get("content"):
+                        yield text
+        finally:
+            if engine is not self.talk:
+                engine.end()
         response.response_json = {"object": "chat.completion", "finish_reason": reason}
 
 
@@ -140,64 +146,6 @@ def _named_whole(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _text(message: Any) -> str:
     return "".join(getattr(part, "text", "") for part in message.parts)
-
-
-_turn = threading.Lock()
-"""Held while an engine works: it takes all processors and the model's memory, so the threads of a map take turns."""
-
-
-def _chunks(path: str, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the chunks of one answer, made in a thread: the engine lets no signal through while it works."""
-    made: SimpleQueue[dict[str, Any] | Exception | None] = SimpleQueue()
-    is_over = threading.Event()
-
-    def take(chunk: dict[str, Any]) -> bool:
-        made.put(chunk)
-        return is_over.is_set()
-
-    def answer() -> None:
-        try:
-            with _turn:
-                _load(path).handle_chat_completions(request, take)
-        except Exception as error:
-            made.put(error)
-        made.put(None)
-
-    thread = threading.Thread(target=answer, daemon=True)
-    thread.start()
-    try:
-        while (chunk := made.get()) is not None:
-            if isinstance(chunk, Exception):
-                raise _unresolved(str(chunk)) if "cannot resolve $ref" in str(chunk) else chunk
-            yield chunk
-        thread.join()  # a batch may fork after this answer: no thread of ours may hold a lock then
-    finally:
-        is_over.set()
-
-
-def _load(path: str) -> Any:
-    """Load the engine with a model. Its server always listens on loopback, so it gets a key that nobody learns."""
-    with Attempt("cannot load the engine of local models", of=ImportError, hint=engine_command(), exit=BAD_CONFIG):
-        import xllamacpp
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = path
-    parameters.n_parallel = 1
-    parameters.warmup = False
-    parameters.cpuparams.poll = 0  # threads that spin while they wait make a busy machine crawl
-    parameters.verbosity = -1
-    parameters.api_keys = [os.urandom(32).hex()]
-    parameters.endpoint_metrics = True
-    try:
-        engine = xllamacpp.Server(parameters)
-        engine.handle_metrics()  # waits until its loop runs: freed before that, it blocks the whole process for good
-        return engine
-    except RuntimeError as error:
-        hint = "it must be a GGUF file that llama.cpp knows, and that fits into memory"
-        raise PflowError(f"cannot load the model '{path}'", hint=hint, exit=BAD_DATA) from error
-
-
-def _unresolved(words: str) -> PflowError:
-    return PflowError(f"cannot use the schema: {one_line(words.rpartition('schema error at ')[2])}", exit=BAD_DATA)
 
 
 def _refused(error: dict[str, Any]) -> Exception:

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 import pytest
 
 from pflow.errors import PflowError
-from pflow.models import choose, local, log, options
+from pflow.models import choose, engine, log, options
 from pflow.nodes.llm import Llm
 from tests.peers.openai_server import KEY, MODELS, REPLY
 
@@ -619,7 +619,7 @@ def test_tab_offers_the_models_that_there_are(server, tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def load():
     """Loads the engine once for each file: a start and the first words take two seconds of CPU."""
-    load = cache(local._load)
+    load = cache(engine.load)
     yield load
     load.cache_clear()
 
@@ -627,7 +627,7 @@ def load():
 class TestLocalModels:
     @pytest.fixture(autouse=True)
     def _nothing_set_up(self, tmp_path, monkeypatch, local_models, load):
-        monkeypatch.setattr(local, "_load", load)
+        monkeypatch.setattr(engine, "load", load)
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
         monkeypatch.setenv("XDG_DATA_HOME", local_models)
@@ -699,12 +699,11 @@ class TestLocalModels:
         assert ended.returncode == 65
         assert "cannot resolve $ref #/gone" in ended.stderr
 
-    def test_nobody_else_can_ask_the_engine(self, local_models):
-        engine = local._load(str(Path(local_models, "pflow", "models", "SmolLM2.gguf")))
+    def test_nobody_else_can_ask_the_engine(self, local_models, load):
+        loaded = load(str(Path(local_models, "pflow", "models", "SmolLM2.gguf")))
 
         with pytest.raises(HTTPError, match="401"):
-            urlopen(f"{engine.listening_address}/v1/models", timeout=10)
-        del engine
+            urlopen(f"{loaded.listening_address}/v1/models", timeout=10)
 
 
 class TestStarting:
