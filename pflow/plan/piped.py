@@ -43,20 +43,15 @@ class Piped:
         return [self.kind, self.carried, self.type, self.keys]
 
     def __str__(self) -> str:
-        """Describe it for a model. The name of the input in this text is not a read of any node."""
+        """Describe it for a model."""
         size = f", {self.size:,} {UNITS[self.type]}" if self.size is not None else ""
         if self.kind == RAW:
             what = f"{'text' if self.type == 'str' else 'data that is not text'}{size}"
         else:
-            what = "a store that carries " + (
-                f"{clean(self.carried)} ({self.type}{size})" if self.carried else "nothing"
-            )
-        text = f"Through the pipe comes {what}."
-        if self.carried:
-            text += f' It is an input of the flow: "inputs": {{"piped": {{"type": "{self.type}", "pipe": true}}}}.'
-        if keys := [f"{key}: {type}" for key, type in self.keys.items() if key != "stdin"]:
-            text += f" An input that is called like a key of the store takes that: {', '.join(keys)}."
-        return text + (' Its key stdin is "stdin" in a mapping.' if "stdin" in self.keys else "")
+            what = f"{clean(self.carried)} ({self.type}{size})" if self.carried else "a store"
+        keys = [f"${key} ({type})" for key, type in self.keys.items()]
+        taken = ": the first step takes it" if self.carried else ""
+        return f"Through the pipe comes {what}{taken}." + (f" In it are {', '.join(keys)}." if keys else "")
 
 
 def piped_in(intake: Intake) -> Piped | None:
@@ -88,6 +83,14 @@ def _value(document: Document, path: Path) -> Any:
 
 def _type_of(value: Any) -> str:
     return name if (name := type(value).__name__) in ("str", "bool", "int", "float", "list", "dict", "bytes") else "any"
+
+
+def declare_keys(flow: FlowSpec, piped: Piped | None) -> None:
+    """Declare the keys of the store that the flow names, as pipe syntax cannot."""
+    named = {each.input for each in wire(flow).references} if piped else set()
+    for key, type in piped.keys.items() if piped else ():
+        if key in named and key != "stdin":
+            flow.inputs.setdefault(key, Input(key, type=type))
 
 
 def check_piped(wired: WiredFlow, piped: Piped | None) -> list[Finding]:

@@ -35,7 +35,7 @@ from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.grammar import plan_grammar
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
 from pflow.plan.meaning import doubts, pruned
-from pflow.plan.piped import Piped, check_piped, declare_piped
+from pflow.plan.piped import Piped, check_piped, declare_keys, declare_piped
 from pflow.plan.prompt import add_nearest, plan_prompt
 from pflow.values.digest import bytes_digest
 from pflow.values.fast_json import write_json
@@ -172,7 +172,12 @@ def _judge_answer(said: Answer, sentence: str, piped: Piped | None) -> tuple[Any
 
 def judge(document: dict[str, Any], sentence: str, piped: Piped | None = None) -> tuple[FlowSpec | None, list[Finding]]:
     """Return the flow, named and with its inputs declared, and warnings of the limits; or None and its findings."""
-    wired, findings = check_answer(document, FlowCatalog(), lambda flow: drop_choices(flow, sentence))
+
+    def adjust(flow: FlowSpec) -> None:
+        drop_choices(flow, sentence)
+        declare_keys(flow, piped)
+
+    wired, findings = check_answer(document, FlowCatalog(), adjust)
     if wired is not None and not errors_of(findings):
         wired = declare_piped(wire(pruned(wired)), piped)
         findings += [*check_piped(wired, piped), *doubts(wired, sentence)]
