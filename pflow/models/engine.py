@@ -192,18 +192,21 @@ def load(path: str, place: str = "", context: int = 0, key: str = "") -> Any:
         raise PflowError(f"cannot load the model '{path}'", hint=hint, exit=BAD_DATA) from error
 
 
-def _import() -> Any:
-    """Import the engine, whose threads sleep while they wait for each other: OpenMP asks for that when it is loaded.
+_SPINS = "GOMP_SPINCOUNT"
 
-    Else they spin, for milliseconds at each of the thousand steps of a token. On two processors that another process
-    used, too, 120 tokens took 25 s, and 6 s so.
+
+def _import() -> Any:
+    """Import the engine, whose threads soon sleep when they wait for each other: OpenMP asks for that as it is loaded.
+
+    Else they spin, for milliseconds at each of the thousand steps of a token. On two processors that other processes
+    used, too, 120 tokens took 38 s, and 10 s so; on idle ones it makes no difference, as it would if they never spun.
     """
-    before = os.environ.get("OMP_WAIT_POLICY")
-    os.environ["OMP_WAIT_POLICY"] = before or "passive"
+    before = os.environ.get(_SPINS)
+    os.environ[_SPINS] = before or "1000"
     with Attempt("cannot load the engine of local models", of=ImportError, hint=engine_command(), exit=BAD_CONFIG):
         import xllamacpp
     if before is None:
-        del os.environ["OMP_WAIT_POLICY"]
+        del os.environ[_SPINS]
     return xllamacpp
 
 

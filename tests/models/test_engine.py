@@ -74,7 +74,7 @@ def test_a_talk_has_one_engine_which_ends_with_it(model, monkeypatch):
         next(talk._model.talk.answer({"messages": [{"role": "user", "content": "Count"}], "stream": True}))
         assert talk.say("Name a third", grammar='root ::= "elm"').response == "elm"
     assert (len(loaded), threading.active_count(), engine._turn.locked()) == (1, before, False)
-    assert "OMP_WAIT_POLICY" not in os.environ
+    assert "GOMP_SPINCOUNT" not in os.environ
 
 
 def test_a_question_outside_a_talk_keeps_nothing(model):
