@@ -17,7 +17,7 @@ from pflow.models.errors import no_key
 from pflow.models.list import SERVED, keep_models, read_models
 from pflow.models.local import LocalModel, from_file
 from pflow.models.servers import find_served, model_at, split_address
-from pflow.models.small import SMALL, SUFFIX, say_unchosen
+from pflow.models.small import SMALL, SUFFIX, planning_models, say_unchosen
 from pflow.models.small import is_small as is_small
 from pflow.models.transport import reporting_to
 from pflow.values.digest import digest_of
@@ -26,10 +26,7 @@ from pflow.words.naming import did_you_mean, likely
 from pflow.words.printable import one_line
 
 PLAN_VARIABLE = "PFLOW_PLAN_MODEL"
-PLAN_HINT = (
-    f"--model or {PLAN_VARIABLE} names one of `pflow models`, `pflow models default NAME` chooses one, "
-    "`llm keys set openai` gives one its key"
-)
+_PLAN_HINT = f"--model or {PLAN_VARIABLE} names any of `pflow models`, `llm keys set openai` gives one its key"
 
 _loading = threading.Lock()
 
@@ -41,7 +38,7 @@ class NoCapableModel(PflowError):
     """Failure to find a model that can do an `act`: none was named, and llm's default will not do (78)."""
 
     def __init__(self, act: str, why: str) -> None:
-        super().__init__(f"cannot {act}: {why}", hint=PLAN_HINT, exit=BAD_CONFIG)
+        super().__init__(f"cannot {act}: {why}", hint=f"{planning_models()}; {_PLAN_HINT}", exit=BAD_CONFIG)
 
 
 class NoModel(PflowError):

@@ -15,7 +15,7 @@ from pflow.files.installation import no_extra
 from pflow.files.reading import file_digest
 from pflow.models.errors import meaning_of
 from pflow.models.local import place_of
-from pflow.models.small import SUFFIX
+from pflow.models.small import CHOICES, SUFFIX
 from pflow.terminal.ask import confirm
 from pflow.values.documents import read_as
 from pflow.web.bounded import limit_body
@@ -23,14 +23,6 @@ from pflow.web.reasons import meaning_of_status
 from pflow.web.route import fault_behind, spare_this_machine
 from pflow.words.naming import guess
 from pflow.words.printable import one_line
-
-CHOICES = {
-    "smollm2": 98,
-    "bartowski/Qwen2.5-0.5B-Instruct-GGUF": 398,
-    "bartowski/Qwen2.5-1.5B-Instruct-GGUF": 986,
-    "bartowski/Qwen_Qwen3-4B-Instruct-2507-GGUF": 2497,
-}
-"""Small models to choose from, each with its megabytes; the first comes as a wheel."""
 
 _MOST_SAID = 10_000_000
 """The most bytes of what a hub says of a repository."""

@@ -14,6 +14,15 @@ SMALL = "SmolLM2"
 
 SUFFIX = ".gguf"
 
+CHOICES = {
+    "smollm2": (98, False),
+    "bartowski/Qwen2.5-0.5B-Instruct-GGUF": (398, None),
+    "bartowski/Qwen2.5-1.5B-Instruct-GGUF": (986, None),
+    "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF": (1117, True),
+    "bartowski/Qwen_Qwen3-4B-Instruct-2507-GGUF": (2497, None),
+}
+"""Models to get, each with its megabytes, and whether it can plan if that was tried. The first comes as a wheel."""
+
 _PLUGINS = {"ANTHROPIC_API_KEY": "llm-anthropic", "GEMINI_API_KEY": "llm-gemini", "MISTRAL_API_KEY": "llm-mistral"}
 """The plugin of llm that needs the key in a variable."""
 
@@ -34,6 +43,16 @@ def say_unchosen() -> None:
 
     what = f"no model is chosen, so '{SMALL}' is asked, for trying out and short texts"
     say_once(f"{what}; {better_models()}", is_for_logs=True)
+
+
+def planning_models() -> str:
+    """Name a model that can plan: a server that was seen, else one to get."""
+    import shlex
+
+    for name, server in read_models(SERVED):
+        return f"--model={shlex.quote(name)} asks {server}"
+    name, size = next((name, size) for name, (size, plans) in CHOICES.items() if plans)
+    return f"`pflow models get {name}` brings one that can ({size:,} MB)"
 
 
 def better_models() -> str:

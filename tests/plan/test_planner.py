@@ -17,6 +17,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
+from pflow.models.list import SERVED, keep_models
 from pflow.plan.planner import LONGEST, CachedPlan, Unplannable, plan_sentence
 from pflow.values.paths import write_path
 
@@ -335,6 +336,12 @@ class TestCapable:
         assert "read-file" in error.details["nodes"]
         assert "PFLOW_PLAN_MODEL" in error.hint
         assert "saved flows: summarize-file" in error.hint
+
+    def test_the_refusal_names_a_model_that_can_plan(self, server):
+        to_get = "`pflow models get Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF` brings one that can (1,117 MB); "
+        assert failure(None).hint.startswith(to_get)
+        keep_models([("http://127.0.0.1:1/v1#it's", "Ollama on this machine")], SERVED)
+        assert failure(None).hint.startswith("--model='http://127.0.0.1:1/v1#it'\"'\"'s' asks Ollama on this machine; ")
 
     def test_a_model_for_planning_comes_first(self, server, monkeypatch):
         monkeypatch.setenv("PFLOW_MODEL", "plan-never")
