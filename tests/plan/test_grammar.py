@@ -122,8 +122,6 @@ def test_every_line_that_the_grammar_allows_parses(
 
 
 REASONS = {
-    "\n": "a plan is one line",
-    "git-diff HEAD": "a revision is a flag",
     "--issue-number=": "a flag has one name, the shortest",
     r"--each => \S+.* --each": "two batches in a row are one of two steps",
     "=> github-add-comment$": "a flag that a step needs is there, though the step before has it, too",
