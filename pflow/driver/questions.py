@@ -63,7 +63,8 @@ def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
 
 def inputs_missing(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
     """Return one error for all missing inputs (PF03)."""
-    from pflow.flow.rules.reads import mapping_of, sources_before
+    from pflow.flow.rules.answers import mapping_of
+    from pflow.flow.rules.reads import sources_before
 
     shown = [each for each in missing if not each.secret]
     typed = [each for each in shown if not each.is_unflagged]

@@ -158,12 +158,20 @@ def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) ->
         instead = f"the items of '{batch.over}'"
         remedy = f"run it over that; with --with-item there, ${{{batch.item}.item}} is the item of each result"
     else:
-        source = newer_source(flow, dropped)
-        shown = quote(source) if isinstance(source, str) else f"[{', '.join(map(quote, source))}]" if source else "…"
-        remedy = f'"mappings": {{"{reader}": {{"input_mappings": {{"{key}": {shown}}}}}}}'
+        remedy = mapping_of(flow, reader, key, newer_source(flow, dropped) or "…")
     verb = "writes" if len(dropped.writers) == 1 else "write"
     message = f"nothing uses what {joined(dropped.writers)} {verb}, while '{reader}' takes {instead}"
     return Finding("PF18", flow.steps[dropped.writers[-1]].step.place, message, remedy, is_warning=is_warning)
+
+
+def mapping_of(flow: WiredFlow, id: str, key: str, source: str | list[str]) -> str:
+    """Write the mapping of a read as its flow is written, in flags of pipe syntax or JSON; … stands for a source."""
+    if flow.flow.dialect == "pipe":
+        return " ".join([id, *(f"--map-in={key}={path}" for path in ([source] if isinstance(source, str) else source))])
+    shown = (
+        source if source == "…" else quote(source) if isinstance(source, str) else f"[{', '.join(map(quote, source))}]"
+    )
+    return f'"mappings": {{"{id}": {{"input_mappings": {{"{key}": {shown}}}}}}}'
 
 
 def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterator[Finding]:

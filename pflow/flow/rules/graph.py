@@ -50,7 +50,8 @@ def _check_reach(flow: WiredFlow) -> Iterator[Finding]:
     for id in [*starts, *left]:
         if id not in seen:
             seen.update(flow.graph.reach(id))
-            remedy = f"add an edge to '{id}' from a step that is reached"
+            is_line = flow.flow.dialect == "pipe"
+            remedy = f"… => {id}" if is_line else f"add an edge to '{id}' from a step that is reached"
             yield Finding("PF12", flow.steps[id].step.place, f"no edge leads to '{id}'", remedy)
 
 

@@ -6,7 +6,7 @@ from pflow import Iterable, Iterator
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.pipe.carry import is_certain
 from pflow.flow.reaching import are_there_first
-from pflow.flow.rules.answers import unused_steps
+from pflow.flow.rules.answers import mapping_of, unused_steps
 from pflow.flow.rules.params import slips
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.writes import END
@@ -81,13 +81,6 @@ def sources_before(flow: WiredFlow) -> dict[tuple[str, str], str]:
     return found
 
 
-def mapping_of(flow: WiredFlow, id: str, key: str, source: str) -> str:
-    """Write the mapping of a read as its flow is written: as a flag of pipe syntax, or in JSON."""
-    if flow.flow.dialect == "pipe":
-        return f"{id} --map-in={key}={source}"
-    return f'"mappings": {{"{id}": {{"input_mappings": {{"{key}": "{source}"}}}}}}'
-
-
 def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
     """Say what would give a read its value: a mapping from an input or an earlier write, else an input to declare.
 
@@ -102,6 +95,8 @@ def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
         source = fitting[0][1] if fitting else None
     if source:
         return mapping_of(flow, wired.id, key, source)
+    if flow.flow.dialect == "pipe":
+        return f"{wired.step.type} {item.flag}=…"
     if is_explicit:
         return f'"inputs": {{"{key}": …}} of {write_path(wired.step.place)}'
     return f'"inputs": {{"{key}": {{"type": "{item.type}"}}}}'
@@ -140,8 +135,7 @@ def _check_by_name(flow: WiredFlow, wired: WiredStep, item: Item) -> Iterator[Fi
         if fits(there, item.type) == NO:
             what = f"'{wired.id}' reads '{key}' as {named(item.type)}"
             message = f"{what}, but '{writes[0].step}' writes it as {named(there)}"
-            remedy = f'"mappings": {{"{wired.id}": {{"input_mappings": {{"{key}": …}}}}}}'
-            yield Finding("PF15", wired.step.place, message, remedy)
+            yield Finding("PF15", wired.step.place, message, mapping_of(flow, wired.id, key, "…"))
 
 
 def _check_reference(flow: WiredFlow, reference: Reference, wired: WiredStep) -> Iterator[Finding]:
