@@ -19,11 +19,12 @@ from pflow.errors import PflowError, result_of, shorten
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.load import parse_json
 from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.pipe.recognize import names_node
+from pflow.flow.pipe.scan import quote
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.models.ask import Answer, Talk
 from pflow.models.choose import Model, is_small
-from pflow.plan.flow_lines import find_flows, in_shell_quotes
 from pflow.plan.limits import refuse_secrets
 from pflow.plan.prompt import Prompt
 from pflow.process.signals import Deadline
@@ -44,8 +45,8 @@ _REMEDY = "answer with one line: a flow, a => b, or cannot: why"
 _OF_JSON = 'answer with one JSON object that has "nodes", and nothing else'
 _TOO_DEEP = "it is nested too deeply"
 _CUT = "it stopped at its token limit: answer with less"
-_MOST_FAULTS = 20
-"""Braces that do not begin JSON, after which the search ends: an answer may hold a megabyte of them."""
+_MOST_FAULTS, _LONGEST_SEARCHED = 20, 20_000
+"""Braces that do not begin JSON, and characters, after which the search ends: an answer may hold a megabyte of them."""
 
 _SCAN = json.JSONDecoder(strict=False).raw_decode
 
@@ -227,7 +228,7 @@ def plan_line(said: Answer) -> str:
 
 def _flows(said: Answer) -> tuple[list[str], list[str]]:
     """Return the flows of an answer in IR, and those in pipe syntax, which may contain JSON."""
-    lines = find_flows(spoken(said))
+    lines = _find_lines(spoken(said))
     objects = find_objects(said)[0].items()
     return [text for text, value in objects if "nodes" in value and not any(text in line for line in lines)], lines
 
@@ -238,11 +239,67 @@ def _read_line(line: str, said: Answer, catalog: Catalog) -> tuple[dict[str, Any
     catalog = copy(catalog)
     catalog.opens_files = False  # else --text@FILE would put a file into the plan, and so before the model
     try:
-        return flow_to_ir(parse_pipe([in_shell_quotes(line)], catalog)), []
+        return flow_to_ir(parse_pipe([_TYPOGRAPHIC.sub(lambda value: quote(value[1]), line)], catalog)), []
     except PflowError as error:
         return None, [_finding(error.message, error.hint)]
     except RecursionError:
         return None, [_finding(_TOO_DEEP, "write a plain flow")]
+
+
+_SEPARATOR = r"(?:=[\w-]*=?>|>>|::|-+>|[→⇒|])"
+_BEGIN = re.compile(
+    rf"(?:\( *)*((?:\.\.?/)?[A-Za-z][\w:./-]*)"
+    rf"(?: +(--[a-z]|(?!\|){_SEPARATOR}(?!\S))| +(?:['\"|]|\S.* =[\w-]*=?> )|$)"
+)
+_BROKEN = re.compile(rf"\s*\\?\n\s*(?={_SEPARATOR}\s)|(?<= =>)\s*\\?\n\s*|\\\n\s*")
+"""The end of a line after which a flow goes on."""
+_FENCED = re.compile(r"^ *(```+|~~~+)[^`\n]*\n(.*?)(?:^ *\1|\Z)", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^ *(?:[$%>] +)?pflow(?: +run)? +(['\"])(.{0,9999}?)\1(?: +-\S+)* *$", re.MULTILINE | re.DOTALL)
+_AHEAD = re.compile(r"[$%>] +|pflow +run +|pflow +(?!-)|(?![-\d])[^\"=`]{0,80}?:\** +|[*`]+")
+"""What may stand before a flow on its line: a prompt, a command, words with a colon."""
+_TYPOGRAPHIC = re.compile("(?<==)[“‘](.*?)[”’](?=\\s|$)", re.DOTALL)
+
+
+def _find_lines(text: str) -> list[str]:
+    """Return the different flows in pipe syntax: in fences, else alone on their lines, else in prose or a list."""
+    text = text[:_LONGEST_SEARCHED].encode("utf-8", "replace").decode()
+    text = _COMMAND.sub(_unquoted, text.replace("\N{NO-BREAK SPACE}", " ").strip("\ufeff\0"))
+    for part in (text.partition("\nTask:")[0], text):  # the rest may be a next task, which the model made up
+        fences = [fence[2] for fence in _FENCED.finditer(part)]
+        lines = _BROKEN.sub(" ", part).splitlines()
+        spans = re.findall(r"(?<!`)`([^`\s]+ [^`\n]+)`(?!`)", part)
+        for places in (fences, lines, spans, [re.sub(r"^ *(?:[-*•]|\d+[.)]) +", "", line) for line in lines]):
+            found = list[str]()
+            for flow in dict.fromkeys(filter(None, map(_flow_in, places))):
+                if found and f":{flow.split()[0]} " in found[-1]:  # a chain that begins at a step named before
+                    found[-1] += f"\n{flow}"
+                elif len(found) < _MOST_FAULTS:
+                    found.append(flow)
+            if found := [flow for flow in found if not any(flow in each != flow for each in found)]:
+                return found
+    return []
+
+
+def _unquoted(command: re.Match[str]) -> str:
+    return command[2].replace("'\\''", "'") if command[1] == "'" else re.sub(r'\\(["$`\\])', r"\1", command[2])
+
+
+def _flow_in(text: str) -> str:
+    """Return a text from the line on that a flow begins with, without what stands before it there; "" without one."""
+    lines = text.rstrip().splitlines()
+    for number, line in enumerate(lines):
+        bare = line.strip().strip("`")
+        for _ in range(5):
+            ahead = None if _begins(bare) else _AHEAD.match(bare)
+            bare = bare[ahead.end() :].strip().strip("`*") if ahead else bare
+        if _begins(bare):
+            return "\n".join([bare, *lines[number + 1 :]])
+    return ""
+
+
+def _begins(line: str) -> bool:
+    found = _BEGIN.match(line)
+    return found is not None and (found[2] is not None or names_node(found[1]))
 
 
 def refusal(said: Answer) -> str:

@@ -1,18 +1,15 @@
 """pflow plan --edit: a change in words to a flow. A model answers with the whole flow, held to the rules of a plan."""
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError, result_of
 from pflow.explain.pipe_form import pipe_of
-from pflow.flow.build import STEP_MEMBERS
 from pflow.flow.findings import Finding, errors_of
-from pflow.flow.flow import Batch, FlowSpec, Step
-from pflow.flow.load import load_document
+from pflow.flow.flow import FlowSpec
 from pflow.flow.rules import check
 from pflow.flow.secrets import literal_secrets
-from pflow.flow.unload import flow_to_ir
+from pflow.flow.unload import IR, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
@@ -65,7 +62,7 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
     return Change(old, outcome.result, file, {"sentence": sentence, "model": model.model_id}).finish(options)
 
 
-def _shown(old: WiredFlow) -> tuple[str, FlowSpec | None]:
+def _shown(old: WiredFlow) -> tuple[str, IR | None]:
     """Return the flow for a model, and as it is read from an answer: pipe syntax, or else IR and None."""
     bare = old.flow.copied()
     bare.outputs, bare.max_visits, bare.document = {}, None, None
@@ -73,10 +70,9 @@ def _shown(old: WiredFlow) -> tuple[str, FlowSpec | None]:
         step.description, step.version, step.repeats = "", None, None
     text = result_of(lambda: pipe_of(wire(bare)).strip(), of=PflowError, otherwise="")
     ir, _ = read_plan(Answer(f"```\n{text}\n```"), old.flow.catalog)
-    seen = load_document(ir, "the flow", old.flow.catalog) if ir else FlowSpec([], [])
-    if [(step.id, step.type) for step in seen.steps] != [(step.id, step.type) for step in old.flow.steps]:
-        return write_json(flow_to_ir(old.flow)), None
-    return text, seen
+    kept = [(node["id"], node["type"]) for node in ir["nodes"]] if ir else []
+    is_whole = kept == [(step.id, step.type) for step in old.flow.steps]
+    return (text, ir) if is_whole else (write_json(flow_to_ir(old.flow)), None)
 
 
 def _request(old: WiredFlow, shown: str, change: str) -> PlanRequest:
@@ -86,23 +82,20 @@ def _request(old: WiredFlow, shown: str, change: str) -> PlanRequest:
     return plan_request(prompt, lambda attempt: f"{about}\n{prompt.task(_CHANGE + change, attempt=attempt)}")
 
 
-def _judge(
-    said: Answer, old: WiredFlow, seen: FlowSpec | None, sentence: str
-) -> tuple[WiredFlow | None, list[Finding]]:
+def _judge(said: Answer, old: WiredFlow, seen: IR | None, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:
     """Return the flow of an answer and its errors; None for an answer that cannot be loaded.
 
     Findings of the limits that the old flow has too do not count: a person may write what a model may not.
     """
     ir, findings = read_plan(said, old.flow.catalog)
-    is_line = bool(plan_line(said))
-    if is_line and seen is None:
-        findings = [Finding(PL00, PLACE, "pipe syntax cannot say all that the flow has", _AS_JSON.strip("; "))]
-    if ir is None or (is_line and seen is None):
+    if ir is not None and plan_line(said):
+        if seen is None:
+            return None, [Finding(PL00, PLACE, "pipe syntax cannot say all that the flow has", _AS_JSON[2:])]
+        ir = _unchanged(flow_to_ir(old.flow), seen, ir)
+    if ir is None:
         return None, findings
 
     def adjust(flow: FlowSpec) -> None:
-        if seen is not None and is_line:
-            _keep_unchanged(old.flow, seen, flow)
         drop_choices(flow, f"{sentence}\n{_choices(old.flow)}")
         _keep_unsaid(old.flow, flow, sentence.lower())
 
@@ -123,63 +116,46 @@ def _keep_unsaid(old: FlowSpec, new: FlowSpec, sentence: str) -> None:
         step.repeats = same.repeats
 
 
-def _keep_unchanged(old: FlowSpec, seen: FlowSpec, new: FlowSpec) -> None:
-    """Copy what an answer in pipe syntax has as it was shown, and what pipe syntax cannot say.
+def _unchanged(old: IR, seen: IR, new: IR) -> IR:
+    """Return the document of an answer in pipe syntax, with what it leaves as it was seen, and what no line can say.
 
-    Another value where an input gave one is the input's new default, if nothing else takes that.
+    Another value where an input gave one is the input's new default, if it is the same everywhere.
     """
-    new.inputs = {name: copy(each) for name, each in old.inputs.items()}
-    new.outputs, new.max_visits = old.outputs, old.max_visits
-    new.edges = old.edges if _ends(new) == _ends(seen) else new.edges
-    before = {step.id: (step, shown) for step, shown in zip(old.steps, seen.steps, strict=True)}
-    changed: dict[str, list[tuple[Step, str]]] = {}
-    for step in new.steps:
-        was, shown = before.get(step.id, (step, step))
-        for name in _KEPT if was.type == step.type else ():
-            if _plain(getattr(step, name)) == _plain(getattr(shown, name)):
-                setattr(step, name, getattr(was, name))
-        for key in {*_keys(step), *_keys(shown)} if was.type == step.type else ():
-            source = was.input_mappings.get(key)
-            if _is_same(step, shown, key):
-                _give(step, key, was)
-            elif isinstance(source, str) and source in new.inputs and key in step.inputs:
-                changed.setdefault(source, []).append((step, key))
-    for name, places in changed.items():
-        values = [step.inputs[key] for step, key in places]
-        if all(value == values[0] for value in values) and not wire(new).inputs[name].readers:
-            new.inputs[name].default, new.inputs[name].has_default = values[0], True
-            for step, key in places:
-                step.input_mappings[key] = name
-                del step.inputs[key]
+    ids, shown = [node["id"] for node in new["nodes"]], seen.get("mappings", {})
+    for id, mapping in new.get("mappings", {}).items():
+        for key, path in mapping.get("input_mappings", {}).items():
+            was = shown.get(id, {}).get("input_mappings", {}).get(key)
+            mapping["input_mappings"][key] = was if str(was).endswith(f".{path}") else path  # `content` of `a.content`
+    by_id = ({**ir, "nodes": {node["id"]: node for node in ir["nodes"]}} for ir in (old, seen, new))
+    flow: IR = _merged(*by_id)
+    flow["nodes"] = [flow["nodes"][id] for id in ids]
+    flow["mappings"] = {id: mapping for id, mapping in flow.get("mappings", {}).items() if id in ids}
+    takers: dict[str, list[Any]] = {}
+    for node in flow["nodes"]:
+        for key, source in flow["mappings"].get(node["id"], {}).get("input_mappings", {}).items():
+            takers.setdefault(str(source), []).append((node.get("inputs", {}), key))
+    for source, places in takers.items():
+        values = [values.get(key) for values, key in places]
+        if source in flow.get("inputs", {}) and values[0] is not None and values == values[:1] * len(values):
+            flow["inputs"][source] = {**flow["inputs"][source], "default": values[0]}
+            for given, key in places:
+                del given[key]
+    for node in flow["nodes"]:
+        mapped = flow["mappings"].get(node["id"], {}).get("input_mappings", {})
+        for key in mapped.keys() & node.get("inputs", {}).keys():
+            del mapped[key]
+    return flow
 
 
-_KEPT = (*(name for name in STEP_MEMBERS if name not in ("params", "inputs")), "batch", "flow", "output_mappings")
-_PARTS = ("params", "inputs", "input_mappings")
-
-
-def _ends(flow: FlowSpec) -> list[tuple[str, str, str]]:
-    return [(edge.source, edge.target, edge.action) for edge in flow.edges]
-
-
-def _plain(value: Any) -> Any:
-    return value.members if isinstance(value, Batch) else flow_to_ir(value) if isinstance(value, FlowSpec) else value
-
-
-def _keys(step: Step) -> list[str]:
-    return [key for part in _PARTS for key in getattr(step, part)]
-
-
-def _is_same(step: Step, shown: Step, key: str) -> bool:
-    """Return True if both give an item the same; a mapping may be implied, `content` for `read.content`."""
-    one, other = ([getattr(each, part).get(key) for part in _PARTS] for each in (step, shown))
-    return one == other or (bool(one[2]) and one[:2] == other[:2] and str(other[2]).endswith(f".{one[2]}"))
-
-
-def _give(step: Step, key: str, was: Step) -> None:
-    for part in _PARTS:
-        values = {**getattr(step, part)}
-        values.pop(key, None)
-        setattr(step, part, values | {name: each for name, each in getattr(was, part).items() if name == key})
+def _merged(old: Any, seen: Any, new: Any) -> Any:
+    """Return the old value if the new one is as it was seen; of objects, each member so; None for none."""
+    if new == seen:
+        return old
+    if not (isinstance(seen, dict) and isinstance(new, dict)):
+        return new
+    old = old if isinstance(old, dict) else {}
+    found = {key: _merged(old.get(key), seen.get(key), new.get(key)) for key in {**old, **new}}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _choices(flow: FlowSpec) -> str:
