@@ -24,7 +24,7 @@ from pflow.flow.pipe.scan import quote
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.models.ask import Answer, Talk
-from pflow.models.choose import Model, is_small
+from pflow.models.choose import Model
 from pflow.plan.limits import refuse_secrets
 from pflow.plan.prompt import Prompt
 from pflow.process.signals import Deadline
@@ -71,21 +71,20 @@ class PlanRequest:
     """A task for a model: the `system` text and the `task`.
 
     `correct` makes the next task of an answer and its findings: a whole user turn, since the talk before it is not sent
-    again. The `grammar` and the `schema` of an answer are for models that take one; `calls` let each call begin.
+    again. The `grammar` of an attempt (0, 1, 2) is for a model that takes one; `calls` let each call begin.
     """
 
     system: str
     task: str
     correct: Callable[[Answer, Sequence[Finding]], str]
-    schema: dict[str, Any] | None = None
-    grammar: str = ""
+    grammar: Callable[[int], str] = lambda attempt: ""
     calls: Calls = field(default_factory=Calls)
 
 
 def plan_request(
-    prompt: Prompt, task: Callable[[int], str], grammar: str = "", calls: Calls | None = None
+    prompt: Prompt, task: Callable[[int], str], grammar: Callable[[int], str] | None = None, calls: Calls | None = None
 ) -> PlanRequest:
-    """Return the request for a flow; `task` makes the user turn of an attempt: 0, 1, 2."""
+    """Return the request for a flow; `task` makes the user turn of an attempt, which has its findings ahead of it."""
     attempts = count(1)
 
     def correct(said: Answer, findings: Sequence[Finding]) -> str:
@@ -93,7 +92,7 @@ def plan_request(
         found = [each.at(_place_in_line(each.place, document), each.message, each.remedy) for each in findings]
         return prompt.correction(task(next(attempts)), plan_line(said) or spoken(said).strip(), found)
 
-    return PlanRequest(prompt.system, task(0), correct, grammar=grammar, calls=calls or Calls())
+    return PlanRequest(prompt.system, task(0), correct, grammar or PlanRequest.grammar, calls or Calls())
 
 
 def _place_in_line(place: Path, document: dict[str, Any]) -> Path:
@@ -150,13 +149,12 @@ def converse(
     best, text, heard = ConversationResult(), request.task, list[set[tuple[str, Path, str]]]()
     deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
     with Diverted(), deadline, Talk(model, request.system, request.calls) as talk:  # no library may write to stdout
-        schema = None if is_small(model) else request.schema
         is_doubted = False
         while best.tries < tries and not (best.is_right and (is_doubted or not best.findings)):
             is_doubted = best.is_right
             best.tries += 1
             report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if best.tries > 1 else ""))
-            said = talk.say(text, schema=schema, grammar=request.grammar)
+            said = talk.say(text, grammar=request.grammar(best.tries - 1))
             result, findings = judge(said)
             best.take(plan_line(said), result, findings)
             report(count_findings(findings)) if findings else None

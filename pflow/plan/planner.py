@@ -126,8 +126,12 @@ def plan_sentence(
     if flow is not None:
         report("planned before: no model is asked")
     else:
-        grammar = plan_grammar(prompt.kinds, sentence)
-        request = plan_request(prompt, lambda attempt: prompt.task(sentence, piped, attempt=attempt), grammar, calls)
+        request = plan_request(
+            prompt,
+            lambda attempt: prompt.task(sentence, piped, attempt=attempt),
+            lambda attempt: plan_grammar(prompt.kinds, sentence, is_piped=piped is not None, is_strict=not attempt),
+            calls,
+        )
         outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
         _, flow, findings = outcome.result or (None, None, [])
         if flow is None:

@@ -197,7 +197,7 @@ class Wiring:
         def correct(said: Answer, findings: Sequence[Finding]) -> str:
             return f"{task}\nThis was wrong: {shorten(spoken(said).strip(), _LONGEST)}\n{listed(findings)}\n"
 
-        return PlanRequest(plan_prompt().system, task, correct, grammar=_grammar(self.left))
+        return PlanRequest(plan_prompt().system, task, correct, lambda attempt: _grammar(self.left))
 
     def _judge(self, said: Answer) -> tuple[list[Gap], list[Finding]]:
         """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""
