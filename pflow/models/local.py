@@ -88,7 +88,7 @@ class LocalModel(llm.Model):
     def in_talk(self) -> LocalModel:
         """Return a copy with one engine for all its answers, which keeps its state after the system text."""
         model = copy(self)
-        model.talk = LocalEngine(self.path, keeps_state=True)
+        model.talk = LocalEngine(self.path, in_talk=True)
         return model
 
     def __str__(self) -> str:
@@ -104,20 +104,15 @@ class LocalModel(llm.Model):
         reason = None
         usual = DEFAULTS | (_TEXT_OF_SMALL if is_small(self) and not prompt.schema else {})
         usual |= {"repeat_penalty": 1} if prompt.options.grammar else {}
-        engine = self.talk or LocalEngine(self.path)
-        try:
-            for chunk in engine.answer(_request(prompt, usual)):
-                if "error" in chunk:
-                    raise _refused(chunk["error"])
-                if usage := chunk.get("usage"):
-                    response.set_usage(input=usage["prompt_tokens"], output=usage["completion_tokens"])
-                for choice in chunk["choices"]:
-                    reason = choice["finish_reason"] or reason
-                    if text := choice["delta"].get("content"):
-                        yield text
-        finally:
-            if engine is not self.talk:
-                engine.end()
+        for chunk in (self.talk or LocalEngine(self.path)).answer(_request(prompt, usual)):
+            if "error" in chunk:
+                raise _refused(chunk["error"])
+            if usage := chunk.get("usage"):
+                response.set_usage(input=usage["prompt_tokens"], output=usage["completion_tokens"])
+            for choice in chunk["choices"]:
+                reason = choice["finish_reason"] or reason
+                if text := choice["delta"].get("content"):
+                    yield text
         response.response_json = {"object": "chat.completion", "finish_reason": reason}
 
 

@@ -131,4 +131,3 @@ def test_an_engine_that_cannot_be_loaded_says_so_at_each_question(tmp_path):
         with pytest.raises(Exception, match="cannot load the model"):
             next(broken.answer({"messages": []}))
     broken.end()
-    assert not engine._turn.locked()
