@@ -5,7 +5,7 @@ python tests/eval/run.py --aside            30 sentences that are kept aside: no
 python tests/eval/run.py --self-test        a model on 127.0.0.1 that knows the answers: it scores 60 of 60
 
 An entry has a sentence and the flows that are right for it (none: it cannot be done), of which a user would take any.
-`answers` says how many of them truly differ in what they leave (tests/eval/store.py), `files` what else is there when
+`answers` says how many of them truly differ in what they leave (tests/eval/score.py), `files` what else is there when
 they run, and `absent` which files are once left out. The tasks of aside.json are adapted, in other words, from two
 public sets under the MIT licence: WorFBench (github.com/zjunlp/WorfBench) and NL2Bash as it is in icalfa (PyPI).
 """
@@ -29,13 +29,13 @@ sys.path[0] = str(HERE.parent.parent)
 
 from pflow.catalog.kinds import forget_kinds  # noqa: E402
 from pflow.errors import BAD_CONFIG, PflowError  # noqa: E402
+from pflow.explain.pipe_form import pipe_of  # noqa: E402
 from pflow.flow.flow import FlowSpec  # noqa: E402
-from pflow.flow.unload import flow_to_ir  # noqa: E402
 from pflow.flow.wiring import wire  # noqa: E402
+from pflow.plan.meaning import doubts  # noqa: E402
 from pflow.plan.prompt import plan_prompt  # noqa: E402
 from pflow.words.budget import Calls  # noqa: E402
-from tests.eval.score import expected_flows, score  # noqa: E402  found by the line above
-from tests.eval.store import outcome  # noqa: E402
+from tests.eval.score import is_right  # noqa: E402  found by the line above
 from tests.peers import openai_server  # noqa: E402
 
 Result = dict[str, Any]
@@ -90,38 +90,27 @@ def plan_entry(entry: dict[str, Any], options: argparse.Namespace) -> Result:
         "kind": kind,
         "can_be_done": bool(entry["flows"]),
         "refused": refused,
-        "aspects": score(entry, flow),
         "error": error.message if error else "",
         "tries": sum(line.startswith("asking ") for line in heard),
         "in": [each["in"] for each in tokens if "in" in each],
         "out": [each["out"] for each in tokens if "out" in each],
         "seconds": time.monotonic() - started,
         "cpu": sum(os.times()[:4]) - used,
-        "flow": flow_to_ir(flow) if flow else None,
+        "flow": pipe_of(wire(flow)) if flow else None,
     }
 
 
 def judged(entry: dict[str, Any], flow: FlowSpec) -> str:
-    """Whether a plan is right, and whether pflow doubts it.
-
-    It is right if it leaves what one of the flows expected leaves; where it cannot run here, if it is one of these.
-    """
-    from pflow.plan.meaning import doubts
-
-    left = outcome(flow, entry)
-    is_right = all(score(entry, flow).values())
-    if left is not None:
-        is_right = any(left == outcome(each, entry) for each in expected_flows(entry))
-    return ("right" if is_right else "wrong") + (", doubted" if doubts(wire(flow), entry["sentence"]) else "")
+    """Whether a plan leaves what one of the flows expected leaves, and whether pflow doubts it."""
+    return ("right" if is_right(flow, entry) else "wrong") + (
+        ", doubted" if doubts(wire(flow), entry["sentence"]) else ""
+    )
 
 
 def line(result: Result) -> str:
     """One sentence: ok, or what came of it."""
-    wrong = [aspect for aspect, right in result["aspects"].items() if not right]
-    why = result["error"][:200] or ", ".join(wrong)
-    return f"{'ok ' if result['kind'] == 'right' else '   '} {result['sentence'][:70]}" + (
-        f"\n        {result['kind']}: {why}" if result["kind"] != "right" else ""
-    )
+    ahead, said = f"{result['sentence'][:70]}", result["flow"] or result["error"][:200]
+    return f"ok  {ahead}" if result["kind"] == "right" else f"    {ahead}\n        {result['kind']}: {said}"
 
 
 def table(title: str, results: list[Result]) -> str:
