@@ -9,11 +9,13 @@ from typing import Any
 from pflow.flow.findings import errors_of
 from pflow.flow.flow import FlowSpec, Input, Step
 from pflow.flow.rules import check
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.interface.common import OF_FLOWS, OF_RUNS
 from pflow.interface.interface import Item
+from pflow.values.paths import Path
 from pflow.values.secrets import is_secret_name, is_secret_value
+from pflow.values.templates import TEMPLATE
 
 _EXTENSION = re.compile(r"[\w*?+-]\.[A-Za-z][A-Za-z0-9]{0,9}$")
 _NUMBER = re.compile(r"#?-?\d{1,18}(\.\d{1,18})?")
@@ -21,14 +23,16 @@ _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 @dataclass
-class _Literal:
-    """A value in a step that the sentence names: of a read or param, or a member of its list."""
+class Literal:
+    """A value in a step: of a read or param, or a member of its list."""
 
-    step: str
+    step: WiredStep
     item: Item
     value: Any
     is_param: bool
     is_member: bool
+    above: Path = ()
+    """The place of the step around its flow."""
 
     @property
     def type(self) -> str:
@@ -37,6 +41,10 @@ class _Literal:
         if isinstance(self.value, str):
             return "path" if is_path(self.value) else "str"
         return type(self.value).__name__
+
+    @property
+    def place(self) -> Path:
+        return (*self.above, *self.step.step.place, "params" if self.is_param else "inputs", self.item.name)
 
     @property
     def default(self) -> Any:
@@ -49,11 +57,13 @@ def declare_inputs(wired: WiredFlow, sentence: str) -> WiredFlow:
 
     A value stays a literal if its input would break a rule.
     """
-    groups: dict[tuple[Any, str], list[_Literal]] = {}
-    for literal in _literals(wired, sentence):
-        groups.setdefault((literal.value, literal.type), []).append(literal)
-    for literals in groups.values():
-        changed = wire(_declared(wired, _name(wired, literals), literals))
+    groups: dict[tuple[Any, str], list[Literal]] = {}
+    for literal in literals(wired):
+        is_kept = literal.item.marks & {"verbatim", "secret"} or is_secret_name(literal.item.name)
+        if not is_kept and is_named(sentence, literal.value):
+            groups.setdefault((literal.value, literal.type), []).append(literal)
+    for named in groups.values():
+        changed = wire(_declared(wired, _name(wired, named), named))
         wired = wired if errors_of(check(changed)) else changed
     return wired
 
@@ -63,15 +73,18 @@ def says(sentence: str, word: str) -> bool:
     return re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|\.\w)", sentence) is not None
 
 
-def _literals(wired: WiredFlow, sentence: str) -> Iterator[_Literal]:
-    for id, step in wired.steps.items():
-        parts = ((step.step.inputs, step.interface.reads, False), (step.step.params, step.interface.params, True))
+def literals(wired: WiredFlow, above: Path = ()) -> Iterator[Literal]:
+    """Yield the values and templates that a flow's steps hold, of lists also each member."""
+    for step in wired.steps.values():
+        mapped = {key: text for key, text in step.step.input_mappings.items() if isinstance(text, str)}
+        templates = {key: text[len(TEMPLATE) :] for key, text in mapped.items() if text.startswith(TEMPLATE)}
+        reads = {**step.step.inputs, **templates}
+        parts = ((reads, step.interface.reads, False), (step.step.params, step.interface.params, True))
         for values, items, is_param in parts:
-            for key in [key for key in values if key in items and not items[key].marks & {"verbatim", "secret"}]:
+            for key in [key for key in values if key in items]:
                 members = values[key] if isinstance(values[key], list) else []
                 for value, is_member in [(values[key], False), *((each, True) for each in members)]:
-                    if is_named(sentence, value) and not is_secret_name(key):
-                        yield _Literal(id, items[key], value, is_param, is_member)
+                    yield Literal(step, items[key], value, is_param, is_member, above)
 
 
 def is_named(sentence: str, value: Any) -> bool:
@@ -99,11 +112,11 @@ def is_path(text: str) -> bool:
     return not set(text) & set(" \t\n@") and ("/" in text or _EXTENSION.search(text) is not None)
 
 
-def _name(wired: WiredFlow, literals: list[_Literal]) -> str:
+def _name(wired: WiredFlow, literals: list[Literal]) -> str:
     first = literals[0]
     word = "number" if _NUMBER.fullmatch(str(first.value)) else "path" if first.type == "path" else "text"
     key = word if first.is_member else first.item.name
-    return free_name(wired, first.step, key, {each.step for each in literals})
+    return free_name(wired, first.step.id, key, {each.step.id for each in literals})
 
 
 def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
@@ -124,17 +137,17 @@ def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
     return name
 
 
-def _declared(wired: WiredFlow, name: str, literals: list[_Literal]) -> FlowSpec:
+def _declared(wired: WiredFlow, name: str, literals: list[Literal]) -> FlowSpec:
     flow, first = wired.flow.copied(), literals[0]
     flow.document = None
     doc = f"one of: {first.item.doc}" if first.is_member else first.item.doc
     flow.inputs[name] = Input(name, type=first.type, description=doc, default=first.default, has_default=True)
     for literal in literals:
-        _replace(flow.step(literal.step), literal, name)
+        _replace(flow.step(literal.step.id), literal, name)
     return flow
 
 
-def _replace(step: Step, literal: _Literal, name: str) -> None:
+def _replace(step: Step, literal: Literal, name: str) -> None:
     key, values = literal.item.name, step.params if literal.is_param else step.inputs
     if literal.is_member:
         values[key] = [f"${name}" if each == literal.value else each for each in values[key]]

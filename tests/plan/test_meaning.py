@@ -62,7 +62,10 @@ def test_values_of_a_sentence_are_its_names_numbers_addresses_and_quotes(sentenc
         ("convert a.csv to json", "load-csv --path=a.csv => save-results --path=a.json", []),
         ("a.txt into French", "read-file --path=a.txt => translate --language=fr", []),
         ("a.txt into French", "read-file --path=a.txt => translate --language=de", [
-            "'de' of --language is not in the sentence"]),
+            "'french' is in no step", "'de' of --language is not in the sentence"]),
+        ("a.txt in German and in French", "read-file --path=a.txt => llm --prompt='In French'", [
+            "'german' is in no step"]),
+        ("add 'the end' to a.txt", "llm --prompt=x => write-file --path=a.txt --content='$response the end'", []),
         ("tell my mother", "shell --command='echo hi | phone --to=m@a.org'", [
             "'m@a.org' of --command is not in the sentence", "there is no program 'phone' here"]),
         ("how long is it up?", "shell --command='if true; then cd /; X=1 date | wc -l; fi'", []),
@@ -90,6 +93,7 @@ def test_no_flow_that_is_expected_of_a_sentence_is_doubted():
         ("read-file:a --path=a.txt => list-files:b --pattern=* => git-log:c => llm:d --prompt=x", ["c", "d"]),
         ("read-file:a --path=a.txt => llm:b --prompt=x => git-log:c => llm:d --prompt=y", ["a", "b", "c", "d"]),
         ("read-file:a --path=a.txt => git-log:b => llm:c --prompt='${a.content} ${b.commits}'", ["a", "b", "c"]),
+        ("translate:a --language=fr => list-files:b --pattern=* => join-text:c", ["b", "c"]),
         ("shell:a --command=make => git-log:b => write-file:c --path=c", ["a", "b", "c"]),
         ("llm:a --prompt=x => write-file:b --path=b => read-file:c --path=c", ["a", "b", "c"]),
         ("read-file:a --path=a => run-tests:b; b =failed=> llm:c --prompt=x", ["a", "b", "c"]),
