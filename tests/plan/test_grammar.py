@@ -22,7 +22,7 @@ from pflow.plan.grammar import plan_grammar
 from tests.eval.run import HERE, node_set
 
 ENTRIES = json.loads(Path(HERE, "sentences.json").read_text())
-TOKEN = re.compile(r'\s*("(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|[A-Za-z][A-Za-z0-9-]*|[()|*+?])')
+TOKEN = re.compile(r'\s*("(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|[A-Za-z][A-Za-z0-9-]*|\{\d,\d\}|[()|*+?])')
 ODD = [
     "put 'it's $HOME' and \"a => b\" into x;y.txt",
     "=> ( ) --each {} \\ a.txt",
@@ -52,7 +52,7 @@ class Grammar:
         while tokens and (token := tokens.pop(0)) != ")":
             if token == "|":
                 found.append([])
-            elif token in "*+?":
+            elif token[0] in "*+?{":
                 found[-1][-1] = (token, found[-1][-1])
             else:
                 found[-1].append(self.choice(tokens) if token == "(" else token)
@@ -63,11 +63,14 @@ class Grammar:
         if isinstance(part, list):
             return "".join(self.draw(each, chance) for each in chance.choice(part))
         if isinstance(part, tuple):
-            times = {"?": (0, 1), "*": (0, 1, 3), "+": (1, 3)}[part[0]]
-            return "".join(self.draw(part[1], chance) for _ in range(chance.choice(times)))
+            return "".join(self.draw(part[1], chance) for _ in range(chance.choice(self.times(part[0]))))
         if part[0] == "[":
             return chance.choice([letter for letter in map(chr, (*range(32, 127), 233)) if re.match(part, letter)])
         return re.sub(r"\\(.)", r"\1", part[1:-1]) if part[0] == '"' else self.draw(self.rules[part], chance)
+
+    def times(self, sign: str) -> tuple[int, ...]:
+        least_and_most = tuple(map(int, sign[1:-1].split(","))) if sign[0] == "{" else ()
+        return least_and_most or {"?": (0, 1), "*": (0, 1, 3), "+": (1, 3)}[sign]
 
     def allows(self, text: str) -> bool:
         known: dict[tuple[int, int], set[int]] = {}
@@ -88,10 +91,13 @@ class Grammar:
                     found |= places
                 return found
             if isinstance(part, tuple):
-                found, new = {at}, {at}
-                while new and (part[0] != "?" or found == {at}):
+                least, most = self.times(part[0])[0], 999 if part[0] in "*+" else self.times(part[0])[-1]
+                found, new = set[int]() if least else {at}, {at}
+                for _ in range(most):
                     new = {end for place in new for end in ends(part[1], place)} - found
                     found |= new
+                    if not new:
+                        break
                 return found
             if part[0] == "[":
                 return {at + 1} if re.match(part, text[at : at + 1]) else set()
