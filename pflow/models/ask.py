@@ -50,8 +50,7 @@ class Request:
 
     `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too. `attached` is
     the prompt with what was attached at the first try, and `calls` let each call begin. A turn of a `Talk` reads at
-    most `longest` characters and `takes_any` answer, also one that does not fit; no prompt of it has the schema, and
-    its `grammar` goes in place of the schema to a model that takes one.
+    most `longest` characters and `takes_any` answer; its `grammar` goes to a model that takes one.
     """
 
     prompt: str
@@ -95,7 +94,7 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     Raises PflowError.
     """
     schema = request.schema
-    if schema is not None and not request.takes_any:
+    if schema is not None:
         schema = (load_many if request.is_multi else load_schema)(schema)
     chosen, before, used = conversation.model, (conversation.responses, conversation.loaded_messages), Usage()
     earlier = ""
@@ -226,10 +225,10 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     asked = (request.prompt, request.piped, request.places, request.types)
     request.attached = request.attached or attach(model, *asked)  # a pipe can be read only once
     prompt, attachments = request.attached
-    has_grammar = bool(request.grammar) and takes_grammar(model)
-    options |= with_grammar(model, request.grammar) if has_grammar else {}
-    is_sent = not has_grammar and takes_schema(model, schema)
-    if not request.takes_any and schema is not None and not (is_sent and not request.wrong and keeps_to(model, schema)):
+    if request.grammar and takes_grammar(model):
+        options |= with_grammar(model, request.grammar)
+    is_sent = takes_schema(model, schema)
+    if schema is not None and not (is_sent and not request.wrong and keeps_to(model, schema)):
         prompt = ask_for(prompt, schema, request.wrong)
     log.set_system(conversation, request.system)
     sent: dict[str, Any] = {"attachments": attachments, "schema": schema if is_sent else None}
@@ -354,15 +353,12 @@ class Talk:
         self._ahead = self._first
         self._said: list[llm.Message] = [llm.system(self._system)] if self._system else []
 
-    def say(self, text: str, *, schema: dict[str, Any] | None = None, grammar: str = "") -> Answer:
-        """Send a text and return the answer, unchecked.
-
-        A model that takes a grammar gets it and no schema; one that takes no schema, or not this one, gets neither.
-        """
+    def say(self, text: str, *, grammar: str = "") -> Answer:
+        """Send a text and return the answer, unchecked. A model that takes no grammar, or not this one, gets none."""
         asked = self._ahead + text
         self._conversation.model, self._conversation.loaded_messages = self._model, list(self._said)
-        how: dict[str, Any] = {"schema": schema, "grammar": grammar, "takes_any": True, "longest": LONGEST}
-        request = Request(asked, system=self._system or None, calls=self._calls, **how)
+        how: dict[str, Any] = {"system": self._system or None, "calls": self._calls, "grammar": grammar}
+        request = Request(asked, takes_any=True, longest=LONGEST, **how)
         try:
             answer = ask(self._conversation, request, lambda _: None)
         except PflowError as error:
