@@ -80,7 +80,7 @@ class LocalEngine:
 
     def _loaded(self, messages: list[dict[str, str]]) -> Any:
         if self.in_talk and self._server is None:
-            self._server = _load_for_talk(self.path, messages)
+            self._server = result_of(_load_with_state, self.path, messages, otherwise=None) or load(self.path)
         return self._server or load(self.path)
 
 
@@ -88,22 +88,25 @@ def _unresolved(words: str) -> PflowError:
     return PflowError(f"cannot use the schema: {one_line(words.rpartition('schema error at ')[2])}", exit=BAD_DATA)
 
 
-def _load_for_talk(path: str, messages: list[dict[str, str]]) -> Any:
+def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
     """Load the engine in the state after the system text: from the file that keeps it, else by reading the text.
 
-    The file begins with a digest of its content and of all that it depends on: the engine may crash on another.
+    The file begins with a digest of its content and of all that it depends on: the engine may crash on another. Return
+    None without a system text or a home. Raises OSError if there is no room for a directory.
     """
     folder = data_directory("models")
     if not folder or messages[0]["role"] != "system":
-        return load(path)
+        return None
     context = _CONTEXT if sum(len(each["content"]) for each in messages) < _SHORT else 0
-    about = frame([*(file_state(path) or ()), version("xllamacpp"), context, messages[0]["content"]])
+    depends = frame([*(file_state(path) or ()), version("xllamacpp"), context, messages[0]["content"]])
     kept = os.path.join(folder, Path(path).stem + ".plan.state")
-    with TemporaryDirectory(prefix="pflow-state-") as place:
-        engine, state = load(path, place, context, key := os.urandom(32).hex()), Path(place, "state")
-        old = read_cached(kept, 1 << 30) or b""
+    with TemporaryDirectory(prefix="pflow-state-", ignore_cleanup_errors=True) as place:
+        slots = {"api_keys": [key := os.urandom(32).hex()], "endpoint_slots": True, "slot_save_path": f"{place}/"}
+        # A second form of the weights takes longer to make than the few tokens of a question gain by it.
+        engine = load(path, n_ctx=context, no_extra_bufts=True, **slots)
+        old, state = read_cached(kept, 1 << 30) or b"", Path(place, "state")
         with suppress(OSError, HTTPException):
-            if old[:64] == bytes_digest(about + old[64:]).encode():
+            if old[:64] == bytes_digest(depends + old[64:]).encode():
                 state.write_bytes(old[64:])
                 if _slot(engine, key, "restore"):
                     return engine
@@ -112,7 +115,7 @@ def _load_for_talk(path: str, messages: list[dict[str, str]]) -> Any:
         with suppress(OSError, HTTPException):  # without room on the disk the next one reads it again
             said, new = _slot(engine, key, "save"), state.read_bytes()
             if said.get("n_written") == len(new):
-                write_cached(kept, bytes_digest(about + new).encode() + new)
+                write_cached(kept, bytes_digest(depends + new).encode() + new)
     return engine
 
 
@@ -126,26 +129,17 @@ def _slot(engine: Any, key: str, act: str) -> dict[str, Any]:
         return said if answer.status == 200 else {}
 
 
-def load(path: str, place: str = "", context: int = 0, key: str = "") -> Any:
-    """Load the engine with a model. Its server always listens on loopback, so it gets a key that nobody learns.
-
-    It can save its state in a `place`; a `context` of 0 is the model's own.
-    """
+def load(path: str, **more: Any) -> Any:
+    """Load the engine with a model, and with `more` settings than those of every answer."""
     xllamacpp = _import()
     parameters = xllamacpp.CommonParams()
     parameters.model.path = path
-    parameters.n_parallel = 1
-    parameters.n_ctx = context
-    parameters.warmup = False
     for each in (parameters.cpuparams, parameters.cpuparams_batch):
-        each.n_threads = real_cores()
-        each.poll = 0
-    parameters.verbosity = -1
-    parameters.api_keys = [key or os.urandom(32).hex()]
-    parameters.endpoint_metrics = parameters.endpoint_slots = True
-    if place:
-        parameters.slot_save_path = f"{place}/"
-        parameters.no_extra_bufts = True  # a second form of the weights takes longer to make than few tokens gain by it
+        each.n_threads, each.poll = real_cores(), 0
+    key = os.urandom(32).hex()  # the engine's server always listens on loopback: nobody learns its key
+    usual = {"n_parallel": 1, "warmup": False, "verbosity": -1, "api_keys": [key], "endpoint_metrics": True}
+    for name, value in (usual | more).items():
+        setattr(parameters, name, value)
     try:
         engine = xllamacpp.Server(parameters)
         engine.handle_metrics()  # waits until its loop runs: freed before that, it blocks the whole process for good
@@ -156,9 +150,10 @@ def load(path: str, place: str = "", context: int = 0, key: str = "") -> Any:
 
 
 def _import() -> Any:
-    """Import the engine, whose threads spin for milliseconds when they wait for each other, unless OpenMP reads this.
+    """Import the engine, whose threads would spin for milliseconds when they wait for each other.
 
-    On two processors that others used, too, 120 tokens took 38 s, and 10 s so; it makes no difference on idle ones.
+    With this limit for OpenMP 120 tokens took 10 s, not 38, on two processors that others used, too; on idle ones it
+    makes no difference.
     """
     is_unset = "GOMP_SPINCOUNT" not in os.environ
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import tempfile
 import threading
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def test_the_threads_are_the_real_cores_that_the_process_may_use(siblings, quota
 
 def test_a_talk_has_one_engine_which_ends_with_it(model, monkeypatch):
     loaded, load = [], engine.load
-    monkeypatch.setattr(engine, "load", lambda *about: loaded.append(about) or load(*about))
+    monkeypatch.setattr(engine, "load", lambda *path, **more: loaded.append(path) or load(*path, **more))
     before = threading.active_count()
     with Talk(model, SYSTEM, Calls()) as talk:
         assert talk.say("Name a tree", grammar='root ::= "oak"').response == "oak"
@@ -120,6 +121,9 @@ def test_a_state_for_which_there_is_no_room_is_not_kept(model, monkeypatch):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert kept(model) == {}
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", f"{model.path}/none")
+        assert ask(model) == 0
     for name in ("XDG_DATA_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     assert ask(model) == 0
