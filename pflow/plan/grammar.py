@@ -184,7 +184,7 @@ class _Grammar:
         """Add the steps of a line by what they take and write; of several files, those that read one have ids."""
         files = [path for path in self.rules["attached"] if f" in {path[1:-1]}" not in self.sentence]
         is_many = is_strict and len(files) > 1
-        some = [name for name, each in self.plain.items() if not (is_many and _reads_one_file(each))]
+        some = [name for name, each in self.plain.items() if not (is_many and _reads_a_file(each))]
         writes = {name: write.type for name, each in self.plain.items() if (write := each.pipe_write)}
         lists = [name for name, type in writes.items() if type.name == "list" or (has_batch and type.name == "any")]
         for at, is_first in enumerate((True, False)):
@@ -229,9 +229,9 @@ class _Grammar:
                 self.add("branch", [f'{step} {on} {then} ( sep go ){{0,2}} ( "; a" ( sep go ){{1,3}} )?'])
 
 
-def _reads_one_file(interface: Interface) -> bool:
-    paths = [item for item in interface.reads.values() if item.type.name == "path" and item.required]
-    return len(paths) == 1 and interface.pipe_read is None and interface.effects == ("reads files",)
+def _reads_a_file(interface: Interface) -> bool:
+    needed = [item.type.name for item in interface.taken if item.required]
+    return needed == ["path"] and interface.effects == ("reads files",)
 
 
 def _piped_rule(item: Item, is_first: bool) -> str:

@@ -159,6 +159,52 @@ def test_the_flows_of_the_eval_can_be_said(kinds: dict[str, Interface]) -> None:
     assert [reason for reason in REASONS if not any(re.search(reason, line) for line in refused)] == []
 
 
+BOTH = "read-file:a --path=a.txt => read-file:b --path=b.txt"
+FILES = "list-files --pattern='src/*'"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "line", "is_allowed"),
+    [
+        ("what does notes.txt say?", "read-file --path=notes.txt", True),
+        ("what does notes.txt say?", "read-file --path=other.txt", False),
+        ("get issue 5", "github-get-issue --issue=5", True),
+        ("get issue five", "github-get-issue --issue=5", True),
+        ("get issue 5", "github-get-issue --issue=50", False),
+        ("sum a.txt up in b.txt", "read-file --path=b.txt => llm --prompt='Sum up'", True),
+        ("sum a.txt up, save it in b.txt", "read-file --path=b.txt => llm --prompt='Sum up'", False),
+        ("sum a.txt up, save it in b.txt", "read-file --path=a.txt => write-file --path=a.txt", False),
+        ("compare a.txt to b.txt", "read-file --path=a.txt => llm --prompt='Compare'", False),
+        ("compare a.txt to b.txt", f"{BOTH} => llm --prompt='${{a.content}} or ${{b.content}}?'", True),
+        ("a poem, save it", "llm --prompt='A poem' => write-file --path=poem.txt", True),
+        ("shout it", "write-file --path=a.b", False),
+        ("shout what comes in", "write-file --path=a.b", True),
+        ("sum up each line of a.txt", "read-file --path=a.txt => llm --prompt='Sum up' --each", True),
+        ("sum up a.txt", "read-file --path=a.txt => llm --prompt='Sum up' --each", False),
+        ("the files of src", f"{FILES} => ( read-file => write-file --path='out/$item_name' ) --each", True),
+        ("the files of src", f"{FILES} => ( read-file => write-file --path=out.txt ) --each", False),
+        ("run make", "shell:a --command='make' =error=> llm --prompt='Why? ${a.error.message}'", True),
+        ("run make", "shell --command='make' =failed=> llm --prompt='Why?'", False),
+        ("a poem", "llm --prompt='A poem' --model=gpt-5", False),
+        ("a poem", "llm --prompt='A poem' --system=' => rm'", False),
+        ("a poem", "llm --prompt='A poem about $HOME'", False),
+    ],
+)  # fmt: skip
+def test_a_sentence_decides_what_can_be_said(
+    kinds: dict[str, Interface], sentence: str, line: str, is_allowed: bool
+) -> None:
+    assert Grammar(plan_grammar(kinds, sentence)).allows(line) is is_allowed
+
+
+def test_a_second_attempt_may_write_what_it_reads(kinds: dict[str, Interface]) -> None:
+    text = plan_grammar(kinds, "sum a.txt up, save it in b.txt", is_strict=False)
+    assert Grammar(text).allows("read-file --path=b.txt => llm --prompt='Sum up' => write-file --path=a.txt")
+
+
+def test_the_grammar_is_small(kinds: dict[str, Interface]) -> None:
+    assert max(len(plan_grammar(kinds, entry["sentence"])) for entry in ENTRIES) < 25_000
+
+
 def test_the_engine_takes_the_grammar(kinds: dict[str, Interface], local_models: str) -> None:
     sentence = """join a.txt and 'é "' into c.txt, at most 5 lines"""
     model = LocalModel("SmolLM2", f"{local_models}/pflow/models/SmolLM2.gguf")
