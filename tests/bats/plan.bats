@@ -223,6 +223,15 @@ END
     cmp a.txt b.txt
 }
 
+@test "a model's line of pipe syntax is a plan, and one that never passes is shown as it was written" {
+    run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q --model=d-line
+    expect 0
+    cmp a.txt b.txt
+    run --separate-stderr pflow 'copy a.txt to b.txt' --yes --model=d-line-never
+    expect 65 - $'The best try\n  read-file --pth=a.txt => write-file --path=b.txt'
+    [[ $stderr == *'read-file cannot take --pth: no such flag'*'2 tries'* ]]
+}
+
 @test "pflow plan refuses a flow that is there, and no words" {
     mkdir -p .local/share/pflow/flows
     echo '{"nodes":[{"id":"a","type":"shell","inputs":{"command":"ls"}}]}' | tee f.pflow.json >.local/share/pflow/flows/mine.pflow.json
