@@ -248,7 +248,7 @@ PAGE_PRINTED = {
     "pflow-list.1": ["summary  Sum up the notes", '"name":"summary"'],
     "pflow-list-files.1": ["examples/notes.txt"],
     "pflow-nodes.1": ["write-file"],
-    "pflow-plan.1": ['"type": "llm"', "read-file:read --path=examples/notes.txt"],
+    "pflow-plan.1": ['"type": "llm"', "read-file --path=examples/notes.txt"],
     "pflow-read-file.1": ["grün", "380\n"],
     "pflow-remove.1": ["flows/old/count.1.pflow.json"],
     "pflow-run.1": ["Oak, ash and elm.", "Linux"],
