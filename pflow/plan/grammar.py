@@ -23,13 +23,15 @@ textgroup ::= "( " text0 ( sep text1 ){0,2} " ) --each" | text0 " --each"
 sep ::= " => "
 qa ::= [^\x00-\x20\x7f'$>\\=|;:(){}&<-]
 da ::= [^\x00-\x20\x7f"$>\\=|;:(){}&<-]
-qc ::= [^\x00-\x1f\x7f'$>\\]
-dc ::= [^\x00-\x1f\x7f"$>\\]
+qc ::= [^\x00-\x1f\x7f'$>\\{}]
+dc ::= [^\x00-\x1f\x7f"$>\\{}]
 t0 ::= ( qa qc* )?
 t ::= qc*
-prose ::= "'" qa qc* "'" | "\"" da dc* "\""
+qz ::= [^\x00-\x20\x7f'$>\\{}]
+dz ::= [^\x00-\x20\x7f"$>\\{}]
+prose ::= "'" qa ( qc* qz )? "'" | "\"" da ( dc* dz )? "\""
 cc ::= [^\x00-\x1f\x7f'=] | "=" [^\x00-\x1f\x7f'>]
-command ::= "'" [A-Za-z0-9_./~([{] cc* "'" | "\"" [A-Za-z0-9_./~([{] dc* "\""
+command ::= "'" [A-Za-z0-9_./~([{] cc* "'" | "\"" [A-Za-z0-9_./~([{] [^\x00-\x1f\x7f"$>\\]* "\""
 sql ::= "'" qa [^\x00-\x1f\x7f'$\\]* "'" | "\"" da [^\x00-\x1f\x7f"$\\]* "\""
 short ::= "'" [A-Za-z0-9] [A-Za-z0-9 ,.!?+_-]* "'"
 name ::= [a-z0-9] [a-z0-9_-]*
@@ -124,7 +126,7 @@ def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
         "into": [_literal(path) for path in plain if path.endswith("/")] or ['name "/"'],
         "glob": _typed(path for path in paths if set(path) & set("*?")) or ["pattern"],
         "attached": _typed(read),
-        "file": _typed(read or filter(str.isalnum, bare)),
+        "file": _typed(read or (word for word in bare if word.isupper() or word.endswith("file"))),
         "written": _typed(written or files) + (["name end"] if len(files) < 2 and not written else []),
     }
 
@@ -218,15 +220,19 @@ class _Grammar:
 
     def _add_branches(self) -> None:
         """Add the edges for actions. Behind an `error` the pipe brings nothing: a text says what failed."""
-        for at, (name, interface) in enumerate(self.plain.items()):
-            for action in [each for each in interface.actions if each != "default" and each.isalnum()]:
-                on, then, step = _literal(f" ={action}=> "), "error" if action == "error" else "then", f"fail{at}"
+        actions = [
+            (name, action) for name, each in self.plain.items() for action in each.actions if action != "default"
+        ]
+        for at, (name, action) in enumerate(actions):
+            on, then, step = _literal(f" ={action}=> "), "error" if action == "error" else "then", f"fail{at}"
+            if then == "error" or action == "failed" or action in self.sentence:
                 for into, begin, is_first in (("begin", "", True), ("go", "first sep ", False)):
                     self.add(step, (f"{begin}{each}" for each in self.steps([name], id=":a", is_first=is_first)))
-                    if action != "error":
-                        self.add(into, (f"{each} {on} then" for each in self.steps([name], is_first=is_first)))
-                self.add("branch", [f'{step} ( sep go ){{1,3}} "; a" {on} {then} ( sep go ){{0,2}} ( sep "a" )?'])
-                self.add("branch", [f'{step} {on} {then} ( sep go ){{0,2}} ( "; a" ( sep go ){{1,3}} )?'])
+                    self.add(
+                        into, (f"{each} {on} then" for each in self.steps([name], is_first=is_first) if then == "then")
+                    )
+            self.add("branch", [f'{step} ( sep go ){{1,3}} "; a" {on} {then} ( sep go ){{0,2}} ( sep "a" )?'])
+            self.add("branch", [f'{step} {on} {then} ( sep go ){{0,2}} ( "; a" ( sep go ){{1,3}} )?'])
 
 
 def _reads_a_file(interface: Interface) -> bool:
