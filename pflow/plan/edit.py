@@ -1,6 +1,7 @@
 """pflow plan --edit: a change in words to a flow. A model answers with the whole flow, held to the rules of a plan."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError, result_of
@@ -91,7 +92,7 @@ def _judge(said: Answer, old: WiredFlow, seen: IR | None, sentence: str) -> tupl
     if ir is not None and plan_line(said):
         if seen is None:
             return None, [Finding(PL00, PLACE, "pipe syntax cannot say all that the flow has", _AS_JSON[2:])]
-        ir = _unchanged(flow_to_ir(old.flow), seen, ir)
+        ir = _unchanged(deepcopy(flow_to_ir(old.flow)), seen, ir)
     if ir is None:
         return None, findings
 
@@ -121,30 +122,33 @@ def _unchanged(old: IR, seen: IR, new: IR) -> IR:
 
     Another value where an input gave one is the input's new default, if it is the same everywhere.
     """
-    ids, shown = [node["id"] for node in new["nodes"]], seen.get("mappings", {})
-    for id, mapping in new.get("mappings", {}).items():
-        for key, path in mapping.get("input_mappings", {}).items():
-            was = shown.get(id, {}).get("input_mappings", {}).get(key)
-            mapping["input_mappings"][key] = was if str(was).endswith(f".{path}") else path  # `content` of `a.content`
-    by_id = ({**ir, "nodes": {node["id"]: node for node in ir["nodes"]}} for ir in (old, seen, new))
-    flow: IR = _merged(*by_id)
+    ids = [node["id"] for node in new["nodes"]]
+    for id in ids:
+        shown, written = _sources(seen, id), _sources(new, id)
+        for key in [key for key in written if str(shown.get(key)).endswith(f".{written[key]}")]:
+            written[key] = shown[key]  # `content`, which is implied, means `read.content` there
+    flow: IR = _merged(*({**ir, "nodes": {node["id"]: node for node in ir["nodes"]}} for ir in (old, seen, new)))
     flow["nodes"] = [flow["nodes"][id] for id in ids]
     flow["mappings"] = {id: mapping for id, mapping in flow.get("mappings", {}).items() if id in ids}
-    takers: dict[str, list[Any]] = {}
-    for node in flow["nodes"]:
-        for key, source in flow["mappings"].get(node["id"], {}).get("input_mappings", {}).items():
-            takers.setdefault(str(source), []).append((node.get("inputs", {}), key))
-    for source, places in takers.items():
-        values = [values.get(key) for values, key in places]
-        if source in flow.get("inputs", {}) and values[0] is not None and values == values[:1] * len(values):
-            flow["inputs"][source] = {**flow["inputs"][source], "default": values[0]}
-            for given, key in places:
-                del given[key]
-    for node in flow["nodes"]:
-        mapped = flow["mappings"].get(node["id"], {}).get("input_mappings", {})
-        for key in mapped.keys() & node.get("inputs", {}).keys():
-            del mapped[key]
+    gone = {node["id"] for node in old["nodes"]} - set(ids)
+    flow["outputs"] = {name: path for name, path in flow.get("outputs", {}).items() if path.split(".")[0] not in gone}
+    places = [(node.get("inputs", {}), _sources(flow, node["id"])) for node in flow["nodes"]]
+    for name, given in flow.get("inputs", {}).items():
+        values = [values.get(key) for values, sources in places for key in sources if sources[key] == name]
+        if values and all(value is not None and value == values[0] for value in values):
+            flow["inputs"][name] = {**given, "default": values[0]}
+            for literals, sources in places:
+                for key in [key for key in sources if sources[key] == name]:
+                    del literals[key]
+    for literals, sources in places:
+        for key in sources.keys() & literals.keys():
+            del sources[key]
     return flow
+
+
+def _sources(flow: IR, id: str) -> dict[str, Any]:
+    sources: dict[str, Any] = flow.get("mappings", {}).get(id, {}).get("input_mappings", {})
+    return sources
 
 
 def _merged(old: Any, seen: Any, new: Any) -> Any:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pflow.errors import shorten
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.rules import check
@@ -18,9 +17,9 @@ from pflow.interface.interface import Item
 from pflow.models.ask import Answer
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
-from pflow.plan.conversation import PlanRequest, converse, find_objects, spoken
+from pflow.plan.conversation import PlanRequest, converse, find_objects, plan_request, spoken
 from pflow.plan.node_text import interfaces_text
-from pflow.plan.prompt import listed, plan_prompt
+from pflow.plan.prompt import plan_prompt
 from pflow.values.fast_json import write_json
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path, write_path
@@ -38,8 +37,8 @@ Write STEP.READ = SOURCE; for each of these reads, instead of a flow. One that m
 """
 _DEPTH = 3
 """Levels of a shape that are searched for parts."""
-_MOST, _LONGEST = 40, 1_000
-"""The most candidates of one read for a model to choose from, and characters of a wrong answer that go back."""
+_MOST = 40
+"""The most candidates of one read for a model to choose from."""
 
 
 @dataclass
@@ -193,11 +192,7 @@ class Wiring:
     def request(self) -> PlanRequest:
         reads, flow = "\n".join(map(_line, self.left)), write_json(masked_ir(self.flow))
         task = _TASK.format(flow=flow, nodes=interfaces_text(self.flow), reads=reads)
-
-        def correct(said: Answer, findings: Sequence[Finding]) -> str:
-            return f"{task}\nThis was wrong: {shorten(spoken(said).strip(), _LONGEST)}\n{listed(findings)}\n"
-
-        return PlanRequest(plan_prompt().system, task, correct, lambda attempt: _grammar(self.left))
+        return plan_request(plan_prompt(), lambda attempt: task, lambda attempt: _grammar(self.left))
 
     def _judge(self, said: Answer) -> tuple[list[Gap], list[Finding]]:
         """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""

@@ -113,6 +113,14 @@ def test_a_step_that_a_line_adds_takes_its_place(capfd, server):
     assert sources == {"read": ["source"], "ask": ["read.content"], "llm": ["ask.response"], "write": ["llm.response"]}
 
 
+def test_an_output_goes_with_its_step(capfd, server):
+    with open(FILE, "w") as file:
+        json.dump({**DIGEST, "outputs": {"digest": "ask.response", "text": "read.content"}}, file)
+    ir, _ = edited(capfd, "copy the text without summing it up", model="edit-line-less")
+    assert ([node["id"] for node in ir["nodes"]], ir["outputs"]) == (["read", "write"], {"text": "read.content"})
+    assert ir["mappings"]["read"] == DIGEST["mappings"]["read"]
+
+
 def test_a_flow_that_has_no_pipe_form_is_sent_and_asked_for_as_json(capfd, server):
     several = {"ask": {"input_mappings": {"text": ["read.content", "source"]}}}
     with open(FILE, "w") as file:
