@@ -63,10 +63,9 @@ def doubts(wired: WiredFlow, sentence: str) -> list[Finding]:
     """Return what a plan that passes the rules may have misunderstood, as warnings of the limits PL07, PL10 to PL12."""
     with suppress(PflowError):  # an input that is one of several sources
         wired = wire(with_literals(wired, {}))
-    sentence, own = _with_tilde(sentence), list(_all_literals(wired, is_deep=False))
-    found = [*_missing(list(_all_literals(wired, is_deep=True)), sentence), *_invented(own, sentence)]
-    found += [*_overwritten(own, sentence), *_without_program(own)]
-    return list({(each.rule, each.message): each for each in found}.values())
+    own, every = ([*_all_literals(wired, is_deep=is_deep)] for is_deep in (False, True))
+    checks = (_missing(every, sentence), _invented(own, sentence), _overwritten(own, sentence), _without_program(own))
+    return list({(each.rule, each.message): each for check in checks for each in check}.values())
 
 
 def _all_literals(wired: WiredFlow, *, is_deep: bool, above: Path = ()) -> Iterator[Literal]:
@@ -82,10 +81,8 @@ def _warning(rule: str, literal: Literal | None, message: str, remedy: str) -> F
 
 
 def _missing(given: list[Literal], sentence: str) -> Iterator[Finding]:
-    everything, opened = (
-        _plain(" ".join(_with_tilde(str(each.value)) for each in part))
-        for part in (given, [each for each in given if not _is_thought(each)])
-    )
+    opened = _plain(" ".join(str(each.value) for each in given if not _is_thought(each)))
+    everything = _plain(" ".join(str(each.value) for each in given))
     languages = [SentenceValue("language", word) for word in _languages(sentence)]
     for kind, text in [*values(sentence), *languages]:
         plan, plain = opened if kind in ("path", "url", "mail") else everything, _plain(text).lstrip("#").rstrip("/")
@@ -105,11 +102,12 @@ def _languages(sentence: str) -> dict[str, str]:
 
 
 def _invented(given: list[Literal], sentence: str) -> Iterator[Finding]:
-    codes = _languages(sentence).values()
+    said = {*words(sentence), *words(os.path.expanduser("~")), *_languages(sentence).values()}
     for literal in given:
         item, value = literal.item, literal.value
-        known = {*words(sentence), *codes, *words("" if item.required else item.doc)}  # HEAD, bytes
-        for text in _claims(literal) if value not in (None, item.default) and not isinstance(value, bool) else ():
+        known = said.union(words("" if item.required else item.doc))  # HEAD, bytes
+        is_set = value not in (None, item.default) and not isinstance(value, bool)
+        for text in _claims(literal) if is_set else ():
             part = re.sub(r"\.\w+$" if item.type.is_path and "*" in text else "^https?://", "", text)
             if not (is_named(sentence, value) or known.issuperset(words(part))):
                 what = f"'{text}' of {item.flag} is not in the sentence"
@@ -118,7 +116,7 @@ def _invented(given: list[Literal], sentence: str) -> Iterator[Finding]:
 
 def _claims(literal: Literal) -> list[str]:
     """Return the parts of a value that have to come from the sentence: all of it, but of a text its addresses."""
-    type, marks, text = literal.item.type, literal.item.marks, _with_tilde(str(literal.value))
+    type, marks, text = literal.item.type, literal.item.marks, str(literal.value)
     if "verbatim" not in marks:
         text = " ".join(part for part in parse_template(text) if isinstance(part, str))
     is_text = type.choices or _is_thought(literal) or marks & {"verbatim", *FORMS} or re.search(r"\s", text)
@@ -139,11 +137,11 @@ def _overwritten(given: list[Literal], sentence: str) -> Iterator[Finding]:
     for literal in given:
         text, id = str(literal.value), literal.step.id
         path = posixpath.normpath(text)
-        if not (literal.item.type.is_path and text) or literal.item.name in ("directory", "repo"):
+        if not literal.item.type.is_path or literal.item.name in ("directory", "repo"):
             continue
         if "writes files" not in literal.step.interface.effects:
             read.setdefault(path, id)
-        elif path in read and sentence.count(text) < 2:
+        elif path in read and _plain(sentence).count(_plain(text)) < 2:
             what = f"'{id}' overwrites '{text}', which '{read[path]}' reads"
             yield _warning("PL07", literal, what, "another path, unless the task says so")
 
@@ -155,13 +153,9 @@ def _without_program(given: list[Literal]) -> Iterator[Finding]:
                 yield _warning("PL12", literal, f"there is no program '{word}' here", "a node, or a program on PATH")
 
 
-def _with_tilde(text: str) -> str:
-    """Return a text as its writer may have meant it: the default of an input has a path with ~ expanded."""
-    return text.replace(os.path.expanduser("~/"), "~/")
-
-
 def _plain(text: str) -> str:
-    return re.sub(r"\s+", " ", text.casefold().replace("./", ""))
+    """Return a text in small letters, with ~ for the home directory: the default of an input has it expanded."""
+    return re.sub(r"\s+", " ", text.replace(os.path.expanduser("~/"), "~/").replace("./", "").casefold())
 
 
 def pruned(wired: WiredFlow) -> FlowSpec:
