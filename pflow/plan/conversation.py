@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
@@ -68,31 +67,21 @@ class _Refusal(BaseModel, str_strip_whitespace=True):
 
 @dataclass
 class PlanRequest:
-    """A task for a model: the `system` text and the `task`.
+    """A task for a model: what its attempts (0, 1, 2) say, and the grammar of their answers, if the model takes one.
 
-    `correct` makes the next task of an answer and its findings: a whole user turn, since the talk before it is not sent
-    again. The `grammar` of an attempt (0, 1, 2) is for a model that takes one; `calls` let each call begin.
+    `calls` let each call begin.
     """
 
-    system: str
-    task: str
-    correct: Callable[[Answer, Sequence[Finding]], str]
+    prompt: Prompt
+    task: Callable[[int], str]
     grammar: Callable[[int], str] = lambda attempt: ""
     calls: Calls = field(default_factory=Calls)
 
-
-def plan_request(
-    prompt: Prompt, task: Callable[[int], str], grammar: Callable[[int], str] | None = None, calls: Calls | None = None
-) -> PlanRequest:
-    """Return the request for a flow; `task` makes the user turn of an attempt, which has its findings ahead of it."""
-    attempts = count(1)
-
-    def correct(said: Answer, findings: Sequence[Finding]) -> str:
+    def correction(self, attempt: int, said: Answer, findings: Sequence[Finding]) -> str:
+        """Return the user turn after an answer: the talk before it is not sent again."""
         document = read_plan(said, FlowCatalog())[0] or {}
         found = [each.at(_place_in_line(each.place, document), each.message, each.remedy) for each in findings]
-        return prompt.correction(task(next(attempts)), plan_line(said) or spoken(said).strip(), found)
-
-    return PlanRequest(prompt.system, task(0), correct, grammar or PlanRequest.grammar, calls or Calls())
+        return self.prompt.correction(self.task(attempt), plan_line(said) or spoken(said).strip(), found)
 
 
 def _place_in_line(place: Path, document: dict[str, Any]) -> Path:
@@ -144,11 +133,15 @@ def converse(
     Raises PflowError: 2 for a secret in the task, 124 when the time runs out, what asking a model raises, and, if no
     answer was of use and the last has no text, why.
     """
-    refuse_secrets(f"ask '{model.model_id}'", request.task, "the sentence or the flow")
+    refuse_secrets(f"ask '{model.model_id}'", (text := request.task(0)), "the sentence or the flow")
     seconds = TIMEOUT if timeout is None else timeout
-    best, text, heard = ConversationResult(), request.task, list[set[tuple[str, Path, str]]]()
+    best, heard = ConversationResult(), list[set[tuple[str, Path, str]]]()
     deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
-    with Diverted(), deadline, Talk(model, request.system, request.calls) as talk:  # no library may write to stdout
+    with (
+        Diverted(),
+        deadline,
+        Talk(model, request.prompt.system, request.calls) as talk,
+    ):  # no library may write to stdout
         is_doubted = False
         while best.tries < tries and not (best.is_right and (is_doubted or not best.findings)):
             is_doubted = best.is_right
@@ -163,7 +156,7 @@ def converse(
                 break
             heard.append(reasons)
             talk.restart()
-            text = request.correct(said, findings)
+            text = request.correction(best.tries, said, findings)
     if best.result is None and said.none:
         said.none.hint = "try again, or name another model with --model"
         raise said.none

@@ -16,7 +16,7 @@ from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import choose_capable
 from pflow.plan.change import Change, ChangeOptions, change_error, open_flow, say
-from pflow.plan.conversation import PL00, PLACE, PlanRequest, converse, plan_line, plan_request, read_plan
+from pflow.plan.conversation import PL00, PLACE, PlanRequest, converse, plan_line, read_plan
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.node_text import interfaces_text
 from pflow.plan.planner import check_answer, checked_sentence
@@ -80,7 +80,7 @@ def _request(old: WiredFlow, shown: str, change: str) -> PlanRequest:
     errors, prompt = errors_of(check(old)), plan_prompt()
     wrong = f"\nWhat is wrong with it now:\n{listed(errors)}\n" if errors else ""
     about = _ABOUT.format(flow=shown, nodes=interfaces_text(old), wrong=wrong)
-    return plan_request(prompt, lambda attempt: f"{about}\n{prompt.task(_CHANGE + change, attempt=attempt)}")
+    return PlanRequest(prompt, lambda attempt: f"{about}\n{prompt.task(_CHANGE + change, attempt=attempt)}")
 
 
 def _judge(said: Answer, old: WiredFlow, seen: IR | None, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:

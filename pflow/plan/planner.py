@@ -25,10 +25,10 @@ from pflow.plan.conversation import (
     PLACE,
     TRIES,
     ConversationResult,
+    PlanRequest,
     Report,
     converse,
     count_findings,
-    plan_request,
     read_plan,
 )
 from pflow.plan.declare_inputs import declare_inputs
@@ -126,11 +126,11 @@ def plan_sentence(
     if flow is not None:
         report("planned before: no model is asked")
     else:
-        request = plan_request(
+        request = PlanRequest(
             prompt,
             lambda attempt: prompt.task(sentence, piped, attempt=attempt),
             lambda attempt: plan_grammar(prompt.kinds, sentence, is_piped=piped is not None, is_strict=not attempt),
-            calls,
+            calls or Calls(),
         )
         outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
         _, flow, findings = outcome.result or (None, None, [])

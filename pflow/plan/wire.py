@@ -17,7 +17,7 @@ from pflow.interface.interface import Item
 from pflow.models.ask import Answer
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
-from pflow.plan.conversation import PlanRequest, converse, find_objects, plan_request, spoken
+from pflow.plan.conversation import PlanRequest, converse, find_objects, spoken
 from pflow.plan.node_text import interfaces_text
 from pflow.plan.prompt import plan_prompt
 from pflow.values.fast_json import write_json
@@ -192,7 +192,7 @@ class Wiring:
     def request(self) -> PlanRequest:
         reads, flow = "\n".join(map(_line, self.left)), write_json(masked_ir(self.flow))
         task = _TASK.format(flow=flow, nodes=interfaces_text(self.flow), reads=reads)
-        return plan_request(plan_prompt(), lambda attempt: task, lambda attempt: _grammar(self.left))
+        return PlanRequest(plan_prompt(), lambda attempt: task, lambda attempt: _grammar(self.left))
 
     def _judge(self, said: Answer) -> tuple[list[Gap], list[Finding]]:
         """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""

@@ -39,8 +39,17 @@ def doubts(number):
     return [Finding("PL10", (), f"doubt {each}", is_warning=True) for each in range(number)]
 
 
-def again(said, findings):
-    return f"not {said.response}: {len(findings)} faults"
+class Told:
+    """A prompt, of which the conversation needs this much."""
+
+    system = "the system"
+
+    def correction(self, task, line, findings):
+        return f"not {line}: {len(findings)} faults; {task}"
+
+
+def request(task="the task"):
+    return PlanRequest(Told(), lambda attempt: f"{task} {attempt}")
 
 
 @pytest.mark.parametrize(
@@ -65,13 +74,13 @@ def test_the_best_answer_is_kept_and_what_is_wrong_goes_back(judged, best, tries
         result, wrong = next(left)
         return result, faults(wrong)
 
-    heard = converse(model, PlanRequest("the system", "the task", again), judge, lambda line: None)
+    heard = converse(model, request(), judge, lambda line: None)
 
     wrong = next((number for result, number in reversed(judged) if result == best), None)
     assert (heard.result, heard.tries, heard.is_right) == (best, tries, judged[tries - 1][1] == 0)
     assert len(heard.findings) == wrong
-    corrected = [f"not {n}: {number} faults" for n, (_, number) in enumerate(judged[: tries - 1], 1)]
-    assert model.heard == [["the system", each] for each in ["the task", *corrected]]
+    corrected = [f"not {n}: {number} faults; the task {n}" for n, (_, number) in enumerate(judged[: tries - 1], 1)]
+    assert model.heard == [["the system", each] for each in ["the task 0", *corrected]]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +101,7 @@ def test_doubts_make_one_more_question_and_then_the_plan_stands_with_its_doubts(
         result, number = next(left)
         return result, faults(-number) if number < 0 else doubts(number)
 
-    heard = converse(model, PlanRequest("the system", "the task", again), judge, lambda line: None)
+    heard = converse(model, request(), judge, lambda line: None)
     assert (heard.result, heard.tries, heard.is_right) == (best, tries, True)
     assert len(heard.findings) == dict(judged)[best]
 
@@ -102,7 +111,7 @@ def test_a_task_with_a_secret_in_it_is_not_sent():
     with pytest.raises(PflowError) as caught:
         converse(
             model,
-            PlanRequest("the system", "use sk-abcdefghijklmnop0123", again),
+            request("use sk-abcdefghijklmnop0123"),
             lambda said: (1, []),
             lambda line: None,
         )
