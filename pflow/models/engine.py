@@ -119,14 +119,13 @@ def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
     return engine
 
 
-def _slot(engine: Any, key: str, act: str) -> dict[str, Any]:
+def _slot(engine: Any, key: str, act: str) -> Any:
     """Let the engine save or restore its state; return what it says, empty if it refuses."""
-    header = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     with closing(HTTPConnection(engine.listening_address.partition("://")[2], timeout=60)) as connection:
-        connection.request("POST", f"/slots/0?action={act}", '{"filename": "state"}', header)
+        key_of_server = {"Authorization": f"Bearer {key}"}
+        connection.request("POST", f"/slots/0?action={act}", '{"filename": "state"}', key_of_server)
         answer = connection.getresponse()
-        said: dict[str, Any] = decode(answer.read())
-        return said if answer.status == 200 else {}
+        return decode(answer.read()) if answer.status == 200 else {}
 
 
 def load(path: str, **more: Any) -> Any:
@@ -164,15 +163,11 @@ def _import() -> Any:
     return xllamacpp
 
 
-_SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
-_QUOTA = "/sys/fs/cgroup/cpu.max"
-
-
 def real_cores() -> int:
     """Return the number of cores that this process may use: two hyperthreads are one, and a quota may allow fewer."""
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    cores = {_read(_SIBLINGS.format(each)) or str(each) for each in allowed}
-    most, _, period = _read(_QUOTA).partition(" ")
+    cores = {_read(f"/sys/devices/system/cpu/cpu{each}/topology/thread_siblings_list") or str(each) for each in allowed}
+    most, _, period = _read("/sys/fs/cgroup/cpu.max").partition(" ")
     return max(1, min(len(cores), int(most) // int(period)) if most.isdigit() else len(cores))
 
 

@@ -48,19 +48,15 @@ def ask(model, text="Name a tree", system=SYSTEM):
     [
         (["0", "1", "2", "3"], "max 100000", 4),
         (["0,2", "1,3", "0,2", "1,3"], "max 100000", 2),
-        (["0-1", "0-1", None, None], "max 100000", 3),
+        (["0-1", "0-1", "", ""], "", 3),
         (["0", "1", "2", "3"], "250000 100000", 2),
         (["0", "1", "2", "3"], "50000 100000", 1),
-        ([None] * 4, None, 4),
     ],
 )
-def test_the_threads_are_the_real_cores_that_the_process_may_use(siblings, quota, cores, tmp_path, monkeypatch):
-    for name, said in [*enumerate(siblings), ("quota", quota)]:
-        if said is not None:
-            (tmp_path / str(name)).write_text(f"{said}\n")
+def test_the_threads_are_the_real_cores_that_the_process_may_use(siblings, quota, cores, monkeypatch):
+    files = {f"/sys/devices/system/cpu/cpu{at}/topology/thread_siblings_list": text for at, text in enumerate(siblings)}
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
-    monkeypatch.setattr(engine, "_SIBLINGS", f"{tmp_path}/{{}}")
-    monkeypatch.setattr(engine, "_QUOTA", f"{tmp_path}/quota")
+    monkeypatch.setattr(engine, "_read", {**files, "/sys/fs/cgroup/cpu.max": quota}.get)
     assert engine.real_cores() == cores
 
 
