@@ -53,6 +53,7 @@ _ENDS = ("content", "message", "body")
 """Names of reads whose text ends up in a file, a mail, a commit: it may be one that the sentence has."""
 
 _OWN = {name: name for name in ("repo", "revision", "language", "sql")} | {"pattern": "glob", "query": "sql"}
+_PROMPTS = ("prompt", "template")
 _UNSAYABLE = frozenset(["schema", "pairs", "types", "beside", "delimiter", "verbatim"])
 _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", "continue", "conversation"])
 """Items that a person chooses, besides those that a variable of the environment gives."""
@@ -198,17 +199,24 @@ class _Grammar:
 
     def _add_texts(self) -> None:
         """Add texts made of earlier answers: of parts of the last one, or of those of steps with ids."""
+        ends: list[str] = []
         for name, interface in self.plain.items():
             for item in interface.taken:
-                is_end = ("pipe" in item.marks and item.name in _ENDS) or item.name in ("prompt", "template")
-                if is_end and (flags := self.flags(name, is_first=False, but=item)) is not None:
+                is_end = "pipe" in item.marks and item.name in _ENDS
+                flags = self.flags(name, is_first=False, but=item) if is_end or item.name in _PROMPTS else None
+                if flags is not None:
                     self.add("head", [f"{_literal(name)} {flags} {_literal(f' {item.flag}=')}"])
+                    body = "".join(self.rules.get(flags, ())) if is_end else ""
+                    ends += [f"{_literal(name)} {body} {_literal(f' {item.flag}=')}"] if " prose" in body else []
         keys: dict[str, list[str]] = {}
         for at, (name, interface) in enumerate(self.plain.items()):
             if (write := interface.pipe_write) is not None and write.type.name in ("str", "any"):
                 keys.setdefault(write.name, []).append(name)
             if parts := " | ".join(_literal(f"${{{part}}}") for part in _parts(interface)):
-                self.add(f"parts{at}", [f"""head "'" t0 ( {parts} ) ( t ( {parts} ) )* t "'\""""])
+                self.add(text := f"p{at}", [f"""\"'" t0 ( {parts} ) ( t ( {parts} ) )* t "'\""""])
+                self.add(
+                    f"parts{at}", [f"head {text}", *(f"{each.replace(' prose', f' {text}')} {text}" for each in ends)]
+                )
             for into, is_first in (("begin", True), ("go", False)):
                 self.add(into, (f"{step} sep parts{at}" for step in self.steps([name], is_first=is_first)))
         for at, (key, names) in enumerate(keys.items()):

@@ -160,6 +160,8 @@ def test_the_flows_of_the_eval_can_be_said(kinds: dict[str, Interface]) -> None:
 
 
 BOTH = "read-file:a --path=a.txt => read-file:b --path=b.txt"
+MAIL = "send-mail --to=a@b.de"
+ISSUE = "github-get-issue --issue=5"
 FILES = "list-files --pattern='src/*'"
 
 
@@ -183,6 +185,7 @@ FILES = "list-files --pattern='src/*'"
         ("sum up a.txt", "read-file --path=a.txt => llm --prompt='Sum up' --each", False),
         ("the files of src", f"{FILES} => ( read-file => write-file --path='out/$item_name' ) --each", True),
         ("the files of src", f"{FILES} => ( read-file => write-file --path=out.txt ) --each", False),
+        ("mail issue 5 to a@b.de", f"{ISSUE} => {MAIL} --subject='${{issue_title}}' --body='${{issue_data.body}}'", True),
         ("run make", "shell:a --command='make' =error=> llm --prompt='Why? ${a.error.message}'", True),
         ("run make", "shell --command='make' =failed=> llm --prompt='Why?'", False),
         ("a poem", "llm --prompt='A poem' --model=gpt-5", False),
