@@ -149,10 +149,16 @@ class _Grammar:
     def add(self, name: str, bodies: Iterable[str]) -> None:
         self.rules[name] = [*self.rules.get(name, ()), *bodies]
 
+    def rule(self, body: str) -> str:
+        """Return the name of the rule with this body, which is one for all that have it."""
+        self.rules[name := self.names.setdefault(body, f"n{len(self.names)}")] = [body]
+        return name
+
     def steps(self, names: Iterable[str], *, id: str = "", is_first: bool = True, over: str = "") -> list[str]:
         """Return a step with each of these nodes: the first one or a later one, or one of a batch."""
         flags = [(name, self.flags(name, is_first=is_first, over=over)) for name in names]
-        return [f"{_literal(name + id)} {each}".rstrip() for name, each in flags if each is not None]
+        steps = [f"{_literal(name + id)} {each}".rstrip() for name, each in flags if each is not None]
+        return steps if id else [*map(self.rule, steps)]
 
     def flags(self, name: str, *, is_first: bool, over: str = "", but: Item | None = None) -> str | None:
         """Return the rule of a node's flags: the required ones, then the others; None if it cannot stand there.
@@ -179,9 +185,7 @@ class _Grammar:
                 flag = rule if rule[0] == '"' else f"{_literal(f' {item.flag}=')} {rule}"
                 (others if not is_required else piped if is_piped else required).append(flag)
         body = " ".join([*required, *piped, *(f"( {flag} )?" for flag in others)])
-        if body:
-            self.rules[self.names.setdefault(body, f"n{len(self.names)}")] = [body]
-        return self.names.get(body, "")
+        return self.rule(body) if body else ""
 
     def _add_steps(self, *, is_strict: bool, has_batch: bool) -> None:
         """Add the steps of a line by what they take and write; of several files, those that read one have ids."""
@@ -219,10 +223,14 @@ class _Grammar:
                 )
             for into, is_first in (("begin", True), ("go", False)):
                 self.add(into, (f"{step} sep parts{at}" for step in self.steps([name], is_first=is_first)))
+        asked = next((at for at, names in enumerate(keys.values()) if "llm" in names), -1)
         for at, (key, names) in enumerate(keys.items()):
             one, two = _literal(f"${{a.{key}}}"), _literal(f"${{b.{key}}}")
             self.add(f"a{at}", self.steps(names, id=":a"))
             self.add(f"b{at}", self.steps(names, id=":b", is_first=False))
+            self.add(f"c{at}", self.steps(names, is_first=False))
+            both = f"t0 {_literal(f'${{a.{[*keys][asked]}}}')} t {_literal(f'${{{key}}}')} t"
+            self.add("join", [f"""a{asked} sep c{at} sep head "'" {both} "'\""""] if asked >= 0 else [])
             self.add("join", [f"""a{at} sep step sep head "'" t0 {one} t "'\""""])
             self.add("join", [f"""a{at} sep b{at} sep head "'" t0 {one} t {two} t "'\""""])
 

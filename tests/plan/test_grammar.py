@@ -160,8 +160,7 @@ def test_the_flows_of_the_eval_can_be_said(kinds: dict[str, Interface]) -> None:
 
 
 BOTH = "read-file:a --path=a.txt => read-file:b --path=b.txt"
-MAIL = "send-mail --to=a@b.de"
-ISSUE = "github-get-issue --issue=5"
+MAIL = "github-get-issue --issue=5 => send-mail --to=a@b"
 FILES = "list-files --pattern='src/*'"
 
 
@@ -185,7 +184,8 @@ FILES = "list-files --pattern='src/*'"
         ("sum up a.txt", "read-file --path=a.txt => llm --prompt='Sum up' --each", False),
         ("the files of src", f"{FILES} => ( read-file => write-file --path='out/$item_name' ) --each", True),
         ("the files of src", f"{FILES} => ( read-file => write-file --path=out.txt ) --each", False),
-        ("mail issue 5 to a@b.de", f"{ISSUE} => {MAIL} --subject='${{issue_title}}' --body='${{issue_data.body}}'", True),
+        ("mail issue 5 to a@b", f"{MAIL} --subject='${{issue_title}}' --body='${{issue_data.body}}'", True),
+        ("sing", "llm:a --prompt='Sing' => translate --language=de => llm --prompt='${a.response} ${translation}'", True),
         ("run make", "shell:a --command='make' =error=> llm --prompt='Why? ${a.error.message}'", True),
         ("run make", "shell --command='make' =failed=> llm --prompt='Why?'", False),
         ("a poem", "llm --prompt='A poem' --model=gpt-5", False),
