@@ -216,8 +216,9 @@ class _Grammar:
         for at, (name, interface) in enumerate(self.plain.items()):
             if (write := interface.pipe_write) is not None and write.type.name in ("str", "any"):
                 keys.setdefault(write.name, []).append(name)
-            if parts := " | ".join(_literal(f"${{{part}}}") for part in _parts(interface)):
-                self.add(text := f"p{at}", [f"""\"'" t0 ( {parts} ) ( t ( {parts} ) )* t "'\""""])
+            if parts := [_literal(f"${{{part}}}") for part in _parts(interface)]:
+                self.add(f"part{at}", parts)
+                self.add(text := f"p{at}", [f"""\"'" t0 part{at} ( t part{at} )* t "'\""""])
                 self.add(
                     f"parts{at}", [f"head {text}", *(f"{each.replace(' prose', f' {text}')} {text}" for each in ends)]
                 )

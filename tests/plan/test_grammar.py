@@ -185,7 +185,7 @@ FILES = "list-files --pattern='src/*'"
         ("the files of src", f"{FILES} => ( read-file => write-file --path='out/$item_name' ) --each", True),
         ("the files of src", f"{FILES} => ( read-file => write-file --path=out.txt ) --each", False),
         ("mail issue 5 to a@b", f"{MAIL} --subject='${{issue_title}}' --body='${{issue_data.body}}'", True),
-        ("sing", "llm:a --prompt='Sing' => translate --language=de => llm --prompt='${a.response} ${translation}'", True),
+        ("sing", "llm:a --prompt='La' => translate --language=de => llm --prompt='${a.response} ${translation}'", True),
         ("run make", "shell:a --command='make' =error=> llm --prompt='Why? ${a.error.message}'", True),
         ("run make", "shell --command='make' =failed=> llm --prompt='Why?'", False),
         ("a poem", "llm --prompt='A poem' --model=gpt-5", False),
