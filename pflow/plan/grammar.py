@@ -181,7 +181,7 @@ class _Grammar:
             is_required = (item.required or item.name == "prompt" or is_source) and (is_alone or not is_piped)
             if is_required and not is_known:
                 return None
-            if is_required or (is_known and not over):
+            if is_required or (is_known and (not over or item.type.name == "bool")):
                 flag = rule if rule[0] == '"' else f"{_literal(f' {item.flag}=')} {rule}"
                 (others if not is_required else piped if is_piped else required).append(flag)
         body = " ".join([*required, *piped, *(f"( {flag} )?" for flag in others)])
@@ -310,8 +310,8 @@ def _filled(interface: Interface, over: str) -> tuple[Item | None, str]:
 
 
 def _parts(interface: Interface) -> Iterator[str]:
-    """Yield the paths of texts and numbers in a node's answer, besides the one that the pipe carries."""
+    """Yield the paths of texts in a node's answer, besides the one that the pipe carries."""
     for key, write in interface.writes.items():
         if key != "usage" and "pipe" not in write.marks:
-            yield from (f"{key}.{name}" for name, type in write.type.fields.items() if type.name in ("str", "int"))
+            yield from (f"{key}.{name}" for name, type in write.type.fields.items() if type.name == "str")
             yield from [key] if write.type.name == "str" else []

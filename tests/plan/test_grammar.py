@@ -183,6 +183,8 @@ FILES = "list-files --pattern='src/*'"
         ("sum up each line of a.txt", "read-file --path=a.txt => llm --prompt='Sum up' --each", True),
         ("sum up a.txt", "read-file --path=a.txt => llm --prompt='Sum up' --each", False),
         ("the files of src", f"{FILES} => ( read-file => write-file --path='out/$item_name' ) --each", True),
+        ("the files of src", f"{FILES} => ( load-csv --path='$item' => clean-data --unique ) --each", True),
+        ("the files of src", f"{FILES} => ( load-csv => clean-data ) --each", False),
         ("the files of src", f"{FILES} => ( read-file => write-file --path=out.txt ) --each", False),
         ("mail issue 5 to a@b", f"{MAIL} --subject='${{issue_title}}' --body='${{issue_data.body}}'", True),
         ("sing", "llm:a --prompt='La' => translate --language=de => llm --prompt='${a.response} ${translation}'", True),
