@@ -35,7 +35,7 @@ from pflow.words.printable import clean, counted
 
 Report = Callable[[str], None]
 Judge = Callable[[Answer], tuple[Any, list[Finding]]]
-"""Judges an answer: its result (None if it is unusable), and its faults (empty if it passes)."""
+"""Judges an answer: its result (None if it is unusable), and its faults; warnings are doubts about one that passes."""
 
 PL00 = "PL00"
 PLACE = ("the answer",)

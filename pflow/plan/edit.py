@@ -106,7 +106,7 @@ def _judge(said: Answer, old: WiredFlow, seen: IR | None, sentence: str) -> tupl
 
 
 def _keep_unsaid(old: FlowSpec, new: FlowSpec, sentence: str) -> None:
-    """Copy the parts that models leave out or change unasked, and those that their schema has no room for."""
+    """Copy the parts that models leave out, or change unasked."""
     new.schema = old.schema
     new.name = new.name if new.name and ("name" in sentence or "call" in sentence) else old.name
     new.description = new.description if new.description and "descri" in sentence else old.description
