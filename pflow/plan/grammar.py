@@ -38,7 +38,6 @@ name ::= [a-z0-9] [a-z0-9_-]*
 end ::= "." [a-z] [a-z0-9]*
 pattern ::= "'" near? "**/"? globbed "'"
 globbed ::= name? "*" name? end? | name end
-itempath ::= "'" into? itemname "'"
 itemname ::= "$item_name" | "$item_stem" end | "$item_stem-" name end
 language ::= [a-z] [a-z] | free
 """
@@ -64,6 +63,11 @@ _INTO = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What stands before a file that is written, unless two are compared or the sentence is a question."""
+
+_SAVES = re.compile(
+    r"\b(write|save|store|put|keep|append|add|export|convert|create|make|download|copy|into)\b", re.IGNORECASE
+)
+"""What a sentence says that has files written; without it, a file that no sentence names is invented."""
 
 _COMPARES = re.compile(r"\b(compar|diff|versus)|\?$", re.IGNORECASE)
 _EACH = re.compile(r"\b(each|every|all|lines?|separately)\b", re.IGNORECASE)
@@ -110,13 +114,18 @@ def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
     bare = [word for word in dict.fromkeys(each.strip(".,;:?!()'\"`") for each in sentence.split()) if words(word)]
     numbers = [text.replace(",", "") for text in said["number"]]
     numbers += [str(number) for number in range(13) if is_named(sentence, number)]
-    files = [path for path in paths if not set(path) & set("*?") and path[-1] != "/"]
+    repos = [path for path in paths if is_strict and re.fullmatch(r"\w[\w-]*/\w[\w-]*", path)]
+    files = [path for path in paths if not set(path) & set("*?") and path[-1] != "/" and path not in repos]
     is_open = not is_strict or _COMPARES.search(sentence) is not None
-    written = [path for path in files if not is_open and _INTO.search(sentence[: sentence.index(path)])]
-    read = [path for path in files if path not in written] or files
+    is_into = re.compile(_INTO.pattern + r"|\bin\s+$" * bool(urls), _INTO.flags)
+    written = [path for path in files if not is_open and is_into.search(sentence[: sentence.index(path)])]
+    read = [path for path in files if path not in written]
+    saves = not is_strict or bool(urls) or _SAVES.search(sentence) is not None
+    known = [word for word in bare if word.isalnum() and (not is_strict or word.isupper() or word.endswith("file"))]
     plain = [path for path in paths if re.fullmatch(r"[\w./~-]+", path, re.ASCII)]
     return {
         "quoted": _typed(said["quoted"], bare=""),
+        "given": ["quoted"] if said["quoted"] else [] if is_strict else ["prose"],
         "url": _typed(urls),
         "int": _typed(filter(str.isdecimal, numbers)),
         "repo": _typed([*urls, *(path for path in paths if re.fullmatch(r"[\w.-]+/[\w.-]+", path))]),
@@ -127,8 +136,10 @@ def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
         "into": [_literal(path) for path in plain if path.endswith("/")] or ['name "/"'],
         "glob": _typed(path for path in paths if set(path) & set("*?")) or ["pattern"],
         "attached": _typed(read),
-        "file": _typed(read or (word for word in bare if word.isupper() or word.endswith("file"))),
-        "written": _typed(written or files) + (["name end"] if len(files) < 2 and not written else []),
+        "file": _typed(read if files else known),
+        "written": _typed(written or (files if saves or len(files) > 1 else []))
+        + (["name end"] if saves and len(files) < 2 and not written else []),
+        "itempath": ['"\'" into? itemname "\'"'] if saves else [],
     }
 
 
@@ -140,8 +151,10 @@ class _Grammar:
         self.rules = {name: body.split(" | ") for name, body in fixed} | _value_rules(sentence, is_strict)
         self.known = {name for name, bodies in self.rules.items() if bodies}
         self.names: dict[str, str] = {}
-        self.kinds, self.sentence, self.is_piped = kinds, sentence, is_piped
-        self.plain = {name: each for name, each in kinds.items() if "default" in each.actions}
+        self.kinds, self.sentence, self.is_piped, self.is_strict = kinds, sentence, is_piped, is_strict
+        usable = [name for name in kinds if not is_strict or self._is_needed(name)]
+        self.plain = {name: kinds[name] for name in usable if "default" in kinds[name].actions}
+        self.begins = [name for name in self.plain if is_strict and self._is_beginning(name)]
         self._add_steps(is_strict=is_strict, has_batch=not is_strict or _EACH.search(sentence) is not None)
         self._add_texts()
         self._add_branches()
@@ -171,12 +184,15 @@ class _Grammar:
             return None
         is_alone = is_first and not over and not self.is_piped
         required, piped, others = [start] if start else [], list[str](), list[str]()
+        said = {*words(self.sentence)}
         for item in interface.taken:
             if item is but or (over and is_first and item is filled):
                 continue
             is_piped = "pipe" in item.marks and not (is_first and (item.type.is_url or item.name == "prompt"))
             rule = _piped_rule(item, is_first and not over) if is_piped else _rule_of(item, interface, over)
             is_known = rule[:1] in ("(", '"') or rule in self.known
+            if rule[:1] == '"' and self.is_strict and not said & {*words(f"{item.name} {item.doc}")}:
+                continue  # nobody asked for the switch
             is_source = item.name == "path" and "reads files" in interface.effects and is_alone
             is_required = (item.required or item.name == "prompt" or is_source) and (is_alone or not is_piped)
             if is_required and not is_known:
@@ -195,11 +211,26 @@ class _Grammar:
         writes = {name: write.type for name, each in self.plain.items() if (write := each.pipe_write)}
         lists = [name for name, type in writes.items() if type.name == "list" or (has_batch and type.name == "any")]
         for at, is_first in enumerate((True, False)):
-            self.add(("first", "step")[at], self.steps(some, is_first=is_first))
+            self.add(("first", "step")[at], self.steps((self.begins if is_first else []) or some, is_first=is_first))
             for over in ("path", "text"):
                 names = [name for name in lists if writes[name].is_path == (over == "path")]
                 self.add(f"{over}s{at}", self.steps(names, is_first=is_first))
                 self.add(f"{over}{at}", self.steps(self.plain, is_first=is_first, over=over))
+
+    def _is_needed(self, name: str) -> bool:
+        """Return False for a node that runs any command, if the sentence names another that runs some: `run-tests`."""
+        others = [each for each, kind in self.kinds.items() if "runs commands" in kind.effects and each != name]
+        return "command" not in self.kinds[name].reads or not any(map(self._is_named, others))
+
+    def _is_named(self, name: str) -> bool:
+        return {*words(self.sentence)}.issuperset(words(name.replace("-", " ")))
+
+    def _is_beginning(self, name: str) -> bool:
+        """Return True for a node that takes the sentence's URL, or a number that the sentence has behind its name."""
+        rules = {item.flag: _rule_of(item, self.kinds[name], "") for item in self.kinds[name].taken if item.required}
+        words = [flag.strip("-").partition("-")[0] for flag, rule in rules.items() if rule == "int"]
+        is_page = "url" in rules.values() and bool(self.rules["url"]) and not self.rules["attached"]
+        return is_page or any(re.search(rf"\b{word}s? (number )?#?\d", self.sentence, re.IGNORECASE) for word in words)
 
     def _add_texts(self) -> None:
         """Add texts made of earlier answers: of parts of the last one, or of those of steps with ids."""
@@ -223,11 +254,14 @@ class _Grammar:
                     f"parts{at}", [f"head {text}", *(f"{each.replace(' prose', f' {text}')} {text}" for each in ends)]
                 )
             for into, is_first in (("begin", True), ("go", False)):
-                self.add(into, (f"{step} sep parts{at}" for step in self.steps([name], is_first=is_first)))
+                names = [name] if not (is_first and self.begins) or name in self.begins else []
+                self.add(into, (f"{step} sep parts{at}" for step in self.steps(names, is_first=is_first)))
+        if self.is_strict and len(self.rules["attached"]) == 1:
+            return  # the text of one file goes through the pipe
         asked = next((at for at, names in enumerate(keys.values()) if "llm" in names), -1)
         for at, (key, names) in enumerate(keys.items()):
             one, two = _literal(f"${{a.{key}}}"), _literal(f"${{b.{key}}}")
-            self.add(f"a{at}", self.steps(names, id=":a"))
+            self.add(f"a{at}", self.steps([name for name in names if name in (self.begins or names)], id=":a"))
             self.add(f"b{at}", self.steps(names, id=":b", is_first=False))
             self.add(f"c{at}", self.steps(names, is_first=False))
             both = f"t0 {_literal(f'${{a.{[*keys][asked]}}}')} t {_literal(f'${{{key}}}')} t"
@@ -258,10 +292,10 @@ def _reads_a_file(interface: Interface) -> bool:
 
 
 def _piped_rule(item: Item, is_first: bool) -> str:
-    """Return the rule of a text that the pipe would bring: any text that ends up somewhere, else a quoted one."""
+    """Return the rule of a text that the pipe would bring: one that ends up somewhere may be invented, if need be."""
     if item.type.name not in ("str", "any") or item.name not in _PROSE:
         return ""
-    return "prose" if item.name in _ENDS and is_first else "quoted" if item.name in _ENDS or is_first else ""
+    return "given" if item.name in _ENDS and is_first else "quoted" if item.name in _ENDS or is_first else ""
 
 
 def _rule_of(item: Item, interface: Interface, over: str) -> str:

@@ -72,7 +72,8 @@ class Prompt:
         """Return the user's own nodes near the sentence, with what they do if the system text does not tell it."""
         is_told = _is_short(self.own)
         found = (nearest_by_words if is_told else nearest)(
-            _VALUE.sub(" ", sentence), [About(name, line) for name, line in self.own.items()]
+            _VALUE.sub(lambda value: value[0].rpartition(".")[2], sentence),
+            [About(name, line) for name, line in self.own.items()],
         )
         least = max(_LEAST_NEAR, _OF_BEST * max(found.values(), default=0))
         near = [self.own[name] for name, nearness in found.items() if nearness >= least][:_FITTING]
@@ -146,7 +147,8 @@ def near_examples(sentence: str) -> list[str]:
         task, flow, *words = example.split("\n")
         texts[name := f"example{number}"] = f"{task}\n{flow}"
         abouts.append(About(name, _kinds_of_values("\n".join([task, *words])), ""))
-    return [texts[name] for name in nearest_by_words(_kinds_of_values(sentence), abouts)]
+    found = nearest_by_words(_kinds_of_values(sentence), abouts)
+    return [texts[name] for name, nearness in found.items() if nearness >= _OF_BEST * max(found.values())]
 
 
 def _kinds_of_values(text: str) -> str:

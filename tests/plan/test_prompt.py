@@ -20,8 +20,8 @@ from pflow.plan.planner import judge
 from pflow.plan.prompt import _VALUE, _read, near_examples, plan_prompt
 from tests.eval.run import HERE
 
-CHARACTERS_A_TOKEN = 3.88
-"""By the tokenizer of Qwen2.5-Coder, which counts 998 tokens in the 3,877 characters of the beginning."""
+CHARACTERS_A_TOKEN = 3.884
+"""By the tokenizer of Qwen2.5-Coder, which counts 1,000 tokens in the 3,884 characters of the beginning."""
 
 NODE = '''from pflow import Node
 
