@@ -13,6 +13,7 @@ public sets under the MIT licence: WorFBench (github.com/zjunlp/WorfBench) and N
 import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -58,7 +59,8 @@ def node_set() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="pflow-eval-") as cache:
         for program in ("convert", "curl", "jq", "magick", "wget"):  # so that a plan with them is no worse without
             Path(cache, program).touch(mode=0o755)
-        os.environ.update(PFLOW_NODES=str(HERE / "nodes"), XDG_DATA_HOME=str(HERE / "share"))
+        data = shutil.copytree(HERE / "share", Path(cache, "share"))  # an engine keeps its state there
+        os.environ.update(PFLOW_NODES=str(HERE / "nodes"), XDG_DATA_HOME=str(data))
         os.environ.update(XDG_CACHE_HOME=cache, PATH=f"{os.defpath.lstrip(':')}:{cache}")
         forget_kinds()
         yield
@@ -80,6 +82,7 @@ def plan_entry(entry: dict[str, Any], options: argparse.Namespace) -> Result:
         if failure.exit == BAD_CONFIG:
             raise
         error = failure
+    took = {"seconds": time.monotonic() - started, "cpu": sum(os.times()[:4]) - used}
     refused = isinstance(error, Unplannable) and any("cannot be done" in each.message for each in error.findings)
     kind = "failed" if not isinstance(error, Unplannable) else "invalid"
     if flow or refused:
@@ -94,8 +97,7 @@ def plan_entry(entry: dict[str, Any], options: argparse.Namespace) -> Result:
         "tries": sum(line.startswith("asking ") for line in heard),
         "in": [each["in"] for each in tokens if "in" in each],
         "out": [each["out"] for each in tokens if "out" in each],
-        "seconds": time.monotonic() - started,
-        "cpu": sum(os.times()[:4]) - used,
+        **took,
         "flow": pipe_of(wire(flow)) if flow else None,
     }
 

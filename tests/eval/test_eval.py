@@ -74,7 +74,7 @@ def test_a_plan_is_right_if_it_leaves_what_an_expected_flow_leaves(start, plan, 
 def run(*words, **more):
     kept = {name: value for name, value in os.environ.items() if name not in ("PFLOW_MODEL", "PFLOW_PLAN_MODEL")}
     command = [sys.executable, str(HERE / "run.py"), *words]
-    return subprocess.run(command, env={**kept, **more}, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env={**kept, **more}, capture_output=True, text=True, timeout=900, check=False)
 
 
 def test_a_model_that_knows_the_answers_scores_sixty_of_sixty(tmp_path):
