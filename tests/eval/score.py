@@ -57,7 +57,7 @@ APART = ("comments", "diff", "links", "format")
 LANGUAGES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "nl": "Dutch"}
 """The names of languages, which `translate` knows by their codes, too."""
 LOG = "../calls.jsonl"
-SECONDS = 60
+SECONDS = 600
 HOME = os.path.expanduser("~")
 
 Entry = dict[str, Any]
