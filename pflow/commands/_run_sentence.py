@@ -183,7 +183,7 @@ def plan(
             sentence, model=model, fresh=fresh, timeout=timeout, report=_report, piped=piped, calls=calls
         )
     except Unplannable as error:
-        show(draft_text(error.line or error.ir, error.findings))
+        show(draft_text(error.draft, error.findings))
         raise
 
 

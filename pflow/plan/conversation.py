@@ -6,20 +6,17 @@ The answer is a flow in pipe syntax or one JSON object, which may stand among pr
 import json
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
-
-from pydantic import BaseModel, Field, ValidationError
 
 from pflow.catalog.kinds import Catalog
 from pflow.errors import PflowError, result_of, shorten
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.load import parse_json
 from pflow.flow.pipe.read import parse_pipe
-from pflow.flow.pipe.recognize import names_node
-from pflow.flow.pipe.scan import quote
+from pflow.flow.pipe.recognize import is_pipe_text, names_node
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.models.ask import Answer, Talk
@@ -29,7 +26,7 @@ from pflow.plan.prompt import Prompt
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
 from pflow.values.jsontext import plain_words
-from pflow.values.paths import Path
+from pflow.values.paths import Path, look_up
 from pflow.words.budget import Calls
 from pflow.words.printable import clean, counted
 
@@ -49,20 +46,12 @@ _MOST_FAULTS, _LONGEST_SEARCHED = 20, 20_000
 
 _SCAN = json.JSONDecoder(strict=False).raw_decode
 
-
 TRIES = 3
 TIMEOUT = 300.0
 """Seconds that all tries may take by default."""
 
 _LONGEST = 1e8
 """The most seconds that a timer can be set to."""
-
-
-class _Refusal(BaseModel, str_strip_whitespace=True):
-    """An answer in place of a flow, which says why there is none."""
-
-    cannot: str = Field(min_length=1)
-    nodes: list[Any] | None = Field(None, max_length=0)
 
 
 @dataclass
@@ -85,19 +74,12 @@ class PlanRequest:
 
 
 def _place_in_line(place: Path, document: dict[str, Any]) -> Path:
-    """Return a finding's place by the ids of steps and the names of flags: `read-file.path`."""
-    found: list[str | int] = []
-    at: Any = document
-    for part in place:
-        at = result_of(lambda at, part: at[part], at, part, of=(LookupError, TypeError), otherwise=None)
-        if isinstance(part, int) and isinstance(at, dict):
-            found.append(str(at.get("id") or at.get("from")))
-        elif part not in _OF_IR:
-            found.append(part)
-    return tuple(found)
+    """Return a finding's place by the id of its step and the name of the flag: `read-file.path`."""
+    id = result_of(look_up, document, (*place[:2], "id"), of=PflowError, otherwise=None)
+    return tuple(part for part in ((str(id), *place[2:]) if id else place) if part not in _OF_IR)
 
 
-_OF_IR = ("nodes", "edges", "mappings", "inputs", "params", "input_mappings", "output_mappings", "type", "id")
+_OF_IR = ("nodes", "mappings", "inputs", "params", "input_mappings", "output_mappings", "type", "id")
 
 
 @dataclass
@@ -135,26 +117,20 @@ def converse(
     """
     refuse_secrets(f"ask '{model.model_id}'", (text := request.task(0)), "the sentence or the flow")
     seconds = TIMEOUT if timeout is None else timeout
-    best, heard = ConversationResult(), list[set[tuple[str, Path, str]]]()
+    best, heard = ConversationResult(), list[set[str]]()
     deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
-    with (
-        Diverted(),
-        deadline,
-        Talk(model, request.prompt.system, request.calls) as talk,
-    ):  # no library may write to stdout
-        is_doubted = False
-        while best.tries < tries and not (best.is_right and (is_doubted or not best.findings)):
-            is_doubted = best.is_right
+    with Diverted(), deadline, Talk(model, request.prompt.system, request.calls) as talk:  # libraries write to stdout
+        for attempt in range(tries):
+            was_right = best.is_right
             best.tries += 1
-            report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if best.tries > 1 else ""))
-            said = talk.say(text, grammar=request.grammar(best.tries - 1))
+            report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if attempt else ""))
+            said = talk.say(text, grammar=request.grammar(attempt))
             result, findings = judge(said)
             best.take(plan_line(said), result, findings)
             report(count_findings(findings)) if findings else None
-            reasons = {(each.rule, each.place, each.message) for each in findings}
-            if refusal(said) or reasons in heard:
+            if not findings or was_right or refusal(said) or {*map(str, findings)} in heard:
                 break
-            heard.append(reasons)
+            heard.append({*map(str, findings)})
             talk.restart()
             text = request.correction(best.tries, said, findings)
     if best.result is None and said.none:
@@ -169,34 +145,14 @@ def count_findings(findings: Sequence[Finding]) -> str:
     return f"{counted(len(findings), what)}, the first: {shorten(str(findings[0]), 160)}"
 
 
-def find_objects(said: Answer) -> tuple[dict[str, dict[str, Any]], str]:
-    """Return the JSON objects after a model's thoughts, each by its text, and the fault of the first broken one."""
-    text, found, faults = spoken(said), dict[str, dict[str, Any]](), list[str]()
-    at = text.find("{")
-    while at >= 0 and len(faults) < _MOST_FAULTS:
-        end = at + 1
-        if text[at + 1 : at + 100].lstrip()[:1] in ('"', "}"):
-            try:
-                value, end = _SCAN(text, at)
-                found[text[at:end]] = value
-            except json.JSONDecodeError as error:
-                is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
-                faults.append("it ends in the middle" if is_cut else plain_words(error.msg))
-            except (ValueError, RecursionError):
-                faults.append("it is nested too deeply")
-        at = text.find("{", end)
-    return found, faults[0] if faults else ""
-
-
 def read_plan(said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, list[Finding]]:
     """Return the flow's document, or a finding that says why there is no flow. Two different flows are a fault."""
-    found, fault = find_objects(said)
     if reason := refusal(said):
         return None, [_finding(f"it says that the task cannot be done: {reason}", "say it in other words")]
-    flows, lines = _flows(said)
-    if len(flows or lines) > 1:
-        return None, [_finding(f"it holds {len(flows or lines)} flows", "choose one")]
-    if lines and not flows:
+    lines, (flows, fault) = _find_lines(said), _find_documents(said)
+    if len(lines or flows) > 1:
+        return None, [_finding(f"it holds {len(lines or flows)} flows", "choose one")]
+    if lines:
         return _read_line(lines[0], said, catalog)
     if flows and not (said.is_limited and fault):  # a whole flow before one that was cut is an example
         try:
@@ -208,20 +164,32 @@ def read_plan(said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, li
     text = spoken(said).strip()
     empty = said.none.message.partition("': ")[2] if said.none else "it is empty"
     none = f"it holds no flow: '{_shown(text)}'" if text else empty
-    return None, [_finding('its JSON has no "nodes"' if found else none, _CUT if said.is_limited else _REMEDY)]
+    return None, [_finding(none, _CUT if said.is_limited else _REMEDY)]
+
+
+def _find_documents(said: Answer) -> tuple[list[str], str]:
+    """Return the texts of the different JSON objects that have "nodes", and the fault of the first broken object."""
+    text, found, faults = spoken(said), dict[str, None](), list[str]()
+    at = text.find("{")
+    while at >= 0 and len(faults) < _MOST_FAULTS:
+        end = at + 1
+        if text[at + 1 : at + 100].lstrip()[:1] in ('"', "}"):
+            try:
+                value, end = _SCAN(text, at)
+                found |= {text[at:end]: None} if "nodes" in value else {}
+            except json.JSONDecodeError as error:
+                is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
+                faults.append("it ends in the middle" if is_cut else plain_words(error.msg))
+            except (ValueError, RecursionError):
+                faults.append(_TOO_DEEP)
+        at = text.find("{", end)
+    return [*found], faults[0] if faults else ""
 
 
 def plan_line(said: Answer) -> str:
     """Return an answer's flow in pipe syntax; "" if it has none, or several."""
-    flows, lines = _flows(said)
-    return lines[0] if len(lines) == 1 and not flows else ""
-
-
-def _flows(said: Answer) -> tuple[list[str], list[str]]:
-    """Return the flows of an answer in IR, and those in pipe syntax, which may contain JSON."""
-    lines = _find_lines(spoken(said))
-    objects = find_objects(said)[0].items()
-    return [text for text, value in objects if "nodes" in value and not any(text in line for line in lines)], lines
+    lines = _find_lines(said)
+    return lines[0] if len(lines) == 1 else ""
 
 
 def _read_line(line: str, said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, list[Finding]]:
@@ -230,74 +198,40 @@ def _read_line(line: str, said: Answer, catalog: Catalog) -> tuple[dict[str, Any
     catalog = copy(catalog)
     catalog.opens_files = False  # else --text@FILE would put a file into the plan, and so before the model
     try:
-        return flow_to_ir(parse_pipe([_TYPOGRAPHIC.sub(lambda value: quote(value[1]), line)], catalog)), []
+        return flow_to_ir(parse_pipe([line], catalog)), []
     except PflowError as error:
         return None, [_finding(error.message, error.hint)]
     except RecursionError:
         return None, [_finding(_TOO_DEEP, "write a plain flow")]
 
 
-_SEPARATOR = r"(?:=[\w-]*=?>|>>|::|-+>|[→⇒|])"
-_BEGIN = re.compile(
-    rf"(?:\( *)*((?:\.\.?/)?[A-Za-z][\w:./-]*)"
-    rf"(?: +(--[a-z]|(?!\|){_SEPARATOR}(?!\S))| +(?:['\"|]|\S.* =[\w-]*=?> )|$)"
-)
-_BROKEN = re.compile(rf"\s*\\?\n\s*(?={_SEPARATOR}\s)|(?<= =>)\s*\\?\n\s*|\\\n\s*")
-"""The end of a line after which a flow goes on."""
 _FENCED = re.compile(r"^ *(```+|~~~+)[^`\n]*\n(.*?)(?:^ *\1|\Z)", re.MULTILINE | re.DOTALL)
-_COMMAND = re.compile(r"^ *(?:[$%>] +)?pflow(?: +run)? +(['\"])(.{0,9999}?)\1(?: +-\S+)* *$", re.MULTILINE | re.DOTALL)
-_AHEAD = re.compile(r"[$%>] +|pflow +run +|pflow +(?!-)|(?![-\d])[^\"=`]{0,80}?:\** +|[*`]+")
-"""What may stand before a flow on its line: a prompt, a command, words with a colon."""
-_TYPOGRAPHIC = re.compile("(?<==)[“‘](.*?)[”’](?=\\s|$)", re.DOTALL)
+_BROKEN = re.compile(r"\s*\\?\n\s*(?==[\w-]*=?> )")
+"""The end of a line before a separator, where the flow goes on."""
+_AHEAD = re.compile(r"(?:[^\"'=`|\n]{0,80}:(?=[\s*`]))?[\s*`$]*")
+"""What may stand before a flow on its line: words with a colon, marks of Markdown, a prompt."""
 
 
-def _find_lines(text: str) -> list[str]:
-    """Return the different flows in pipe syntax: in fences, else alone on their lines, else in prose or a list."""
+def _find_lines(said: Answer) -> list[str]:
+    """Return the different flows in pipe syntax: those in fences, else those that have their lines to themselves."""
+    text = spoken(said).partition("\nTask:")[0]  # the rest is a next task, which the model made up
     text = text[:_LONGEST_SEARCHED].encode("utf-8", "replace").decode()
-    text = _COMMAND.sub(_unquoted, text.replace("\N{NO-BREAK SPACE}", " ").strip("\ufeff\0"))
-    for part in (text.partition("\nTask:")[0], text):  # the rest may be a next task, which the model made up
-        fences = [fence[2] for fence in _FENCED.finditer(part)]
-        lines = _BROKEN.sub(" ", part).splitlines()
-        spans = re.findall(r"(?<!`)`([^`\s]+ [^`\n]+)`(?!`)", part)
-        for places in (fences, lines, spans, [re.sub(r"^ *(?:[-*•]|\d+[.)]) +", "", line) for line in lines]):
-            found = list[str]()
-            for flow in dict.fromkeys(filter(None, map(_flow_in, places))):
-                if found and f":{flow.split()[0]} " in found[-1]:  # a chain that begins at a step named before
-                    found[-1] += f"\n{flow}"
-                elif len(found) < _MOST_FAULTS:
-                    found.append(flow)
-            if found := [flow for flow in found if not any(flow in each != flow for each in found)]:
-                return found
-    return []
+    fences = [_bare(fence[2]) for fence in _FENCED.finditer(text)]
+    lines = dict.fromkeys(map(_bare, _BROKEN.sub(" ", text).splitlines()))
+    flows = ["\n".join(group) for is_flow, group in groupby(lines, _begins) if is_flow]
+    return [*dict.fromkeys(filter(_begins, fences))] or flows
 
 
-def _unquoted(command: re.Match[str]) -> str:
-    return command[2].replace("'\\''", "'") if command[1] == "'" else re.sub(r'\\(["$`\\])', r"\1", command[2])
-
-
-def _flow_in(text: str) -> str:
-    """Return a text from the line on that a flow begins with, without what stands before it there; "" without one."""
-    lines = text.rstrip().splitlines()
-    for number, line in enumerate(lines):
-        bare = line.strip().strip("`")
-        for _ in range(5):
-            ahead = None if _begins(bare) else _AHEAD.match(bare)
-            bare = bare[ahead.end() :].strip().strip("`*") if ahead else bare
-        if _begins(bare):
-            return "\n".join([bare, *lines[number + 1 :]])
-    return ""
+def _bare(text: str) -> str:
+    return _AHEAD.sub("", text, count=1).rstrip("` \n")
 
 
 def _begins(line: str) -> bool:
-    found = _BEGIN.match(line)
-    return found is not None and (found[2] is not None or names_node(found[1]))
+    return is_pipe_text(line) or names_node(line)
 
 
 def refusal(said: Answer) -> str:
     """Return the model's reason why the task cannot be done; empty if it gives no reason."""
-    for value in find_objects(said)[0].values():
-        with suppress(ValidationError):
-            return _shown(_Refusal.model_validate(value).cannot, 300)
     why = _CANNOT.search(spoken(said).partition("\nTask:")[0])
     return _shown(why[1], 300) if why else ""
 

@@ -79,10 +79,7 @@ def _prune(folder: Path) -> None:
 
 
 class Unplannable(PflowError):
-    """Failure of every try. `line` is the best one as the model wrote it, "" if that has no flow in pipe syntax.
-
-    `ir` is its document, None if no answer could be read.
-    """
+    """Failure of every try. `draft` is the best one, in pipe syntax or IR; "" if it holds no flow."""
 
     def __init__(self, model: str, outcome: ConversationResult) -> None:
         ir, _, findings = outcome.result or (None, None, outcome.findings)
@@ -96,8 +93,7 @@ class Unplannable(PflowError):
             exit=BAD_DATA,
             details={"tries": outcome.tries, **shown},
         )
-        self.ir = ir
-        self.line = outcome.line
+        self.draft = outcome.line or (write_json(ir) if ir is not None else "")
         self.findings = findings
 
 

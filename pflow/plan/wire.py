@@ -17,7 +17,7 @@ from pflow.interface.interface import Item
 from pflow.models.ask import Answer
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
-from pflow.plan.conversation import PlanRequest, converse, find_objects, spoken
+from pflow.plan.conversation import PlanRequest, converse, spoken
 from pflow.plan.node_text import interfaces_text
 from pflow.plan.prompt import plan_prompt
 from pflow.values.fast_json import write_json
@@ -197,7 +197,6 @@ class Wiring:
     def _judge(self, said: Answer) -> tuple[list[Gap], list[Finding]]:
         """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""
         answer = dict(_SOURCE.findall(spoken(said)))
-        answer |= {key: value for each in find_objects(said)[0].values() for key, value in each.items()}
         filled, findings = [], []
         for gap in self.left:
             source = answer.get(str(gap))
@@ -257,7 +256,8 @@ def _only(gap: Gap, found: list[Path], why: str) -> Gap | None:
     return gap
 
 
-_SOURCE = re.compile(r"([\w-]+\.\w+)[`*]* *= *[`\"]?([^\s;,`\"]+)")
+_SOURCE = re.compile(r"([\w-]+\.\w+)[`\"]* *[=:] *[`\"]*([^\s;,`\"}]+)")
+"""A source in an answer: `STEP.READ = SOURCE`, or a member of JSON."""
 
 
 def _grammar(gaps: list[Gap]) -> str:

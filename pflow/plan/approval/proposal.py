@@ -133,17 +133,12 @@ def findings_text(findings: Iterable[Finding]) -> str:
     return "".join(f"  {clean(str(each))}\n" for each in findings)
 
 
-def draft_text(written: dict[str, Any] | str | None, findings: Iterable[Finding]) -> str:
-    """Return a flow that does not pass, as its model wrote it, in pipe syntax or IR, with its findings."""
+def draft_text(draft: str, findings: Iterable[Finding]) -> str:
+    """Return a flow that does not pass, with its findings."""
     lines: list[str] = []
-    if written:
-        text = (
-            "\n".join(map(clean, written.splitlines()))
-            if isinstance(written, str)
-            else write_json(written).rstrip("\n")
-        )
-        lines = [colour_of(2).heading("The best try"), *_indented(text[:_DRAFT].split("\n"))]
-        lines += [f"  … {len(text) - _DRAFT:,} letters more"] * (len(text) > _DRAFT)
+    if draft:
+        lines = [colour_of(2).heading("The best try"), *_indented(draft[:_DRAFT].rstrip("\n").split("\n"))]
+        lines += [f"  … {len(draft) - _DRAFT:,} letters more"] * (len(draft) > _DRAFT)
     return "".join(f"{line}\n" for line in lines) + findings_text(findings)
 
 
