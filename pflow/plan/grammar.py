@@ -65,7 +65,7 @@ _INTO = re.compile(
 """What stands before a file that is written, unless two are compared or the sentence is a question."""
 
 _SAVES = re.compile(
-    r"\b(write|save|store|put|keep|append|add|export|convert|create|make|download|copy|into)\b", re.IGNORECASE
+    r"\b(write|save|store|put|keep|append|add|export|convert|create|make|download|copy)\b", re.IGNORECASE
 )
 """What a sentence says that has files written; without it, a file that no sentence names is invented."""
 
@@ -218,9 +218,13 @@ class _Grammar:
                 self.add(f"{over}{at}", self.steps(self.plain, is_first=is_first, over=over))
 
     def _is_needed(self, name: str) -> bool:
-        """Return False for a node that runs any command, if the sentence names another that runs some: `run-tests`."""
+        """Return False for a node that saves what nobody wants saved, and for one that runs any command if the sentence
+        names another that runs some: `run-tests`.
+        """
         others = [each for each, kind in self.kinds.items() if "runs commands" in kind.effects and each != name]
-        return "command" not in self.kinds[name].reads or not any(map(self._is_named, others))
+        is_end = "writes files" in self.kinds[name].effects and self.kinds[name].pipe_read is not None
+        is_other = "command" in self.kinds[name].reads and any(map(self._is_named, others))
+        return not is_other and (not is_end or bool(self.rules["written"]))
 
     def _is_named(self, name: str) -> bool:
         return {*words(self.sentence)}.issuperset(words(name.replace("-", " ")))

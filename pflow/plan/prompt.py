@@ -4,7 +4,6 @@ The beginning (beginning.txt) has a line for each node that ships, rules and exa
 nodes. The user turn has examples near the sentence, chosen from examples.txt, and the nodes that may fit.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +19,11 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.interface.interface import Interface
 from pflow.library.nearest import About, nearest, nearest_by_words
 from pflow.library.saved import Saved, list_saved, readable
-from pflow.plan.node_text import Hide, interface_text, node_line
+from pflow.plan.node_text import interface_text, node_line
 from pflow.plan.piped import Piped
 from pflow.terminal.messages import say
+from pflow.values.digest import bytes_digest
+from pflow.values.jsontext import encode
 from pflow.values.secrets import hider
 
 _ROOM_OWN = 700
@@ -112,7 +113,9 @@ def plan_prompt() -> Prompt:
                 say("pflow", cannot_read(kind.file, error))
     system = _read("beginning").replace("@NODES@", _text(shipped))
     system += f"{_OWN}{_text(own)}" if own and _is_short(own) else ""
-    return Prompt(system, _digest(system, kinds, saved, hide), kinds, own)
+    interfaces = {name: interface_text(name, interface, hide) for name, interface in kinds.items()}
+    contents = [result_of(Path(each.file).read_text, "utf-8", "replace", otherwise="") for each in saved]
+    return Prompt(system, bytes_digest(encode([system, _read("examples"), interfaces, contents])), kinds, own)
 
 
 def _kinds(saved: Iterable[Saved]) -> Iterator[tuple[str, Kind]]:
@@ -142,26 +145,21 @@ def _read(name: str) -> str:
 
 def near_examples(sentence: str) -> list[str]:
     """Return the examples that share words with a sentence, or values of one kind, nearest first."""
-    texts, abouts = {}, []
-    for number, example in enumerate(_read("examples").split("\n\n")):
-        task, flow, *words = example.split("\n")
-        texts[name := f"example{number}"] = f"{task}\n{flow}"
-        abouts.append(About(name, _kinds_of_values("\n".join([task, *words])), ""))
-    found = nearest_by_words(_kinds_of_values(sentence), abouts)
-    return [texts[name] for name, nearness in found.items() if nearness >= _OF_BEST * max(found.values())]
+    examples = [example.split("\nWords:") for example in _read("examples").split("\n\n")]
+    tasks = [_alike(f"{each[0].partition('Flow:')[0].removeprefix('Task:')} {' '.join(each[1:])}") for each in examples]
+    abouts = [About(f"example{at}", task) for at, task in enumerate(tasks)]
+    found = nearest_by_words(_alike(sentence), abouts)
+    least = _OF_BEST * max(found.values(), default=0)
+    return [examples[int(name.removeprefix("example"))][0] for name, nearness in found.items() if nearness >= least]
 
 
-def _kinds_of_values(text: str) -> str:
-    """Replace the values in a text by words for their kinds and the number of files."""
-    found: list[str] = []
-
-    def word(value: re.Match[str]) -> str:
-        text = value[0]
-        kind = "urlvalue" if "//" in text else "mailvalue" if "@" in text else "every file" if "*" in text else ""
-        found.extend([] if kind else [text])
-        return kind
-
-    return f"{_VALUE.sub(word, text)} {('', 'onefile', 'twofiles')[min(2, len(found))]}"
+def _alike(text: str) -> str:
+    """Replace the values in a text by words that are the same for all of a kind, and for as many files."""
+    found = _VALUE.findall(text)
+    files = [each for each in found if not set(each) & set("@*") and "//" not in each]
+    kinds = ("urlvalue" if "//" in each else "mailvalue" if "@" in each else "every file" for each in found)
+    others = (kind for each, kind in zip(found, kinds, strict=True) if each not in files)
+    return " ".join([_VALUE.sub(" ", text), *others, ("", "onefile", "twofiles")[min(2, len(files))]])
 
 
 def saved_flows() -> list[Saved]:
@@ -184,17 +182,3 @@ def add_nearest(error: PflowError, sentence: str) -> PflowError:
     hints = [error.hint, "pipe syntax, 'a => b', needs no model"]
     error.hint = "; ".join([*hints, *([f"nearest {', '.join(named)}"] if named else [])])
     return error
-
-
-def _digest(system: str, kinds: Mapping[str, Interface], saved: Iterable[Saved], hide: Hide) -> str:
-    contents = [("system", system), ("examples", _read("examples"))]
-    contents += [(name, interface_text(name, interface, hide)) for name, interface in kinds.items()]
-    contents += [(each.file, _content(each.file)) for each in saved]
-    digest = hashlib.sha256()
-    for name, text in contents:
-        digest.update(f"{len(text)} {name}\n{text}".encode("utf-8", "replace"))
-    return digest.hexdigest()
-
-
-def _content(file: str) -> str:
-    return result_of(lambda: Path(file).read_text(encoding="utf-8", errors="replace"), otherwise="")
