@@ -19,7 +19,7 @@ _COMMON_WORDS = """
 a about an and any are as at be by can do does for from have how i in into is it its me my of on or our out please so
 that the their them then there these they this those to us was we what when where which who why will with you your
 """
-_COMMON = frozenset(_COMMON_WORDS.split())
+COMMON = frozenset(_COMMON_WORDS.split())
 _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?<=\w{3})(?:i[sz](?:e|es|ed|er|ers|ing)|ations?|ings?|ies|ied|ers?|ed|es|s|e|y)$")
 
@@ -92,7 +92,7 @@ def words(text: str) -> list[str]:
     for word in _WORD.findall(plain):
         if word.upper() == word and not word.isdecimal():
             found += [word[at : at + 2] for at in range(max(1, len(word) - 1))]
-        elif word not in _COMMON:
+        elif word not in COMMON:
             found.append(_ENDING.sub("", word))
     return found
 

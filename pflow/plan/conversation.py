@@ -22,6 +22,7 @@ from pflow.flow.unload import flow_to_ir
 from pflow.models.ask import Answer, Talk
 from pflow.models.choose import Model
 from pflow.plan.limits import refuse_secrets
+from pflow.plan.meaning import NO_PROGRAM
 from pflow.plan.prompt import Prompt
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
@@ -96,7 +97,12 @@ class ConversationResult:
         return self.result is not None and not errors_of(self.findings)
 
     def take(self, line: str, result: Any, findings: list[Finding]) -> None:
-        """Take an answer that is no worse; of two that pass, the first of those with the fewest doubts."""
+        """Take an answer that is no worse; of two that pass, the first of those with the fewest doubts.
+
+        What no program here can do, a doubted plan does not do either: a small model then invents the next best.
+        """
+        if findings and any(each.rule == NO_PROGRAM for each in self.findings):
+            return
         old, new = (
             (each is None, len(errors_of(faults)), len(faults))
             for each, faults in ((self.result, self.findings), (result, findings))

@@ -222,7 +222,7 @@ class _Grammar:
         names another that runs some: `run-tests`.
         """
         others = [each for each, kind in self.kinds.items() if "runs commands" in kind.effects and each != name]
-        is_end = "writes files" in self.kinds[name].effects and self.kinds[name].pipe_read is not None
+        is_end = any(item.name == "path" and _is_written(item, self.kinds[name]) for item in self.kinds[name].taken)
         is_other = "command" in self.kinds[name].reads and any(map(self._is_named, others))
         return not is_other and (not is_end or bool(self.rules["written"]))
 

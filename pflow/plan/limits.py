@@ -30,7 +30,8 @@ LIMITS = {
     "PL09": "the piped input is used",
     "PL10": "each file, number, address and quoted text of the sentence is in a step (a warning)",
     "PL11": "each file, number, address and word of a step is in the sentence, or a default (a warning)",
-    "PL12": "a command starts a program that is on PATH (a warning)",
+    "PL12": "a command starts a program that is on PATH",
+    "PL13": "a step that acts has a word or a value of the sentence (a warning)",
 }
 
 MOST_STEPS = 50

@@ -18,7 +18,7 @@ from pflow.flow.rules.answers import ONLY_GIVES, unused_steps
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.interface.interface import FORMS
-from pflow.library.nearest import words
+from pflow.library.nearest import COMMON, words
 from pflow.plan.declare_inputs import Literal, is_named, is_path, literals, spellings
 from pflow.values.paths import Path
 from pflow.values.templates import parse_template
@@ -34,6 +34,11 @@ _VALUE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _COMMAND = re.compile(r"(?:^|[|;(\n]|(?<!>)&)\s*(?:\w+=\S*\s+)*([\w.+-]+)(?![\w.+/$)=-])")
+
+
+NO_PROGRAM = "PL12"
+_ENGLISH = 2
+"""Common words of English that an English sentence has at least."""
 
 
 class SentenceValue(NamedTuple):
@@ -60,11 +65,15 @@ def values(sentence: str) -> list[SentenceValue]:
 
 
 def doubts(wired: WiredFlow, sentence: str) -> list[Finding]:
-    """Return what a plan that passes the rules may have misunderstood, as warnings of the limits PL07, PL10 to PL12."""
+    """Return what a plan that passes the rules may have misunderstood, as findings of the limits PL07, PL10 to PL13.
+
+    They are warnings, but for a command that cannot start here.
+    """
     with suppress(PflowError):  # an input that is one of several sources
         wired = wire(with_literals(wired, {}))
     own, every = ([*_all_literals(wired, is_deep=is_deep)] for is_deep in (False, True))
-    checks = (_missing(every, sentence), _invented(own, sentence), _overwritten(own, sentence), _without_program(own))
+    values = (_missing(every, sentence), _invented(own, sentence), _overwritten(own, sentence))
+    checks = (*values, _without_program(own), _unasked(wired, own, sentence))
     return list({(each.rule, each.message): each for check in checks for each in check}.values())
 
 
@@ -150,7 +159,25 @@ def _without_program(given: list[Literal]) -> Iterator[Finding]:
     for literal in [each for each in given if {"explicit", "verbatim"} <= each.item.marks]:
         for word in _COMMAND.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "''", str(literal.value))):
             if subprocess.run(["/bin/sh", "-c", 'command -v "$0"', word], capture_output=True, check=False).returncode:
-                yield _warning("PL12", literal, f"there is no program '{word}' here", "a node, or a program on PATH")
+                what = f"it cannot be done here: there is no program '{word}'"
+                yield Finding(NO_PROGRAM, literal.place, what, "a node, or a program on PATH")
+
+
+def _unasked(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[Finding]:
+    """Find steps that act with no value and no word of the sentence; in English alone, as the words of nodes are."""
+    if len(COMMON.intersection(sentence.lower().split())) < _ENGLISH:
+        return
+    languages = _languages(sentence)
+    said, named = {*words(sentence)}, {*languages, *languages.values(), *(text.lower() for _, text in values(sentence))}
+    for id, step in wired.steps.items():
+        own = [each for each in given if each.step is step]
+        text = " ".join(str(each.value) for each in own if _is_thought(each))
+        about = f"{step.step.type} {step.interface.summary} {text}".replace("-", " ")
+        is_command = any("verbatim" in each.item.marks for each in own)  # its words are its own
+        is_action = not ({"reads files"}.issuperset(step.interface.effects) or is_command or step.step.batch)
+        if is_action and not (said & {*words(about)} or named & {str(each.value).lower() for each in own}):
+            what = f"'{id}' has nothing that is in the sentence"
+            yield Finding("PL13", step.step.place, what, "leave it out", is_warning=True)
 
 
 def _plain(text: str) -> str:

@@ -38,8 +38,12 @@ _ROOM_INTERFACES = 2_400
 _MOST_FINDINGS, _LONGEST_ANSWER = 8, 1_200
 """Findings and characters of a wrong answer that go back."""
 
+_CANNOT = "\nFlow: cannot: "
 _EXAMPLES = 2
 """Examples near the sentence that stand before it."""
+
+_LEAST_LIKE, _LIKE_BEST = 0.12, 0.5
+"""The nearness that an example has at least, and the share of the nearest one's."""
 
 _FITTING, _LEAST_NEAR, _OF_BEST = 4, 0.17, 0.4
 """How many nodes may fit, the nearness that they have at least, and the share of the nearest one's."""
@@ -64,9 +68,12 @@ class Prompt:
 
     def task(self, sentence: str, piped: Piped | None = None, *, attempt: int = 0) -> str:
         """Return the user turn. Each further attempt has other examples."""
-        near = near_examples(sentence)[_EXAMPLES * attempt :][:_EXAMPLES]
+        fits, near = self._fitting(sentence), near_examples(sentence)
+        if not near and not fits:
+            near = [each for each in _examples() if _CANNOT in each]
+        near = near[_EXAMPLES * attempt :][:_EXAMPLES]
         examples = ["\n".join(reversed(near)) + "\n"] if near else []
-        fitting = [f"Nodes that may fit: {', '.join(fits)}"] if (fits := self._fitting(sentence)) else []
+        fitting = [f"Nodes that may fit: {', '.join(fits)}"] if fits else []
         return "\n".join([*examples, *fitting, *([str(piped)] if piped else []), f"Task: {sentence}", "Flow:"])
 
     def _fitting(self, sentence: str) -> list[str]:
@@ -145,12 +152,18 @@ def _read(name: str) -> str:
 
 def near_examples(sentence: str) -> list[str]:
     """Return the examples that share words with a sentence, or values of one kind, nearest first."""
-    examples = [example.split("\nWords:") for example in _read("examples").split("\n\n")]
-    tasks = [_alike(f"{each[0].partition('Flow:')[0].removeprefix('Task:')} {' '.join(each[1:])}") for each in examples]
-    abouts = [About(f"example{at}", task) for at, task in enumerate(tasks)]
+    abouts = [About(f"example{at}", _alike(" ".join(words))) for at, words in enumerate(_examples().values())]
     found = nearest_by_words(_alike(sentence), abouts)
-    least = _OF_BEST * max(found.values(), default=0)
-    return [examples[int(name.removeprefix("example"))][0] for name, nearness in found.items() if nearness >= least]
+    least = max(_LEAST_LIKE, _LIKE_BEST * max(found.values(), default=0))
+    near = [[*_examples()][int(name[len("example") :])] for name, nearness in found.items() if nearness >= least]
+    return [each for each in near if _CANNOT in each or _CANNOT not in near[0]]
+
+
+@cache
+def _examples() -> dict[str, list[str]]:
+    """Return the examples, each with its task and the other words that lead to it."""
+    parts = [each.removeprefix("Task: ").split("\n") for each in _read("examples").split("\n\n")]
+    return {f"Task: {task}\n{flow}": [task, *words] for task, flow, *words in parts}
 
 
 def _alike(text: str) -> str:

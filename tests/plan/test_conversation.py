@@ -106,6 +106,14 @@ def test_doubts_make_one_more_question_and_then_the_plan_stands_with_its_doubts(
     assert len(heard.findings) == dict(judged)[best]
 
 
+def test_a_plan_in_doubt_is_no_way_out_of_one_that_cannot_be_done_here():
+    model, cannot = Counting(), [Finding("PL12", (), "it cannot be done here")]
+    for second, best in ((doubts(1), "a"), ([], "b")):
+        judged = iter([("a", cannot), ("b", second), ("c", doubts(2))])
+        heard = converse(model, request(), lambda said, left=judged: next(left), lambda line: None)
+        assert (heard.result, heard.is_right) == (best, best == "b")
+
+
 def test_a_task_with_a_secret_in_it_is_not_sent():
     model = Counting()
     with pytest.raises(PflowError) as caught:

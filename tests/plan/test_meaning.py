@@ -57,7 +57,7 @@ def test_values_of_a_sentence_are_its_names_numbers_addresses_and_quotes(sentenc
         ("post 'all is well' to #dev", "post-slack --channel=dev --message=ok", [
             "'all is well' is in no step", "'ok' of --message is not in the sentence"]),
         ("what is in a.txt?", "read-file --path=a.txt => write-file --path=out.md", [
-            "'out.md' of --path is not in the sentence"]),
+            "'out.md' of --path is not in the sentence", "'write-file' has nothing that is in the sentence"]),
         ("get https://a.org", "http --url=https://a.org/b", ["'https://a.org/b' of --url is not in the sentence"]),
         ("convert a.csv to json", "load-csv --path=a.csv => save-results --path=a.json", []),
         ("a.txt into French", "read-file --path=a.txt => translate --language=fr", []),
@@ -67,10 +67,15 @@ def test_values_of_a_sentence_are_its_names_numbers_addresses_and_quotes(sentenc
             "'german' is in no step"]),
         ("add 'the end' to a.txt", "llm --prompt=x => write-file --path=a.txt --content='$response the end'", []),
         ("tell my mother", "shell --command='echo hi | phone --to=m@a.org'", [
-            "'m@a.org' of --command is not in the sentence", "there is no program 'phone' here"]),
+            "'m@a.org' of --command is not in the sentence", "it cannot be done here: there is no program 'phone'"]),
         ("how long is it up?", "shell --command='if true; then cd /; X=1 date | wc -l; fi'", []),
         ("a joke into a.txt", "read-file:r --path=./a.txt => llm --prompt='A joke' => write-file:w --path=a.txt", [
             "'w' overwrites 'a.txt', which 'r' reads"]),
+        ("count the words of what comes in", "count-words => llm --prompt='Explain this'", [
+            "'llm' has nothing that is in the sentence"]),
+        ("take me to a hotel on the beach", "flow:weekly-report --directory=beach --to=hotel", [
+            "'weekly-report' has nothing that is in the sentence"]),
+        ("zähle die Wörter", "count-words => llm --prompt='Explain this'", []),
         ("fasse notiz.txt zusammen", "read-file --path=notiz.txt => llm --prompt='Summarize this'", []),
     ],
 )  # fmt: skip

@@ -61,11 +61,11 @@ def test_a_model_is_told_kinds_sizes_keys_and_types_and_no_ir(piped, told):
 )
 def test_keys_of_the_store_that_a_line_names_are_inputs(line, inputs):
     piped = store("content", title="A", body=["b"], content="x")
-    flow, findings = judge(flow_to_ir(parse_pipe([line], FlowCatalog())), "of it", piped)
+    flow, findings = judge(flow_to_ir(parse_pipe([line], FlowCatalog())), "tell it", piped)
     assert findings == []
     assert {name: each.type for name, each in flow.inputs.items() if not each.pipe} == inputs
     if inputs:
-        assert judge(flow_to_ir(parse_pipe([line], FlowCatalog())), "of it", raw())[0] is None
+        assert judge(flow_to_ir(parse_pipe([line], FlowCatalog())), "tell it", raw())[0] is None
 
 
 def test_no_value_is_told_nor_a_key_that_no_input_can_be_called():
