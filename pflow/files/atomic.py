@@ -88,11 +88,13 @@ def append(path: str, data: bytes) -> None:
 
 
 def write_cached(path: str, data: bytes) -> None:
-    """Write a file of the cache, only for its owner; do nothing if it cannot be written."""
+    """Write a file of the cache, only for its owner, in place of a link too; do nothing if it cannot be written."""
     from pflow.files.directories import make_private
 
     try:
         make_private(os.path.dirname(path))
+        if os.path.islink(path):
+            os.unlink(path)
         replace(path, data, mode=0o600)
     except OSError:
         return

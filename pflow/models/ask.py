@@ -1,12 +1,12 @@
-"""Asking a model, once or in the turns of a talk: the request, its answer part by part, and the tokens it used."""
+"""Asking a model: the request, its answer part by part, and the tokens it used."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Self
+from math import inf
+from typing import Any
 
-import llm
 from llm import Conversation, Model, Response
 
 from pflow.errors import OVER_BUDGET, TRY_AGAIN, PflowError, result_of
@@ -18,12 +18,10 @@ from pflow.models.client import watch
 from pflow.models.ending import LIMIT, UNSAID, Ending
 from pflow.models.errors import ErrorInAnswer, explain, explained, garbled
 from pflow.models.judge import called_tool, check_ending, no_answer
-from pflow.models.local import LocalModel
 from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
 from pflow.models.request_form import (
     FORMAT,
-    GRAMMAR,
     HINTS,
     change_form,
     keeps_to,
@@ -49,8 +47,8 @@ class Request:
     """A prompt and its attachments: the `piped` bytes, and files or addresses in `places`. Empty parts are not sent.
 
     `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too. `attached` is
-    the prompt with what was attached at the first try, and `calls` let each call begin. A turn of a `Talk` reads at
-    most `longest` characters and `takes_any` answer; its `grammar` goes to a model that takes one.
+    the prompt with what was attached at the first try, and `calls` let each call begin. A request that `takes_any`
+    answer reads it up to a length; its `grammar` goes to a model that takes one.
     """
 
     prompt: str
@@ -66,7 +64,6 @@ class Request:
     is_logged: bool = False
     allows_no_answer: bool = False
     takes_any: bool = False
-    longest: int | None = None
     wrong: str = ""
     attached: tuple[str, list[Any]] | None = None
 
@@ -148,7 +145,7 @@ def _answer(
 ) -> Answer:
     """Send a request, read and judge its answer, warn of what may be a part, and log it."""
     try:
-        text = _read(response, model, ending, emit if schema is None else lambda _: None, request.longest)
+        text = _read(response, model, ending, emit if schema is None else lambda _: None, request)
         check_ending(ending, response, model, text)
         none = no_answer(ending, response, model, text, request.options)
         if none and not _may_be_empty(none, request):
@@ -179,21 +176,17 @@ def _may_be_empty(none: PflowError, request: Request) -> bool:
     return request.allows_no_answer if request.schema is None else none.exit == TRY_AGAIN
 
 
-def _read(
-    response: Response, model: Model, ending: Ending, emit: Callable[[str], None], longest: int | None = None
-) -> str:
-    """Return the text of an answer; `emit` gets each part of it. One that gets longer stops at its limit."""
-    parts, size = list[str](), 0
+def _read(response: Response, model: Model, ending: Ending, emit: Callable[[str], None], request: Request) -> str:
+    """Return the text of an answer; `emit` gets each part of it. It may stop at a limit."""
+    parts, size, limit = list[str](), 0, LONGEST if request.takes_any else inf
     with closing(parts_of(response, model, ending)) as arriving:  # else the thread would report to it for ever
         for part in filter(None, arriving):
             parts.append(part)
             emit(part)
             size += len(part)
-            if longest is not None and size > longest:
-                break
-    if longest is not None and size > longest:
-        ending.reason = "length"
-        return "".join(parts)[:longest]
+            if size > limit:
+                ending.reason = "length"
+                return "".join(parts)[:LONGEST]
     return after_thoughts("".join(parts))
 
 
@@ -280,8 +273,7 @@ def _failure(
     if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left
         ending.error.__cause__, error = error, ending.error
     if not is_begun:
-        has = {FORMAT: response.prompt.schema, GRAMMAR: getattr(response.prompt.options, GRAMMAR, None)}
-        ending.refused = refused_member(error, [*ending.sent, *(name for name in has if has[name])])
+        ending.refused = refused_member(error, [*ending.sent, *[FORMAT] * bool(response.prompt.schema)])
     return explain(error, model)
 
 
@@ -324,48 +316,17 @@ def _first(*values: Any) -> Any:
 LONGEST = 1 << 20
 """Characters of an answer after which reading ends."""
 
-_SHOWN_AGAIN = 100_000
-"""Characters of an answer that go into the next request."""
 
-
-class Talk:
-    """A conversation with one model. Every turn sends all earlier messages with their roles.
-
-    `calls` let each turn begin. It is a context, at whose end the engine of a local model ends.
-    """
-
-    def __init__(self, model: Model, system: str, calls: Calls) -> None:
-        self._model, self._calls = model.in_talk() if isinstance(model, LocalModel) else model, calls
-        self._system = system if getattr(model, "allows_system_prompt", True) else ""
-        self._first = "" if self._system else system + "\n\n"
-        self._conversation: Any = model.conversation()
-        self.restart()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *about: object) -> None:
-        if isinstance(self._model, LocalModel) and self._model.talk:
-            self._model.talk.end()
-
-    def restart(self) -> None:
-        """Forget all turns: the next one is the first after the system text."""
-        self._ahead = self._first
-        self._said: list[llm.Message] = [llm.system(self._system)] if self._system else []
-
-    def say(self, text: str, *, grammar: str = "") -> Answer:
-        """Send a text and return the answer, unchecked. A model that takes no grammar, or not this one, gets none."""
-        asked = self._ahead + text
-        self._conversation.model, self._conversation.loaded_messages = self._model, list(self._said)
-        how: dict[str, Any] = {"system": self._system or None, "calls": self._calls, "grammar": grammar}
-        request = Request(asked, takes_any=True, longest=LONGEST, **how)
-        try:
-            answer = ask(self._conversation, request, lambda _: None)
-        except PflowError as error:
-            if error.exit == TRY_AGAIN:
-                error.hint = "try again"  # there are no --retries here
-            raise
-        is_empty = not answer.response.strip()  # which providers refuse to get back
-        self._ahead = f"{asked}\n\n" if is_empty else ""
-        self._said += [] if is_empty else [llm.user(asked), llm.assistant(answer.response[:_SHOWN_AGAIN])]
-        return answer
+def ask_after(model: Model, system: str, text: str, calls: Calls, grammar: str = "") -> Answer:
+    """Ask after a system text, and return the answer unchecked; a `grammar` holds it if the model takes one."""
+    how: dict[str, Any] = {"calls": calls, "grammar": grammar, "takes_any": True}
+    if getattr(model, "allows_system_prompt", True):
+        request = Request(text, system=system, **how)
+    else:
+        request = Request(f"{system}\n\n{text}", **how)
+    try:
+        return ask(model.conversation(), request, lambda _: None)
+    except PflowError as error:
+        if error.exit == TRY_AGAIN:
+            error.hint = "try again"  # there are no --retries here
+        raise

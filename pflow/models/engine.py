@@ -14,7 +14,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
 from typing import Any
 
 from pflow.catalog.registry import data_directory
@@ -28,7 +28,10 @@ from pflow.values.jsontext import decode
 from pflow.words.printable import one_line
 
 _turn = threading.Lock()
-"""Held while there is an engine: it takes all processors and the model's memory, so the threads of a map take turns."""
+"""Held while an engine works: it takes all processors and the model's memory, so the threads of a map take turns."""
+
+_KEY = os.urandom(32).hex()
+"""The key of each engine, whose server always listens on loopback: nobody learns it."""
 
 _CONTEXT, _SHORT = 4096, 8000
 """The tokens of a talk whose first question has fewer characters: a whole context may take a gigabyte, and time."""
@@ -39,49 +42,44 @@ def engine_command() -> str:
     return "" if find_spec("xllamacpp") else read_installation().add("xllamacpp")
 
 
-class LocalEngine:
-    """The engine with one model. It is loaded for each answer, or once `in_talk`, until that ends."""
+def answer(path: str, request: dict[str, Any], talk: list[Any] | None) -> Iterator[dict[str, Any]]:
+    """Yield the chunks of one answer, made in a thread: the engine lets no signal through while it works.
 
-    def __init__(self, path: str, *, in_talk: bool = False) -> None:
-        self.path, self.in_talk = path, in_talk
-        self._server: Any = None
+    It is loaded for the answer, or for a `talk`, whose list it stays in.
+    """
+    made: SimpleQueue[dict[str, Any] | Exception | None] = SimpleQueue()
+    is_over = threading.Event()
 
-    def answer(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the chunks of one answer, made in a thread: the engine lets no signal through while it works."""
-        made: SimpleQueue[dict[str, Any] | Exception | None] = SimpleQueue()
-        is_over = threading.Event()
+    def take(chunk: dict[str, Any]) -> bool:
+        made.put(chunk)
+        return is_over.is_set()
 
-        def take(chunk: dict[str, Any]) -> bool:
-            made.put(chunk)
-            return is_over.is_set()
-
-        def work() -> None:
-            try:
-                with _turn:
-                    self._loaded(request["messages"]).handle_chat_completions(request, take)
-            except Exception as error:
-                made.put(error)
-            made.put(None)
-
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
+    def work() -> None:
         try:
-            while (chunk := made.get()) is not None:
-                if isinstance(chunk, Exception):
-                    raise _unresolved(str(chunk)) if "cannot resolve $ref" in str(chunk) else chunk
-                yield chunk
-            thread.join()  # a batch may fork after this answer: no thread of ours may hold a lock then
-        finally:
-            is_over.set()
+            with _turn:
+                _engine(path, request["messages"], talk).handle_chat_completions(request, take)
+        except Exception as error:
+            made.put(error)
+        made.put(None)
 
-    def end(self) -> None:
-        """Free the engine of a talk, now or when the answer ends that was not read to its end."""
-        self._server = None
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while (chunk := made.get()) is not None:
+            if isinstance(chunk, Exception):
+                raise _unresolved(str(chunk)) if "cannot resolve $ref" in str(chunk) else chunk
+            yield chunk
+        thread.join()  # a batch may fork after this answer: no thread of ours may hold a lock then
+    finally:
+        is_over.set()
 
-    def _loaded(self, messages: list[dict[str, str]]) -> Any:
-        if self.in_talk and self._server is None:
-            self._server = result_of(_load_with_state, self.path, messages, otherwise=None) or load(self.path)
-        return self._server or load(self.path)
+
+def _engine(path: str, messages: list[dict[str, str]], talk: list[Any] | None) -> Any:
+    if talk is None:
+        return load(path)
+    if not talk:
+        talk.append(_load_with_state(path, messages))
+    return talk[0]
 
 
 def _unresolved(words: str) -> PflowError:
@@ -91,41 +89,40 @@ def _unresolved(words: str) -> PflowError:
 def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
     """Load the engine in the state after the system text: from the file that keeps it, else by reading the text.
 
-    The file begins with a digest of its content and of all that it depends on: the engine may crash on another. Return
-    None without a system text or a home. Raises OSError if there is no room for a directory.
+    The file begins with a digest of its content and of all that it depends on: on another the engine ends the process.
+    Without a system text, a home or room on the disk the state is not kept.
     """
+    context = _CONTEXT if sum(len(each["content"]) for each in messages) < _SHORT else 0
+    # A second form of the weights takes longer to make than the few tokens of a question gain by it.
+    engine = load(path, n_ctx=context, no_extra_bufts=True, endpoint_slots=True, slot_save_path="/dev/fd/")
     folder = data_directory("models")
     if not folder or messages[0]["role"] != "system":
-        return None
-    context = _CONTEXT if sum(len(each["content"]) for each in messages) < _SHORT else 0
-    depends = frame([*(file_state(path) or ()), version("xllamacpp"), context, messages[0]["content"]])
+        return engine
     kept = os.path.join(folder, Path(path).stem + ".plan.state")
-    with TemporaryDirectory(prefix="pflow-state-", ignore_cleanup_errors=True) as place:
-        slots = {"api_keys": [key := os.urandom(32).hex()], "endpoint_slots": True, "slot_save_path": f"{place}/"}
-        # A second form of the weights takes longer to make than the few tokens of a question gain by it.
-        engine = load(path, n_ctx=context, no_extra_bufts=True, **slots)
-        old, state = read_cached(kept, 1 << 30) or b"", Path(place, "state")
-        with suppress(OSError, HTTPException):
-            if old[:64] == bytes_digest(depends + old[64:]).encode():
-                state.write_bytes(old[64:])
-                if _slot(engine, key, "restore"):
-                    return engine
+    depends = frame([*(file_state(path) or ()), version("xllamacpp"), messages[0]["content"]])
+    digest, state = (old := read_cached(kept, 1 << 30) or b"")[:64], old[64:]
+    with suppress(OSError, HTTPException), TemporaryFile() as file:
+        if digest == bytes_digest(depends + state).encode():
+            file.write(state)
+            file.flush()
+            if _slot(engine, "restore", file.fileno()):
+                return engine
+            file.truncate(file.seek(0))
         text = [messages[0], {"role": "user", "content": ""}]
         engine.handle_chat_completions({"messages": text, "max_tokens": 0}, lambda _: False)
-        with suppress(OSError, HTTPException):  # without room on the disk the next one reads it again
-            said, new = _slot(engine, key, "save"), state.read_bytes()
-            if said.get("n_written") == len(new):
-                write_cached(kept, bytes_digest(depends + new).encode() + new)
+        size, state = _slot(engine, "save", file.fileno()).get("n_written"), file.read()
+        if size == len(state):  # the engine does not see that a disk is full until then
+            write_cached(kept, bytes_digest(depends + state).encode() + state)
     return engine
 
 
-def _slot(engine: Any, key: str, act: str) -> Any:
-    """Let the engine save or restore its state; return what it says, empty if it refuses."""
+def _slot(engine: Any, act: str, fd: int) -> Any:
+    """Let the engine save its state to an open file, or restore it; return what it says, empty if it refuses."""
     with closing(HTTPConnection(engine.listening_address.partition("://")[2], timeout=60)) as connection:
-        key_of_server = {"Authorization": f"Bearer {key}"}
-        connection.request("POST", f"/slots/0?action={act}", '{"filename": "state"}', key_of_server)
-        answer = connection.getresponse()
-        return decode(answer.read()) if answer.status == 200 else {}
+        key = {"Authorization": f"Bearer {_KEY}"}
+        connection.request("POST", f"/slots/0?action={act}", f'{{"filename": "{fd}"}}', key)
+        said = connection.getresponse()
+        return decode(said.read()) if said.status == 200 else {}
 
 
 def load(path: str, **more: Any) -> Any:
@@ -135,8 +132,7 @@ def load(path: str, **more: Any) -> Any:
     parameters.model.path = path
     for each in (parameters.cpuparams, parameters.cpuparams_batch):
         each.n_threads, each.poll = real_cores(), 0
-    key = os.urandom(32).hex()  # the engine's server always listens on loopback: nobody learns its key
-    usual = {"n_parallel": 1, "warmup": False, "verbosity": -1, "api_keys": [key], "endpoint_metrics": True}
+    usual = {"n_parallel": 1, "warmup": False, "verbosity": -1, "api_keys": [_KEY], "endpoint_metrics": True}
     for name, value in (usual | more).items():
         setattr(parameters, name, value)
     try:

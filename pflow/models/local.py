@@ -7,7 +7,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import copy
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +21,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, Attempt, Pf
 from pflow.files import atomic
 from pflow.files.beneath import hold_in_bounds
 from pflow.files.directories import make_private
-from pflow.models.engine import LocalEngine
+from pflow.models.engine import answer
 from pflow.models.servers import model_at, split_address
 from pflow.models.small import SMALL, SUFFIX, is_small
 from pflow.process.children import output_of
@@ -63,15 +63,15 @@ def from_file(path: str, *, is_default: bool = False) -> LocalModel:
 
 
 class LocalModel(llm.Model):
-    """A GGUF file. The engine is loaded for each answer, and ends with it, but for a model in a `talk`."""
+    """A GGUF file. The engine is loaded for each answer, and ends with it; in a talk it ends with that."""
 
     can_stream = True
     supports_schema = True
     cost = 0
     """The price of an answer."""
     default_max_tokens = LONGEST
-    talk: LocalEngine | None = None
-    """The engine of a talk, which ends with it."""
+    talk: list[Any] | None = None
+    """The engine of a talk, once it is loaded."""
 
     class Options(llm.Options):
         temperature: float | None = Field(default=None, ge=0, le=2)
@@ -84,12 +84,6 @@ class LocalModel(llm.Model):
     def __init__(self, model_id: str, path: str) -> None:
         self.model_id = model_id
         self.path = path
-
-    def in_talk(self) -> LocalModel:
-        """Return a copy with one engine for all its answers, which keeps its state after the system text."""
-        model = copy(self)
-        model.talk = LocalEngine(self.path, in_talk=True)
-        return model
 
     def __str__(self) -> str:
         return f"on this machine: {self.model_id}"
@@ -104,7 +98,7 @@ class LocalModel(llm.Model):
         reason = None
         usual = DEFAULTS | (_TEXT_OF_SMALL if is_small(self) and not prompt.schema else {})
         usual |= {"repeat_penalty": 1} if prompt.options.grammar else {}
-        for chunk in (self.talk or LocalEngine(self.path)).answer(_request(prompt, usual)):
+        for chunk in answer(self.path, _request(prompt, usual), self.talk):
             if "error" in chunk:
                 raise _refused(chunk["error"])
             if usage := chunk.get("usage"):
@@ -114,6 +108,19 @@ class LocalModel(llm.Model):
                 if text := choice["delta"].get("content"):
                     yield text
         response.response_json = {"object": "chat.completion", "finish_reason": reason}
+
+
+@contextmanager
+def in_talk(model: llm.Model) -> Iterator[llm.Model]:
+    """Let a local model keep one engine for all answers in a context, and the engine's state after the system text."""
+    talk: list[Any] = []
+    if isinstance(model, LocalModel):
+        model = copy(model)
+        model.talk = talk
+    try:
+        yield model
+    finally:
+        talk.clear()
 
 
 def _request(prompt: Any, usual: dict[str, Any]) -> dict[str, Any]:

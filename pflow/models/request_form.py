@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
 from pydantic import create_model
 
-from pflow.errors import PflowError
+from pflow.errors import Ignoring, PflowError
 from pflow.models.errors import meaning_of
-from pflow.models.servers import is_llama
+from pflow.models.servers import runs_here, split_address
 from pflow.values.jsontext import compact
 
 FORMAT, GRAMMAR = "response_format", "grammar"
@@ -90,14 +89,26 @@ def takes_schema(model: Any, schema: Any) -> bool:
 
 
 def takes_grammar(model: Any) -> bool:
-    """Return True if a model's answer can be held to a grammar: one of a file, or of a llama-server on this machine."""
-    known = model.Options.model_fields
-    if GRAMMAR in refused_by(model) or GRAMMAR in known:
-        return GRAMMAR in known and GRAMMAR not in refused_by(model)
-    return hasattr(model, "get_client") and "stop" in known and _is_llama(str(model.api_base))
+    """Return True if a model's answer can be held to a grammar: one of a file, or of a llama-server at an address."""
+    refused = refused_by(model)
+    if GRAMMAR not in model.Options.model_fields and GRAMMAR not in refused and not _is_llama(model):
+        refused.add(GRAMMAR)
+    return GRAMMAR not in refused
 
 
-_is_llama = cache(is_llama)
+def _is_llama(model: Any) -> bool:
+    """Return True if a model's server says that it is llama.cpp's."""
+    with Ignoring(Exception):  # it says something else, or there is no server
+        if "stop" in model.Options.model_fields and (
+            split_address(model.model_id) or runs_here(model.model_name, model.api_base)
+        ):
+            listed = model.get_client(model.get_key()).models.list(timeout=_PATIENCE)
+            return any(each.owned_by == "llamacpp" for each in listed)
+    return False
+
+
+_PATIENCE = 2
+"""Seconds to wait for what a server says of itself."""
 
 _ONE_LINE = {"temperature": 0, "max_tokens": 120, "stop": "\n"}
 """The options of an answer that a grammar holds to one line."""

@@ -56,34 +56,18 @@ def runs_here(name: str, address: str) -> bool:
 
 def find_served(seconds: float = 0.1) -> dict[str, str]:
     """Return the models of the servers at their usual ports, each asked for so long, and keep them for TAB."""
-    found: dict[str, str] = {}
-    for server, port in USUAL.items():
-        with Ignoring(Exception):  # nobody is there, or it is another server
-            names = [each["id"] for each in _models_of(f"127.0.0.1:{port}", "/v1", seconds)]
-            shown = [name for name in names if name.isprintable() and len(name.split()) == 1]  # on any terminal
-            found |= {f"http://127.0.0.1:{port}/v1#{name}": f"{server} on this machine" for name in shown}
-    keep_models(found.items(), SERVED)
-    return found
-
-
-def is_llama(address: str, seconds: float = 1) -> bool:
-    """Return True if a server at an address on this machine says that it is llama.cpp's."""
-    scheme, _, rest = address.partition("://")
-    host, _, path = rest.partition("/")
-    with Ignoring(Exception):
-        if scheme == "http" and runs_here("", address):
-            return any(each.get("owned_by") == "llamacpp" for each in _models_of(host, f"/{path}", seconds))
-    return False
-
-
-def _models_of(host: str, path: str, seconds: float) -> Any:
-    """Return what a server says of its models. Raises any exception if it is another server."""
     import json
     from http.client import HTTPConnection
 
     from pflow.process.signals import Deadline
 
-    with Deadline(seconds, act="cannot ask it"):
-        connection = HTTPConnection(host, timeout=seconds)
-        connection.request("GET", path.rstrip("/") + "/models")
-        return json.loads(connection.getresponse().read(1 << 18))["data"]
+    found: dict[str, str] = {}
+    for server, port in USUAL.items():
+        with Ignoring(Exception), Deadline(seconds, act="cannot ask it"):  # nobody is there, or it is another server
+            connection = HTTPConnection("127.0.0.1", port, timeout=seconds)
+            connection.request("GET", "/v1/models")
+            names = [each["id"] for each in json.loads(connection.getresponse().read(1 << 18))["data"]]
+            shown = [name for name in names if name.isprintable() and len(name.split()) == 1]  # on any terminal
+            found |= {f"http://127.0.0.1:{port}/v1#{name}": f"{server} on this machine" for name in shown}
+    keep_models(found.items(), SERVED)
+    return found

@@ -14,14 +14,17 @@ SMALL = "SmolLM2"
 
 SUFFIX = ".gguf"
 
+PLANNER = "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF"
+"""A model to get that can plan."""
+
 CHOICES = {
-    "smollm2": (98, False),
-    "bartowski/Qwen2.5-0.5B-Instruct-GGUF": (398, None),
-    "bartowski/Qwen2.5-1.5B-Instruct-GGUF": (986, None),
-    "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF": (1117, True),
-    "bartowski/Qwen_Qwen3-4B-Instruct-2507-GGUF": (2497, None),
+    "smollm2": "98 MB, too small to plan",
+    "bartowski/Qwen2.5-0.5B-Instruct-GGUF": "398 MB, not tried with plans",
+    "bartowski/Qwen2.5-1.5B-Instruct-GGUF": "986 MB, not tried with plans",
+    PLANNER: "1,117 MB, tried: it can plan",
+    "bartowski/Qwen_Qwen3-4B-Instruct-2507-GGUF": "2,497 MB, not tried with plans",
 }
-"""Models to get, each with its megabytes, and whether it can plan if that was tried. The first comes as a wheel."""
+"""Models to get. The first comes as a wheel."""
 
 _PLUGINS = {"ANTHROPIC_API_KEY": "llm-anthropic", "GEMINI_API_KEY": "llm-gemini", "MISTRAL_API_KEY": "llm-mistral"}
 """The plugin of llm that needs the key in a variable."""
@@ -51,8 +54,7 @@ def planning_models() -> str:
 
     for name, server in read_models(SERVED):
         return f"--model={shlex.quote(name)} asks {server}"
-    name, size = next((name, size) for name, (size, plans) in CHOICES.items() if plans)
-    return f"`pflow models get {name}` brings one that can ({size:,} MB)"
+    return f"`pflow models get {PLANNER}` brings one ({CHOICES[PLANNER]})"
 
 
 def better_models() -> str:

@@ -19,8 +19,9 @@ from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import is_pipe_text, names_node
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
-from pflow.models.ask import Answer, Talk
+from pflow.models.ask import Answer, ask_after
 from pflow.models.choose import Model
+from pflow.models.local import in_talk
 from pflow.plan.limits import refuse_secrets
 from pflow.plan.meaning import NO_PROGRAM
 from pflow.plan.prompt import Prompt
@@ -125,19 +126,18 @@ def converse(
     seconds = TIMEOUT if timeout is None else timeout
     best, heard = ConversationResult(), list[set[str]]()
     deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
-    with Diverted(), deadline, Talk(model, request.prompt.system, request.calls) as talk:  # libraries write to stdout
+    with Diverted(), deadline, in_talk(model) as asked:  # libraries write to stdout
         for attempt in range(tries):
             was_right = best.is_right
             best.tries += 1
             report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if attempt else ""))
-            said = talk.say(text, grammar=request.grammar(attempt))
+            said = ask_after(asked, request.prompt.system, text, request.calls, request.grammar(attempt))
             result, findings = judge(said)
             best.take(plan_line(said), result, findings)
             report(count_findings(findings)) if findings else None
             if not findings or was_right or refusal(said) or {*map(str, findings)} in heard:
                 break
             heard.append({*map(str, findings)})
-            talk.restart()
             text = request.correction(best.tries, said, findings)
     if best.result is None and said.none:
         said.none.hint = "try again, or name another model with --model"

@@ -100,12 +100,6 @@ def test_what_is_there_is_not_downloaded_again(pflow, tmp_path, local_models):
 
 
 def test_what_can_be_had_is_listed_with_its_size_and_whether_it_can_plan(pflow):
-    plans = {
-        each["name"].removeprefix("pflow models get "): each["plans"]
-        for each in json.loads(pflow("models", "get", "--json").stdout)
-    }
-    assert plans["smollm2"] is False
-    assert [name for name in plans if plans[name]] == ["Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF"]
     listed = pflow("models", "get").stdout
     assert "98 MB, too small to plan\n" in listed
     assert "1,117 MB, tried: it can plan\n" in listed

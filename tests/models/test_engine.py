@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pflow.errors import PflowError
 from pflow.models import engine
-from pflow.models.ask import Talk
-from pflow.models.engine import LocalEngine
-from pflow.models.local import LocalModel
+from pflow.models.ask import ask_after
+from pflow.models.local import LocalModel, in_talk
 from pflow.words.budget import Calls
 
 SYSTEM = "You name trees, and nothing else. An oak is a tree; a rose is none."
@@ -21,37 +21,23 @@ SYSTEM = "You name trees, and nothing else. An oak is a tree; a rose is none."
 def model(local_models, tmp_path, monkeypatch):
     """The small model in a directory of the test's own, which may keep a state."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    (tmp_path / "pflow" / "models").mkdir(parents=True)
     path = tmp_path / "pflow" / "models" / "SmolLM2.gguf"
+    path.parent.mkdir(parents=True)
     path.symlink_to(Path(local_models, "pflow", "models", "SmolLM2.gguf"))
     return LocalModel("SmolLM2", str(path))
 
 
-def kept(model):
-    """What is beside the model's file: inodes and contents, by name."""
-    beside = [each for each in Path(model.path).parent.iterdir() if each.name != "SmolLM2.gguf"]
-    return {each.name: (each.stat().st_ino, each.read_bytes()) for each in beside}
-
-
 def ask(model, text="Name a tree", system=SYSTEM):
-    """Ask an engine of its own; return the tokens that it did not have to read."""
-    of_talk = model.in_talk().talk
-    messages = [{"role": "system", "content": system}, {"role": "user", "content": text}]
-    request = {"messages": messages, "max_tokens": 2, "stream": True, "stream_options": {"include_usage": True}}
-    usage = [chunk["usage"] for chunk in of_talk.answer(request) if "usage" in chunk]
-    of_talk.end()
-    return usage[-1]["prompt_tokens_details"]["cached_tokens"]
+    """Ask in a talk of its own; return the tokens that the engine did not have to read, and the file of its state."""
+    request = {"messages": [{"role": "system", "content": system}, {"role": "user", "content": text}], "max_tokens": 2}
+    with in_talk(model) as asked:
+        (said,) = engine.answer(asked.path, request, asked.talk)
+    return said["usage"]["prompt_tokens_details"]["cached_tokens"], Path(model.path).with_name("SmolLM2.plan.state")
 
 
 @pytest.mark.parametrize(
     ("siblings", "quota", "cores"),
-    [
-        (["0", "1", "2", "3"], "max 100000", 4),
-        (["0,2", "1,3", "0,2", "1,3"], "max 100000", 2),
-        (["0-1", "0-1", "", ""], "", 3),
-        (["0", "1", "2", "3"], "250000 100000", 2),
-        (["0", "1", "2", "3"], "50000 100000", 1),
-    ],
+    [(["0-1", "0-1", "", ""], "max 100000", 3), (["0", "1"], "250000 100000", 2), (["0", "1"], "50000 100000", 1)],
 )
 def test_the_threads_are_the_real_cores_that_the_process_may_use(siblings, quota, cores, monkeypatch):
     files = {f"/sys/devices/system/cpu/cpu{at}/topology/thread_siblings_list": text for at, text in enumerate(siblings)}
@@ -63,71 +49,62 @@ def test_the_threads_are_the_real_cores_that_the_process_may_use(siblings, quota
 def test_a_talk_has_one_engine_which_ends_with_it(model, monkeypatch):
     loaded, load = [], engine.load
     monkeypatch.setattr(engine, "load", lambda *path, **more: loaded.append(path) or load(*path, **more))
-    before = threading.active_count()
-    with Talk(model, SYSTEM, Calls()) as talk:
-        assert talk.say("Name a tree", grammar='root ::= "oak"').response == "oak"
-        talk.restart()
-        assert talk.say("Name another", grammar='root ::= "ash"').response == "ash"
-        next(talk._model.talk.answer({"messages": [{"role": "user", "content": "Count"}], "stream": True}))
-        assert talk.say("Name a third", grammar='root ::= "elm"').response == "elm"
-    assert (len(loaded), threading.active_count(), engine._turn.locked()) == (1, before, False)
+    unread = {"messages": [{"role": "user", "content": "Count"}], "stream": True}
+    with in_talk(model) as asked:
+        for tree in ("oak", "ash"):
+            next(engine.answer(asked.path, unread, asked.talk))
+            assert ask_after(asked, SYSTEM, "Name a tree", Calls(), f'root ::= "{tree}"').response == tree
+    assert (len(loaded), asked.talk, threading.active_count()) == (1, [], 1)
     assert "GOMP_SPINCOUNT" not in os.environ
 
 
-def test_a_question_outside_a_talk_keeps_nothing(model):
-    assert model.prompt("Hi", system=SYSTEM, max_tokens=2).text()
-    assert kept(model) == {}
-
-
 def test_the_state_of_a_system_text_is_kept_alone_for_other_engines(model):
-    assert ask(model, "Name an ash") > 10
-    first, place = kept(model), Path(model.path).with_name("SmolLM2.plan.state")
-    assert (first.keys(), place.stat().st_mode & 0o777) == ({place.name}, 0o600)
-    assert ask(model, "Name an elm") > 10
-    assert kept(model) == first
+    assert model.prompt("Hi", system=SYSTEM, max_tokens=2).text()  # which keeps nothing, as it is in no talk
+    known, place = ask(model, "Name an ash")
+    whole, before = place.read_bytes(), place.stat()
+    assert ask(model, "Write about elms")[0] == known > 10
+    assert (place.stat().st_ino, before.st_mode & 0o777, len(os.listdir(place.parent))) == (before.st_ino, 0o600, 2)
     place.unlink()
     ask(model, "A question of another length")
-    assert kept(model)[place.name][1] == first[place.name][1]
+    assert place.read_bytes() == whole
 
 
-@pytest.mark.parametrize("change", ["text", "model", "garbage", "cut"])
-def test_a_state_that_does_not_fit_is_thrown_away_and_made_anew(model, change):
-    ask(model)
-    place = Path(model.path).with_name("SmolLM2.plan.state")
+def test_a_state_that_does_not_fit_is_thrown_away_and_made_anew(model, tmp_path, monkeypatch):
+    place, other = ask(model)[1], tmp_path / "notes.txt"
     whole = place.read_bytes()
-    if change == "model":
-        copy = Path(model.path).read_bytes()
-        Path(model.path).unlink()
-        Path(model.path).write_bytes(copy)
-    elif change != "text":
-        place.write_bytes(b"x" * 100_000 if change == "garbage" else whole[:100_000])
-    before = kept(model)
-    assert ask(model, system=SYSTEM + " So is an elm." if change == "text" else SYSTEM) > 10
-    after = kept(model)
-    assert after.keys() == before.keys() == {place.name}
-    assert after != before
-    assert (after[place.name][1] == whole) == (change in ("garbage", "cut"))
+    other.write_text("Mine")
+    for spoil in (
+        lambda: place.write_bytes(b"x" * 100_000),
+        lambda: place.write_bytes(whole[:100_000]),
+        lambda: place.unlink() or place.symlink_to(other),
+    ):
+        spoil()
+        assert (ask(model)[0] > 10, place.read_bytes() == whole, other.read_text()) == (True, True, "Mine")
+    digests = {whole[:64]}
+    for part, text in (("file_state", SYSTEM), ("version", SYSTEM), ("version", SYSTEM.upper())):
+        monkeypatch.setattr(engine, part, lambda _: "1")
+        assert ask(model, system=text)[0] > 10
+        digests.add(place.read_bytes()[:64])
+    assert len(digests) == 4
 
 
 def test_a_state_for_which_there_is_no_room_is_not_kept(model, monkeypatch):
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, most))
     try:
-        assert ask(model) > 10
+        assert ask(model)[0] > 10
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert kept(model) == {}
-    with monkeypatch.context() as patch:
-        patch.setattr(tempfile, "tempdir", f"{model.path}/none")
-        assert ask(model) == 0
-    for name in ("XDG_DATA_HOME", "HOME"):
-        monkeypatch.delenv(name, raising=False)
-    assert ask(model) == 0
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    for part, name, value in ((tempfile, "tempdir", f"{model.path}/none"), (engine, "data_directory", lambda _: None)):
+        with monkeypatch.context() as patch:
+            patch.setattr(part, name, value)
+            assert ask(model)[0] == 0
+    assert os.listdir(Path(model.path).parent) == ["SmolLM2.gguf"]
 
 
-def test_an_engine_that_cannot_be_loaded_says_so_at_each_question(tmp_path):
-    broken = LocalEngine(str(tmp_path / "none.gguf"))
-    for _ in range(2):
-        with pytest.raises(Exception, match="cannot load the model"):
-            next(broken.answer({"messages": []}))
-    broken.end()
+def test_what_the_engine_cannot_load_or_follow_is_said_at_each_question(model, tmp_path):
+    for refused, why in ((LocalModel("none", f"{tmp_path}/none.gguf"), "cannot load the model"), (model, "grammar")):
+        with in_talk(refused) as asked:
+            for _ in range(2):
+                with pytest.raises(PflowError, match=why):
+                    ask_after(asked, SYSTEM, "Name a tree", Calls(), "root ::= (")

@@ -10,7 +10,7 @@ import pytest
 
 from pflow.driver.budget import Budget
 from pflow.errors import PflowError
-from pflow.models.ask import Request, Talk, ask
+from pflow.models.ask import Request, ask, ask_after
 from pflow.models.choose import choose
 from pflow.models.request_form import refused_member
 from pflow.words.budget import Calls
@@ -145,18 +145,10 @@ NO_GRAMMAR = (400, {"error": {"code": 400, "message": "Failed to parse grammar"}
     ],
 )
 def test_a_grammar_goes_to_a_server_that_takes_one(owner, replies, has_grammar):
-    with Replies(*replies, owner=owner) as server, Talk(choose(server.model("m")), "Sys", Calls()) as talk:
+    with Replies(*replies, owner=owner) as server:
         for _ in range(2):
-            assert talk.say("Hi", grammar=GRAMMAR).response == "Oak"
+            assert ask_after(choose(server.model("m")), "Sys", "Hi", Calls(), GRAMMAR).response == "Oak"
     assert ["grammar" in each for each in server.asked] == has_grammar
     for each in server.asked:
         line = {"grammar": GRAMMAR, "repeat_penalty": 1, "temperature": 0, "max_tokens": 120, "stop": "\n"}
         assert {name: each.get(name) for name in line} == (line if "grammar" in each else dict.fromkeys(line))
-
-
-def test_a_talk_that_restarts_sends_no_earlier_turn():
-    with Replies(ANSWER) as server, Talk(choose(server.model("m")), "Sys", Calls()) as talk:
-        talk.say("Hi")
-        talk.restart()
-        talk.say("Ho")
-    assert [each["content"] for each in server.asked[-1]["messages"]] == ["Sys", "Ho"]

@@ -94,7 +94,7 @@ def test_the_local_model_that_came_last_answers_if_none_is_chosen(local):
 
 def test_that_nobody_chose_the_small_model_is_said_once_a_run_with_what_is_better(local, monkeypatch, capfd):
     ends = {"choices": [{"finish_reason": "stop", "delta": {"content": "Oak"}}]}
-    monkeypatch.setattr("pflow.models.engine.LocalEngine.answer", lambda *_: iter([ends]))
+    monkeypatch.setattr("pflow.models.local.answer", lambda *_: iter([ends]))
     batch = {"over": "items", "as": "prompt", "jobs": 2}
 
     def said(model=None):

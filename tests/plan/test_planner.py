@@ -337,7 +337,7 @@ class TestCapable:
         assert "saved flows: summarize-file" in error.hint
 
     def test_the_refusal_names_a_model_that_can_plan(self, server):
-        to_get = "`pflow models get Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF` brings one that can (1,117 MB); "
+        to_get = "`pflow models get Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF` brings one (1,117 MB, tried: it can plan); "
         assert failure(None).hint.startswith(to_get)
         keep_models([("http://127.0.0.1:1/v1#it's", "Ollama on this machine")], SERVED)
         assert failure(None).hint.startswith("--model='http://127.0.0.1:1/v1#it'\"'\"'s' asks Ollama on this machine; ")
