@@ -1,9 +1,8 @@
 """A conversation with a model until its answer passes: findings go back to it, three tries in all.
 
-The answer is a flow in pipe syntax or one JSON object, which may stand among prose, fences and other JSON.
+The answer is a flow in pipe syntax or one JSON object, which may stand in a fence or among prose.
 """
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -22,12 +21,14 @@ from pflow.flow.unload import flow_to_ir
 from pflow.models.ask import Answer, ask_after
 from pflow.models.choose import Model
 from pflow.models.local import in_talk
+from pflow.models.schema import Unfit, read_answer
 from pflow.plan.limits import refuse_secrets
 from pflow.plan.meaning import NO_PROGRAM
 from pflow.plan.prompt import Prompt
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
-from pflow.values.jsontext import plain_words
+from pflow.values.json_input import fences
+from pflow.values.jsontext import compact
 from pflow.values.paths import Path, look_up
 from pflow.words.budget import Calls
 from pflow.words.printable import clean, counted
@@ -42,11 +43,10 @@ PLACE = ("the answer",)
 _REMEDY = "answer with one line: a flow, a => b, or cannot: why"
 _OF_JSON = 'answer with one JSON object that has "nodes", and nothing else'
 _TOO_DEEP = "it is nested too deeply"
+_IR = {"type": "object", "required": ["nodes"]}
 _CUT = "it stopped at its token limit: answer with less"
-_MOST_FAULTS, _LONGEST_SEARCHED = 20, 20_000
-"""Braces that do not begin JSON, and characters, after which the search ends: an answer may hold a megabyte of them."""
-
-_SCAN = json.JSONDecoder(strict=False).raw_decode
+_LONGEST_SEARCHED = 20_000
+"""Characters that are searched for lines: an answer may hold a megabyte."""
 
 TRIES = 3
 TIMEOUT = 300.0
@@ -72,7 +72,7 @@ class PlanRequest:
         """Return the user turn after an answer: the talk before it is not sent again."""
         document = read_plan(said, FlowCatalog())[0] or {}
         found = [each.at(_place_in_line(each.place, document), each.message, each.remedy) for each in findings]
-        return self.prompt.correction(self.task(attempt), plan_line(said) or spoken(said).strip(), found)
+        return self.prompt.correction(self.task(attempt), plan_line(said) or said.response.strip(), found)
 
 
 def _place_in_line(place: Path, document: dict[str, Any]) -> Path:
@@ -155,41 +155,21 @@ def read_plan(said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, li
     """Return the flow's document, or a finding that says why there is no flow. Two different flows are a fault."""
     if reason := refusal(said):
         return None, [_finding(f"it says that the task cannot be done: {reason}", "say it in other words")]
-    lines, (flows, fault) = _find_lines(said), _find_documents(said)
-    if len(lines or flows) > 1:
-        return None, [_finding(f"it holds {len(lines or flows)} flows", "choose one")]
+    text, lines = said.response.strip(), _find_lines(said)
+    if len(lines) > 1:
+        return None, [_finding(f"it holds {len(lines)} flows", "choose one")]
     if lines:
         return _read_line(lines[0], said, catalog)
-    if flows and not (said.is_limited and fault):  # a whole flow before one that was cut is an example
+    if '"nodes"' in text:
         try:
-            return parse_json(flows[0], "the plan"), []
-        except (PflowError, RecursionError) as error:
-            fault = error.message.partition(": ")[2] if isinstance(error, PflowError) else _TOO_DEEP
-    if fault:
-        return None, [_finding(f"its JSON cannot be read: {_shown(fault, 200)}", _CUT if said.is_limited else _OF_JSON)]
-    text = spoken(said).strip()
+            return parse_json(compact(read_answer(text, _IR, "")), "the plan"), []
+        except PflowError as error:
+            why = error.why if isinstance(error, Unfit) else error.message.partition(": ")[2]
+            remedy = _CUT if said.is_limited else _OF_JSON
+            return None, [_finding(f"its JSON cannot be read: {_shown(why, 200)}", remedy)]
     empty = said.none.message.partition("': ")[2] if said.none else "it is empty"
     none = f"it holds no flow: '{_shown(text)}'" if text else empty
     return None, [_finding(none, _CUT if said.is_limited else _REMEDY)]
-
-
-def _find_documents(said: Answer) -> tuple[list[str], str]:
-    """Return the texts of the different JSON objects that have "nodes", and the fault of the first broken object."""
-    text, found, faults = spoken(said), dict[str, None](), list[str]()
-    at = text.find("{")
-    while at >= 0 and len(faults) < _MOST_FAULTS:
-        end = at + 1
-        if text[at + 1 : at + 100].lstrip()[:1] in ('"', "}"):
-            try:
-                value, end = _SCAN(text, at)
-                found |= {text[at:end]: None} if "nodes" in value else {}
-            except json.JSONDecodeError as error:
-                is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
-                faults.append("it ends in the middle" if is_cut else plain_words(error.msg))
-            except (ValueError, RecursionError):
-                faults.append(_TOO_DEEP)
-        at = text.find("{", end)
-    return [*found], faults[0] if faults else ""
 
 
 def plan_line(said: Answer) -> str:
@@ -211,7 +191,6 @@ def _read_line(line: str, said: Answer, catalog: Catalog) -> tuple[dict[str, Any
         return None, [_finding(_TOO_DEEP, "write a plain flow")]
 
 
-_FENCED = re.compile(r"^ *(```+|~~~+)[^`\n]*\n(.*?)(?:^ *\1|\Z)", re.MULTILINE | re.DOTALL)
 _BROKEN = re.compile(r"\s*\\?\n\s*(?==[\w-]*=?> )")
 """The end of a line before a separator, where the flow goes on."""
 _AHEAD = re.compile(r"(?:[^\"'=`|\n]{0,80}:(?=[\s*`]))?[\s*`$]*")
@@ -220,12 +199,12 @@ _AHEAD = re.compile(r"(?:[^\"'=`|\n]{0,80}:(?=[\s*`]))?[\s*`$]*")
 
 def _find_lines(said: Answer) -> list[str]:
     """Return the different flows in pipe syntax: those in fences, else those that have their lines to themselves."""
-    text = spoken(said).partition("\nTask:")[0]  # the rest is a next task, which the model made up
+    text = said.response.partition("\nTask:")[0]  # the rest is a next task, which the model made up
     text = text[:_LONGEST_SEARCHED].encode("utf-8", "replace").decode()
-    fences = [_bare(fence[2]) for fence in _FENCED.finditer(text)]
+    fenced = dict.fromkeys(_bare(text[start:end]) for _, start, end in fences(text))
     lines = dict.fromkeys(map(_bare, _BROKEN.sub(" ", text).splitlines()))
     flows = ["\n".join(group) for is_flow, group in groupby(lines, _begins) if is_flow]
-    return [*dict.fromkeys(filter(_begins, fences))] or flows
+    return [*filter(_begins, fenced)] or flows
 
 
 def _bare(text: str) -> str:
@@ -238,17 +217,11 @@ def _begins(line: str) -> bool:
 
 def refusal(said: Answer) -> str:
     """Return the model's reason why the task cannot be done; empty if it gives no reason."""
-    why = _CANNOT.search(spoken(said).partition("\nTask:")[0])
+    why = _CANNOT.search(said.response.partition("\nTask:")[0])
     return _shown(why[1], 300) if why else ""
 
 
 _CANNOT = re.compile(r"^[^\w\n]{0,9}(?:flow:[^\w\n]{0,9})?cannot: *([^\s`*].*)", re.IGNORECASE | re.MULTILINE)
-
-
-def spoken(said: Answer) -> str:
-    """Return the text after the model's thoughts; empty if it stopped while thinking."""
-    text: str = said.response
-    return text.rpartition("</think>")[2].partition("<think>")[0]
 
 
 def _finding(message: str, remedy: str = _REMEDY) -> Finding:

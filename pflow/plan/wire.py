@@ -17,7 +17,7 @@ from pflow.interface.interface import Item
 from pflow.models.ask import Answer
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
-from pflow.plan.conversation import PlanRequest, converse, spoken
+from pflow.plan.conversation import PlanRequest, converse
 from pflow.plan.node_text import interfaces_text
 from pflow.plan.prompt import plan_prompt
 from pflow.values.fast_json import write_json
@@ -196,7 +196,7 @@ class Wiring:
 
     def _judge(self, said: Answer) -> tuple[list[Gap], list[Finding]]:
         """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""
-        answer = dict(_SOURCE.findall(spoken(said)))
+        answer = dict(_SOURCE.findall(said.response))
         filled, findings = [], []
         for gap in self.left:
             source = answer.get(str(gap))

@@ -75,7 +75,6 @@ def failure(model, sentence=SENTENCE, **more):
         ("plan-right", 1),
         ("plan-prose", 1),
         ("plan-thinks", 1),
-        ("plan-two-blocks", 1),
         ("plan-two-flows", 2),
         ("plan-nonsense-once", 2),
         ("plan-second", 2),
