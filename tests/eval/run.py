@@ -2,6 +2,7 @@
 
 python tests/eval/run.py --model NAME       any model that llm has; else the one that pflow would choose
 python tests/eval/run.py --aside            30 sentences that are kept aside: nobody tunes the prompt with these
+python tests/eval/run.py --impossible       10 more that cannot be done, kept aside too: are they refused or made up?
 python tests/eval/run.py --self-test        a model on 127.0.0.1 that knows the answers: it scores 60 of 60
 
 An entry has a sentence and the flows that are right for it (none: it cannot be done), of which a user would take any.
@@ -154,7 +155,9 @@ def _start_perfect(stack: ExitStack, entries: list[dict[str, Any]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", metavar="NAME", help="which model plans")
-    parser.add_argument("--aside", action="store_true", help="the sentences that are kept aside")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--aside", action="store_true", help="the sentences that are kept aside")
+    which.add_argument("--impossible", action="store_true", help="those kept aside that cannot be done")
     parser.add_argument("--only", metavar="PATTERN", default="", help="the sentences with this in them")
     parser.add_argument("--limit", metavar="N", type=int, help="the first N of them")
     parser.add_argument("--timeout", metavar="S", type=float, default=120.0, help="seconds for a sentence (120)")
@@ -162,7 +165,8 @@ def main() -> int:
     parser.add_argument("--tries", type=int, default=3, choices=(1, 2, 3), help="how often a sentence is asked for (3)")
     parser.add_argument("--self-test", action="store_true", help="score a model that knows the answers")
     options = parser.parse_args()
-    entries = json.loads((HERE / ("aside.json" if options.aside else "sentences.json")).read_text())
+    file = "aside.json" if options.aside else "impossible.json" if options.impossible else "sentences.json"
+    entries = json.loads((HERE / file).read_text())
     entries = [each for each in entries if fnmatch(each["sentence"].lower(), f"*{options.only.lower()}*")]
     results: list[Result] = []
     with ExitStack() as stack:

@@ -14,6 +14,7 @@ from tests.eval.score import expected_flows, outcome
 
 ENTRIES = json.loads((HERE / "sentences.json").read_text())
 ASIDE = json.loads((HERE / "aside.json").read_text())
+IMPOSSIBLE = json.loads((HERE / "impossible.json").read_text())
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -23,8 +24,8 @@ def nodes():
 
 
 def test_every_expected_flow_passes_the_rules():
-    assert len({each["sentence"] for each in [*ENTRIES, *ASIDE]}) == 90
-    assert (len(ENTRIES), len(ASIDE)) == (60, 30)
+    assert len({each["sentence"] for each in [*ENTRIES, *ASIDE, *IMPOSSIBLE]}) == 100
+    assert (len(ENTRIES), len(ASIDE), [each["flows"] for each in IMPOSSIBLE]) == (60, 30, [[]] * 10)
     for flow in [flow for each in [*ENTRIES, *ASIDE] for flow in expected_flows(each)]:
         assert [str(found) for found in check(wire(flow)) if not found.is_warning] == []
 
