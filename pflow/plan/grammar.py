@@ -1,8 +1,10 @@
 """The grammar of a plan: the lines of pipe syntax that a model may write for a sentence, as GBNF of llama.cpp."""
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from pflow.errors import result_of
 from pflow.flow.wired import item_reader
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import LIMITS, Interface, Item, spell_flag
@@ -51,7 +53,10 @@ _PROSE = frozenset(("prompt", "system", "criteria", "subject", "body", "message"
 _ENDS = ("content", "message", "body")
 """Names of reads whose text ends up in a file, a mail, a commit: it may be one that the sentence has."""
 
-_OWN = {name: name for name in ("repo", "revision", "language", "sql")} | {"pattern": "glob", "query": "sql"}
+_OWN = {name: name for name in ("repo", "revision", "language", "sql", "encoding")} | {
+    "pattern": "glob",
+    "query": "sql",
+}
 _PROMPTS = ("prompt", "template")
 _UNSAYABLE = frozenset(["schema", "pairs", "types", "beside", "delimiter", "verbatim"])
 _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", "continue", "conversation"])
@@ -121,8 +126,8 @@ def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
     written = [path for path in files if not is_open and is_into.search(sentence[: sentence.index(path)])]
     read = [path for path in files if path not in written]
     saves = not is_strict or bool(urls) or _SAVES.search(sentence) is not None
-    known = [word for word in bare if word.isalnum() and (not is_strict or word.isupper() or word.endswith("file"))]
-    plain = [path for path in paths if re.fullmatch(r"[\w./~-]+", path, re.ASCII)]
+    known = [word for word in bare if word.isalnum() and (not is_strict or word.isupper() or word[1:].endswith("file"))]
+    plain = [path for path in paths if re.fullmatch(r"[\w./~-]+", path, re.ASCII) and path not in repos]
     return {
         "quoted": _typed(said["quoted"], bare=""),
         "given": ["quoted"] if said["quoted"] else [] if is_strict else ["prose"],
@@ -132,6 +137,8 @@ def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
         "revision": ['"HEAD"', *_typed(bare)],
         "free": [*_typed([*bare, *(word.capitalize() for word in bare if word.isalpha())]), "short", "quoted"],
         "directory": _typed([*paths, *(path.rstrip("/") for path in paths), *bare]),
+        "clone": _typed(paths if is_strict else [*paths, *bare]),
+        "encoding": _typed(word for word in bare if result_of(codecs.lookup, word, of=LookupError, otherwise=None)),
         "near": [*(_literal(f"{path.rstrip('/')}/") for path in [*plain, *filter(str.isalnum, bare)]), 'name "/"'],
         "into": [_literal(path) for path in plain if path.endswith("/")] or ['name "/"'],
         "glob": _typed(path for path in paths if set(path) & set("*?")) or ["pattern"],
@@ -195,6 +202,7 @@ class _Grammar:
                 continue  # nobody asked for the switch
             is_source = item.name == "path" and "reads files" in interface.effects and is_alone
             is_required = (item.required or item.name == "prompt" or is_source) and (is_alone or not is_piped)
+            is_required |= self.is_strict and is_known and rule == "repo"
             if is_required and not is_known:
                 return None
             if is_required or (is_known and (not over or item.type.name == "bool")):
@@ -322,7 +330,7 @@ def _rule_of(item: Item, interface: Interface, over: str) -> str:
         return "url"
     if type.is_path and name != "pattern":
         if name in ("directory", "repo"):
-            return "directory"
+            return "clone" if name == "repo" else "directory"
         if _is_written(item, interface):
             return {"": "written", "path": "itempath"}.get(over, "")
         return "" if over else "file" if item.required else "attached"

@@ -174,7 +174,9 @@ def _unasked(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[
         text = " ".join(str(each.value) for each in own if _is_thought(each))
         about = f"{step.step.type} {step.interface.summary} {text}".replace("-", " ")
         is_command = any("verbatim" in each.item.marks for each in own)  # its words are its own
-        is_action = not ({"reads files"}.issuperset(step.interface.effects) or is_command or step.step.batch)
+        is_thinker = "model" in step.interface.params and not text
+        is_idle = {"reads files"}.issuperset(step.interface.effects)
+        is_action = not (is_idle or is_command or is_thinker or step.step.batch)
         if is_action and not (said & {*words(about)} or named & {str(each.value).lower() for each in own}):
             what = f"'{id}' has nothing that is in the sentence"
             yield Finding("PL13", step.step.place, what, "leave it out", is_warning=True)
