@@ -206,14 +206,11 @@ def _hold(proposal: Proposal, allowed: Allowed | None, intake: Intake) -> Propos
     """Show the flow if anybody can see it. Raises PflowError (77) if --yes does not allow all that it does, or if the
     flow may not do what the sentence says.
     """
-    refused = [] if allowed is None else _refusals(proposal, allowed, intake)
-    doubted = [] if allowed is None else proposal.doubts
+    refused, doubted = (_refusals(proposal, allowed, intake), proposal.doubts) if allowed else ([], [])
     if refused or doubted or allowed is None or (os.isatty(2) and not proposal.flags.quiet):
         show(proposal_text(proposal))
-    for each in refused:
-        say("pflow", f"not allowed: {each}")
-    for doubt in doubted:
-        say("pflow", f"in doubt: {doubt.message}")
+    for line in (*(f"not allowed: {each}" for each in refused), *(f"in doubt: {each.message}" for each in doubted)):
+        say("pflow", line)
     if refused:
         what = "1 thing is" if len(refused) == 1 else f"{len(refused)} things are"
         hint = " ".join(dict.fromkeys(each.flag for each in refused))

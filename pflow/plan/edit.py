@@ -66,9 +66,7 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
 def _shown(old: WiredFlow) -> tuple[str, IR | None]:
     """Return the flow for a model, and as it is read from an answer: pipe syntax, or else IR and None."""
     bare = old.flow.copied()
-    bare.outputs, bare.max_visits, bare.document = {}, None, None
-    for step in bare.steps:
-        step.description, step.version, step.repeats = "", None, None
+    bare.outputs = {}
     text = result_of(lambda: pipe_of(wire(bare)).strip(), of=PflowError, otherwise="")
     ir, _ = read_plan(Answer(f"```\n{text}\n```"), old.flow.catalog)
     kept = [(node["id"], node["type"]) for node in ir["nodes"]] if ir else []

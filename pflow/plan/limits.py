@@ -107,15 +107,13 @@ def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
             message = f"'{_shown(name)}' is neither an earlier step's write nor a declared input"
             yield Finding("PL02", reference.place, message, "${STEP.WRITE} of a step before, or $$ for a dollar")
     for needed in wired.inputs.values():
-        is_given = needed.declared or (
-            wired.first_read in needed.readers and not needed.type.is_url
-        )  # a plan names the page to fetch
-        if needed.required and not is_given and needed.name not in named and wired.flow.items is None:
-            for id, key in needed.readers[:1]:
-                place = wired.steps[id].step.place
-                message = f"nothing gives '{id}' its '{key}'" + (f" ({needed.doc})" if needed.doc else "")
-                step = wired.steps[id]
-                yield Finding("PL02", place, message, f"{step.step.type} {step.interface.reads[key].flag}=…")
+        is_piped = wired.first_read in needed.readers and not needed.type.is_url  # a plan names the page to fetch
+        is_given = not needed.required or needed.declared or is_piped or needed.name in named
+        for id, key in [] if is_given or wired.flow.items is not None else needed.readers[:1]:
+            message = f"nothing gives '{id}' its '{key}'" + (f" ({needed.doc})" if needed.doc else "")
+            step = wired.steps[id]
+            remedy = f"{step.step.type} {step.interface.reads[key].flag}=…"
+            yield Finding("PL02", step.step.place, message, remedy)
 
 
 def _check_inputs(wired: WiredFlow) -> Iterator[Finding]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,13 +102,10 @@ def check_piped(wired: WiredFlow, piped: Piped | None) -> list[Finding]:
 
 
 def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
-    """Return a wired copy in which the piped input is declared, if the model let the flow take it in another way."""
-    unread = [name for name, each in wired.flow.inputs.items() if each.pipe and not wired.inputs[name].readers]
-    flow = copy(wired.flow)
-    flow.inputs = {name: each for name, each in wired.flow.inputs.items() if name not in unread}
-    if any(each.pipe for each in flow.inputs.values()):
+    """Return a wired copy in which the piped input is declared, which pipe syntax cannot do."""
+    if any(each.pipe for each in wired.flow.inputs.values()):
         return wired
-    changed = wire(_with_input(wire(flow), piped))
+    changed = wire(_with_input(wired, piped))
     is_declared = any(each.pipe for each in changed.flow.inputs.values())
     return changed if is_declared and not errors_of(check(changed)) else wired
 

@@ -20,17 +20,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import Model, NoCapableModel, choose_capable
-from pflow.plan.conversation import (
-    PL00,
-    PLACE,
-    TRIES,
-    ConversationResult,
-    PlanRequest,
-    Report,
-    converse,
-    count_findings,
-    read_plan,
-)
+from pflow.plan.conversation import PL00, PLACE, TRIES, PlanRequest, Report, converse, count_findings, read_plan
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.grammar import plan_grammar
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
@@ -79,21 +69,20 @@ def _prune(folder: Path) -> None:
 
 
 class Unplannable(PflowError):
-    """Failure of every try. `draft` is the best one, in pipe syntax or IR; "" if it holds no flow."""
+    """Failure of every try. The best has the `line` or, if it is IR, `ir`; its `draft` is empty if it holds no flow."""
 
-    def __init__(self, model: str, outcome: ConversationResult) -> None:
-        ir, _, findings = outcome.result or (None, None, outcome.findings)
+    def __init__(self, model: str, tries: int, line: str, ir: dict[str, Any] | None, findings: list[Finding]) -> None:
         errors = errors_of(findings)
-        many = f"{outcome.tries} tries" if outcome.tries > 1 else "one try"
+        many = f"{tries} tries" if tries > 1 else "one try"
         what = f"its best has {count_findings(errors)}" if ir is not None else f"no flow: {errors[0].message}"
-        shown = {"flow": ir, "line": outcome.line, "findings": [each.as_json() for each in findings]}
+        shown = {"flow": ir, "line": line, "findings": [each.as_json() for each in findings]}
         super().__init__(
             f"cannot plan: no flow of '{model}' passed in {many}; {what}",
             hint="say it in other words, or name another model with --model",
             exit=BAD_DATA,
-            details={"tries": outcome.tries, **shown},
+            details={"tries": tries, **shown},
         )
-        self.draft = outcome.line or (write_json(ir) if ir is not None else "")
+        self.draft = line or (write_json(ir) if ir is not None else "")
         self.findings = findings
 
 
@@ -129,9 +118,9 @@ def plan_sentence(
             calls or Calls(),
         )
         outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
-        _, flow, findings = outcome.result or (None, None, [])
+        ir, flow, findings = outcome.result or (None, None, outcome.findings)
         if flow is None:
-            raise Unplannable(chosen.model_id, outcome)
+            raise Unplannable(chosen.model_id, outcome.tries, outcome.line, ir, findings)
         cached.write(flow_to_ir(flow))
     for each in findings:
         report(str(each))

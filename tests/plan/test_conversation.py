@@ -213,6 +213,7 @@ LINE = "read-file --path=a.txt => llm --prompt='Sum it up'"
         f"Task: sum up a.txt\nFlow: {LINE}\n",
         f"Flow: it is\nFlow: {LINE}",
         f"```\n{LINE}\n```",
+        f"```\n# the flow: it reads\n{LINE}\n```",
         f"~~~\n{LINE}",
         f"```bash\n$ {LINE}\n```\n1. `read-file --path=a.txt` reads\n2. `llm --prompt='Sum it up'` sums it up",
         f"{LINE}\n\n1. read-file reads a.txt.\n2. llm --prompt sums it up.",

@@ -91,8 +91,8 @@ def test_a_model_is_told_the_flow_its_faults_the_nodes_and_what_stays(capfd, ser
 
 
 def test_a_line_keeps_what_it_has_no_words_for(capfd, server):
-    whole = {**DIGEST, "$schema": "flow.schema.json", "max_visits": 7, "outputs": {"digest": "ask.response"}}
-    whole["nodes"] = [{**READ, "description": "the text", "version": "1.0.0", "repeats": False}, ASK, WRITE]
+    whole = {**DIGEST, "$schema": "flow.schema.json", "outputs": {"digest": "ask.response"}}
+    whole["nodes"] = [{**READ, "description": "the text", "version": "1.0.0"}, ASK, WRITE]
     with open(FILE, "w") as file:
         json.dump(whole, file)
     ir, _ = edited(capfd, FRENCH, model="edit-line")

@@ -113,7 +113,6 @@ PIPE = {"pipe": True, "type": "str"}
         # the first step's read would take it
         (raw(), {}, {}, {"text": "any"}, {"a": {"text": "text"}}),
         (store("content", content="x"), {}, {}, {"text": "any"}, {"a": {"text": "text"}}),
-        (raw(), {"inputs": {"notes": PIPE}}, {}, {"text": "any"}, {"a": {"text": "text"}}),
         # it says stdin, of which a store has none
         (raw(), {}, {"a": {"text": "stdin"}}, {"text": "any"}, {"a": {"text": "text"}}),
         (None, {}, {"a": {"text": "stdin"}}, {"text": "any"}, {"a": {"text": "text"}}),
