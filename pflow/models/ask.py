@@ -319,11 +319,9 @@ LONGEST = 1 << 20
 
 def ask_after(model: Model, system: str, text: str, calls: Calls, grammar: str = "") -> Answer:
     """Ask after a system text, and return the answer unchecked; a `grammar` holds it if the model takes one."""
-    how: dict[str, Any] = {"calls": calls, "grammar": grammar, "takes_any": True}
-    if getattr(model, "allows_system_prompt", True):
-        request = Request(text, system=system, **how)
-    else:
-        request = Request(f"{system}\n\n{text}", **how)
+    takes_system = getattr(model, "allows_system_prompt", True)
+    prompt, apart = (text, system) if takes_system else (f"{system}\n\n{text}", None)
+    request = Request(prompt, system=apart, calls=calls, grammar=grammar, takes_any=True)
     try:
         return ask(model.conversation(), request, lambda _: None)
     except PflowError as error:

@@ -3,8 +3,6 @@
 The state is in a file among the models with a name, NAME.plan.state, one for each. It holds nothing but that text.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator
@@ -33,9 +31,6 @@ _turn = threading.Lock()
 _KEY = os.urandom(32).hex()
 """The key of each engine, whose server always listens on loopback: nobody learns it."""
 
-_CONTEXT, _SHORT = 4096, 8000
-"""The tokens of a talk whose first question has fewer characters: a whole context may take a gigabyte, and time."""
-
 
 def engine_command() -> str:
     """Return the command that installs the engine of local models; empty if it is installed."""
@@ -57,7 +52,9 @@ def answer(path: str, request: dict[str, Any], talk: list[Any] | None) -> Iterat
     def work() -> None:
         try:
             with _turn:
-                _engine(path, request["messages"], talk).handle_chat_completions(request, take)
+                if talk == []:
+                    talk.append(_load_with_state(path, request["messages"]))
+                (talk or [load(path)])[0].handle_chat_completions(request, take)
         except Exception as error:
             made.put(error)
         made.put(None)
@@ -74,14 +71,6 @@ def answer(path: str, request: dict[str, Any], talk: list[Any] | None) -> Iterat
         is_over.set()
 
 
-def _engine(path: str, messages: list[dict[str, str]], talk: list[Any] | None) -> Any:
-    if talk is None:
-        return load(path)
-    if not talk:
-        talk.append(_load_with_state(path, messages))
-    return talk[0]
-
-
 def _unresolved(words: str) -> PflowError:
     return PflowError(f"cannot use the schema: {one_line(words.rpartition('schema error at ')[2])}", exit=BAD_DATA)
 
@@ -92,8 +81,8 @@ def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
     The file begins with a digest of its content and of all that it depends on: on another the engine ends the process.
     Without a system text, a home or room on the disk the state is not kept.
     """
-    context = _CONTEXT if sum(len(each["content"]) for each in messages) < _SHORT else 0
-    # A second form of the weights takes longer to make than the few tokens of a question gain by it.
+    # A whole context takes a gigabyte, and a second form of the weights more time than a question gains by it.
+    context = 4096 if sum(len(each["content"].encode()) for each in messages) < 8000 else 0
     engine = load(path, n_ctx=context, no_extra_bufts=True, endpoint_slots=True, slot_save_path="/dev/fd/")
     folder = data_directory("models")
     if not folder or messages[0]["role"] != "system":
@@ -145,10 +134,9 @@ def load(path: str, **more: Any) -> Any:
 
 
 def _import() -> Any:
-    """Import the engine, whose threads would spin for milliseconds when they wait for each other.
+    """Import the engine. Its threads spin while they wait for each other, for milliseconds if OpenMP has no limit.
 
-    With this limit for OpenMP 120 tokens took 10 s, not 38, on two processors that others used, too; on idle ones it
-    makes no difference.
+    On two processors that others used too, 120 tokens took 10 s with this one, not 38; on idle ones it is the same.
     """
     is_unset = "GOMP_SPINCOUNT" not in os.environ
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")

@@ -100,7 +100,7 @@ class LocalModel(llm.Model):
         usual |= {"repeat_penalty": 1} if prompt.options.grammar else {}
         for chunk in answer(self.path, _request(prompt, usual), self.talk):
             if "error" in chunk:
-                raise _refused(chunk["error"])
+                raise _refused(chunk["error"], has_schema=bool(prompt.schema))
             if usage := chunk.get("usage"):
                 response.set_usage(input=usage["prompt_tokens"], output=usage["completion_tokens"])
             for choice in chunk["choices"]:
@@ -150,8 +150,10 @@ def _text(message: Any) -> str:
     return "".join(getattr(part, "text", "") for part in message.parts)
 
 
-def _refused(error: dict[str, Any]) -> Exception:
-    if "grammar" in str(error.get("message")):  # made of a schema, which can go into the prompt instead
+def _refused(error: dict[str, Any], *, has_schema: bool) -> Exception:
+    if has_schema and "grammar" in str(
+        error.get("message")
+    ):  # made of the schema, which can go into the prompt instead
         return ValueError(error["message"])
     if "n_ctx" not in error:
         return PflowError(f"cannot ask the model: {error.get('message')}", exit=BAD_DATA)

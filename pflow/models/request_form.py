@@ -102,24 +102,18 @@ def _is_llama(model: Any) -> bool:
         if "stop" in model.Options.model_fields and (
             split_address(model.model_id) or runs_here(model.model_name, model.api_base)
         ):
-            listed = model.get_client(model.get_key()).models.list(timeout=_PATIENCE)
+            listed = model.get_client(model.get_key()).models.list(timeout=2)
             return any(each.owned_by == "llamacpp" for each in listed)
     return False
 
 
-_PATIENCE = 2
-"""Seconds to wait for what a server says of itself."""
-
-_ONE_LINE = {"temperature": 0, "max_tokens": 120, "stop": "\n"}
-"""The options of an answer that a grammar holds to one line."""
-
-
 def with_grammar(model: Any, grammar: str) -> dict[str, Any]:
-    """Return the options that hold an answer to a grammar; the `model`, a copy, is made to take them."""
+    """Return the options that hold an answer, one line, to a grammar; the `model`, a copy, is made to take them."""
+    line = {"temperature": 0, "max_tokens": 120, "stop": "\n"}
     if GRAMMAR in model.Options.model_fields:
-        return {**_ONE_LINE, GRAMMAR: grammar}
+        return {**line, GRAMMAR: grammar}
     model.Options = create_model("Options", __base__=model.Options, extra_body=(dict[str, Any], ...))
-    return {**_ONE_LINE, "extra_body": {GRAMMAR: grammar, "repeat_penalty": 1}}
+    return {**line, "extra_body": {GRAMMAR: grammar, "repeat_penalty": 1}}
 
 
 def keeps_to(model: Any, schema: Any) -> bool:

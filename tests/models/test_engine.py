@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pflow.errors import PflowError
 from pflow.models import engine
 from pflow.models.ask import ask_after
 from pflow.models.local import LocalModel, in_talk
@@ -35,15 +34,12 @@ def ask(model, text="Name a tree", system=SYSTEM):
     return said["usage"]["prompt_tokens_details"]["cached_tokens"], Path(model.path).with_name("SmolLM2.plan.state")
 
 
-@pytest.mark.parametrize(
-    ("siblings", "quota", "cores"),
-    [(["0-1", "0-1", "", ""], "max 100000", 3), (["0", "1"], "250000 100000", 2), (["0", "1"], "50000 100000", 1)],
-)
-def test_the_threads_are_the_real_cores_that_the_process_may_use(siblings, quota, cores, monkeypatch):
-    files = {f"/sys/devices/system/cpu/cpu{at}/topology/thread_siblings_list": text for at, text in enumerate(siblings)}
+def test_the_threads_are_the_real_cores_that_the_process_may_use(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
-    monkeypatch.setattr(engine, "_read", {**files, "/sys/fs/cgroup/cpu.max": quota}.get)
-    assert engine.real_cores() == cores
+    pair = {f"/sys/devices/system/cpu/cpu{at}/topology/thread_siblings_list": "0-1" for at in (0, 1)}
+    for quota, cores in (("max 100000", 3), ("", 3), ("250000 100000", 2), ("50000 100000", 1)):
+        monkeypatch.setattr(engine, "_read", {**pair, "/sys/fs/cgroup/cpu.max": quota}.get)
+        assert engine.real_cores() == cores
 
 
 def test_a_talk_has_one_engine_which_ends_with_it(model, monkeypatch):
@@ -59,14 +55,12 @@ def test_a_talk_has_one_engine_which_ends_with_it(model, monkeypatch):
 
 
 def test_the_state_of_a_system_text_is_kept_alone_for_other_engines(model):
-    assert model.prompt("Hi", system=SYSTEM, max_tokens=2).text()  # which keeps nothing, as it is in no talk
+    assert model.prompt("Hi", system=SYSTEM, max_tokens=2).text()
+    assert os.listdir(os.path.dirname(model.path)) == ["SmolLM2.gguf"]  # as it was in no talk
     known, place = ask(model, "Name an ash")
-    whole, before = place.read_bytes(), place.stat()
+    before = place.stat()
     assert ask(model, "Write about elms")[0] == known > 10
     assert (place.stat().st_ino, before.st_mode & 0o777, len(os.listdir(place.parent))) == (before.st_ino, 0o600, 2)
-    place.unlink()
-    ask(model, "A question of another length")
-    assert place.read_bytes() == whole
 
 
 def test_a_state_that_does_not_fit_is_thrown_away_and_made_anew(model, tmp_path, monkeypatch):
@@ -79,7 +73,8 @@ def test_a_state_that_does_not_fit_is_thrown_away_and_made_anew(model, tmp_path,
         lambda: place.unlink() or place.symlink_to(other),
     ):
         spoil()
-        assert (ask(model)[0] > 10, place.read_bytes() == whole, other.read_text()) == (True, True, "Mine")
+        assert ask(model, "A question of another length")[0] > 10
+        assert (place.read_bytes() == whole, other.read_text()) == (True, "Mine")
     digests = {whole[:64]}
     for part, text in (("file_state", SYSTEM), ("version", SYSTEM), ("version", SYSTEM.upper())):
         monkeypatch.setattr(engine, part, lambda _: "1")
@@ -100,11 +95,3 @@ def test_a_state_for_which_there_is_no_room_is_not_kept(model, monkeypatch):
             patch.setattr(part, name, value)
             assert ask(model)[0] == 0
     assert os.listdir(Path(model.path).parent) == ["SmolLM2.gguf"]
-
-
-def test_what_the_engine_cannot_load_or_follow_is_said_at_each_question(model, tmp_path):
-    for refused, why in ((LocalModel("none", f"{tmp_path}/none.gguf"), "cannot load the model"), (model, "grammar")):
-        with in_talk(refused) as asked:
-            for _ in range(2):
-                with pytest.raises(PflowError, match=why):
-                    ask_after(asked, SYSTEM, "Name a tree", Calls(), "root ::= (")

@@ -668,6 +668,8 @@ class TestLocalModels:
 
     def test_a_grammar_holds_its_answers(self):
         assert run(None, "Name a bird", option=['grammar=root ::= "oak"'])["response"] == "oak"
+        error = failure(None, "Name a bird", option=["grammar=root ::= ("])
+        assert (error.exit, "failed to parse grammar" in error.message) == (65, True)
 
     def test_a_question_may_be_longer_than_512_tokens_but_not_than_its_context(self):
         assert run(None, "Sum up", text="a word " * 280, max_tokens=1)["usage"]["input"] > 512
