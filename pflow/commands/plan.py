@@ -9,7 +9,8 @@ an input of the flow too. The model is told the size of a text, or the keys of a
 Pipe syntax becomes JSON without a model.
 
 With --wire or --edit the first word is a flow: a file, a saved flow, pipe syntax, or - for stdin. stderr shows the
-change as a diff. The changed flow is printed, or with --write written back.
+change as a diff. The changed flow is printed, or with --write written back. An edit that changes nothing, or has a
+value that neither the sentence nor the flow has, is in doubt: --write --yes refuses it (77).
 
 The exit code is 65 if no try passes; the best one is then on stderr. It is 78 if no model can plan.
 

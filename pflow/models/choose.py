@@ -47,6 +47,13 @@ class NoModel(PflowError):
 
 def choose(name: str | None) -> Model:
     """Return the model called `name` (an id, alias, address or GGUF file), or the default one. Raises PflowError."""
+    model = _find(name)
+    if is_small(model) and not (name or _chosen_default()):
+        say_unchosen()
+    return model
+
+
+def _find(name: str | None) -> Model:
     with _EXPLAINED:
         chosen = name or _chosen_default()
         if address := split_address(chosen):
@@ -124,7 +131,7 @@ def choose_capable(name: str | None, act: str = "plan") -> Model:
     if meant := name or os.environ.get(PLAN_VARIABLE):
         return choose(meant)
     try:
-        model = choose(os.environ.get("PFLOW_MODEL") or None)
+        model = _find(os.environ.get("PFLOW_MODEL") or None)
     except NoModel as error:
         raise NoCapableModel(act, error.message) from error
     if is_small(model):
@@ -183,10 +190,7 @@ def _usable_default(models: dict[str, Model]) -> Model:
     if default is not None and has_key(default):
         return default
     if local := [each for each in models.values() if isinstance(each, LocalModel)]:
-        model = max(local, key=lambda each: (os.lstat(each.path).st_mtime, each.model_id))
-        if is_small(model):
-            say_unchosen()
-        return model
+        return max(local, key=lambda each: (os.lstat(each.path).st_mtime, each.model_id))
     small = " && ".join(filter(None, (engine_command(), "pflow models get smollm2")))
     raise NoModel(
         "cannot choose a model: none was named, llm's default has no key, and there is no local model",

@@ -1,10 +1,10 @@
 """pflow plan --edit: a change in words to a flow. A model answers with the whole flow, held to the rules of a plan."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from pflow.errors import BAD_DATA, USAGE, PflowError, result_of
+from pflow.errors import BAD_DATA, DENIED, USAGE, PflowError, result_of
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
@@ -18,10 +18,12 @@ from pflow.models.choose import choose_capable
 from pflow.plan.change import Change, ChangeOptions, change_error, open_flow, say
 from pflow.plan.conversation import PL00, PLACE, PlanRequest, converse, plan_line, read_plan
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
+from pflow.plan.meaning import doubts
 from pflow.plan.node_text import interfaces_text
 from pflow.plan.planner import check_answer, checked_sentence
 from pflow.plan.prompt import listed, plan_prompt
 from pflow.values.fast_json import write_json
+from pflow.words.printable import counted
 
 _USE = "pflow plan --edit FLOW 'use b.txt instead of a.txt'"
 
@@ -60,6 +62,12 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
         hint = "nothing was written; say it in other words, or name another model with --model"
         message = f"cannot edit '{file}': no flow of '{model.model_id}' passed in {outcome.tries} tries"
         raise change_error(message, outcome.findings, hint=hint)
+    for each in outcome.findings:
+        say(f"in doubt: {each.message}")
+    if outcome.findings and options.write and options.yes:
+        count = counted(len(outcome.findings), "doubt")
+        message = f"cannot edit '{file}': {count} whether it does what the sentence says"
+        raise PflowError(message, hint="nothing was written; without --yes it asks", exit=DENIED)
     return Change(old, outcome.result, file, {"sentence": sentence, "model": model.model_id}).finish(options)
 
 
@@ -100,7 +108,17 @@ def _judge(said: Answer, old: WiredFlow, seen: IR | None, sentence: str) -> tupl
 
     known = {each.message for each in [*check_document(old.flow), *check_limits(old)]}
     new, findings = check_answer(ir, old.flow.catalog, adjust, known)
-    return new, errors_of(findings)
+    return new, errors_of(findings) or [*_doubts(old, new, sentence)]
+
+
+def _doubts(old: WiredFlow, new: WiredFlow | None, sentence: str) -> Iterator[Finding]:
+    """Find an answer that changes nothing, and values that neither the sentence nor the old flow has."""
+    before, after = flow_to_ir(old.flow), flow_to_ir(new.flow) if new is not None else None
+    if after == before:
+        yield Finding(PL00, PLACE, "it changes nothing", "make the change", is_warning=True)
+    elif new is not None:
+        said = f"{sentence} {write_json(before)}"
+        yield from (each for each in doubts(new, said) if each.rule == "PL11")
 
 
 def _keep_unsaid(old: FlowSpec, new: FlowSpec, sentence: str) -> None:

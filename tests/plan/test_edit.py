@@ -105,6 +105,24 @@ def test_another_value_in_a_line_is_the_default_of_its_input(capfd, server):
     assert '+      "default": "b.txt"' in err
 
 
+def test_a_value_that_nobody_gave_is_doubted(capfd, server):
+    ir, err = edited(capfd, "take another file", model="edit-line-value")
+    assert ir["inputs"]["source"]["default"] == "b.txt"
+    assert "pflow: in doubt: 'b.txt' of --path is not in the sentence" in err
+    assert len(server.requests("edit-line-value")) == 2
+    _, err = edited(capfd, "take b.txt, not notes.txt", model="edit-line-value")
+    assert "in doubt" not in err
+
+
+def test_an_answer_that_changes_nothing_is_doubted_and_not_written_unasked(capfd, server):
+    with open(FILE, "w") as file:
+        json.dump({**DIGEST, "inputs": {"source": {"type": "path", "default": "b.txt"}}}, file)
+    _, err = edited(capfd, "use b.txt", model="edit-line-value")
+    assert "in doubt: it changes nothing" in err
+    error, _ = refused(capfd, "use b.txt", model="edit-line-value", write=True, yes=True)
+    assert (error.exit, "1 doubt" in error.message) == (77, True)
+
+
 def test_a_step_that_a_line_adds_takes_its_place(capfd, server):
     ir, _ = edited(capfd, "translate it to French before it is written", model="edit-line-step")
     assert [node["id"] for node in ir["nodes"]] == ["read", "ask", "llm", "write"]

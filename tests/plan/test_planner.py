@@ -360,11 +360,12 @@ class TestCapable:
         assert "extra-openai-models.yaml: expected ',' or '}', but got '<scalar>' at line 1, column 74" in error.message
         assert "hunter2" not in error.message
 
-    def test_the_small_local_model_plans_only_where_it_is_named(self, server, monkeypatch, local_models):
+    def test_the_small_local_model_plans_only_where_it_is_named(self, server, monkeypatch, local_models, capfd):
         monkeypatch.setenv("XDG_DATA_HOME", local_models)
         from pflow.models.choose import choose_capable
 
         assert failure(None).exit == 78
+        assert "is asked" not in capfd.readouterr().err
         for model in ("SmolLM2", f"{local_models}/pflow/models/SmolLM2.gguf"):
             monkeypatch.setenv("PFLOW_MODEL", model)
             assert failure(None).exit == 78
