@@ -82,7 +82,7 @@ def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
     Without a system text, a home or room on the disk the state is not kept.
     """
     # A whole context takes a gigabyte, and a second form of the weights more time than a question gains by it.
-    context = 4096 if sum(len(each["content"].encode()) for each in messages) < 8000 else 0
+    context = 4096 if sum(len(each["content"].encode("utf-8", "replace")) for each in messages) < 8000 else 0
     engine = load(path, n_ctx=context, no_extra_bufts=True, endpoint_slots=True, slot_save_path="/dev/fd/")
     folder = data_directory("models")
     if not folder or messages[0]["role"] != "system":
@@ -93,13 +93,15 @@ def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
     with suppress(OSError, HTTPException), TemporaryFile() as file:
         if digest == bytes_digest(depends + state).encode():
             file.write(state)
-            file.flush()
+            file.seek(0)
             if _slot(engine, "restore", file.fileno()):
                 return engine
             file.truncate(file.seek(0))
         text = [messages[0], {"role": "user", "content": ""}]
         engine.handle_chat_completions({"messages": text, "max_tokens": 0}, lambda _: False)
-        size, state = _slot(engine, "save", file.fileno()).get("n_written"), file.read()
+        size = _slot(engine, "save", file.fileno()).get("n_written")
+        file.seek(0)  # where /dev/fd is no new way to the file, its position is the engine's
+        state = file.read()
         if size == len(state):  # the engine does not see that a disk is full until then
             write_cached(kept, bytes_digest(depends + state).encode() + state)
     return engine
@@ -140,10 +142,12 @@ def _import() -> Any:
     """
     is_unset = "GOMP_SPINCOUNT" not in os.environ
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    with Attempt("cannot load the engine of local models", of=ImportError, hint=engine_command(), exit=BAD_CONFIG):
-        import xllamacpp
-    if is_unset:
-        del os.environ["GOMP_SPINCOUNT"]
+    try:
+        with Attempt("cannot load the engine of local models", of=ImportError, hint=engine_command(), exit=BAD_CONFIG):
+            import xllamacpp
+    finally:
+        if is_unset:
+            del os.environ["GOMP_SPINCOUNT"]
     return xllamacpp
 
 

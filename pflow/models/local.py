@@ -151,9 +151,7 @@ def _text(message: Any) -> str:
 
 
 def _refused(error: dict[str, Any], *, has_schema: bool) -> Exception:
-    if has_schema and "grammar" in str(
-        error.get("message")
-    ):  # made of the schema, which can go into the prompt instead
+    if has_schema and "grammar" in str(error.get("message")):  # made of the schema, which the prompt can have instead
         return ValueError(error["message"])
     if "n_ctx" not in error:
         return PflowError(f"cannot ask the model: {error.get('message')}", exit=BAD_DATA)

@@ -90,10 +90,7 @@ def takes_schema(model: Any, schema: Any) -> bool:
 
 def takes_grammar(model: Any) -> bool:
     """Return True if a model's answer can be held to a grammar: one of a file, or of a llama-server at an address."""
-    refused = refused_by(model)
-    if GRAMMAR not in model.Options.model_fields and GRAMMAR not in refused and not _is_llama(model):
-        refused.add(GRAMMAR)
-    return GRAMMAR not in refused
+    return GRAMMAR not in refused_by(model) and (GRAMMAR in model.Options.model_fields or _is_llama(model))
 
 
 def _is_llama(model: Any) -> bool:

@@ -137,15 +137,17 @@ NO_GRAMMAR = (400, {"error": {"code": 400, "message": "Failed to parse grammar"}
 
 
 @pytest.mark.parametrize(
-    ("owner", "replies", "has_grammar"),
+    ("owner", "key", "replies", "has_grammar"),
     [
-        ("llamacpp", [ANSWER], [True, True]),
-        ("llamacpp", [NO_GRAMMAR, ANSWER], [True, False, False]),
-        ("library", [ANSWER], [False, False]),
+        ("llamacpp", None, [ANSWER], [True, True]),
+        ("llamacpp", "sk-its", [NO_GRAMMAR, ANSWER], [True, False, False]),
+        ("library", None, [ANSWER], [False, False]),
     ],
 )
-def test_a_grammar_goes_to_a_server_that_takes_one(owner, replies, has_grammar):
-    with Replies(*replies, owner=owner) as server:
+def test_a_grammar_goes_to_a_server_that_takes_one(owner, key, replies, has_grammar, tmp_path, monkeypatch):
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
+    with Replies(*replies, owner=owner, key=key or "DUMMY_KEY") as server:
+        (tmp_path / "keys.json").write_text(json.dumps({server.model("m").partition("#")[0]: key} if key else {}))
         for _ in range(2):
             assert ask_after(choose(server.model("m")), "Sys", "Hi", Calls(), GRAMMAR).response == "Oak"
     assert ["grammar" in each for each in server.asked] == has_grammar
