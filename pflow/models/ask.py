@@ -48,7 +48,7 @@ class Request:
 
     `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too. `attached` is
     the prompt with what was attached at the first try, and `calls` let each call begin. A request that `takes_any`
-    answer reads it up to a length; its `grammar` goes to a model that takes one.
+    answer reads it up to a length; its `grammar` goes to a model that takes one, as its `draw`.
     """
 
     prompt: str
@@ -59,6 +59,7 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     schema: Any = None
     grammar: str = ""
+    draw: int = 0
     is_multi: bool = False
     calls: Calls = field(default_factory=Calls)
     is_logged: bool = False
@@ -219,7 +220,7 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     request.attached = request.attached or attach(model, *asked)  # a pipe can be read only once
     prompt, attachments = request.attached
     if request.grammar and takes_grammar(model):
-        options |= with_grammar(model, request.grammar)
+        options |= with_grammar(model, request.grammar, request.draw)
     is_sent = takes_schema(model, schema)
     if schema is not None and not (is_sent and not request.wrong and keeps_to(model, schema)):
         prompt = ask_for(prompt, schema, request.wrong)
@@ -317,11 +318,11 @@ LONGEST = 1 << 20
 """Characters of an answer after which reading ends."""
 
 
-def ask_after(model: Model, system: str, text: str, calls: Calls, grammar: str = "") -> Answer:
+def ask_after(model: Model, system: str, text: str, calls: Calls, grammar: str = "", draw: int = 0) -> Answer:
     """Ask after a system text, and return the answer unchecked; a `grammar` holds it if the model takes one."""
     takes_system = getattr(model, "allows_system_prompt", True)
     prompt, apart = (text, system) if takes_system else (f"{system}\n\n{text}", None)
-    request = Request(prompt, system=apart, calls=calls, grammar=grammar, takes_any=True)
+    request = Request(prompt, system=apart, calls=calls, grammar=grammar, draw=draw, takes_any=True)
     try:
         return ask(model.conversation(), request, lambda _: None)
     except PflowError as error:

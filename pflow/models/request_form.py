@@ -104,9 +104,16 @@ def _is_llama(model: Any) -> bool:
     return False
 
 
-def with_grammar(model: Any, grammar: str) -> dict[str, Any]:
-    """Return the options that hold an answer, one line, to a grammar; the `model`, a copy, is made to take them."""
-    line = {"temperature": 0, "max_tokens": 120, "stop": "\n"}
+_WARM = 0.8
+"""The temperature of further draws."""
+
+
+def with_grammar(model: Any, grammar: str, draw: int = 0) -> dict[str, Any]:
+    """Return the options that hold an answer, one line, to a grammar; the `model`, a copy, is made to take them.
+
+    The first `draw`, 0, is the likeliest answer; each further number is another.
+    """
+    line = {"temperature": _WARM if draw else 0, "seed": draw, "max_tokens": 120, "stop": "\n"}
     if GRAMMAR in model.Options.model_fields:
         return {**line, GRAMMAR: grammar}
     model.Options = create_model("Options", __base__=model.Options, extra_body=(dict[str, Any], ...))

@@ -70,10 +70,11 @@ _INTO = re.compile(
 """What stands before a file that is written, unless two are compared or the sentence is a question."""
 
 _SAVES = re.compile(
-    r"\b(write|save|store|put|keep|append|add|export|convert|create|make|download|copy)\b", re.IGNORECASE
+    r"\b(write|save|store|put|keep|append|add|export|convert|create|make|turn|download|copy)\b", re.IGNORECASE
 )
 """What a sentence says that has files written; without it, a file that no sentence names is invented."""
 
+_HUB = re.compile(r"\b(github|repo(sitory)?|issues?|pull requests?|prs?)\b", re.IGNORECASE)
 _COMPARES = re.compile(r"\b(compar|diff|versus)|\?$", re.IGNORECASE)
 _EACH = re.compile(r"\b(each|every|all|lines?|separately)\b", re.IGNORECASE)
 _PIPED = re.compile(r"\b(pipe[ds]?|stdin|input|comes? in|incoming)\b", re.IGNORECASE)
@@ -119,7 +120,8 @@ def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
     bare = [word for word in dict.fromkeys(each.strip(".,;:?!()'\"`") for each in sentence.split()) if words(word)]
     numbers = [text.replace(",", "") for text in said["number"]]
     numbers += [str(number) for number in range(13) if is_named(sentence, number)]
-    repos = [path for path in paths if is_strict and re.fullmatch(r"\w[\w-]*/\w[\w-]*", path)]
+    is_hub = is_strict and _HUB.search(sentence) is not None
+    repos = [path for path in paths if is_hub and re.fullmatch(r"\w[\w-]*/\w[\w-]*", path)]
     files = [path for path in paths if not set(path) & set("*?") and path[-1] != "/" and path not in repos]
     is_open = not is_strict or _COMPARES.search(sentence) is not None
     is_into = re.compile(_INTO.pattern + r"|\bin\s+$" * bool(urls), _INTO.flags)
@@ -133,11 +135,12 @@ def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
         "given": ["quoted"] if said["quoted"] else [] if is_strict else ["prose"],
         "url": _typed(urls),
         "int": _typed(filter(str.isdecimal, numbers)),
-        "repo": _typed([*urls, *(path for path in paths if re.fullmatch(r"[\w.-]+/[\w.-]+", path))]),
+        "repo": _typed(repos or [*urls, *(path for path in paths if re.fullmatch(r"[\w.-]+/[\w.-]+", path))]),
+        "hub": _typed(repos),
         "revision": ['"HEAD"', *_typed(bare)],
         "free": [*_typed([*bare, *(word.capitalize() for word in bare if word.isalpha())]), "short", "quoted"],
         "directory": _typed([*paths, *(path.rstrip("/") for path in paths), *bare]),
-        "clone": _typed(paths if is_strict else [*paths, *bare]),
+        "clone": _typed([path for path in paths if path not in repos] if is_strict else [*paths, *bare]),
         "encoding": _typed(word for word in bare if result_of(codecs.lookup, word, of=LookupError, otherwise=None)),
         "near": [*(_literal(f"{path.rstrip('/')}/") for path in [*plain, *filter(str.isalnum, bare)]), 'name "/"'],
         "into": [_literal(path) for path in plain if path.endswith("/")] or ['name "/"'],
@@ -222,6 +225,7 @@ class _Grammar:
             self.add(("first", "step")[at], self.steps((self.begins if is_first else []) or some, is_first=is_first))
             for over in ("path", "text"):
                 names = [name for name in lists if writes[name].is_path == (over == "path")]
+                names = [name for name in names if not (is_first and self.begins) or name in self.begins]
                 self.add(f"{over}s{at}", self.steps(names, is_first=is_first))
                 self.add(f"{over}{at}", self.steps(self.plain, is_first=is_first, over=over))
 
@@ -238,11 +242,16 @@ class _Grammar:
         return {*words(self.sentence)}.issuperset(words(name.replace("-", " ")))
 
     def _is_beginning(self, name: str) -> bool:
-        """Return True for a node that takes the sentence's URL, or a number that the sentence has behind its name."""
-        rules = {item.flag: _rule_of(item, self.kinds[name], "") for item in self.kinds[name].taken if item.required}
-        words = [flag.strip("-").partition("-")[0] for flag, rule in rules.items() if rule == "int"]
-        is_page = "url" in rules.values() and bool(self.rules["url"]) and not self.rules["attached"]
-        return is_page or any(re.search(rf"\b{word}s? (number )?#?\d", self.sentence, re.IGNORECASE) for word in words)
+        """Return True for a node that takes the sentence's URL or repository, or a number behind the node's word."""
+        rules = {item: _rule_of(item, self.kinds[name], "") for item in self.kinds[name].taken}
+        words = [
+            item.flag.strip("-").partition("-")[0] for item, rule in rules.items() if rule == "int" and item.required
+        ]
+        is_page = any(rule == "url" and item.required for item, rule in rules.items()) and bool(self.rules["url"])
+        is_hub = "repo" in rules.values() and bool(self.rules["hub"])
+        return ((is_page or is_hub) and not self.rules["attached"]) or any(
+            re.search(rf"\b{word}s? (number )?#?\d", self.sentence, re.IGNORECASE) for word in words
+        )
 
     def _add_texts(self) -> None:
         """Add texts made of earlier answers: of parts of the last one, or of those of steps with ids."""

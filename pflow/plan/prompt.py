@@ -38,7 +38,7 @@ _ROOM_INTERFACES = 2_400
 _MOST_FINDINGS, _LONGEST_ANSWER = 8, 1_200
 """Findings and characters of a wrong answer that go back."""
 
-_CANNOT = "\nFlow: cannot: "
+CANNOT = "\nFlow: cannot: "
 _EXAMPLES = 2
 """Examples near the sentence that stand before it."""
 
@@ -70,7 +70,7 @@ class Prompt:
         """Return the user turn. Each further attempt has other examples."""
         fits, near = self._fitting(sentence), near_examples(sentence)
         if not near and not fits:
-            near = [each for each in _examples() if _CANNOT in each]
+            near = [each for each in _examples() if CANNOT in each]
         near = near[_EXAMPLES * attempt :][:_EXAMPLES]
         examples = ["\n".join(reversed(near)) + "\n"] if near else []
         fitting = [f"Nodes that may fit: {', '.join(fits)}"] if fits else []
@@ -156,7 +156,7 @@ def near_examples(sentence: str) -> list[str]:
     found = nearest_by_words(_alike(sentence), abouts)
     least = max(_LEAST_LIKE, _LIKE_BEST * max(found.values(), default=0))
     near = [[*_examples()][int(name[len("example") :])] for name, nearness in found.items() if nearness >= least]
-    return [each for each in near if _CANNOT in each or _CANNOT not in near[0]]
+    return [each for each in near if CANNOT in each or CANNOT not in near[0]]
 
 
 @cache

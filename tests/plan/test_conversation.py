@@ -114,6 +114,30 @@ def test_a_plan_in_doubt_is_no_way_out_of_one_that_cannot_be_done_here():
         assert (heard.result, heard.is_right) == (best, best == "b")
 
 
+class Held(Counting):
+    """A model that a grammar holds; it hears the options of each answer, too."""
+
+    class Options(llm.Options):
+        grammar: str | None = None
+        temperature: float | None = None
+        max_tokens: int | None = None
+        stop: str | None = None
+        seed: int | None = None
+
+    def execute(self, prompt, stream, response, conversation):
+        yield from super().execute(prompt, stream, response, conversation)
+        self.heard[-1] = [self.heard[-1][-1], prompt.options.temperature, prompt.options.seed]
+
+
+def test_a_model_that_a_grammar_holds_draws_other_answers_to_the_same_question():
+    model, told = Held(), request()
+    told.grammar = lambda attempt: f"root ::= {attempt}"
+    judged = iter([("a", doubts(2)), (None, faults(1)), ("c", doubts(1)), ("d", []), ("e", [])])
+    heard = converse(model, told, lambda said: next(judged), lambda line: None)
+    assert (heard.result, heard.tries) == ("d", 4)
+    assert model.heard == [["the task 0", 0, 0], ["the task 0", 0.8, 1], ["the task 0", 0.8, 2], ["the task 0", 0.8, 3]]
+
+
 def test_a_task_with_a_secret_in_it_is_not_sent():
     model = Counting()
     with pytest.raises(PflowError) as caught:
