@@ -204,7 +204,7 @@ def _read_line(line: str, said: Answer, catalog: Catalog) -> tuple[dict[str, Any
         return None, [_finding(_TOO_DEEP, "write a plain flow")]
 
 
-_BROKEN = re.compile(r"\s*\\?\n\s*(?==[\w-]*=?> )")
+_BROKEN = re.compile(r"\\?\n[ \t]*+(?==[\w-]*=?> )")
 """The end of a line before a separator, where the flow goes on."""
 _AHEAD = re.compile(r"(?:[^\"'=`|#\n]{0,80}:(?=[\s*`]))?[\s*`$]*")
 """What may stand before a flow on its line: words with a colon, marks of Markdown, a prompt."""

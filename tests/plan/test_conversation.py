@@ -314,6 +314,10 @@ def test_a_line_that_stopped_at_the_limit_is_no_flow_even_if_it_parses(text):
     assert read(f"```\n{LINE}\n```\nIt reads", is_limited=True)[1] == []
 
 
+def test_an_answer_of_blank_lines_is_read_at_once():
+    assert read("\n \n" * 6_000 + "x")[1][0].message == "it holds no flow: 'x'"
+
+
 @given(st.text() | st.text('{}[]":,\\nodes <>/`0', max_size=60) | st.text("llm =>|':-`\n(;#$", max_size=60))
 def test_any_text_is_a_flow_or_a_finding(text):
     flow, findings = read(text)
