@@ -15,7 +15,7 @@ from pflow.errors import PflowError, result_of, shorten
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.load import parse_json
 from pflow.flow.pipe.read import parse_pipe
-from pflow.flow.pipe.recognize import is_pipe_text, names_node
+from pflow.flow.pipe.recognize import is_misspelt_step, is_pipe_text, names_node
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.models.ask import Answer, ask_after
@@ -225,7 +225,8 @@ def _bare(text: str) -> str:
 
 
 def _begins(line: str) -> bool:
-    return is_pipe_text(line) or names_node(line)
+    bare = line.lstrip("( ")
+    return is_pipe_text(bare) or is_misspelt_step(bare) or names_node(bare)
 
 
 def refusal(said: Answer) -> str:

@@ -270,6 +270,8 @@ def test_the_line_of_a_flow_is_found_whatever_stands_around_it(text):
         ("read-file --path=a => judge:j --criteria=x\nj =failed=> llm --prompt=x", ["read-file", "judge", "llm"]),
         ("list-files --pattern='*.md' => ( read-file => llm --prompt='x' ) --each", ["list-files", "flow"]),
         ("( read-file => llm --prompt='x' ) --each", ["flow"]),
+        ("( llm --prompt='x' ) --each", ["flow"]),
+        ("read-fil --path=a.txt", ["read-fil"]),
         ("""write-file --path=f.json --content='{"nodes": []}'""", ["write-file"]),
         ("read-fil --path=a => lm --prompt=x", ["read-fil", "lm"]),
         ("./evil.pflow.json --x=1 => llm --prompt=x", ["./evil.pflow.json", "llm"]),
