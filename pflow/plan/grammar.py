@@ -10,7 +10,7 @@ from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import LIMITS, Interface, Item, spell_flag
 from pflow.library.nearest import words
 from pflow.plan.declare_inputs import is_named
-from pflow.plan.meaning import values
+from pflow.plan.meaning import languages, values
 
 _LINES = r"""
 root ::= "cannot: " [^\x00-\x1f\x7f]+ | line
@@ -73,6 +73,11 @@ _SAVES = re.compile(
     r"\b(write|save|store|put|keep|append|add|export|convert|create|make|turn|download|copy)\b", re.IGNORECASE
 )
 """What a sentence says that has files written; without it, a file that no sentence names is invented."""
+
+_OF_VALUES = frozenset(
+    ["repo", "clone", "directory", "encoding", "int", "float", "url", "attached", "prose", "written"]
+)
+"""Rules of optional flags that a sentence need not speak of: it has a value for them, or their text is the model's."""
 
 _HUB = re.compile(r"\b(github|repo(sitory)?|issues?|pull requests?|prs?)\b", re.IGNORECASE)
 _COMPARES = re.compile(r"\b(compar|diff|versus)|\?$", re.IGNORECASE)
@@ -160,6 +165,7 @@ class _Grammar:
         fixed = (line.split(" ::= ", 1) for line in _LINES.strip().splitlines())
         self.rules = {name: body.split(" | ") for name, body in fixed} | _value_rules(sentence, is_strict)
         self.known = {name for name, bodies in self.rules.items() if bodies}
+        self.given = {*_OF_VALUES, *(["language"] if languages(sentence) else [])}
         self.names: dict[str, str] = {}
         self.kinds, self.sentence, self.is_piped, self.is_strict = kinds, sentence, is_piped, is_strict
         usable = [name for name in kinds if not is_strict or self._is_needed(name)]
@@ -201,13 +207,14 @@ class _Grammar:
             is_piped = "pipe" in item.marks and not (is_first and (item.type.is_url or item.name == "prompt"))
             rule = _piped_rule(item, is_first and not over) if is_piped else _rule_of(item, interface, over)
             is_known = rule[:1] in ("(", '"') or rule in self.known
-            if rule[:1] == '"' and self.is_strict and not said & {*words(f"{item.name} {item.doc}")}:
-                continue  # nobody asked for the switch
             is_source = item.name == "path" and "reads files" in interface.effects and is_alone
             is_required = (item.required or item.name == "prompt" or is_source) and (is_alone or not is_piped)
             is_required |= self.is_strict and is_known and rule == "repo"
             if is_required and not is_known:
                 return None
+            is_said = is_piped or rule in self.given or said & {*words(f"{item.name} {item.doc}")}
+            if self.is_strict and not (is_required or is_said):
+                continue  # nobody speaks of it
             if is_required or (is_known and (not over or item.type.name == "bool")):
                 flag = rule if rule[0] == '"' else f"{_literal(f' {item.flag}=')} {rule}"
                 (others if not is_required else piped if is_piped else required).append(flag)
@@ -339,7 +346,7 @@ def _rule_of(item: Item, interface: Interface, over: str) -> str:
         return "url"
     if type.is_path and name != "pattern":
         if name in ("directory", "repo"):
-            return "clone" if name == "repo" else "directory"
+            return "clone" if name == "repo" or item.required else "directory"
         if _is_written(item, interface):
             return {"": "written", "path": "itempath"}.get(over, "")
         return "" if over else "file" if item.required else "attached"

@@ -92,26 +92,26 @@ def _warning(rule: str, literal: Literal | None, message: str, remedy: str) -> F
 def _missing(given: list[Literal], sentence: str) -> Iterator[Finding]:
     opened = _plain(" ".join(str(each.value) for each in given if not _is_thought(each)))
     everything = _plain(" ".join(str(each.value) for each in given))
-    languages = [SentenceValue("language", word) for word in _languages(sentence)]
-    for kind, text in [*values(sentence), *languages]:
+    named = [SentenceValue("language", word) for word in languages(sentence)]
+    for kind, text in [*values(sentence), *named]:
         plan, plain = opened if kind in ("path", "url", "mail") else everything, _plain(text).lstrip("#").rstrip("/")
         folder, _, name = plain.rpartition("/")
         is_there = plain in plan or (folder and name and folder in plan and name in plan)
         if kind == "language":
-            is_there = not {text, _languages(text)[text]}.isdisjoint(re.findall(r"\w+", plan))
+            is_there = not {text, languages(text)[text]}.isdisjoint(re.findall(r"\w+", plan))
         elif kind == "number":
             is_there = any(re.search(rf"(?<!\d){re.escape(each)}(?!\d)", plan) for each in spellings(text))
         if not is_there:
             yield _warning("PL10", None, f"'{text}' is in no step", "give it to the step that it is for")
 
 
-def _languages(sentence: str) -> dict[str, str]:
+def languages(sentence: str) -> dict[str, str]:
     """Return the languages that a sentence names in English, each with its code."""
     return {word: locale_alias[word][:2] for word in re.findall(r"\w{4,}", sentence.lower()) if word in locale_alias}
 
 
 def _invented(given: list[Literal], sentence: str) -> Iterator[Finding]:
-    said = {*words(sentence), *words(os.path.expanduser("~")), *_languages(sentence).values()}
+    said = {*words(sentence), *words(os.path.expanduser("~")), *languages(sentence).values()}
     for literal in given:
         item, value = literal.item, literal.value
         known = said.union(words("" if item.required else item.doc))  # HEAD, bytes
@@ -167,8 +167,8 @@ def _unasked(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[
     """Find steps that act with no value and no word of the sentence; in English alone, as the words of nodes are."""
     if len(COMMON.intersection(sentence.lower().split())) < _ENGLISH:
         return
-    languages = _languages(sentence)
-    said, named = {*words(sentence)}, {*languages, *languages.values(), *(text.lower() for _, text in values(sentence))}
+    said, spoken = {*words(sentence)}, languages(sentence)
+    named = {*spoken, *spoken.values(), *(text.lower() for _, text in values(sentence))}
     for id, step in wired.steps.items():
         own = [each for each in given if each.step is step]
         text = " ".join(str(each.value) for each in own if _is_thought(each))

@@ -114,7 +114,12 @@ def plan_sentence(
         request = PlanRequest(
             prompt,
             lambda attempt: prompt.task(sentence, piped, attempt=attempt),
-            lambda attempt: plan_grammar(prompt.kinds, sentence, is_piped=piped is not None, is_strict=not attempt),
+            lambda attempt: plan_grammar(
+                prompt.kinds if attempt else prompt.likely_kinds(sentence),
+                sentence,
+                is_piped=piped is not None,
+                is_strict=not attempt,
+            ),
             calls or Calls(),
         )
         outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)

@@ -17,7 +17,7 @@ from pflow.errors import PflowError, result_of, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.subflow import FlowCatalog
 from pflow.interface.interface import Interface
-from pflow.library.nearest import About, nearest, nearest_by_words
+from pflow.library.nearest import About, nearest, nearest_by_words, words
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.plan.node_text import interface_text, node_line
 from pflow.plan.piped import Piped
@@ -86,6 +86,14 @@ class Prompt:
         least = max(_LEAST_NEAR, _OF_BEST * max(found.values(), default=0))
         near = [self.own[name] for name, nearness in found.items() if nearness >= least][:_FITTING]
         return [line.partition(": ")[0] for line in near] if is_told else near
+
+    def likely_kinds(self, sentence: str) -> dict[str, Interface]:
+        """Return the nodes for a sentence: near a refusal those alone that share a word with it."""
+        near, said = near_examples(sentence), {*words(sentence)}
+        if not (near and CANNOT in near[0]):
+            return self.kinds
+        about = {name: f"{name} {each.summary}".replace("-", " ") for name, each in self.kinds.items()}
+        return {name: each for name, each in self.kinds.items() if said & {*words(about[name])}}
 
     def correction(self, task: str, line: str, findings: Sequence[Finding]) -> str:
         """Return a user turn that stands by itself: the wrong line, its findings, the interfaces that it needs, and the

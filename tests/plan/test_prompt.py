@@ -151,6 +151,13 @@ def test_a_sentence_near_nothing_has_refusals_as_its_examples():
     assert plan_prompt().task("Xyz").count("\nFlow: cannot: ") == 2
 
 
+def test_near_a_refusal_a_plan_has_the_nodes_alone_that_share_a_word():
+    told = plan_prompt()
+    assert told.likely_kinds("book a room in Rome").keys() == set()
+    assert told.likely_kinds("book a flight with a tag").keys() == {"git-tag"}
+    assert told.likely_kinds("tidy a.txt") == told.kinds
+
+
 def test_a_correction_stands_by_itself(home):
     own(home, "polish")
     told = plan_prompt()
