@@ -154,7 +154,7 @@ def test_a_sentence_near_nothing_has_refusals_as_its_examples():
 def test_near_a_refusal_a_plan_has_the_nodes_alone_that_share_a_word():
     told = plan_prompt()
     assert told.likely_kinds("book a room in Rome").keys() == set()
-    assert told.likely_kinds("book a flight with a tag").keys() == {"git-tag"}
+    assert {each.partition("-")[0] for each in told.likely_kinds("book a flight with a tag")} == {"git"}
     assert told.likely_kinds("tidy a.txt") == told.kinds
 
 
