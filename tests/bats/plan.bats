@@ -18,15 +18,15 @@ untouched() { [ "$(ls -I 'separate-*')" = $'a.txt\ndata.txt' ]; } # bats keeps a
 SUMMARY='read data.txt, summarize it, write summary.md'
 
 @test "a plan that fails, or does what --yes does not allow, ends with its code and touches nothing" {
-    while IFS=: read -r wanted model said; do
-        run --separate-stderr pflow "$SUMMARY" --model="$model" --yes -r --timeout=2
+    while IFS=: read -r wanted seconds model said; do
+        run --separate-stderr pflow "$SUMMARY" --model="$model" --yes -r --timeout="$seconds"
         expect "$wanted" '' "$said"
         untouched && [[ $stderr != *Traceback* ]]
     done <<'END'
-65:plan-never:The best try
-75:plan-cut:cut before its end
-77:plan-smuggle-command:--allow=commands
-124:plan-stalls:took longer than the 2 s of --timeout
+65:60:plan-never:The best try
+75:60:plan-cut:cut before its end
+77:60:plan-smuggle-command:--allow=commands
+124:2:plan-stalls:took longer than the 2 s of --timeout
 END
 }
 
