@@ -140,7 +140,7 @@ def converse(
             was_right = best.is_right
             best.tries += 1
             report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if attempt else ""))
-            grammar, draw = (request.grammar(0), attempt) if is_held else (request.grammar(attempt), 0)
+            grammar, draw = (request.grammar(attempt // _DRAWS), attempt) if is_held else (request.grammar(attempt), 0)
             said = ask_after(asked, request.prompt.system, text, request.calls, grammar, draw)
             result, findings = judge(said)
             best.take(plan_line(said), result, findings)

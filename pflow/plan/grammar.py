@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from pflow.errors import result_of
+from pflow.flow.rules.answers import ONLY_GIVES
 from pflow.flow.wired import item_reader
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import LIMITS, Interface, Item, spell_flag
@@ -41,7 +42,6 @@ end ::= "." [a-z] [a-z0-9]*
 pattern ::= "'" near? "**/"? globbed "'"
 globbed ::= name? "*" name? end? | name end
 itemname ::= "$item_name" | "$item_stem" end | "$item_stem-" name end
-language ::= [a-z] [a-z] | free
 """
 """The rules that are the same for all. What names a rule that the nodes or the sentence do not have is left out later.
 A text begins with no separator and has no reference, but those that are written here or below."""
@@ -135,6 +135,7 @@ def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
     saves = not is_strict or bool(urls) or _SAVES.search(sentence) is not None
     known = [word for word in bare if word.isalnum() and (not is_strict or word.isupper() or word[1:].endswith("file"))]
     plain = [path for path in paths if re.fullmatch(r"[\w./~-]+", path, re.ASCII) and path not in repos]
+    spoken, any_language = languages(sentence), [] if is_strict else ["[a-z] [a-z]"]
     return {
         "quoted": _typed(said["quoted"], bare=""),
         "given": ["quoted"] if said["quoted"] else [] if is_strict else ["prose"],
@@ -142,6 +143,7 @@ def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
         "int": _typed(filter(str.isdecimal, numbers)),
         "repo": _typed(repos or [*urls, *(path for path in paths if re.fullmatch(r"[\w.-]+/[\w.-]+", path))]),
         "hub": _typed(repos),
+        "language": _typed([*map(str.capitalize, spoken), *spoken.values()] if is_strict else bare) + any_language,
         "revision": ['"HEAD"', *_typed(bare)],
         "free": [*_typed([*bare, *(word.capitalize() for word in bare if word.isalpha())]), "short", "quoted"],
         "directory": _typed([*paths, *(path.rstrip("/") for path in paths), *bare]),
@@ -229,10 +231,11 @@ class _Grammar:
         writes = {name: write.type for name, each in self.plain.items() if (write := each.pipe_write)}
         lists = [name for name, type in writes.items() if type.name == "list" or (has_batch and type.name == "any")]
         for at, is_first in enumerate((True, False)):
-            self.add(("first", "step")[at], self.steps((self.begins if is_first else []) or some, is_first=is_first))
+            later = [name for name in some if not (is_strict and _only_gives(self.kinds[name]))]
+            self.add(("first", "step")[at], self.steps(self.begins or some if is_first else later, is_first=is_first))
             for over in ("path", "text"):
                 names = [name for name in lists if writes[name].is_path == (over == "path")]
-                names = [name for name in names if not (is_first and self.begins) or name in self.begins]
+                names = [name for name in names if name in ((self.begins or names) if is_first else later)]
                 self.add(f"{over}s{at}", self.steps(names, is_first=is_first))
                 self.add(f"{over}{at}", self.steps(self.plain, is_first=is_first, over=over))
 
@@ -317,6 +320,11 @@ class _Grammar:
 def _reads_a_file(interface: Interface) -> bool:
     needed = [item.type.name for item in interface.taken if item.required]
     return needed == ["path"] and interface.effects == ("reads files",)
+
+
+def _only_gives(interface: Interface) -> bool:
+    """Return True for a node that only gets something, whatever the step before it gives."""
+    return interface.pipe_read is None and bool(interface.effects) and ONLY_GIVES.issuperset(interface.effects)
 
 
 def _piped_rule(item: Item, is_first: bool) -> str:

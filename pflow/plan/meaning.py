@@ -73,7 +73,7 @@ def doubts(wired: WiredFlow, sentence: str) -> list[Finding]:
         wired = wire(with_literals(wired, {}))
     own, every = ([*_all_literals(wired, is_deep=is_deep)] for is_deep in (False, True))
     values = (_missing(every, sentence), _invented(own, sentence), _overwritten(own, sentence))
-    checks = (*values, _without_program(own), _unasked(wired, own, sentence))
+    checks = (*values, _without_program(own), _unasked(wired, own, sentence), _again(wired, own))
     return list({(each.rule, each.message): each for check in checks for each in check}.values())
 
 
@@ -180,6 +180,16 @@ def _unasked(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[
         if is_action and not (said & {*words(about)} or named & {str(each.value).lower() for each in own}):
             what = f"'{id}' has nothing that is in the sentence"
             yield Finding("PL13", step.step.place, what, "leave it out", is_warning=True)
+
+
+def _again(wired: WiredFlow, given: list[Literal]) -> Iterator[Finding]:
+    """Find steps that do with the same values what another does, on what came of it."""
+    seen: list[tuple[str, list[str]]] = []
+    for id, step in wired.steps.items():
+        does = (step.step.type, [f"{each.item.name}={each.value}" for each in given if each.step is step])
+        if does in seen and not step.inline:
+            yield Finding("PL13", step.step.place, f"'{id}' does again what is done", "leave it out", is_warning=True)
+        seen.append(does)
 
 
 def _plain(text: str) -> str:

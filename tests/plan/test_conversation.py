@@ -131,7 +131,7 @@ class Held(Counting):
 
 def test_a_model_that_a_grammar_holds_draws_other_answers_to_the_same_question():
     model, told = Held(), request()
-    told.grammar = lambda attempt: f"root ::= {attempt}"
+    told.grammar = lambda attempt: f"root ::= {attempt}"  # a second one gives way
     judged = iter([("a", doubts(2)), (None, faults(1)), ("c", doubts(1)), ("d", []), ("e", [])])
     heard = converse(model, told, lambda said: next(judged), lambda line: None)
     assert (heard.result, heard.tries) == ("d", 4)

@@ -189,7 +189,7 @@ FILES = "list-files --pattern='src/*'"
         ("put src into out", f"{FILES} => ( load-csv => clean-data ) --each", False),
         ("put src into out", f"{FILES} => ( read-file => write-file --path=out.txt ) --each", False),
         ("mail issue 5 to a@b", f"{MAIL} --subject='${{issue_title}}' --body='${{issue_data.body}}'", True),
-        ("sing", "llm:a --prompt='La' => translate --language=de => llm --prompt='${a.response} ${translation}'", True),
+        ("German", "llm:a --prompt='L' => translate --language=de => llm --prompt='${a.response}${translation}'", True),
         ("run make", "shell:a --command='make' =error=> llm --prompt='Why? ${a.error.message}'", True),
         ("run make", "shell --command='make' =failed=> llm --prompt='Why?'", False),
         ("a poem", "llm --prompt='A poem' --model=gpt-5", False),
