@@ -172,7 +172,7 @@ class _Grammar:
         self.kinds, self.sentence, self.is_piped, self.is_strict = kinds, sentence, is_piped, is_strict
         usable = [name for name in kinds if not is_strict or self._is_needed(name)]
         self.plain = {name: kinds[name] for name in usable if "default" in kinds[name].actions}
-        self.begins = [name for name in self.plain if is_strict and self._is_beginning(name)]
+        self.begins = self._beginnings() if is_strict else []
         self._add_steps(is_strict=is_strict, has_batch=not is_strict or _EACH.search(sentence) is not None)
         self._add_texts()
         self._add_branches()
@@ -251,17 +251,28 @@ class _Grammar:
     def _is_named(self, name: str) -> bool:
         return {*words(self.sentence)}.issuperset(words(name.replace("-", " ")))
 
-    def _is_beginning(self, name: str) -> bool:
-        """Return True for a node that takes the sentence's URL or repository, or a number behind the node's word."""
-        rules = {item: _rule_of(item, self.kinds[name], "") for item in self.kinds[name].taken}
-        words = [
-            item.flag.strip("-").partition("-")[0] for item, rule in rules.items() if rule == "int" and item.required
+    def _beginnings(self) -> list[str]:
+        """Return the nodes that take a number behind their word (`issue 5`), else the sentence's URL or repository.
+
+        Of those that take a URL, the ones whose summary names its host come alone: YouTube's.
+        """
+        rules: dict[str, dict[str, str]] = {}
+        for name, each in self.plain.items():
+            items = [item for item in each.taken if item.required or item.name == "repo"]
+            rules[name] = {item.flag[2:].partition("-")[0]: _rule_of(item, each, "") for item in items}
+
+        def is_behind(word: str) -> bool:
+            return re.search(rf"\b{word}s? (number )?#?\d", self.sentence, re.IGNORECASE) is not None
+
+        numbered = [
+            name for name in rules if any(rule == "int" and is_behind(word) for word, rule in rules[name].items())
         ]
-        is_page = any(rule == "url" and item.required for item, rule in rules.items()) and bool(self.rules["url"])
-        is_hub = "repo" in rules.values() and bool(self.rules["hub"])
-        return ((is_page or is_hub) and not self.rules["attached"]) or any(
-            re.search(rf"\b{word}s? (number )?#?\d", self.sentence, re.IGNORECASE) for word in words
-        )
+        if numbered or self.rules["attached"]:
+            return numbered
+        pages = [name for name in rules if self.rules["url"] and "url" in rules[name].values()]
+        hosts = re.findall(r"//(?:www\.)?(\w{5,})", self.sentence.lower())
+        named = [name for name in pages if any(host in self.plain[name].summary.lower() for host in hosts)]
+        return named or pages or [name for name in rules if self.rules["hub"] and "repo" in rules[name].values()]
 
     def _add_texts(self) -> None:
         """Add texts made of earlier answers: of parts of the last one, or of those of steps with ids."""
