@@ -296,7 +296,8 @@ class _Grammar:
                     f"parts{at}", [f"head {text}", *(f"{each.replace(' prose', f' {text}')} {text}" for each in ends)]
                 )
             for into, is_first in (("begin", True), ("go", False)):
-                names = [name] if not (is_first and self.begins) or name in self.begins else []
+                may_stand = name in (self.begins or [name]) if is_first else not _only_gives(interface)
+                names = [name] if may_stand or not self.is_strict else []
                 self.add(into, (f"{step} sep parts{at}" for step in self.steps(names, is_first=is_first)))
         if self.is_strict and len(self.rules["attached"]) == 1:
             return  # the text of one file goes through the pipe
