@@ -70,13 +70,13 @@ _INTO = re.compile(
 """What stands before a file that is written, unless two are compared or the sentence is a question."""
 
 _SAVES = re.compile(
-    r"\b(write|save|store|put|keep|append|add|export|convert|create|make|turn|download|copy)\b", re.IGNORECASE
+    r"""\b(write|save|store|put|keep|append|add|export|convert|create|make|turn|download|copy)\b
+    | \b(to|into|onto)\s+\S+/(\s|$)""",
+    re.IGNORECASE | re.VERBOSE,
 )
-"""What a sentence says that has files written; without it, a file that no sentence names is invented."""
+"""What a sentence says that has files written."""
 
-_OF_VALUES = frozenset(
-    ["repo", "clone", "directory", "encoding", "int", "float", "url", "attached", "prose", "written"]
-)
+_OF_VALUES = ("repo", "clone", "directory", "encoding", "int", "float", "url", "attached", "prose", "written")
 """Rules of optional flags that a sentence need not speak of: it has a value for them, or their text is the model's."""
 
 _HUB = re.compile(r"\b(github|repo(sitory)?|issues?|pull requests?|prs?)\b", re.IGNORECASE)
