@@ -148,7 +148,7 @@ def converse(
             is_over = was_right or {*map(str, findings)} in heard
             if is_held:  # for what nothing does, another draw would be the next best thing that can start
                 is_over = CANNOT in text and any(each.rule == NO_PROGRAM for each in findings)
-            if not findings or refusal(said) or is_over:
+            if not findings or is_over or (refusal(said) and not (is_held and attempt)):
                 break
             heard.append({*map(str, findings)})
             text = text if is_held else request.correction(best.tries, said, findings)

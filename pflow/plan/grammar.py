@@ -321,10 +321,10 @@ class _Grammar:
             on, then, step = _literal(f" ={action}=> "), "error" if action == "error" else "then", f"fail{at}"
             if then == "error" or action == "failed" or action in self.sentence:
                 for into, begin, is_first in (("begin", "", True), ("go", "first sep ", False)):
-                    self.add(step, (f"{begin}{each}" for each in self.steps([name], id=":a", is_first=is_first)))
-                    self.add(
-                        into, (f"{each} {on} then" for each in self.steps([name], is_first=is_first) if then == "then")
-                    )
+                    names = [name] if not is_first or name in (self.begins or [name]) else []
+                    self.add(step, (f"{begin}{each}" for each in self.steps(names, id=":a", is_first=is_first)))
+                    plain = self.steps(names, is_first=is_first) if then == "then" else []
+                    self.add(into, (f"{each} {on} then" for each in plain))
             self.add("branch", [f'{step} ( sep go ){{1,3}} "; a" {on} {then} ( sep go ){{0,2}} ( sep "a" )?'])
             self.add("branch", [f'{step} {on} {then} ( sep go ){{0,2}} ( "; a" ( sep go ){{1,3}} )?'])
 

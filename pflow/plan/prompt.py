@@ -90,7 +90,7 @@ class Prompt:
     def likely_kinds(self, sentence: str) -> dict[str, Interface]:
         """Return the nodes for a sentence: near a refusal those alone that share a word with it."""
         near, said = near_examples(sentence), {*words(sentence)}
-        if not (near and CANNOT in near[0]):
+        if not (near and CANNOT in near[0]) or _VALUE.search(sentence):
             return self.kinds
         about = {name: f"{name} {each.summary}".replace("-", " ") for name, each in self.kinds.items()}
         return {name: each for name, each in self.kinds.items() if said & {*words(about[name])}}
