@@ -100,8 +100,10 @@ def test_a_new_node_changes_no_page_but_its_own():
     assert {name: after[name] for name in before} == before
 
 
-ELSEWHERE = {"HOME", "LC_CTYPE", "PFLOW_LINE", "PFLOW_NODE", "PFLOW_FAILPOINT", "PFLOW_TESTING"}
-"""Variables that stand in no table: of the home, Python's own doing, the completions, pflow-node(7) and the tests."""
+ELSEWHERE = {
+    "HOME", "LC_CTYPE", "GOMP_SPINCOUNT", "PFLOW_LINE", "PFLOW_NODE", "PFLOW_FAILPOINT", "PFLOW_TESTING",
+}  # fmt: skip
+"""Variables that stand in no table: of the home, Python's own doing, OpenMP, the completions, pflow-node(7), tests."""
 
 
 def written(name: str) -> str:
