@@ -164,7 +164,7 @@ class Tally(Recorder):
         self.calls: list[dict[str, Any]] = []
         self.warnings: dict[str, None] = {}
         self.batches: dict[str, str] = {}
-        """What the last try of each visit of a batch says of the items that failed, if no step takes them."""
+        """For each visit of a batch, a warning of the items that failed in its last try, if no step takes them."""
 
     def inside(self, step: str) -> Recorder:
         return self

@@ -100,7 +100,7 @@ def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
         text = [messages[0], {"role": "user", "content": ""}]
         engine.handle_chat_completions({"messages": text, "max_tokens": 0}, lambda _: False)
         size = _slot(engine, "save", file.fileno()).get("n_written")
-        file.seek(0)  # where /dev/fd is no new way to the file, its position is the engine's
+        file.seek(0)  # on macOS, opening /dev/fd shares the position, which the engine has moved
         state = file.read()
         if size == len(state):  # the engine does not see that a disk is full until then
             write_cached(kept, bytes_digest(depends + state).encode() + state)

@@ -95,7 +95,7 @@ def takes_grammar(model: Any) -> bool:
 
 def _is_llama(model: Any) -> bool:
     """Return True if a model's server says that it is llama.cpp's."""
-    with Ignoring(Exception):  # it says something else, or there is no server
+    with Ignoring(Exception):  # no server answers, or its answer is not such a list
         if "stop" in model.Options.model_fields and (
             split_address(model.model_id) or runs_here(model.model_name, model.api_base)
         ):

@@ -105,9 +105,9 @@ class ConversationResult:
         return self.result is not None and not errors_of(self.findings)
 
     def take(self, line: str, result: Any, findings: list[Finding]) -> None:
-        """Take an answer that is no worse; of two that pass, the first of those with the fewest doubts.
+        """Keep an answer if it is better, or as good and the kept one does not pass.
 
-        What no program here can do, a doubted plan does not do either: a small model then invents the next best.
+        A doubted plan never replaces one whose program is missing: a small model then invents something else.
         """
         if findings and any(each.rule == NO_PROGRAM for each in self.findings):
             return
@@ -207,7 +207,7 @@ def _read_line(line: str, said: Answer, catalog: Catalog) -> tuple[dict[str, Any
 _BROKEN = re.compile(r"\\?\n[ \t]*+(?==[\w-]*=?> )")
 """The end of a line before a separator, where the flow goes on."""
 _AHEAD = re.compile(r"(?:[^\"'=`|#\n]{0,80}:(?=[\s*`]))?[\s*`$]*")
-"""What may stand before a flow on its line: words with a colon, marks of Markdown, a prompt."""
+"""What may stand before a flow on its line: words that end in a colon, Markdown, the prompt of a shell."""
 
 
 def _find_lines(said: Answer) -> list[str]:

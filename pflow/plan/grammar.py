@@ -20,7 +20,7 @@ begin ::= first | paths0 sep pathgroup | texts0 sep textgroup
 go ::= step | paths1 sep pathgroup | texts1 sep textgroup
 then ::= first | step
 error ::= head "'" t0 failure t "'" | first
-failure ::= "${a.error.message}" | "${a.stdout}"
+failure ::= "${a.error.message}"
 pathgroup ::= "( " path0 ( sep path1 ){0,3} " ) --each" | path0 " --each"
 textgroup ::= "( " text0 ( sep text1 ){0,2} " ) --each" | text0 " --each"
 sep ::= " => "
@@ -67,14 +67,14 @@ _INTO = re.compile(
     \s+((an?|the|new|file|it)\s+)*['"`]?$""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What stands before a file that is written, unless two are compared or the sentence is a question."""
+"""Words before a file that say it is written; they do not count in a comparison or a question."""
 
 _SAVES = re.compile(
     r"""\b(write|save|store|put|keep|append|add|export|convert|create|make|turn|download|copy)\b
     | \b(to|into|onto)\s+\S+/(\s|$)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What a sentence says that has files written."""
+"""Words of a sentence that asks for a file to be written."""
 
 _OF_VALUES = ("repo", "clone", "directory", "encoding", "int", "float", "url", "attached", "prose", "written")
 """Rules of optional flags that a sentence need not speak of: it has a value for them, or their text is the model's."""
@@ -141,7 +141,7 @@ def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
         "given": ["quoted"] if said["quoted"] else [] if is_strict else ["prose"],
         "url": _typed(urls),
         "int": _typed(filter(str.isdecimal, numbers)),
-        "repo": _typed(repos or [*urls, *(path for path in paths if re.fullmatch(r"[\w.-]+/[\w.-]+", path))]),
+        "repo": _typed(repos or [path for path in paths if re.fullmatch(r"\w[\w.-]*/[\w.-]+", path)]),
         "hub": _typed(repos),
         "language": _typed([*map(str.capitalize, spoken), *spoken.values()] if is_strict else bare) + any_language,
         "revision": ['"HEAD"', *_typed(bare)],

@@ -159,7 +159,7 @@ def _without_program(given: list[Literal]) -> Iterator[Finding]:
     for literal in [each for each in given if {"explicit", "verbatim"} <= each.item.marks]:
         for word in _COMMAND.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "''", str(literal.value))):
             if subprocess.run(["/bin/sh", "-c", 'command -v "$0"', word], capture_output=True, check=False).returncode:
-                what = f"it cannot be done here: there is no program '{word}'"
+                what = f"it cannot run here: there is no program '{word}'"
                 yield Finding(NO_PROGRAM, literal.place, what, "a node, or a program on PATH")
 
 

@@ -1,4 +1,4 @@
-"""What a model is told for a plan: a beginning that is the same for every sentence, and a user turn that varies.
+"""The prompt of a plan: a system text that is the same for every sentence, and a user turn for each.
 
 The beginning (beginning.txt) has a line for each node that ships, rules and examples; after it come the user's own
 nodes. The user turn has examples near the sentence, chosen from examples.txt, and the nodes that may fit.

@@ -107,7 +107,7 @@ def test_doubts_make_one_more_question_and_then_the_plan_stands_with_its_doubts(
 
 
 def test_a_plan_in_doubt_is_no_way_out_of_one_that_cannot_be_done_here():
-    model, cannot = Counting(), [Finding("PL12", (), "it cannot be done here")]
+    model, cannot = Counting(), [Finding("PL12", (), "it cannot run here")]
     for second, best in ((doubts(1), "a"), ([], "b")):
         judged = iter([("a", cannot), ("b", second), ("c", doubts(2))])
         heard = converse(model, request(), lambda said, left=judged: next(left), lambda line: None)

@@ -67,7 +67,7 @@ def test_values_of_a_sentence_are_its_names_numbers_addresses_and_quotes(sentenc
             "'german' is in no step"]),
         ("add 'the end' to a.txt", "llm --prompt=x => write-file --path=a.txt --content='$response the end'", []),
         ("tell my mother", "shell --command='echo hi | phone --to=m@a.org'", [
-            "'m@a.org' of --command is not in the sentence", "it cannot be done here: there is no program 'phone'"]),
+            "'m@a.org' of --command is not in the sentence", "it cannot run here: there is no program 'phone'"]),
         ("how long is it up?", "shell --command='if true; then cd /; X=1 date | wc -l; fi'", []),
         ("a joke into a.txt", "read-file:r --path=./a.txt => llm --prompt='A joke' => write-file:w --path=a.txt", [
             "'w' overwrites 'a.txt', which 'r' reads"]),
