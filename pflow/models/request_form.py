@@ -99,7 +99,7 @@ def _is_llama(model: Any) -> bool:
         if "stop" in model.Options.model_fields and (
             split_address(model.model_id) or runs_here(model.model_name, model.api_base)
         ):
-            listed = model.get_client(model.get_key()).models.list(timeout=2)
+            listed = model.get_client(model.get_key()).with_options(max_retries=0, timeout=2).models.list()
             return any(each.owned_by == "llamacpp" for each in listed)
     return False
 

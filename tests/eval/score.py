@@ -85,10 +85,16 @@ def outcome(flow: FlowSpec, entry: Entry) -> str:
     for node in document["nodes"]:
         _tame(node)
     worlds = [(True, []), (False, []), *([(True, entry["absent"])] if "absent" in entry else [])]
-    with multiprocessing.get_context("fork").Pool(1) as pool, suppress(multiprocessing.TimeoutError):
-        left = [pool.apply_async(_leave, (document, entry, *world)) for world in worlds]
-        return json.dumps([each.get(SECONDS) for each in left])
-    return "it does not end"
+    context = multiprocessing.get_context("fork")
+    made, sender = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: sender.send([_leave(document, entry, *world) for world in worlds]))
+    process.start()
+    sender.close()
+    try:
+        return json.dumps(made.recv()) if made.poll(SECONDS) else "it does not end"
+    finally:
+        process.kill()  # a SIGTERM would raise in it, and might be dropped
+        process.join()
 
 
 @cache

@@ -137,20 +137,22 @@ NO_GRAMMAR = (400, {"error": {"code": 400, "message": "Failed to parse grammar"}
 
 
 @pytest.mark.parametrize(
-    ("owner", "key", "replies", "has_grammar"),
+    ("owner", "key", "replies", "has_grammar", "listed"),
     [
-        ("llamacpp", None, [ANSWER], [True, True]),
-        ("llamacpp", "sk-its", [NO_GRAMMAR, ANSWER], [True, False, False]),
-        ("library", None, [ANSWER], [False, False]),
+        ("llamacpp", None, [ANSWER], [True, True], 2),
+        ("llamacpp", "sk-its", [NO_GRAMMAR, ANSWER], [True, False, False], 1),
+        ("library", None, [ANSWER], [False, False], 2),
+        (None, None, [ANSWER], [False, False], 2),
     ],
 )
-def test_a_grammar_goes_to_a_server_that_takes_one(owner, key, replies, has_grammar, tmp_path, monkeypatch):
+def test_a_grammar_goes_to_a_server_that_takes_one(
+    owner, key, replies, has_grammar, listed, tmp_path, monkeypatch):
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
     with Replies(*replies, owner=owner, key=key or "DUMMY_KEY") as server:
         (tmp_path / "keys.json").write_text(json.dumps({server.model("m").partition("#")[0]: key} if key else {}))
         for _ in range(2):
             assert ask_after(choose(server.model("m")), "Sys", "Hi", Calls(), GRAMMAR).response == "Oak"
-    assert ["grammar" in each for each in server.asked] == has_grammar
+    assert (["grammar" in each for each in server.asked], server.listed) == (has_grammar, listed)
     for each in server.asked:
         line = {"grammar": GRAMMAR, "repeat_penalty": 1, "temperature": 0, "max_tokens": 120, "stop": "\n"}
         assert {name: each.get(name) for name in line} == (line if "grammar" in each else dict.fromkeys(line))

@@ -24,12 +24,13 @@ def whole(content, end="stop", **more):
 class Replies(Serving):
     """Replies are lists of events, or statuses with a body and headers; the last one is for all further requests.
 
-    A function makes one from the request. `owner` is what it says of the owner of its models, to whom has its `key`.
+    A function makes one from the request. `owner` is what it says of the owner of its models, to whom has its `key`;
+    without one it has no list. `listed` counts the requests for it.
     """
 
     def __init__(self, *replies, owner="me", key="DUMMY_KEY"):
         super().__init__(_Reply)
-        self.replies, self.asked, self.owner, self.key = list(replies), [], owner, key
+        self.replies, self.asked, self.owner, self.key, self.listed = list(replies), [], owner, key, 0
 
     def model(self, name):
         return f"http://127.0.0.1:{self.server_port}/v1#{name}"
@@ -45,7 +46,9 @@ class Replies(Serving):
 class _Reply(BaseHTTPRequestHandler):
     def do_GET(self):
         data = json.dumps({"data": [{"id": "m", "owned_by": self.server.owner}]}).encode()
-        self.send_response(200 if self.headers["Authorization"] == f"Bearer {self.server.key}" else 401)
+        self.server.listed += 1
+        is_known = self.headers["Authorization"] == f"Bearer {self.server.key}"
+        self.send_response((200 if self.server.owner else 501) if is_known else 401)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
