@@ -41,6 +41,7 @@ name ::= [a-z0-9] [a-z0-9_-]*
 end ::= "." [a-z] [a-z0-9]*
 pattern ::= "'" near? "**/"? globbed "'"
 globbed ::= name? "*" name? end? | name end
+place ::= [A-Za-z0-9_] [A-Za-z0-9_.-]*
 itemname ::= "$item_name" | "$item_stem" end | "$item_stem-" name end
 """
 """The rules that are the same for all. What names a rule that the nodes or the sentence do not have is left out later.
@@ -53,36 +54,35 @@ _PROSE = frozenset(("prompt", "system", "criteria", "subject", "body", "message"
 _ENDS = ("content", "message", "body")
 """Names of reads whose text ends up in a file, a mail, a commit: it may be one that the sentence has."""
 
-_OWN = {name: name for name in ("repo", "revision", "language", "sql", "encoding")} | {
-    "pattern": "glob",
-    "query": "sql",
-}
-_PROMPTS = ("prompt", "template")
+_OWN = {name: name for name in ("repo", "revision", "language", "sql", "encoding", "place")}
+_OWN |= {"pattern": "glob", "query": "sql", "rename": "pair", "labels": "word", "fields": "word", "unique_by": "word"}
 _UNSAYABLE = frozenset(["schema", "pairs", "types", "beside", "delimiter", "verbatim"])
 _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", "continue", "conversation"])
 """Items that a person chooses, besides those that a variable of the environment gives."""
 
 _INTO = re.compile(
-    r"""(\b(to|into|onto|as|write|save|create|named|called)|\b(write|save|store|put|append|add)\b[^.;]*\bin)
+    r"""(\b(to|into|onto|as|write|save|create|named?|call(ed)?) | (\b(write|save|store|put|keep)\b[^.;]*|,)\ in)
     \s+((an?|the|new|file|it)\s+)*['"`]?$""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Words before a file that say it is written; they do not count in a comparison or a question."""
 
-_SAVES = re.compile(
-    r"""\b(write|save|store|put|keep|append|add|export|convert|create|make|turn|download|copy)\b
-    | \b(to|into|onto)\s+\S+/(\s|$)""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Words of a sentence that asks for a file to be written."""
+_IN = re.compile(r"(?<!is|re|ot|so|nd|ly) in\s+['\"`]?$")
+"""The same, behind what is got, at the end of a sentence: "my changes in a.txt", but not "words found in a.txt"."""
 
-_OF_VALUES = ("repo", "clone", "directory", "encoding", "int", "float", "url", "attached", "prose", "written")
-"""Rules of optional flags that a sentence need not speak of: it has a value for them, or their text is the model's."""
+_TOPICS = {
+    "hub": r"github|repo(sitory)?|issues?|pull requests?|prs?",
+    "git": r"git|diff|commits?|staged|branch(es)?|tags?|my (edits|changes)",
+    "pipe": r"pipe[ds]?|stdin|input|comes? in|incoming",
+    "each": r"each|every|all|lines?|separately|(url|link|site|page|addresse)s",
+    "open": r"compar\w+|diff\w*|versus|.*\?$",
+    "saves": "write|save|store|put|keep|append|add|convert|create|make|turn|download|copy|move|rename|call|backup",
+    "keeps": r"unless|not|\w+n['’]?t|never|keep|already",
+}
+"""Words for what a sentence speaks of. A comparison is open: it may read and write each file."""
 
-_HUB = re.compile(r"\b(github|repo(sitory)?|issues?|pull requests?|prs?)\b", re.IGNORECASE)
-_COMPARES = re.compile(r"\b(compar|diff|versus)|\?$", re.IGNORECASE)
-_EACH = re.compile(r"\b(each|every|all|lines?|separately)\b", re.IGNORECASE)
-_PIPED = re.compile(r"\b(pipe[ds]?|stdin|input|comes? in|incoming)\b", re.IGNORECASE)
+_FOLDER = re.compile(r"\b(?:to|into|in|folder|directory)(?: the)? (\w+)(?![\w./])")
+"""Words before a directory that something is put into."""
 
 
 def plan_grammar(
@@ -93,7 +93,7 @@ def plan_grammar(
     Without `is_piped` the first step has its data in its flags, unless the sentence speaks of a pipe. With `is_strict`
     a file that the sentence reads is not written, nor the other way round, and of two files each step has an id.
     """
-    rules, before = _Grammar(kinds, sentence, is_piped or bool(_PIPED.search(sentence)), is_strict).rules, 0
+    rules, before = _Grammar(kinds, sentence, is_piped, is_strict).rules, 0
     while before != (before := len(rules)):
         kept = {name: [each for each in bodies if rules.keys() >= _names(each)] for name, bodies in rules.items()}
         rules = {name: bodies for name, bodies in kept.items() if bodies}
@@ -116,7 +116,17 @@ def _typed(texts: Iterable[str], bare: str = r"[\w./~#@:%&+,-]+") -> list[str]:
     return [_literal(text if re.fullmatch(bare, text, re.ASCII) else f"'{text}'") for text in plain]
 
 
-def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
+def _topics(sentence: str) -> set[str]:
+    return {topic for topic, said in _TOPICS.items() if re.search(rf"\b({said})(?!\w)", sentence, re.IGNORECASE)}
+
+
+def _is_target(sentence: str, path: str) -> bool:
+    before, _, after = sentence.partition(path)
+    got = {*_topics(before), *(kind for kind, _ in values(before))} & {"hub", "git", "pipe", "path", "url"}
+    return bool(_INTO.search(before) or (got and not words(after) and _IN.search(before)))
+
+
+def _value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, list[str]]:
     """Return the rules of values: those that a sentence has, by kind, and names of new files."""
     said: dict[str, list[str]] = {"path": [], "url": [], "number": [], "quoted": []}
     for kind, text in values(sentence):
@@ -125,38 +135,41 @@ def _value_rules(sentence: str, is_strict: bool) -> dict[str, list[str]]:
     bare = [word for word in dict.fromkeys(each.strip(".,;:?!()'\"`") for each in sentence.split()) if words(word)]
     numbers = [text.replace(",", "") for text in said["number"]]
     numbers += [str(number) for number in range(13) if is_named(sentence, number)]
-    is_hub = is_strict and _HUB.search(sentence) is not None
-    repos = [path for path in paths if is_hub and re.fullmatch(r"\w[\w-]*/\w[\w-]*", path)]
+    repos = [path for path in paths if is_strict and "hub" in topics and re.fullmatch(r"\w[\w-]*/\w[\w-]*", path)]
     files = [path for path in paths if not set(path) & set("*?") and path[-1] != "/" and path not in repos]
-    is_open = not is_strict or _COMPARES.search(sentence) is not None
-    is_into = re.compile(_INTO.pattern + r"|\bin\s+$" * bool(urls), _INTO.flags)
-    written = [path for path in files if not is_open and is_into.search(sentence[: sentence.index(path)])]
+    targets = [path for path in paths if is_strict and _is_target(sentence, path)]
+    written = [path for path in files if path in targets and "open" not in topics]
     read = [path for path in files if path not in written]
-    saves = not is_strict or bool(urls) or _SAVES.search(sentence) is not None
-    known = [word for word in bare if word.isalnum() and (not is_strict or word.isupper() or word[1:].endswith("file"))]
+    saves = not is_strict or bool(urls or targets or "saves" in topics)
+    folders = [path for path in paths if path[-1] == "/" or path in written] + _FOLDER.findall(sentence)
+    named = [word for word in bare if word.isalnum() and (not is_strict or word.isupper() or word[1:].endswith("file"))]
     plain = [path for path in paths if re.fullmatch(r"[\w./~-]+", path, re.ASCII) and path not in repos]
-    spoken, any_language = languages(sentence), [] if is_strict else ["[a-z] [a-z]"]
+    spoken = [*map(str.capitalize, known := languages(sentence)), *known.values()]
     return {
         "quoted": _typed(said["quoted"], bare=""),
         "given": ["quoted"] if said["quoted"] else [] if is_strict else ["prose"],
         "url": _typed(urls),
         "int": _typed(filter(str.isdecimal, numbers)),
         "repo": _typed(repos or [path for path in paths if re.fullmatch(r"\w[\w.-]*/[\w.-]+", path)]),
-        "hub": _typed(repos),
-        "language": _typed([*map(str.capitalize, spoken), *spoken.values()] if is_strict else bare) + any_language,
-        "revision": ['"HEAD"', *_typed(bare)],
-        "free": [*_typed([*bare, *(word.capitalize() for word in bare if word.isalpha())]), "short", "quoted"],
-        "directory": _typed([*paths, *(path.rstrip("/") for path in paths), *bare]),
-        "clone": _typed([path for path in paths if path not in repos] if is_strict else [*paths, *bare]),
+        "language": _typed(spoken) if is_strict else [*_typed(bare), "[a-z] [a-z]"],
+        "word": _typed([*bare, *(word[:-1] for word in bare if word[2:].endswith("s"))]),
+        "pair": ['word "=" name'],
+        "rev": ['"HEAD"', '"HEAD~" int', "word"],
+        "revision": ['rev ( ".." rev? )?'],
+        "free": [*_typed(word.capitalize() for word in bare if word.isalpha()), "word", "short", "quoted"],
+        "directory": [*_typed([*paths, *(path.rstrip("/") for path in paths)]), "word"],
+        "clone": _typed(path for path in paths if path not in repos) + ["word"] * (not is_strict),
         "encoding": _typed(word for word in bare if result_of(codecs.lookup, word, of=LookupError, otherwise=None)),
         "near": [*(_literal(f"{path.rstrip('/')}/") for path in [*plain, *filter(str.isalnum, bare)]), 'name "/"'],
         "into": [_literal(path) for path in plain if path.endswith("/")] or ['name "/"'],
         "glob": _typed(path for path in paths if set(path) & set("*?")) or ["pattern"],
         "attached": _typed(read),
-        "file": _typed(read if files else known),
+        "file": _typed(read if files else named),
         "written": _typed(written or (files if saves or len(files) > 1 else []))
         + (["name end"] if saves and len(files) < 2 and not written else []),
-        "itempath": ['"\'" into? itemname "\'"'] if saves else [],
+        "target": ["written", *_typed(folders)],
+        "itemwritten": ['"\'" into? itemname "\'"'] if saves else [],
+        "itemtarget": ["itemwritten", "into"],
     }
 
 
@@ -165,15 +178,15 @@ class _Grammar:
 
     def __init__(self, kinds: Mapping[str, Interface], sentence: str, is_piped: bool, is_strict: bool) -> None:
         fixed = (line.split(" ::= ", 1) for line in _LINES.strip().splitlines())
-        self.rules = {name: body.split(" | ") for name, body in fixed} | _value_rules(sentence, is_strict)
-        self.known = {name for name, bodies in self.rules.items() if bodies}
-        self.given = {*_OF_VALUES, *(["language"] if languages(sentence) else [])}
+        self.topics = _topics(sentence)
+        self.rules = {name: body.split(" | ") for name, body in fixed} | _value_rules(sentence, self.topics, is_strict)
         self.names: dict[str, str] = {}
-        self.kinds, self.sentence, self.is_piped, self.is_strict = kinds, sentence, is_piped, is_strict
+        self.kinds, self.sentence, self.is_strict, self.said = kinds, sentence, is_strict, {*words(sentence)}
+        self.is_piped = is_piped or "pipe" in self.topics
         usable = [name for name in kinds if not is_strict or self._is_needed(name)]
         self.plain = {name: kinds[name] for name in usable if "default" in kinds[name].actions}
         self.begins = self._beginnings() if is_strict else []
-        self._add_steps(is_strict=is_strict, has_batch=not is_strict or _EACH.search(sentence) is not None)
+        self._add_steps(has_batch=not is_strict or "each" in self.topics)
         self._add_texts()
         self._add_branches()
 
@@ -201,37 +214,43 @@ class _Grammar:
         if over and filled is None:
             return None
         is_alone = is_first and not over and not self.is_piped
-        required, piped, others = [start] if start else [], list[str](), list[str]()
-        said = {*words(self.sentence)}
+        found = [(0, start)] if start else []
         for item in interface.taken:
             if item is but or (over and is_first and item is filled):
                 continue
             is_piped = "pipe" in item.marks and not (is_first and (item.type.is_url or item.name == "prompt"))
             rule = _piped_rule(item, is_first and not over) if is_piped else _rule_of(item, interface, over)
-            is_known = rule[:1] in ("(", '"') or rule in self.known
+            is_known = rule[:1] in ("(", '"') or bool(self.rules.get(rule))
             is_source = item.name == "path" and "reads files" in interface.effects and is_alone
             is_required = (item.required or item.name == "prompt" or is_source) and (is_alone or not is_piped)
             is_required |= self.is_strict and is_known and rule == "repo"
             if is_required and not is_known:
                 return None
-            is_said = is_piped or rule in self.given or said & {*words(f"{item.name} {item.doc}")}
-            if self.is_strict and not (is_required or is_said):
-                continue  # nobody speaks of it
-            if is_required or (is_known and (not over or item.type.name == "bool")):
-                flag = rule if rule[0] == '"' else f"{_literal(f' {item.flag}=')} {rule}"
-                (others if not is_required else piped if is_piped else required).append(flag)
-        body = " ".join([*required, *piped, *(f"( {flag} )?" for flag in others)])
+            flag = rule if rule[:1] == '"' else f"{_literal(f' {item.flag}=')} {rule}"
+            is_said = is_piped or self._is_said(item, rule, interface)
+            if is_required:
+                found.append((1 if is_piped or rule == "repo" else 0, flag))
+            elif is_known and is_said and (not over or item.type.name == "bool"):
+                found.append((2, f"( {flag} ){'{0,3}' if item.type.name == 'list' else '?'}"))
+        body = " ".join(flag for _, flag in sorted(found, key=lambda each: each[0]))
         return self.rule(body) if body else ""
 
-    def _add_steps(self, *, is_strict: bool, has_batch: bool) -> None:
+    def _is_said(self, item: Item, rule: str, interface: Interface) -> bool:
+        """Return False for a switch, or a text of any words, that has effects and that nobody speaks of."""
+        is_free = not (self.is_strict and interface.effects and (rule == "free" or rule[:1] == '"'))
+        is_kept = "--no-" in rule and "keeps" in self.topics
+        return is_free or is_kept or not self.said.isdisjoint(words(f"{item.name} {item.doc}"))
+
+    def _add_steps(self, *, has_batch: bool) -> None:
         """Add the steps of a line by what they take and write; of several files, those that read one have ids."""
         files = [path for path in self.rules["attached"] if f" in {path[1:-1]}" not in self.sentence]
-        is_many = is_strict and len(files) > 1
-        some = [name for name, each in self.plain.items() if not (is_many and _reads_a_file(each))]
+        is_many = self.is_strict and len(files) > 1
+        readers = [each for each in self.kinds.values() if each.effects == ("reads files",) and not each.pipe_read]
+        some = [name for name, each in self.plain.items() if not (is_many and "path" in each.reads and each in readers)]
         writes = {name: write.type for name, each in self.plain.items() if (write := each.pipe_write)}
         lists = [name for name, type in writes.items() if type.name == "list" or (has_batch and type.name == "any")]
         for at, is_first in enumerate((True, False)):
-            later = [name for name in some if not (is_strict and _only_gives(self.kinds[name]))]
+            later = [name for name in some if not (self.is_strict and _only_gives(self.kinds[name]))]
             self.add(("first", "step")[at], self.steps(self.begins or some if is_first else later, is_first=is_first))
             for over in ("path", "text"):
                 names = [name for name in lists if writes[name].is_path == (over == "path")]
@@ -240,39 +259,28 @@ class _Grammar:
                 self.add(f"{over}{at}", self.steps(self.plain, is_first=is_first, over=over))
 
     def _is_needed(self, name: str) -> bool:
-        """Return False for a node that saves what nobody wants saved, and for one that runs any command if the sentence
-        names another that runs some: `run-tests`.
-        """
+        """Return False for a node that saves what nobody wants saved, and for `shell` where `run-tests` is named."""
         others = [each for each, kind in self.kinds.items() if "runs commands" in kind.effects and each != name]
         is_end = any(item.name == "path" and _is_written(item, self.kinds[name]) for item in self.kinds[name].taken)
-        is_other = "command" in self.kinds[name].reads and any(map(self._is_named, others))
-        return not is_other and (not is_end or bool(self.rules["written"]))
-
-    def _is_named(self, name: str) -> bool:
-        return {*words(self.sentence)}.issuperset(words(name.replace("-", " ")))
+        named = [each for each in others if self.said.issuperset(words(each.replace("-", " ")))]
+        return not ("command" in self.kinds[name].reads and named) and (not is_end or bool(self.rules["written"]))
 
     def _beginnings(self) -> list[str]:
         """Return the nodes that take a number behind their word (`issue 5`), else the sentence's URL or repository.
 
         Of those that take a URL, the ones whose summary names its host come alone: YouTube's.
         """
-        rules: dict[str, dict[str, str]] = {}
-        for name, each in self.plain.items():
-            items = [item for item in each.taken if item.required or item.name == "repo"]
-            rules[name] = {item.flag[2:].partition("-")[0]: _rule_of(item, each, "") for item in items}
-
-        def is_behind(word: str) -> bool:
-            return re.search(rf"\b{word}s? (number )?#?\d", self.sentence, re.IGNORECASE) is not None
-
-        numbered = [
-            name for name in rules if any(rule == "int" and is_behind(word) for word, rule in rules[name].items())
-        ]
+        some = [(name, item) for name, each in self.plain.items() for item in each.taken]
+        some = [(name, item) for name, item in some if item.required or item.name == "repo"]
+        takes = [(name, item.flag[2:].split("-")[0], _rule_of(item, self.kinds[name], "")) for name, item in some]
+        behind = {*re.findall(r"(\w+?)s? (?:number )?#?\d", self.sentence.lower())}
+        numbered = [name for name, word, rule in takes if rule == "int" and word in behind]
         if numbered or self.rules["attached"]:
             return numbered
-        pages = [name for name in rules if self.rules["url"] and "url" in rules[name].values()]
+        pages, hubs = ([name for name, _, rule in takes if rule == own and self.rules[own]] for own in ("url", "repo"))
         hosts = re.findall(r"//(?:www\.)?(\w{5,})", self.sentence.lower())
-        named = [name for name in pages if any(host in self.plain[name].summary.lower() for host in hosts)]
-        return named or pages or [name for name in rules if self.rules["hub"] and "repo" in rules[name].values()]
+        named = [name for name in pages if any(host in self.kinds[name].summary.lower() for host in hosts)]
+        return named or pages or hubs * ("hub" in self.topics)
 
     def _add_texts(self) -> None:
         """Add texts made of earlier answers: of parts of the last one, or of those of steps with ids."""
@@ -280,7 +288,8 @@ class _Grammar:
         for name, interface in self.plain.items():
             for item in interface.taken:
                 is_end = "pipe" in item.marks and item.name in _ENDS
-                flags = self.flags(name, is_first=False, but=item) if is_end or item.name in _PROMPTS else None
+                is_text = is_end or item.name in ("prompt", "template")
+                flags = self.flags(name, is_first=False, but=item) if is_text else None
                 if flags is not None:
                     self.add("head", [f"{_literal(name)} {flags} {_literal(f' {item.flag}=')}"])
                     body = "".join(self.rules.get(flags, ())) if is_end else ""
@@ -292,9 +301,7 @@ class _Grammar:
             if parts := [_literal(f"${{{part}}}") for part in _parts(interface)]:
                 self.add(f"part{at}", parts)
                 self.add(text := f"p{at}", [f"""\"'" t0 part{at} ( t part{at} )* t "'\""""])
-                self.add(
-                    f"parts{at}", [f"head {text}", *(f"{each.replace(' prose', f' {text}')} {text}" for each in ends)]
-                )
+                self.add(f"parts{at}", ["head " + text, *(f"{e.replace(' prose', f' {text}')} {text}" for e in ends)])
             for into, is_first in (("begin", True), ("go", False)):
                 may_stand = name in (self.begins or [name]) if is_first else not _only_gives(interface)
                 names = [name] if may_stand or not self.is_strict else []
@@ -314,9 +321,7 @@ class _Grammar:
 
     def _add_branches(self) -> None:
         """Add the edges for actions. Behind an `error` the pipe brings nothing: a text says what failed."""
-        actions = [
-            (name, action) for name, each in self.plain.items() for action in each.actions if action != "default"
-        ]
+        actions = [(name, one) for name, each in self.plain.items() for one in each.actions if one != "default"]
         for at, (name, action) in enumerate(actions):
             on, then, step = _literal(f" ={action}=> "), "error" if action == "error" else "then", f"fail{at}"
             if then == "error" or action == "failed" or action in self.sentence:
@@ -327,11 +332,6 @@ class _Grammar:
                     self.add(into, (f"{each} {on} then" for each in plain))
             self.add("branch", [f'{step} ( sep go ){{1,3}} "; a" {on} {then} ( sep go ){{0,2}} ( sep "a" )?'])
             self.add("branch", [f'{step} {on} {then} ( sep go ){{0,2}} ( "; a" ( sep go ){{1,3}} )?'])
-
-
-def _reads_a_file(interface: Interface) -> bool:
-    needed = [item.type.name for item in interface.taken if item.required]
-    return needed == ["path"] and interface.effects == ("reads files",)
 
 
 def _only_gives(interface: Interface) -> bool:
@@ -357,7 +357,7 @@ def _rule_of(item: Item, interface: Interface, over: str) -> str:
         return _literal(f" {spell_flag(name, item.default is not True)}")
     if name == "command":
         return name
-    is_text = type.name in ("str", "any", "path", "url") or (type.name == "list" and (type.is_path or name == "labels"))
+    is_text = type.name in ("str", "any", "path", "url") or (type.name == "list" and (type.is_path or name in _OWN))
     if type.name == "int" or "number" in name:
         return "int"
     if not is_text or item.marks & _UNSAYABLE:
@@ -368,7 +368,7 @@ def _rule_of(item: Item, interface: Interface, over: str) -> str:
         if name in ("directory", "repo"):
             return "clone" if name == "repo" or item.required else "directory"
         if _is_written(item, interface):
-            return {"": "written", "path": "itempath"}.get(over, "")
+            return "" if over == "text" else f"{over and 'item'}{'written' if name == 'path' else 'target'}"
         return "" if over else "file" if item.required else "attached"
     return "prose" if name in _PROSE else _OWN.get(name, "" if type.name == "any" else "free")
 

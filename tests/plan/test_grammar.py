@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pflow.catalog.kinds import list_kinds
+from pflow.catalog.registry import PACKAGE
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.interface.interface import Interface
@@ -161,6 +162,17 @@ def test_the_flows_of_the_eval_can_be_said(kinds: dict[str, Interface]) -> None:
     assert [reason for reason in REASONS if not any(re.search(reason, line) for line in refused)] == []
 
 
+EXAMPLES = re.findall(
+    r"^Task: (.*)\nFlow: (?!cannot)(.*)", Path(PACKAGE, "plan", "examples.txt").read_text(), re.MULTILINE
+)
+
+
+def test_the_flows_of_the_examples_can_be_said(kinds: dict[str, Interface]) -> None:
+    refused = [task for task, flow in EXAMPLES if not Grammar(plan_grammar(kinds, task)).allows(flow)]
+    assert len(EXAMPLES) > 70
+    assert refused == []
+
+
 BOTH = "read-file:a --path=a.txt => read-file:b --path=b.txt"
 MAIL = "github-get-issue --issue=5 => send-mail --to=a@b"
 FILES = "list-files --pattern='src/*'"
@@ -174,7 +186,9 @@ FILES = "list-files --pattern='src/*'"
         ("get issue 5", "github-get-issue --issue=5", True),
         ("get issue five", "github-get-issue --issue=5", True),
         ("get issue 5", "github-get-issue --issue=50", False),
-        ("sum a.txt up in b.txt", "read-file --path=b.txt => llm --prompt='Sum up'", True),
+        ("list what is in a.txt", "read-file --path=a.txt => llm --prompt='List it'", True),
+        ("sum a.txt up in b.txt", "read-file --path=b.txt => llm --prompt='Sum up'", False),
+        ("list the bugs of a.txt that are in b.txt", f"{BOTH} => llm --prompt='${{a.content}} ${{b.content}}'", True),
         ("sum a.txt up, save it in b.txt", "read-file --path=b.txt => llm --prompt='Sum up'", False),
         ("sum a.txt up, save it in b.txt", "read-file --path=a.txt => write-file --path=a.txt", False),
         ("compare a.txt to b.txt", "read-file --path=a.txt => llm --prompt='Compare'", False),
