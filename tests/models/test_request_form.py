@@ -145,8 +145,7 @@ NO_GRAMMAR = (400, {"error": {"code": 400, "message": "Failed to parse grammar"}
         (None, None, [ANSWER], [False, False], 2),
     ],
 )
-def test_a_grammar_goes_to_a_server_that_takes_one(
-    owner, key, replies, has_grammar, listed, tmp_path, monkeypatch):
+def test_a_grammar_goes_to_a_server_that_takes_one(owner, key, replies, has_grammar, listed, tmp_path, monkeypatch):
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
     with Replies(*replies, owner=owner, key=key or "DUMMY_KEY") as server:
         (tmp_path / "keys.json").write_text(json.dumps({server.model("m").partition("#")[0]: key} if key else {}))
