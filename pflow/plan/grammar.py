@@ -19,8 +19,9 @@ line ::= begin ( sep go ){0,4} | join ( sep go ){0,2} | branch
 begin ::= first | paths0 sep pathgroup | texts0 sep textgroup
 go ::= step | paths1 sep pathgroup | texts1 sep textgroup
 then ::= first | step
-error ::= head "'" t0 failure t "'" | first
-failure ::= "${a.error.message}"
+error ::= says "${a.error.message}" close | first
+says ::= head "'" t0
+close ::= t "'"
 pathgroup ::= "( " path0 ( sep path1 ){0,3} " ) --each" | path0 " --each"
 textgroup ::= "( " text0 ( sep text1 ){0,2} " ) --each" | text0 " --each"
 sep ::= " => "
@@ -41,48 +42,44 @@ name ::= [a-z0-9] [a-z0-9_-]*
 end ::= "." [a-z] [a-z0-9]*
 pattern ::= "'" near? "**/"? globbed "'"
 globbed ::= name? "*" name? end? | name end
-place ::= [A-Za-z0-9_] [A-Za-z0-9_.-]*
+key ::= [A-Za-z_] [A-Za-z0-9_.-]*
+place ::= key | "'" [A-Za-z0-9_[] [A-Za-z0-9_.[\]-]* "'"
+item ::= "${item" ( "." key )? "}"
+items ::= "'$item'" | "'" t0 item ( t item ){0,2} close
+itemprose ::= prose | items
 itemname ::= "$item_name" | "$item_stem" end | "$item_stem-" name end
 """
 """The rules that are the same for all. What names a rule that the nodes or the sentence do not have is left out later.
 A text begins with no separator and has no reference, but those that are written here or below."""
 
-_PROSE = frozenset(("prompt", "system", "criteria", "subject", "body", "message", "question", "style", "template",
-                    "content", "title", "text"))  # fmt: skip
+_PROSE = ("prompt", "criteria", "subject", "body", "message", "question", "style", "template", "content", "title",
+          "text")  # fmt: skip
 """Names of items that take sentences; what another text item takes is in the sentence, or short."""
-
 _ENDS = ("content", "message", "body")
 """Names of reads whose text ends up in a file, a mail, a commit: it may be one that the sentence has."""
-
-_OWN = {name: name for name in ("repo", "revision", "language", "sql", "encoding", "place")}
+_OWN = {name: name for name in ("repo", "revision", "language", "sql", "encoding", "place", "command")}
 _OWN |= {"pattern": "glob", "query": "sql", "rename": "pair", "labels": "word", "fields": "word", "unique_by": "word"}
 _UNSAYABLE = frozenset(["schema", "pairs", "types", "beside", "delimiter", "verbatim"])
 _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", "continue", "conversation"])
 """Items that a person chooses, besides those that a variable of the environment gives."""
-
+_IN = r"(?<! is|are|not|lso|und|nly|ext) in"
 _INTO = re.compile(
-    r"""(\b(to|into|onto|as|write|save|create|named?|call(ed)?) | (\b(write|save|store|put|keep)\b[^.;]*|,)\ in)
-    \s+((an?|the|new|file|it)\s+)*['"`]?$""",
-    re.IGNORECASE | re.VERBOSE,
+    rf"(?i)(\b(to|into|onto|as|write|save|create|named?|call(ed)?)|(\b(write|save|store|put|keep|as)\b[^.;]*|,){_IN})"
+    r"\s+((an?|the|new|file|it)\s+)*['\"`]?$"
 )
-"""Words before a file that say it is written; they do not count in a comparison or a question."""
-
-_IN = re.compile(r"(?<!is|re|ot|so|nd|ly) in\s+['\"`]?$")
-"""The same, behind what is got, at the end of a sentence: "my changes in a.txt", but not "words found in a.txt"."""
-
+"""Words before a file that say it is written; they do not count in a comparison or a question. "In" alone counts at
+the end of a sentence, behind what is got: "my changes in a.txt", but not "words found in a.txt"."""
 _TOPICS = {
     "hub": r"github|repo(sitory)?|issues?|pull requests?|prs?",
-    "git": r"git|diff|commits?|staged|branch(es)?|tags?|my (edits|changes)",
+    "git": r"git|clone|diff|commits?|staged|branch(es)?|tags?|my (edits|changes)",
     "pipe": r"pipe[ds]?|stdin|input|comes? in|incoming",
-    "each": r"each|every|all|lines?|separately|(url|link|site|page|addresse)s",
+    "each": r"each|every|all|lines?|separately|(url|link|site|page|addresse|file|name|row)s",
     "open": r"compar\w+|diff\w*|versus|.*\?$",
-    "saves": "write|save|store|put|keep|append|add|convert|create|make|turn|download|copy|move|rename|call|backup",
+    "saves": "write|save|store|put|keep|append|add|convert|create|make|turn|download|copy|move|rename|call|in place",
+    "fails": r"if|unless|or else|otherwise|\w*fail\w*|errors?",
     "keeps": r"unless|not|\w+n['’]?t|never|keep|already",
 }
 """Words for what a sentence speaks of. A comparison is open: it may read and write each file."""
-
-_FOLDER = re.compile(r"\b(?:to|into|in|folder|directory)(?: the)? (\w+)(?![\w./])")
-"""Words before a directory that something is put into."""
 
 
 def plan_grammar(
@@ -106,8 +103,7 @@ def _names(body: str) -> set[str]:
 
 
 def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _typed(texts: Iterable[str], bare: str = r"[\w./~#@:%&+,-]+") -> list[str]:
@@ -120,36 +116,39 @@ def _topics(sentence: str) -> set[str]:
     return {topic for topic, said in _TOPICS.items() if re.search(rf"\b({said})(?!\w)", sentence, re.IGNORECASE)}
 
 
-def _is_target(sentence: str, path: str) -> bool:
-    before, _, after = sentence.partition(path)
-    got = {*_topics(before), *(kind for kind, _ in values(before))} & {"hub", "git", "pipe", "path", "url"}
-    return bool(_INTO.search(before) or (got and not words(after) and _IN.search(before)))
+def _roles(sentence: str, path: str) -> Iterator[bool]:
+    """Yield for each place of a path in a sentence if it is to be written there."""
+    for at in re.finditer(rf"(?<![\w./-]){re.escape(path)}", sentence):
+        before, after = sentence[: at.start()], sentence[at.end() :]
+        got = {*_topics(before), *(kind for kind, _ in values(before))} & {"hub", "git", "pipe", "path", "url"}
+        is_end = bool(got) and not words(after)
+        yield bool(_INTO.search(before) or (is_end and re.search(_IN + "\\s+['\"`]?$", before)))
 
 
 def _value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, list[str]]:
     """Return the rules of values: those that a sentence has, by kind, and names of new files."""
-    said: dict[str, list[str]] = {"path": [], "url": [], "number": [], "quoted": []}
-    for kind, text in values(sentence):
-        said.setdefault(kind, []).append(text)
-    paths, urls = said["path"], said["url"]
+    found = values(sentence)
+    paths, urls, quoted = ([text for kind, text in found if kind == own] for own in ("path", "url", "quoted"))
+    numbers = [text.replace(",", "") for kind, text in found if kind == "number"]
+    numbers = [*filter(str.isdecimal, numbers), *(n for n in map(str, range(13)) if is_named(sentence, int(n)))]
     bare = [word for word in dict.fromkeys(each.strip(".,;:?!()'\"`") for each in sentence.split()) if words(word)]
-    numbers = [text.replace(",", "") for text in said["number"]]
-    numbers += [str(number) for number in range(13) if is_named(sentence, number)]
     repos = [path for path in paths if is_strict and "hub" in topics and re.fullmatch(r"\w[\w-]*/\w[\w-]*", path)]
     files = [path for path in paths if not set(path) & set("*?") and path[-1] != "/" and path not in repos]
-    targets = [path for path in paths if is_strict and _is_target(sentence, path)]
+    roles = {path: [*_roles(sentence, path)] for path in paths}
+    targets = [path for path, each in roles.items() if is_strict and (True in each or len(each) > 1)]
     written = [path for path in files if path in targets and "open" not in topics]
-    read = [path for path in files if path not in written]
+    read = [path for path in files if path not in written or len(roles[path]) > 1]
     saves = not is_strict or bool(urls or targets or "saves" in topics)
-    folders = [path for path in paths if path[-1] == "/" or path in written] + _FOLDER.findall(sentence)
+    folders = re.findall(r"\b(?:in|to|into)(?: the)?(?: folder)? ([\w./~-]+/|\w+)(?![\w./])", sentence)
     named = [word for word in bare if word.isalnum() and (not is_strict or word.isupper() or word[1:].endswith("file"))]
     plain = [path for path in paths if re.fullmatch(r"[\w./~-]+", path, re.ASCII) and path not in repos]
     spoken = [*map(str.capitalize, known := languages(sentence)), *known.values()]
     return {
-        "quoted": _typed(said["quoted"], bare=""),
-        "given": ["quoted"] if said["quoted"] else [] if is_strict else ["prose"],
+        "quoted": _typed(quoted, bare=""),
+        "given": ["quoted"] if quoted else [] if is_strict else ["prose"],
         "url": _typed(urls),
-        "int": _typed(filter(str.isdecimal, numbers)),
+        "int": _typed(numbers),
+        "issue": _typed([*numbers, *filter(re.compile(r".*/(issues|pull)/\d").match, urls)]),
         "repo": _typed(repos or [path for path in paths if re.fullmatch(r"\w[\w.-]*/[\w.-]+", path)]),
         "language": _typed(spoken) if is_strict else [*_typed(bare), "[a-z] [a-z]"],
         "word": _typed([*bare, *(word[:-1] for word in bare if word[2:].endswith("s"))]),
@@ -170,6 +169,7 @@ def _value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, 
         "target": ["written", *_typed(folders)],
         "itemwritten": ['"\'" into? itemname "\'"'] if saves else [],
         "itemtarget": ["itemwritten", "into"],
+        "itemadded": ["itemwritten", 'written " --append"'],
     }
 
 
@@ -183,8 +183,7 @@ class _Grammar:
         self.names: dict[str, str] = {}
         self.kinds, self.sentence, self.is_strict, self.said = kinds, sentence, is_strict, {*words(sentence)}
         self.is_piped = is_piped or "pipe" in self.topics
-        usable = [name for name in kinds if not is_strict or self._is_needed(name)]
-        self.plain = {name: kinds[name] for name in usable if "default" in kinds[name].actions}
+        self.plain = {name: each for name, each in kinds.items() if "default" in each.actions and self._is_needed(name)}
         self.begins = self._beginnings() if is_strict else []
         self._add_steps(has_batch=not is_strict or "each" in self.topics)
         self._add_texts()
@@ -216,10 +215,12 @@ class _Grammar:
         is_alone = is_first and not over and not self.is_piped
         found = [(0, start)] if start else []
         for item in interface.taken:
-            if item is but or (over and is_first and item is filled):
+            if item is but or (over and is_first and item is filled and item.name != "template"):
                 continue
             is_piped = "pipe" in item.marks and not (is_first and (item.type.is_url or item.name == "prompt"))
             rule = _piped_rule(item, is_first and not over) if is_piped else _rule_of(item, interface, over)
+            if rule == "prose" and over == "text" and is_first:
+                rule = "items" if item is filled else "itemprose"
             is_known = rule[:1] in ("(", '"') or bool(self.rules.get(rule))
             is_source = item.name == "path" and "reads files" in interface.effects and is_alone
             is_required = (item.required or item.name == "prompt" or is_source) and (is_alone or not is_piped)
@@ -227,60 +228,56 @@ class _Grammar:
             if is_required and not is_known:
                 return None
             flag = rule if rule[:1] == '"' else f"{_literal(f' {item.flag}=')} {rule}"
-            is_said = is_piped or self._is_said(item, rule, interface)
+            is_free = not (self.is_strict and interface.effects and (rule == "free" or rule[:1] == '"'))
+            is_free |= is_piped or ("--no-" in rule and "keeps" in self.topics)
+            is_said = is_free or not self.said.isdisjoint(words(f"{item.name} {item.doc}"))
             if is_required:
                 found.append((1 if is_piped or rule == "repo" else 0, flag))
-            elif is_known and is_said and (not over or item.type.name == "bool"):
+            elif is_known and is_said:
                 found.append((2, f"( {flag} ){'{0,3}' if item.type.name == 'list' else '?'}"))
         body = " ".join(flag for _, flag in sorted(found, key=lambda each: each[0]))
         return self.rule(body) if body else ""
 
-    def _is_said(self, item: Item, rule: str, interface: Interface) -> bool:
-        """Return False for a switch, or a text of any words, that has effects and that nobody speaks of."""
-        is_free = not (self.is_strict and interface.effects and (rule == "free" or rule[:1] == '"'))
-        is_kept = "--no-" in rule and "keeps" in self.topics
-        return is_free or is_kept or not self.said.isdisjoint(words(f"{item.name} {item.doc}"))
-
     def _add_steps(self, *, has_batch: bool) -> None:
         """Add the steps of a line by what they take and write; of several files, those that read one have ids."""
-        files = [path for path in self.rules["attached"] if f" in {path[1:-1]}" not in self.sentence]
-        is_many = self.is_strict and len(files) > 1
+        is_many = self.is_strict and len(self.rules["attached"]) > 1
         readers = [each for each in self.kinds.values() if each.effects == ("reads files",) and not each.pipe_read]
         some = [name for name, each in self.plain.items() if not (is_many and "path" in each.reads and each in readers)]
         writes = {name: write.type for name, each in self.plain.items() if (write := each.pipe_write)}
         lists = [name for name, type in writes.items() if type.name == "list" or (has_batch and type.name == "any")]
-        for at, is_first in enumerate((True, False)):
-            later = [name for name in some if not (self.is_strict and _only_gives(self.kinds[name]))]
-            self.add(("first", "step")[at], self.steps(self.begins or some if is_first else later, is_first=is_first))
+        self.later = [name for name in some if not (self.is_strict and _only_gives(self.kinds[name]))]
+        for at, (is_first, into, may) in enumerate([(True, "first", self.begins or some), (False, "step", self.later)]):
+            self.add(into, self.steps(may, is_first=is_first))
             for over in ("path", "text"):
-                names = [name for name in lists if writes[name].is_path == (over == "path")]
-                names = [name for name in names if name in ((self.begins or names) if is_first else later)]
+                names = [name for name in lists if name in may and writes[name].is_path == (over == "path")]
                 self.add(f"{over}s{at}", self.steps(names, is_first=is_first))
                 self.add(f"{over}{at}", self.steps(self.plain, is_first=is_first, over=over))
 
     def _is_needed(self, name: str) -> bool:
         """Return False for a node that saves what nobody wants saved, and for `shell` where `run-tests` is named."""
-        others = [each for each, kind in self.kinds.items() if "runs commands" in kind.effects and each != name]
+        runs = [each for each, kind in self.kinds.items() if kind.effects == ("reads files", "runs commands")]
+        is_other = any(self.said.issuperset(words(each.replace("-", " "))) for each in runs)
         is_end = any(item.name == "path" and _is_written(item, self.kinds[name]) for item in self.kinds[name].taken)
-        named = [each for each in others if self.said.issuperset(words(each.replace("-", " ")))]
-        return not ("command" in self.kinds[name].reads and named) and (not is_end or bool(self.rules["written"]))
+        return not ("command" in self.kinds[name].reads and is_other) and (not is_end or bool(self.rules["written"]))
 
     def _beginnings(self) -> list[str]:
-        """Return the nodes that take a number behind their word (`issue 5`), else the sentence's URL or repository.
-
-        Of those that take a URL, the ones whose summary names its host come alone: YouTube's.
-        """
-        some = [(name, item) for name, each in self.plain.items() for item in each.taken]
-        some = [(name, item) for name, item in some if item.required or item.name == "repo"]
-        takes = [(name, item.flag[2:].split("-")[0], _rule_of(item, self.kinds[name], "")) for name, item in some]
-        behind = {*re.findall(r"(\w+?)s? (?:number )?#?\d", self.sentence.lower())}
-        numbered = [name for name, word, rule in takes if rule == "int" and word in behind]
+        """Return the nodes for a number behind their word (`issue 5`), else for a URL and its host, or a repository."""
+        behind = {*re.findall(r"(\w+?)s? (?:number )?#?\d", self.sentence.lower().replace("pull request", "pr"))}
+        urls, numbered, pages, hubs = {*self.rules["url"]}, list[str](), list[str](), list[str]()
+        for name, each in self.plain.items():
+            for item in each.taken:
+                rule = _rule_of(item, each, "")
+                about = {item.flag[2:].split("-")[0], *re.findall("pr", item.doc.replace("pull request", "pr"))}
+                numbered += [name] if behind & about and (rule == "issue" or (rule == "int" and item.required)) else []
+                pages += [name] if rule in ("url", "issue") and urls & {*self.rules[rule]} else []
+                pages += [name] if rule == "command" and urls and "git" in self.topics else []
+                hubs += [name] if rule == "repo" and self.rules[rule] and "hub" in self.topics else []
         if numbered or self.rules["attached"]:
-            return numbered
-        pages, hubs = ([name for name, _, rule in takes if rule == own and self.rules[own]] for own in ("url", "repo"))
+            local = [name for name, each in self.plain.items() if {*each.effects} <= {"reads files", "runs commands"}]
+            return numbered and numbered + local
         hosts = re.findall(r"//(?:www\.)?(\w{5,})", self.sentence.lower())
-        named = [name for name in pages if any(host in self.kinds[name].summary.lower() for host in hosts)]
-        return named or pages or hubs * ("hub" in self.topics)
+        named = [name for name in pages if any(host in f"{name} {self.kinds[name].summary}".lower() for host in hosts)]
+        return named or pages or hubs
 
     def _add_texts(self) -> None:
         """Add texts made of earlier answers: of parts of the last one, or of those of steps with ids."""
@@ -303,32 +300,38 @@ class _Grammar:
                 self.add(text := f"p{at}", [f"""\"'" t0 part{at} ( t part{at} )* t "'\""""])
                 self.add(f"parts{at}", ["head " + text, *(f"{e.replace(' prose', f' {text}')} {text}" for e in ends)])
             for into, is_first in (("begin", True), ("go", False)):
-                may_stand = name in (self.begins or [name]) if is_first else not _only_gives(interface)
-                names = [name] if may_stand or not self.is_strict else []
+                names = [name] if name in ((self.begins or self.plain) if is_first else self.later) else []
                 self.add(into, (f"{step} sep parts{at}" for step in self.steps(names, is_first=is_first)))
-        if self.is_strict and len(self.rules["attached"]) == 1:
+        is_more = self.begins or self.rules["url"] or "git" in self.topics or len(self.rules["written"]) > 1
+        if self.is_strict and len(self.rules["attached"]) == 1 and not is_more:
             return  # the text of one file goes through the pipe
-        asked = next((at for at, names in enumerate(keys.values()) if "llm" in names), -1)
+        urls = [name for name, each in self.plain.items() if any(item.type.is_url for item in each.taken)]
+        given = {key for key, names in keys.items() for name in names if name in urls or _only_gives(self.kinds[name])}
         for at, (key, names) in enumerate(keys.items()):
-            one, two = _literal(f"${{a.{key}}}"), _literal(f"${{b.{key}}}")
+            one = _literal(f"${{a.{key}}}")
             self.add(f"a{at}", self.steps([name for name in names if name in (self.begins or names)], id=":a"))
-            self.add(f"b{at}", self.steps(names, id=":b", is_first=False))
+            for name in names:
+                self.add(f"b{at}", self.steps([name], id=":b", is_first=name in urls))
             self.add(f"c{at}", self.steps(names, is_first=False))
-            both = f"t0 {_literal(f'${{a.{[*keys][asked]}}}')} t {_literal(f'${{{key}}}')} t"
-            self.add("join", [f"""a{asked} sep c{at} sep head "'" {both} "'\""""] if asked >= 0 else [])
-            self.add("join", [f"""a{at} sep step sep head "'" t0 {one} t "'\""""])
-            self.add("join", [f"""a{at} sep b{at} sep head "'" t0 {one} t {two} t "'\""""])
+            self.add("join", [f"a{at} sep step ( sep step )? sep says {one} close"])
+            for to, other in enumerate(keys):
+                last, two = (_literal(f"${{{id}{other}}}") for id in ("", "b."))
+                self.add("join", [f"a{at} sep c{to} sep says {one} t {last} close"] if "llm" in names else [])
+                if at == to or {key, other} <= given:
+                    self.add("join", [f"a{at} sep b{to} sep says {one} t {two} close"])
 
     def _add_branches(self) -> None:
         """Add the edges for actions. Behind an `error` the pipe brings nothing: a text says what failed."""
-        actions = [(name, one) for name, each in self.plain.items() for one in each.actions if one != "default"]
-        for at, (name, action) in enumerate(actions):
+        actions = {action for each in self.plain.values() for action in each.actions} - {"default"}
+        for at, action in enumerate(sorted(actions | {"error"})):
             on, then, step = _literal(f" ={action}=> "), "error" if action == "error" else "then", f"fail{at}"
-            if then == "error" or action == "failed" or action in self.sentence:
+            every = action == "error" and "fails" in self.topics
+            some = [name for name, each in self.plain.items() if every or action in each.actions]
+            if action in ("error", "failed") or action in self.sentence:
                 for into, begin, is_first in (("begin", "", True), ("go", "first sep ", False)):
-                    names = [name] if not is_first or name in (self.begins or [name]) else []
+                    names = [name for name in some if not is_first or name in (self.begins or some)]
                     self.add(step, (f"{begin}{each}" for each in self.steps(names, id=":a", is_first=is_first)))
-                    plain = self.steps(names, is_first=is_first) if then == "then" else []
+                    plain = self.steps(names if then == "then" else [], is_first=is_first)
                     self.add(into, (f"{each} {on} then" for each in plain))
             self.add("branch", [f'{step} ( sep go ){{1,3}} "; a" {on} {then} ( sep go ){{0,2}} ( sep "a" )?'])
             self.add("branch", [f'{step} {on} {then} ( sep go ){{0,2}} ( "; a" ( sep go ){{1,3}} )?'])
@@ -355,12 +358,10 @@ def _rule_of(item: Item, interface: Interface, over: str) -> str:
         return f"( {' | '.join(map(_literal, choices))} )"
     if type.name == "bool":
         return _literal(f" {spell_flag(name, item.default is not True)}")
-    if name == "command":
-        return name
     is_text = type.name in ("str", "any", "path", "url") or (type.name == "list" and (type.is_path or name in _OWN))
     if type.name == "int" or "number" in name:
-        return "int"
-    if not is_text or item.marks & _UNSAYABLE:
+        return "int" if type.name == "int" else "issue"
+    if not is_text or (item.marks & _UNSAYABLE and name != "command"):
         return ""
     if type.is_url or name.endswith("url"):
         return "url"
@@ -368,7 +369,8 @@ def _rule_of(item: Item, interface: Interface, over: str) -> str:
         if name in ("directory", "repo"):
             return "clone" if name == "repo" or item.required else "directory"
         if _is_written(item, interface):
-            return "" if over == "text" else f"{over and 'item'}{'written' if name == 'path' else 'target'}"
+            own = "target" if name != "path" else "added" if over and "append" in interface.params else "written"
+            return f"{over and 'item'}{own}"
         return "" if over else "file" if item.required else "attached"
     return "prose" if name in _PROSE else _OWN.get(name, "" if type.name == "any" else "free")
 
@@ -380,13 +382,11 @@ def _is_written(item: Item, interface: Interface) -> bool:
 
 def _filled(interface: Interface, over: str) -> tuple[Item | None, str]:
     """Return the read that takes the item of a batch over paths or texts, and the flag for it."""
-    reader, reads = item_reader(interface), interface.reads.values()
-    if over == "path":
-        named = [item for item in reads if item.name == "path" and not _is_written(item, interface)]
-    elif reader is not None and reader.type.name in ("str", "any"):
+    reader = item_reader(interface)
+    if over == "text" and reader is not None and reader.type.name in ("str", "any"):
         return reader, ""
-    else:
-        named = [item for item in reads if item.type.is_url or item.name.endswith("url")]
+    reads = [item for item in interface.reads.values() if not _is_written(item, interface)]
+    named = [item for item in reads if item.name == "path" or (over == "text" and item.name.endswith("url"))]
     flag = f"{_literal(f' {named[0].flag}=')} \"'$item'\"" if named else ""
     return (named[0], f"( {flag} )?" if named[0] is reader else flag) if named else (None, "")
 

@@ -173,6 +173,8 @@ def test_the_flows_of_the_examples_can_be_said(kinds: dict[str, Interface]) -> N
     assert refused == []
 
 
+HTTP = "http --url=https://a.b => write-file"
+PAGES = "fetch-page:a --url=https://a.b => fetch-page:b --url=https://c.d"
 BOTH = "read-file:a --path=a.txt => read-file:b --path=b.txt"
 MAIL = "github-get-issue --issue=5 => send-mail --to=a@b"
 FILES = "list-files --pattern='src/*'"
@@ -193,6 +195,7 @@ FILES = "list-files --pattern='src/*'"
         ("sum a.txt up, save it in b.txt", "read-file --path=a.txt => write-file --path=a.txt", False),
         ("compare a.txt to b.txt", "read-file --path=a.txt => llm --prompt='Compare'", False),
         ("compare a.txt to b.txt", f"{BOTH} => llm --prompt='${{a.content}} or ${{b.content}}?'", True),
+        ("which is nicer, https://a.b or https://c.d?", f"{PAGES} => llm --prompt='${{a.text}} ${{b.text}}'", True),
         ("a poem, save it", "llm --prompt='A poem' => write-file --path=poem.txt", True),
         ("shout it", "write-file --path=a.b", False),
         ("save what comes in", "write-file --path=a.b", True),
@@ -204,7 +207,21 @@ FILES = "list-files --pattern='src/*'"
         ("put src into out", f"{FILES} => ( read-file => write-file --path=out.txt ) --each", False),
         ("mail issue 5 to a@b", f"{MAIL} --subject='${{issue_title}}' --body='${{issue_data.body}}'", True),
         ("German", "llm:a --prompt='L' => translate --language=de => llm --prompt='${a.response}${translation}'", True),
+        ("add the numbers in a.txt", "read-file --path=a.txt => shell --command='paste -sd+ | bc'", True),
+        ("my changes in a.txt", "git-diff => write-file --path=a.txt", True),
+        ("fix a.txt, put it in a.txt", "read-file --path=a.txt => llm --prompt='Fix' => write-file --path=a.txt", True),
+        ("move a.txt to old/", "move-file --path=a.txt --destination=old/", True),
+        ("add each of src/* to a.txt", f"{FILES} => ( read-file => write-file --path=a.txt --append ) --each", True),
+        ("a mail for each row of a.csv", "load-csv --path=a.csv => llm --prompt='Mail ${item.name}' --each", True),
+        ("delete the files of a.txt", "read-file --path=a.txt => delete-file --path='$item' --each", True),
+        ("the port of a.json", "load-json --path=a.json => select --place=server.port", True),
+        ("save https://a.b as b.c", f"{HTTP} --path=b.c --no-overwrite", False),
+        ("save https://a.b as b.c, unless it is there", f"{HTTP} --path=b.c --no-overwrite", True),
+        ("explain https://github.com/a/b/issues/5", "github-get-issue --issue=https://github.com/a/b/issues/5", True),
+        ("comment on pull request 5: 'ok'", "github-add-comment --issue=5 --body='ok'", True),
         ("run make", "shell:a --command='make' =error=> llm --prompt='Why? ${a.error.message}'", True),
+        ("load a.json", "load-json:a --path=a.json =error=> llm --prompt='Why? ${a.error.message}'", False),
+        ("load a.json, or else: why?", "load-json:a --path=a.json =error=> llm --prompt='${a.error.message}'", True),
         ("run make", "shell:a --command='make' =error=> llm --prompt='Why? ${a.stdout}'", False),
         ("run make", "shell --command='make' =failed=> llm --prompt='Why?'", False),
         ("open an issue 'Red' with the output of ./t.sh", "github-create-issue --title='Red' --repo=./t.sh", False),
