@@ -42,7 +42,7 @@ name ::= [a-z0-9] [a-z0-9_-]*
 end ::= "." [a-z] [a-z0-9]*
 pattern ::= "'" near? "**/"? globbed "'"
 globbed ::= name? "*" name? end? | name end
-key ::= [A-Za-z_] [A-Za-z0-9_.-]*
+key ::= [A-Za-z0-9_] [A-Za-z0-9_.-]*
 place ::= key | "'" [A-Za-z0-9_[] [A-Za-z0-9_.[\]-]* "'"
 item ::= "${item" ( "." key )? "}"
 items ::= "'$item'" | "'" t0 item ( t item ){0,2} close
@@ -51,7 +51,6 @@ itemname ::= "$item_name" | "$item_stem" end | "$item_stem-" name end
 """
 """The rules that are the same for all. What names a rule that the nodes or the sentence do not have is left out later.
 A text begins with no separator and has no reference, but those that are written here or below."""
-
 _PROSE = ("prompt", "criteria", "subject", "body", "message", "question", "style", "template", "content", "title",
           "text")  # fmt: skip
 """Names of items that take sentences; what another text item takes is in the sentence, or short."""
@@ -59,13 +58,14 @@ _ENDS = ("content", "message", "body")
 """Names of reads whose text ends up in a file, a mail, a commit: it may be one that the sentence has."""
 _OWN = {name: name for name in ("repo", "revision", "language", "sql", "encoding", "place", "command")}
 _OWN |= {"pattern": "glob", "query": "sql", "rename": "pair", "labels": "word", "fields": "word", "unique_by": "word"}
+_ALSO = {"append": "extend log below bottom", "overwrite": "unless not don doesn isn never keep already"}
 _UNSAYABLE = frozenset(["schema", "pairs", "types", "beside", "delimiter", "verbatim"])
 _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", "continue", "conversation"])
 """Items that a person chooses, besides those that a variable of the environment gives."""
 _IN = r"(?<! is|are|not|lso|und|nly|ext) in"
 _INTO = re.compile(
-    rf"(?i)(\b(to|into|onto|as|write|save|create|named?|call(ed)?)|(\b(write|save|store|put|keep|as)\b[^.;]*|,){_IN})"
-    r"\s+((an?|the|new|file|it)\s+)*['\"`]?$"
+    r"(?i)(\b(to|into|onto|as|write|save|create|named?|call(ed)?)"
+    rf"|(\b(save|store|put|keep|as|write(?! \w+.* the \w+ in))\b[^.;]*|,){_IN})\s+((an?|the|new|file|it)\s+)*['\"`]?$"
 )
 """Words before a file that say it is written; they do not count in a comparison or a question. "In" alone counts at
 the end of a sentence, behind what is got: "my changes in a.txt", but not "words found in a.txt"."""
@@ -75,9 +75,8 @@ _TOPICS = {
     "pipe": r"pipe[ds]?|stdin|input|comes? in|incoming",
     "each": r"each|every|all|lines?|separately|(url|link|site|page|addresse|file|name|row)s",
     "open": r"compar\w+|diff\w*|versus|.*\?$",
-    "saves": "write|save|store|put|keep|append|add|convert|create|make|turn|download|copy|move|rename|call|in place",
+    "saves": "write|save|store|put|keep|append|add|convert|create|make|turn|download|copy|move|rename|extend|in place",
     "fails": r"if|unless|or else|otherwise|\w*fail\w*|errors?",
-    "keeps": r"unless|not|\w+n['’]?t|never|keep|already",
 }
 """Words for what a sentence speaks of. A comparison is open: it may read and write each file."""
 
@@ -209,7 +208,7 @@ class _Grammar:
         The first step of a batch takes the item. Before all other first steps nothing comes through the pipe.
         """
         interface = self.kinds[name]
-        filled, start = _filled(interface, over) if over and is_first else (interface.pipe_read, "")
+        filled, start = _filled(interface, over, self.rules["url"]) if over and is_first else (interface.pipe_read, "")
         if over and filled is None:
             return None
         is_alone = is_first and not over and not self.is_piped
@@ -229,8 +228,7 @@ class _Grammar:
                 return None
             flag = rule if rule[:1] == '"' else f"{_literal(f' {item.flag}=')} {rule}"
             is_free = not (self.is_strict and interface.effects and (rule == "free" or rule[:1] == '"'))
-            is_free |= is_piped or ("--no-" in rule and "keeps" in self.topics)
-            is_said = is_free or not self.said.isdisjoint(words(f"{item.name} {item.doc}"))
+            is_said = is_piped or is_free or self.said & {*words(f"{item.name} {item.doc} {_ALSO.get(item.name, '')}")}
             if is_required:
                 found.append((1 if is_piped or rule == "repo" else 0, flag))
             elif is_known and is_said:
@@ -240,7 +238,7 @@ class _Grammar:
 
     def _add_steps(self, *, has_batch: bool) -> None:
         """Add the steps of a line by what they take and write; of several files, those that read one have ids."""
-        is_many = self.is_strict and len(self.rules["attached"]) > 1
+        is_many = self.is_strict and sum("." in path for path in self.rules["attached"]) > 1
         readers = [each for each in self.kinds.values() if each.effects == ("reads files",) and not each.pipe_read]
         some = [name for name, each in self.plain.items() if not (is_many and "path" in each.reads and each in readers)]
         writes = {name: write.type for name, each in self.plain.items() if (write := each.pipe_write)}
@@ -322,17 +320,16 @@ class _Grammar:
 
     def _add_branches(self) -> None:
         """Add the edges for actions. Behind an `error` the pipe brings nothing: a text says what failed."""
-        actions = {action for each in self.plain.values() for action in each.actions} - {"default"}
-        for at, action in enumerate(sorted(actions | {"error"})):
+        actions = {one for each in self.plain.values() for one in each.actions if one in f"failed {self.sentence}"}
+        for at, action in enumerate(sorted({"error", *actions} - {"default"})):
             on, then, step = _literal(f" ={action}=> "), "error" if action == "error" else "then", f"fail{at}"
             every = action == "error" and "fails" in self.topics
             some = [name for name, each in self.plain.items() if every or action in each.actions]
-            if action in ("error", "failed") or action in self.sentence:
-                for into, begin, is_first in (("begin", "", True), ("go", "first sep ", False)):
-                    names = [name for name in some if not is_first or name in (self.begins or some)]
-                    self.add(step, (f"{begin}{each}" for each in self.steps(names, id=":a", is_first=is_first)))
-                    plain = self.steps(names if then == "then" else [], is_first=is_first)
-                    self.add(into, (f"{each} {on} then" for each in plain))
+            for into, begin, is_first in (("begin", "", True), ("go", "first sep ", False)):
+                names = [name for name in some if not is_first or name in (self.begins or some)]
+                self.add(step, (f"{begin}{each}" for each in self.steps(names, id=":a", is_first=is_first)))
+                plain = self.steps(names if then == "then" else [], is_first=is_first)
+                self.add(into, (f"{each} {on} then" for each in plain))
             self.add("branch", [f'{step} ( sep go ){{1,3}} "; a" {on} {then} ( sep go ){{0,2}} ( sep "a" )?'])
             self.add("branch", [f'{step} {on} {then} ( sep go ){{0,2}} ( "; a" ( sep go ){{1,3}} )?'])
 
@@ -380,15 +377,15 @@ def _is_written(item: Item, interface: Interface) -> bool:
     return item.type.name == "path" and "writes files" in interface.effects and is_end
 
 
-def _filled(interface: Interface, over: str) -> tuple[Item | None, str]:
+def _filled(interface: Interface, over: str, urls: list[str]) -> tuple[Item | None, str]:
     """Return the read that takes the item of a batch over paths or texts, and the flag for it."""
-    reader = item_reader(interface)
-    if over == "text" and reader is not None and reader.type.name in ("str", "any"):
+    reader, names = item_reader(interface), ("path",) if over == "path" else ("path", "url")
+    reads = [item for item in interface.reads.values() if item.name in names and not _is_written(item, interface)]
+    is_needed = any(item.required for item in reads) and not urls
+    if over == "text" and reader is not None and reader.type.name in ("str", "any") and not is_needed:
         return reader, ""
-    reads = [item for item in interface.reads.values() if not _is_written(item, interface)]
-    named = [item for item in reads if item.name == "path" or (over == "text" and item.name.endswith("url"))]
-    flag = f"{_literal(f' {named[0].flag}=')} \"'$item'\"" if named else ""
-    return (named[0], f"( {flag} )?" if named[0] is reader else flag) if named else (None, "")
+    flag = f"{_literal(f' {reads[0].flag}=')} \"'$item'\"" if reads else ""
+    return (reads[0], f"( {flag} )?" if reads[0] is reader else flag) if reads else (None, "")
 
 
 def _parts(interface: Interface) -> Iterator[str]:
