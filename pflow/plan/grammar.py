@@ -18,7 +18,6 @@ root ::= "cannot: " [^\x00-\x1f\x7f]+ | line
 line ::= begin ( sep go ){0,4} | join ( sep go ){0,2} | branch
 begin ::= first | paths0 sep pathgroup | texts0 sep textgroup
 go ::= step | paths1 sep pathgroup | texts1 sep textgroup
-then ::= first | step
 error ::= says "${a.error.message}" close | first
 says ::= head "'" t0
 close ::= t "'"
@@ -49,8 +48,7 @@ items ::= "'$item'" | "'" t0 item ( t item ){0,2} close
 itemprose ::= prose | items
 itemname ::= "$item_name" | "$item_stem" end | "$item_stem-" name end
 """
-"""The rules that are the same for all. What names a rule that the nodes or the sentence do not have is left out later.
-A text begins with no separator and has no reference, but those that are written here or below."""
+"""The rules that are the same for all. What names a rule that is not there is left out. A text has no reference."""
 _PROSE = ("prompt", "criteria", "subject", "body", "message", "question", "style", "template", "content", "title",
           "text")  # fmt: skip
 """Names of items that take sentences; what another text item takes is in the sentence, or short."""
@@ -58,15 +56,14 @@ _ENDS = ("content", "message", "body")
 """Names of reads whose text ends up in a file, a mail, a commit: it may be one that the sentence has."""
 _OWN = {name: name for name in ("repo", "revision", "language", "sql", "encoding", "place", "command")}
 _OWN |= {"pattern": "glob", "query": "sql", "rename": "pair", "labels": "word", "fields": "word", "unique_by": "word"}
-_ALSO = {"append": "extend log below bottom", "overwrite": "unless not don doesn isn never keep already"}
+_ALSO = {"append": "extend log below", "diff": "review", "overwrite": "unless not don isn never keep already"}
 _UNSAYABLE = frozenset(["schema", "pairs", "types", "beside", "delimiter", "verbatim"])
 _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", "continue", "conversation"])
 """Items that a person chooses, besides those that a variable of the environment gives."""
-_IN = r"(?<! is|are|not|lso|und|nly|ext) in"
-_INTO = re.compile(
-    r"(?i)(\b(to|into|onto|as|write|save|create|named?|call(ed)?)"
-    rf"|(\b(save|store|put|keep|as|write(?! \w+.* the \w+ in))\b[^.;]*|,){_IN})\s+((an?|the|new|file|it)\s+)*['\"`]?$"
-)
+_END = r"\s+((an?|the|new|it|(\w+ )?file)\s+)*['\"`]?$"
+_INTO = re.compile(rf"(?i)\b(to|into|onto|as|write|save|create|named?|call(ed)?){_END}")
+_PUT = re.compile(rf"(?i)(\b(write|save|store|put|keep|as)\b[^.;]*|,) in{_END}")
+_OF = re.compile(rf"(?i)\b(is|are|not|also|found|only|text|(of|on|from|with|by|for|to|about|using) the \w+) in{_END}")
 """Words before a file that say it is written; they do not count in a comparison or a question. "In" alone counts at
 the end of a sentence, behind what is got: "my changes in a.txt", but not "words found in a.txt"."""
 _TOPICS = {
@@ -75,7 +72,7 @@ _TOPICS = {
     "pipe": r"pipe[ds]?|stdin|input|comes? in|incoming",
     "each": r"each|every|all|lines?|separately|(url|link|site|page|addresse|file|name|row)s",
     "open": r"compar\w+|diff\w*|versus|.*\?$",
-    "saves": "write|save|store|put|keep|append|add|convert|create|make|turn|download|copy|move|rename|extend|in place",
+    "saves": "write|save|put|append|add|convert|create|make|turn|download|copy|move|rename|extend|replace|in place",
     "fails": r"if|unless|or else|otherwise|\w*fail\w*|errors?",
 }
 """Words for what a sentence speaks of. A comparison is open: it may read and write each file."""
@@ -117,19 +114,21 @@ def _topics(sentence: str) -> set[str]:
 
 def _roles(sentence: str, path: str) -> Iterator[bool]:
     """Yield for each place of a path in a sentence if it is to be written there."""
-    for at in re.finditer(rf"(?<![\w./-]){re.escape(path)}", sentence):
+    for at in re.finditer(rf"(?<![\w./-]){re.escape(path)}(?!\w)", sentence):
         before, after = sentence[: at.start()], sentence[at.end() :]
         got = {*_topics(before), *(kind for kind, _ in values(before))} & {"hub", "git", "pipe", "path", "url"}
-        is_end = bool(got) and not words(after)
-        yield bool(_INTO.search(before) or (is_end and re.search(_IN + "\\s+['\"`]?$", before)))
+        is_put = _PUT.search(before) and not re.search(r"\b(to|into|as) \S*\.\w", after)
+        is_in = is_put or (got and not words(after) and re.search(f" in{_END}", before))
+        yield bool(_INTO.search(before) or (is_in and not _OF.search(before)))
 
 
 def _value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, list[str]]:
     """Return the rules of values: those that a sentence has, by kind, and names of new files."""
     found = values(sentence)
     paths, urls, quoted = ([text for kind, text in found if kind == own] for own in ("path", "url", "quoted"))
+    counted = re.sub(r"(?i)\b(last|latest|newest)\b", "one", sentence)
     numbers = [text.replace(",", "") for kind, text in found if kind == "number"]
-    numbers = [*filter(str.isdecimal, numbers), *(n for n in map(str, range(13)) if is_named(sentence, int(n)))]
+    numbers = [*filter(str.isdecimal, numbers), *(n for n in map(str, range(13)) if is_named(counted, int(n)))]
     bare = [word for word in dict.fromkeys(each.strip(".,;:?!()'\"`") for each in sentence.split()) if words(word)]
     repos = [path for path in paths if is_strict and "hub" in topics and re.fullmatch(r"\w[\w-]*/\w[\w-]*", path)]
     files = [path for path in paths if not set(path) & set("*?") and path[-1] != "/" and path not in repos]
@@ -230,9 +229,9 @@ class _Grammar:
             is_free = not (self.is_strict and interface.effects and (rule == "free" or rule[:1] == '"'))
             is_said = is_piped or is_free or self.said & {*words(f"{item.name} {item.doc} {_ALSO.get(item.name, '')}")}
             if is_required:
-                found.append((1 if is_piped or rule == "repo" else 0, flag))
+                found.append((2 if is_piped else int(rule == "repo"), flag))
             elif is_known and is_said:
-                found.append((2, f"( {flag} ){'{0,3}' if item.type.name == 'list' else '?'}"))
+                found.append((3, f"( {flag} ){'{0,3}' if item.type.name == 'list' else '?'}"))
         body = " ".join(flag for _, flag in sorted(found, key=lambda each: each[0]))
         return self.rule(body) if body else ""
 
@@ -322,14 +321,18 @@ class _Grammar:
         """Add the edges for actions. Behind an `error` the pipe brings nothing: a text says what failed."""
         actions = {one for each in self.plain.values() for one in each.actions if one in f"failed {self.sentence}"}
         for at, action in enumerate(sorted({"error", *actions} - {"default"})):
-            on, then, step = _literal(f" ={action}=> "), "error" if action == "error" else "then", f"fail{at}"
+            on, then, step = (
+                _literal(f" ={action}=> "),
+                "error" if action == "error" else "( first | step )",
+                f"fail{at}",
+            )
             every = action == "error" and "fails" in self.topics
             some = [name for name, each in self.plain.items() if every or action in each.actions]
             for into, begin, is_first in (("begin", "", True), ("go", "first sep ", False)):
                 names = [name for name in some if not is_first or name in (self.begins or some)]
                 self.add(step, (f"{begin}{each}" for each in self.steps(names, id=":a", is_first=is_first)))
-                plain = self.steps(names if then == "then" else [], is_first=is_first)
-                self.add(into, (f"{each} {on} then" for each in plain))
+                plain = self.steps(names if action != "error" else [], is_first=is_first)
+                self.add(into, (f"{each} {on} {then}" for each in plain))
             self.add("branch", [f'{step} ( sep go ){{1,3}} "; a" {on} {then} ( sep go ){{0,2}} ( sep "a" )?'])
             self.add("branch", [f'{step} {on} {then} ( sep go ){{0,2}} ( "; a" ( sep go ){{1,3}} )?'])
 
