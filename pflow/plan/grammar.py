@@ -41,9 +41,9 @@ name ::= [a-z0-9] [a-z0-9_-]*
 end ::= "." [a-z] [a-z0-9]*
 pattern ::= "'" near? "**/"? globbed "'"
 globbed ::= name? "*" name? end? | name end
-key ::= [A-Za-z0-9_] [A-Za-z0-9_.-]*
-place ::= key | "'" [A-Za-z0-9_[] [A-Za-z0-9_.[\]-]* "'"
-item ::= "${item" ( "." key )? "}"
+key ::= [A-Za-z0-9_] [A-Za-z0-9_-]*
+place ::= key ( "." key )* | "'" [A-Za-z0-9_[] [A-Za-z0-9_.[\]-]* "'"
+item ::= "${item" ( "." key )* "}"
 items ::= "'$item'" | "'" t0 item ( t item ){0,2} close
 itemprose ::= prose | items
 itemname ::= "$item_name" | "$item_stem" end | "$item_stem-" name end
@@ -71,7 +71,7 @@ _TOPICS = {
     "git": r"git|clone|diff|commits?|staged|branch(es)?|tags?|my (edits|changes)",
     "pipe": r"pipe[ds]?|stdin|input|comes? in|incoming",
     "each": r"each|every|all|lines?|separately|(url|link|site|page|addresse|file|name|row)s",
-    "open": r"compar\w+|diff\w*|versus|.*\?$",
+    "open": r"compar\w+|diff\w*|versus|^(?!can|could|would|will).*\?$",
     "saves": "write|save|put|append|add|convert|create|make|turn|download|copy|move|rename|extend|replace|in place",
     "fails": r"if|unless|or else|otherwise|\w*fail\w*|errors?",
 }
@@ -126,9 +126,10 @@ def _value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, 
     """Return the rules of values: those that a sentence has, by kind, and names of new files."""
     found = values(sentence)
     paths, urls, quoted = ([text for kind, text in found if kind == own] for own in ("path", "url", "quoted"))
-    counted = re.sub(r"(?i)\b(last|latest|newest)\b", "one", sentence)
+    paths += [text for text in quoted if re.fullmatch(r"[\w ,()-]+ [\w ,()-]*\.[A-Za-z]\w{1,3}", text)]
     numbers = [text.replace(",", "") for kind, text in found if kind == "number"]
-    numbers = [*filter(str.isdecimal, numbers), *(n for n in map(str, range(13)) if is_named(counted, int(n)))]
+    numbers = [*filter(str.isdecimal, numbers), *(n for n in map(str, range(13)) if is_named(sentence, int(n)))]
+    numbers += ["1"] * bool({"last", "latest", "newest"} & {*sentence.lower().split()})
     bare = [word for word in dict.fromkeys(each.strip(".,;:?!()'\"`") for each in sentence.split()) if words(word)]
     repos = [path for path in paths if is_strict and "hub" in topics and re.fullmatch(r"\w[\w-]*/\w[\w-]*", path)]
     files = [path for path in paths if not set(path) & set("*?") and path[-1] != "/" and path not in repos]
@@ -137,7 +138,6 @@ def _value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, 
     written = [path for path in files if path in targets and "open" not in topics]
     read = [path for path in files if path not in written or len(roles[path]) > 1]
     saves = not is_strict or bool(urls or targets or "saves" in topics)
-    folders = re.findall(r"\b(?:in|to|into)(?: the)?(?: folder)? ([\w./~-]+/|\w+)(?![\w./])", sentence)
     named = [word for word in bare if word.isalnum() and (not is_strict or word.isupper() or word[1:].endswith("file"))]
     plain = [path for path in paths if re.fullmatch(r"[\w./~-]+", path, re.ASCII) and path not in repos]
     spoken = [*map(str.capitalize, known := languages(sentence)), *known.values()]
@@ -161,10 +161,10 @@ def _value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, 
         "into": [_literal(path) for path in plain if path.endswith("/")] or ['name "/"'],
         "glob": _typed(path for path in paths if set(path) & set("*?")) or ["pattern"],
         "attached": _typed(read),
-        "file": _typed(read if files else named),
+        "file": _typed(read or named),
         "written": _typed(written or (files if saves or len(files) > 1 else []))
         + (["name end"] if saves and len(files) < 2 and not written else []),
-        "target": ["written", *_typed(folders)],
+        "target": ["written", *_typed(re.findall(r"\b(?:in|to|into) (?:the |folder )*(\S+/|\w+)(?![\w./])", sentence))],
         "itemwritten": ['"\'" into? itemname "\'"'] if saves else [],
         "itemtarget": ["itemwritten", "into"],
         "itemadded": ["itemwritten", 'written " --append"'],
@@ -217,8 +217,8 @@ class _Grammar:
                 continue
             is_piped = "pipe" in item.marks and not (is_first and (item.type.is_url or item.name == "prompt"))
             rule = _piped_rule(item, is_first and not over) if is_piped else _rule_of(item, interface, over)
-            if rule == "prose" and over == "text" and is_first:
-                rule = "items" if item is filled else "itemprose"
+            is_of_item = rule == "prose" and over == "text" and is_first
+            rule = rule if not is_of_item else "items" if item is filled else "itemprose"
             is_known = rule[:1] in ("(", '"') or bool(self.rules.get(rule))
             is_source = item.name == "path" and "reads files" in interface.effects and is_alone
             is_required = (item.required or item.name == "prompt" or is_source) and (is_alone or not is_piped)
