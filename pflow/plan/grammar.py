@@ -56,7 +56,6 @@ _ENDS = ("content", "message", "body")
 """Names of reads whose text ends up in a file, a mail, a commit: it may be one that the sentence has."""
 _OWN = {name: name for name in ("repo", "revision", "language", "sql", "encoding", "place", "command")}
 _OWN |= {"pattern": "glob", "query": "sql", "rename": "pair", "labels": "word", "fields": "word", "unique_by": "word"}
-_ALSO = {"append": "extend log below", "diff": "review", "overwrite": "unless not don isn never keep already"}
 _UNSAYABLE = frozenset(["schema", "pairs", "types", "beside", "delimiter", "verbatim"])
 _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", "continue", "conversation"])
 """Items that a person chooses, besides those that a variable of the environment gives."""
@@ -70,12 +69,13 @@ _TOPICS = {
     "hub": r"github|repo(sitory)?|issues?|pull requests?|prs?",
     "git": r"git|clone|diff|commits?|staged|branch(es)?|tags?|my (edits|changes)",
     "pipe": r"pipe[ds]?|stdin|input|comes? in|incoming",
-    "each": r"each|every|all|lines?|separately|(url|link|site|page|addresse|file|name|row)s",
+    "each": r"each|every|all|lines?|separately|(url|link|site|page|addresse|file|name)s",
     "open": r"compar\w+|diff\w*|versus|^(?!can|could|would|will).*\?$",
-    "saves": "write|save|put|append|add|convert|create|make|turn|download|copy|move|rename|extend|replace|in place",
+    "saves": "(over)?write|save|put|append|add|convert|create|make|download|copy|move|rename|extend|replace|in place",
     "fails": r"if|unless|or else|otherwise|\w*fail\w*|errors?",
 }
-"""Words for what a sentence speaks of. A comparison is open: it may read and write each file."""
+_ALSO = {"append": "extend log below", "diff": "review change", "overwrite": "unless not don isn never keep already"}
+"""Words for what a sentence speaks of, and for switches. A comparison is open: it may read and write each file."""
 
 
 def plan_grammar(
@@ -119,6 +119,7 @@ def _roles(sentence: str, path: str) -> Iterator[bool]:
         got = {*_topics(before), *(kind for kind, _ in values(before))} & {"hub", "git", "pipe", "path", "url"}
         is_put = _PUT.search(before) and not re.search(r"\b(to|into|as) \S*\.\w", after)
         is_in = is_put or (got and not words(after) and re.search(f" in{_END}", before))
+        yield from [False] * ("add" in before.lower().split() and not got)  # a title to a.md
         yield bool(_INTO.search(before) or (is_in and not _OF.search(before)))
 
 
@@ -129,8 +130,8 @@ def _value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, 
     paths += [text for text in quoted if re.fullmatch(r"[\w ,()-]+ [\w ,()-]*\.[A-Za-z]\w{1,3}", text)]
     numbers = [text.replace(",", "") for kind, text in found if kind == "number"]
     numbers = [*filter(str.isdecimal, numbers), *(n for n in map(str, range(13)) if is_named(sentence, int(n)))]
-    numbers += ["1"] * bool({"last", "latest", "newest"} & {*sentence.lower().split()})
     bare = [word for word in dict.fromkeys(each.strip(".,;:?!()'\"`") for each in sentence.split()) if words(word)]
+    numbers += ["1"] * bool({"last", "latest", "newest"} & {*map(str.lower, bare)})
     repos = [path for path in paths if is_strict and "hub" in topics and re.fullmatch(r"\w[\w-]*/\w[\w-]*", path)]
     files = [path for path in paths if not set(path) & set("*?") and path[-1] != "/" and path not in repos]
     roles = {path: [*_roles(sentence, path)] for path in paths}
@@ -176,9 +177,8 @@ class _Grammar:
 
     def __init__(self, kinds: Mapping[str, Interface], sentence: str, is_piped: bool, is_strict: bool) -> None:
         fixed = (line.split(" ::= ", 1) for line in _LINES.strip().splitlines())
-        self.topics = _topics(sentence)
+        self.topics, self.names = _topics(sentence), dict[str, str]()
         self.rules = {name: body.split(" | ") for name, body in fixed} | _value_rules(sentence, self.topics, is_strict)
-        self.names: dict[str, str] = {}
         self.kinds, self.sentence, self.is_strict, self.said = kinds, sentence, is_strict, {*words(sentence)}
         self.is_piped = is_piped or "pipe" in self.topics
         self.plain = {name: each for name, each in kinds.items() if "default" in each.actions and self._is_needed(name)}
@@ -206,8 +206,8 @@ class _Grammar:
 
         The first step of a batch takes the item. Before all other first steps nothing comes through the pipe.
         """
-        interface = self.kinds[name]
-        filled, start = _filled(interface, over, self.rules["url"]) if over and is_first else (interface.pipe_read, "")
+        interface, urls = self.kinds[name], self.rules["attached"] and self.rules["url"]
+        filled, start = _filled(interface, over, urls) if over and is_first else (interface.pipe_read, "")
         if over and filled is None:
             return None
         is_alone = is_first and not over and not self.is_piped

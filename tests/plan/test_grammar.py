@@ -218,6 +218,7 @@ FILES = "list-files --pattern='src/*'"
         ("can you put the gist of a.txt in b.txt?", "read-file --path=a.txt => write-file --path=b.txt", True),
         ("what is in 'my a.txt'?", "read-file --path='my a.txt'", True),
         ("README as a.html", "read-file --path=README => write-file --path=a.html", True),
+        ("add a title to a.md", "read-file --path=a.md => llm --prompt='Add a title' => write-file --path=a.md", True),
         ("write a poem in a.txt", "read-file --path=a.txt => llm --prompt='A poem'", False),
         ("ask each page of a.txt", "read-file --path=a.txt => http --url='$item' --each", True),
         ("extend a.txt by the date", "shell --command='date' => write-file --path=a.txt --append", True),
