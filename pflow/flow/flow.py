@@ -208,6 +208,8 @@ class FlowSpec:
         """The JSON that it was read from, for the places of findings; None once it differs."""
         self.stray_mappings: dict[str, Any] = {}
         """The members of `mappings` whose ids no step has."""
+        self.guess = ""
+        """The word of a planned line of which its model was least sure; empty if it was sure of all."""
 
     @property
     def directory(self) -> str:

@@ -98,8 +98,8 @@ def words(text: str) -> list[str]:
 
 
 def _ranked(abouts: Sequence[About], scores: Sequence[float]) -> dict[str, float]:
-    found = {about.name: min(1.0, score) for about, score in zip(abouts, scores, strict=True) if score > 0}
-    return dict(sorted(found.items(), key=lambda match: (-match[1], match[0])))
+    found = sorted((-score, about.name) for about, score in zip(abouts, scores, strict=True) if score > 0)
+    return {name: min(1.0, -score) for score, name in found}
 
 
 def _plain_name(name: str) -> str:

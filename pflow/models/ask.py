@@ -74,7 +74,8 @@ class Answer:
     """A text, or a value if a schema was given; and `usage` (model, input, output, cost, conversation).
 
     `flaw` says why another answer to the same question may be better, `warning` what its reader should know; `none` is
-    the failure that an answer without text is, and `is_limited` is true if it stopped at a limit of its length.
+    the failure that an answer without text is, and `is_limited` is true if it stopped at a limit of its length. `guess`
+    is the word of which its model was least sure, if it was not sure of all.
     """
 
     response: Any
@@ -83,6 +84,7 @@ class Answer:
     warning: str = ""
     none: PflowError | None = None
     is_limited: bool = False
+    guess: str = ""
 
 
 def ask(conversation: Conversation, request: Request, emit: Callable[[str], None]) -> Answer:
@@ -152,7 +154,8 @@ def _answer(
         if none and not _may_be_empty(none, request):
             raise none
         if request.takes_any:
-            return Answer(text, usage_in(response, ending, model), none=none, is_limited=ending.kind == LIMIT)
+            usage, is_limited = usage_in(response, ending, model), ending.kind == LIMIT
+            return Answer(text, usage, none=none, is_limited=is_limited, guess=ending.guess)
         value = text if schema is None else read_answer(text, schema, model.model_id)
         usage = usage_in(response, ending, model)
         if request.calls.is_priced and "cost" not in usage:

@@ -1,6 +1,8 @@
 """The end of a model's answer: the reason for it, in the provider's word, and the kind of end that this is."""
 
+import re
 from collections.abc import Mapping
+from math import log
 from typing import Any
 
 COMPLETE, UNSAID, CUT, LIMIT = "complete", "unsaid", "cut", "limit"
@@ -38,6 +40,10 @@ _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking",
 """Members of a message for thoughts, by servers; no client knows them."""
 
 
+_SURE = log(0.05)
+"""The likeliness of a token that is less is that of one to which a grammar has led."""
+
+
 class Ending:
     """The end of an answer: its `reason`, the `refusal` in its place and the provider's `words`, if it gave any.
 
@@ -47,7 +53,7 @@ class Ending:
     `tool` is the tool that it wants to call. `has_reasoned`: thoughts came beside the text.
     `sent` are the members of the request, `refused` the one that an error refuses by name (pflow.models.request_form).
     From pflow.models.transport come the answer's `headers`, and the `error` that its status is; a request may take
-    `most` seconds.
+    `most` seconds. `tokens` are the answer's, each with the logarithm of its likeliness, if these were asked for.
     """
 
     def __init__(self, model: Any = None, most: float | None = None) -> None:
@@ -61,6 +67,7 @@ class Ending:
         self.headers: Mapping[str, str] = {}
         self.error: Any = None
         self.sent: list[str] = []
+        self.tokens: list[tuple[str, float]] = []
         self.most = most
 
     @property
@@ -69,10 +76,21 @@ class Ending:
             return CUT if self.says_end else UNSAID if self.is_stream else COMPLETE
         return _KINDS.get(str(self.reason).lower(), COMPLETE)
 
+    @property
+    def guess(self) -> str:
+        """The word of the answer with the unlikeliest token, of which the model was not sure; else empty."""
+        text, at, least = "", 0, _SURE
+        for token, likeliness in self.tokens:
+            if likeliness < least:
+                at, least = len(text) + len(token), likeliness
+            text += token
+        return next((word[0] for word in re.finditer(r"\S+", text) if at and word.end() >= at), "")
+
     def read(self, answer: Any) -> None:
         """Take the end from llm's `response_json` if none was noted."""
         if self.reason is not None or not isinstance(answer, dict):
             return
+        self.tokens = [(each["token"], each["logprob"]) for each in answer.get("tokens", [])]
         first: Any = next((answer[key][0] for key in ("choices", "candidates") if answer.get(key)), {})
         for said in (answer, first, answer.get("promptFeedback"), answer.get("stop_details")):
             if isinstance(said, dict):
@@ -96,6 +114,8 @@ class Ending:
             self.refusal += getattr(message, "refusal", None) or ""
             self.tool = self.tool or _tool_of(message)
             more = getattr(message, "model_extra", None) or {}
+            likely = getattr(getattr(choice, "logprobs", None), "content", None) or []
+            self.tokens += [(each.token, each.logprob) for each in likely]
             self.has_reasoned = self.has_reasoned or any(more.get(name) for name in _REASONING)
         response = getattr(said, "response", said)
         status = getattr(response, "status", None)

@@ -97,7 +97,8 @@ class LocalModel(llm.Model):
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any = None) -> Iterator[str]:
         reason = None
         usual = DEFAULTS | (_TEXT_OF_SMALL if is_small(self) and not prompt.schema else {})
-        usual |= {"repeat_penalty": 1} if prompt.options.grammar else {}
+        usual |= {"repeat_penalty": 1, "logprobs": True} if prompt.options.grammar else {}
+        tokens: list[Any] = []
         for chunk in answer(self.path, _request(prompt, usual), self.talk):
             if "error" in chunk:
                 raise _refused(chunk["error"], has_schema=bool(prompt.schema))
@@ -105,9 +106,10 @@ class LocalModel(llm.Model):
                 response.set_usage(input=usage["prompt_tokens"], output=usage["completion_tokens"])
             for choice in chunk["choices"]:
                 reason = choice["finish_reason"] or reason
+                tokens += (choice.get("logprobs") or {}).get("content", [])
                 if text := choice["delta"].get("content"):
                     yield text
-        response.response_json = {"object": "chat.completion", "finish_reason": reason}
+        response.response_json = {"object": "chat.completion", "finish_reason": reason, "tokens": tokens}
 
 
 @contextmanager

@@ -32,6 +32,7 @@ LIMITS = {
     "PL11": "each file, number, address and word of a step is in the sentence, or a default (a warning)",
     "PL12": "a command starts a program that is on PATH",
     "PL13": "a step that acts has a word or a value of the sentence (a warning)",
+    "PL14": "the model was sure of each word of its line (a warning)",
 }
 
 MOST_STEPS = 50

@@ -10,6 +10,7 @@ from itertools import pairwise
 from locale import locale_alias
 from typing import NamedTuple
 
+from pflow.catalog.registry import is_flow_type
 from pflow.errors import PflowError
 from pflow.explain.pipe_form import with_literals
 from pflow.flow.findings import Finding
@@ -65,7 +66,7 @@ def values(sentence: str) -> list[SentenceValue]:
 
 
 def doubts(wired: WiredFlow, sentence: str) -> list[Finding]:
-    """Return what a plan that passes the rules may have misunderstood, as findings of the limits PL07, PL10 to PL13.
+    """Return what a plan that passes the rules may have misunderstood, as findings of the limits PL07, PL10 to PL14.
 
     They are warnings, but for a command that cannot start here.
     """
@@ -73,7 +74,8 @@ def doubts(wired: WiredFlow, sentence: str) -> list[Finding]:
         wired = wire(with_literals(wired, {}))
     own, every = ([*_all_literals(wired, is_deep=is_deep)] for is_deep in (False, True))
     values = (_missing(every, sentence), _invented(own, sentence), _overwritten(own, sentence))
-    checks = (*values, _without_program(own), _unasked(wired, own, sentence), _again(wired, own))
+    forms = (_formless(wired, sentence), _unasked(wired, own, sentence), _again(wired, own))
+    checks = (*values, _without_program(own), *forms, _guessed(wired.flow))
     return list({(each.rule, each.message): each for check in checks for each in check}.values())
 
 
@@ -94,7 +96,7 @@ def _missing(given: list[Literal], sentence: str) -> Iterator[Finding]:
     everything = _plain(" ".join(str(each.value) for each in given))
     named = [SentenceValue("language", word) for word in languages(sentence)]
     for kind, text in [*values(sentence), *named]:
-        plan, plain = opened if kind in ("path", "url", "mail") else everything, _plain(text).lstrip("#").rstrip("/")
+        plan, plain = opened if kind in ("path", "url", "mail", "channel") else everything, _plain(text).lstrip("#").rstrip("/")
         folder, _, name = plain.rpartition("/")
         is_there = plain in plan or (folder and name and folder in plan and name in plan)
         if kind == "language":
@@ -185,11 +187,52 @@ def _unasked(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[
 def _again(wired: WiredFlow, given: list[Literal]) -> Iterator[Finding]:
     """Find steps that do with the same values what another does, on what came of it."""
     seen: list[tuple[str, list[str]]] = []
-    for id, step in wired.steps.items():
+    for step in _all_steps(wired):
         does = (step.step.type, [f"{each.item.name}={each.value}" for each in given if each.step is step])
         if does in seen and not step.inline:
-            yield Finding("PL13", step.step.place, f"'{id}' does again what is done", "leave it out", is_warning=True)
+            what = f"'{step.id}' does again what is done"
+            yield Finding("PL13", step.step.place, what, "leave it out", is_warning=True)
         seen.append(does)
+
+
+_FORMS = {
+    "batch": "each|every|separately",
+    "loop": "until",
+    "branch": "otherwise|fails?",
+    "thought": r"summar\w*|explain\w*|translat\w*|rewrite",
+}
+"""Words of an English sentence that ask for a form of its flow."""
+
+
+def _formless(wired: WiredFlow, sentence: str) -> Iterator[Finding]:
+    """Find words to which no part of the flow answers; a command or a saved flow may answer to any."""
+    steps = [*_all_steps(wired)]
+    if any("command" in step.interface.reads or is_flow_type(step.step.type) for step in steps):
+        return
+    ids, edges = [step.id for step in wired.flow.steps], wired.flow.edges
+    thinks = any("model" in step.interface.params for step in steps)
+    has = {
+        "batch": not thinks or any(step.step.batch for step in steps),
+        "loop": any(ids.index(edge.target) <= ids.index(edge.source) for edge in edges),
+        "branch": any(edge.action != "default" for edge in edges),
+        "thought": thinks,
+    }
+    for form in [form for form in _FORMS if not has[form]]:
+        word = re.search(rf"\b({_FORMS[form]})\b", _VALUE.sub(" ", sentence), re.IGNORECASE)
+        if word and not any({*words(word[0])} & {*words(step.step.type.replace("-", " "))} for step in steps):
+            yield _warning("PL10", None, f"'{word[0]}' is in no step", "give the flow the form that it asks for")
+
+
+def _guessed(flow: FlowSpec) -> Iterator[Finding]:
+    if flow.guess:
+        yield _warning("PL14", None, f"'{flow.guess}' is a guess", "say it in other words")
+
+
+def _all_steps(wired: WiredFlow) -> Iterator[WiredStep]:
+    """Yield the steps of a flow and those that are written in them."""
+    for step in wired.steps.values():
+        yield step
+        yield from _all_steps(step.inline) if step.inline is not None else ()
 
 
 def _plain(text: str) -> str:

@@ -126,7 +126,8 @@ def plan_sentence(
         ir, flow, findings = outcome.result or (None, None, outcome.findings)
         if flow is None:
             raise Unplannable(chosen.model_id, outcome.tries, outcome.line, ir, findings)
-        cached.write(flow_to_ir(flow))
+        if not flow.guess:  # which its document does not say
+            cached.write(flow_to_ir(flow))
     for each in findings:
         report(str(each))
     return flow
@@ -160,14 +161,17 @@ def _judge_answer(said: Answer, sentence: str, piped: Piped | None) -> tuple[Any
     ir, findings = read_plan(said, FlowCatalog())
     if ir is None:
         return None, findings
-    flow, findings = judge(ir, sentence, piped)
+    flow, findings = judge(ir, sentence, piped, said.guess)
     return (ir, flow, findings), findings if flow else errors_of(findings)
 
 
-def judge(document: dict[str, Any], sentence: str, piped: Piped | None = None) -> tuple[FlowSpec | None, list[Finding]]:
+def judge(
+    document: dict[str, Any], sentence: str, piped: Piped | None = None, guess: str = ""
+) -> tuple[FlowSpec | None, list[Finding]]:
     """Return the flow, named and with its inputs declared, and warnings of the limits; or None and its findings."""
 
     def adjust(flow: FlowSpec) -> None:
+        flow.guess = guess
         drop_choices(flow, sentence)
         declare_keys(flow, piped)
 

@@ -180,7 +180,9 @@ def _alike(text: str) -> str:
     files = [each for each in found if not set(each) & set("@*") and "//" not in each]
     kinds = ("urlvalue" if "//" in each else "mailvalue" if "@" in each else "every file" for each in found)
     others = (kind for each, kind in zip(found, kinds, strict=True) if each not in files)
-    return " ".join([_VALUE.sub(" ", text), *others, ("", "onefile", "twofiles")[min(2, len(files))]])
+    endings = {each.rpartition(".")[2] for each in files}
+    plain = re.sub(r"\d+", "#", _VALUE.sub(" ", text))
+    return " ".join([plain, *others, *endings, ("", "onefile", "twofiles")[min(2, len(files))]])
 
 
 def saved_flows() -> list[Saved]:
