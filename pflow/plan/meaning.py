@@ -96,7 +96,8 @@ def _missing(given: list[Literal], sentence: str) -> Iterator[Finding]:
     everything = _plain(" ".join(str(each.value) for each in given))
     named = [SentenceValue("language", word) for word in languages(sentence)]
     for kind, text in [*values(sentence), *named]:
-        plan, plain = opened if kind in ("path", "url", "mail", "channel") else everything, _plain(text).lstrip("#").rstrip("/")
+        is_opened, plain = kind in ("path", "url", "mail", "channel"), _plain(text).lstrip("#").rstrip("/")
+        plan = opened if is_opened else everything
         folder, _, name = plain.rpartition("/")
         is_there = plain in plan or (folder and name and folder in plan and name in plan)
         if kind == "language":

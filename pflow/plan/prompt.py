@@ -159,11 +159,14 @@ def _read(name: str) -> str:
 
 
 def near_examples(sentence: str) -> list[str]:
-    """Return the examples that share words with a sentence, or values of one kind, nearest first."""
-    abouts = [About(f"example{at}", _alike(" ".join(words))) for at, words in enumerate(_examples().values())]
+    """Return the examples that share words with a sentence, or values of one kind, nearest first. Those with an address
+    are for sentences with one.
+    """
+    pool = [each for each in _examples().items() if ("//" in each[1][0]) == ("//" in sentence)]
+    abouts = [About(f"example{at}", _alike(" ".join(words))) for at, (_, words) in enumerate(pool)]
     found = nearest_by_words(_alike(sentence), abouts)
     least = max(_LEAST_LIKE, _LIKE_BEST * max(found.values(), default=0))
-    near = [[*_examples()][int(name[len("example") :])] for name, nearness in found.items() if nearness >= least]
+    near = [pool[int(name[len("example") :])][0] for name, nearness in found.items() if nearness >= least]
     return [each for each in near if CANNOT in each or CANNOT not in near[0]]
 
 
@@ -175,14 +178,15 @@ def _examples() -> dict[str, list[str]]:
 
 
 def _alike(text: str) -> str:
-    """Replace the values in a text by words that are the same for all of a kind, and for as many files."""
-    found = _VALUE.findall(text)
-    files = [each for each in found if not set(each) & set("@*") and "//" not in each]
-    kinds = ("urlvalue" if "//" in each else "mailvalue" if "@" in each else "every file" for each in found)
-    others = (kind for each, kind in zip(found, kinds, strict=True) if each not in files)
-    endings = {each.rpartition(".")[2] for each in files}
-    plain = re.sub(r"\d+", "#", _VALUE.sub(" ", text))
-    return " ".join([plain, *others, *endings, ("", "onefile", "twofiles")[min(2, len(files))]])
+    """Replace the values in a text by words that are the same for all of a kind: addresses of a host, files of an
+    ending, as many files.
+    """
+    found = [each for each in _VALUE.findall(text) if "@" not in each]
+    urls = [f"urlvalue {host}" for host in re.findall(r"//(?:www\.)?([\w-]+)", " ".join(found))]
+    files = [each for each in found if "//" not in each and "*" not in each]
+    endings = {each.rpartition(".")[2].strip("/") for each in found if "//" not in each}
+    many = ("", "onefile", "twofiles")[min(2, len(files))] if files else "every file" * ("*" in text)
+    return " ".join([re.sub(r"\d+", "#", _VALUE.sub(" ", text)), *urls, *endings, many])
 
 
 def saved_flows() -> list[Saved]:
