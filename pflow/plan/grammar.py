@@ -79,14 +79,15 @@ _ALSO = {"append": "extend log below", "diff": "review change", "overwrite": "un
 
 
 def plan_grammar(
-    kinds: Mapping[str, Interface], sentence: str, *, is_piped: bool = False, is_strict: bool = True
+    kinds: Mapping[str, Interface], sentence: str, *, shown: str = "", is_piped: bool = False, is_strict: bool = True
 ) -> str:
     """Return the grammar of a plan for a sentence: one line in pipe syntax with these nodes, or "cannot: WHY".
 
-    Without `is_piped` the first step has its data in its flags, unless the sentence speaks of a pipe. With `is_strict`
-    a file that the sentence reads is not written, nor the other way round, and of two files each step has an id.
+    `shown` are the examples that stand before it: their flags may be used. Without `is_piped` the first step has its
+    data in its flags, unless the sentence speaks of a pipe. With `is_strict` a file that the sentence reads is not
+    written, nor the other way round, and of two files each step has an id.
     """
-    rules, before = _Grammar(kinds, sentence, is_piped, is_strict).rules, 0
+    rules, before = _Grammar(kinds, sentence, shown, is_piped, is_strict).rules, 0
     while before != (before := len(rules)):
         kept = {name: [each for each in bodies if rules.keys() >= _names(each)] for name, bodies in rules.items()}
         rules = {name: bodies for name, bodies in kept.items() if bodies}
@@ -175,11 +176,14 @@ def _value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, 
 class _Grammar:
     """The rules of a grammar: for each name the alternatives. Some may name rules that are not there."""
 
-    def __init__(self, kinds: Mapping[str, Interface], sentence: str, is_piped: bool, is_strict: bool) -> None:
+    def __init__(
+        self, kinds: Mapping[str, Interface], sentence: str, shown: str, is_piped: bool, is_strict: bool
+    ) -> None:
         fixed = (line.split(" ::= ", 1) for line in _LINES.strip().splitlines())
         self.topics, self.names = _topics(sentence), dict[str, str]()
         self.rules = {name: body.split(" | ") for name, body in fixed} | _value_rules(sentence, self.topics, is_strict)
         self.kinds, self.sentence, self.is_strict, self.said = kinds, sentence, is_strict, {*words(sentence)}
+        self.shown = shown
         self.is_piped = is_piped or "pipe" in self.topics
         self.plain = {name: each for name, each in kinds.items() if "default" in each.actions and self._is_needed(name)}
         self.begins = self._beginnings() if is_strict else []
@@ -227,7 +231,8 @@ class _Grammar:
                 return None
             flag = rule if rule[:1] == '"' else f"{_literal(f' {item.flag}=')} {rule}"
             is_free = not (self.is_strict and interface.effects and (rule == "free" or rule[:1] == '"'))
-            is_said = is_piped or is_free or self.said & {*words(f"{item.name} {item.doc} {_ALSO.get(item.name, '')}")}
+            is_said = is_piped or is_free or item.flag in self.shown
+            is_said |= bool(self.said & {*words(f"{item.name} {item.doc} {_ALSO.get(item.name, '')}")})
             if is_required:
                 found.append((2 if is_piped else int(rule == "repo"), flag))
             elif is_known and is_said:
