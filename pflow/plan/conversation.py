@@ -58,8 +58,8 @@ _LONGEST = 1e8
 
 
 _DRAWS = 2
-"""Answers that are drawn for each try of a model that a grammar holds. Such a model is small: a correction helped it in
-none of forty plans, and costs it ten times what another draw does, whose question it has read.
+"""Answers that are drawn by each grammar, if one holds the model. Such a model is small: a correction helped it in none
+of forty plans, and costs it ten times what another draw does, whose question it has read.
 """
 
 
@@ -135,7 +135,7 @@ def converse(
     deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
     with Diverted(), deadline, in_talk(model) as asked:  # libraries write to stdout
         is_held = bool(request.grammar(0)) and takes_grammar(asked)
-        tries = tries * _DRAWS if is_held else tries
+        tries += is_held
         for attempt in range(tries):
             was_right = best.is_right
             best.tries += 1

@@ -134,7 +134,8 @@ def _claims(literal: Literal) -> list[str]:
     is_text = type.choices or _is_thought(literal) or marks & {"verbatim", *FORMS} or re.search(r"\s", text)
     if type.is_path or type.is_url or not (is_text and isinstance(literal.value, str)):
         return [text]
-    return [each.text for each in values(text) if each.kind in ("url", "mail")]
+    kinds = ("url", "mail", *["number"] * _is_thought(literal))
+    return [each.text for each in values(text) if each.kind in kinds]
 
 
 def _is_thought(literal: Literal) -> bool:
