@@ -256,11 +256,16 @@ class _Grammar:
                 self.add(f"{over}{at}", self.steps(self.plain, is_first=is_first, over=over))
 
     def _is_needed(self, name: str) -> bool:
-        """Return False for a node that saves what nobody wants saved, and for `shell` where `run-tests` is named."""
+        """Return False for a node that saves what nobody wants saved, for `shell` where `run-tests` is named, and for
+        one that only changes the form of a text, if neither the sentence nor an example speaks of it.
+        """
+        kind, named = self.kinds[name], {each: {*words(each.replace("-", " "))} for each in self.kinds}
         runs = [each for each, kind in self.kinds.items() if kind.effects == ("reads files", "runs commands")]
-        is_other = any(self.said.issuperset(words(each.replace("-", " "))) for each in runs)
-        is_end = any(item.name == "path" and _is_written(item, self.kinds[name]) for item in self.kinds[name].taken)
-        return not ("command" in self.kinds[name].reads and is_other) and (not is_end or bool(self.rules["written"]))
+        is_other = "command" in kind.reads and any(self.said >= named[each] for each in runs)
+        is_end = any(item.name == "path" and _is_written(item, kind) for item in kind.taken)
+        forms = self.is_strict and not kind.effects and kind.pipe_read is not None and kind.pipe_read.type.name == "str"
+        is_idle = forms and name not in self.shown and self.said.isdisjoint(named[name])
+        return not (is_other or is_idle) and (not is_end or bool(self.rules["written"]))
 
     def _beginnings(self) -> list[str]:
         """Return the nodes for a number behind their word (`issue 5`), else for a URL and its host, or a repository."""
