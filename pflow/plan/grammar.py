@@ -62,7 +62,7 @@ _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", 
 _END = r"\s+((an?|the|new|it|(\w+ )?file)\s+)*['\"`]?$"
 _INTO = re.compile(rf"(?i)\b(to|into|onto|as|write|save|create|named?|call(ed)?){_END}")
 _PUT = re.compile(rf"(?i)(\b(write|save|store|put|keep|as)\b[^.;]*|,) in{_END}")
-_OF = re.compile(rf"(?i)\b(is|are|not|also|found|only|text|(of|on|from|with|by|for|to|about|using) the \w+) in{_END}")
+_OF = re.compile(rf"(?i)\b(is|are|not|also|found|only|(of|on|from|with|by|for|to|about|using) the \w+) in{_END}")
 """Words before a file that say it is written; they do not count in a comparison or a question. "In" alone counts at
 the end of a sentence, behind what is got: "my changes in a.txt", but not "words found in a.txt"."""
 _TOPICS = {

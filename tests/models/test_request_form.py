@@ -132,6 +132,16 @@ def test_questions_that_are_refused_at_once_are_each_asked_again(refusal, member
     assert len(server.asked) == 8
 
 
+@pytest.mark.parametrize(("likely", "guess"), [([-0.1, -2.9, -1.0], ""), ([-0.1, -3.1, -4.0], "Oak-tree"), ([], "")])
+def test_the_word_of_which_a_model_was_least_sure_is_a_guess(likely, guess, tmp_path, monkeypatch):
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
+    tokens = {text: chunk(text) for text in ("An", " Oak", "-tree", " falls")}
+    for (text, event), logprob in zip(tokens.items(), likely, strict=False):
+        event["choices"][0]["logprobs"] = {"content": [{"token": text, "logprob": logprob, "top_logprobs": []}]}
+    with Replies([*tokens.values(), chunk(end="stop")], owner="llamacpp") as server:
+        assert ask_after(choose(server.model("m")), "Sys", "Hi", Calls(), GRAMMAR).guess == guess
+
+
 GRAMMAR = 'root ::= "oak" | "ash"'
 NO_GRAMMAR = (400, {"error": {"code": 400, "message": "Failed to parse grammar"}})
 
@@ -153,5 +163,12 @@ def test_a_grammar_goes_to_a_server_that_takes_one(owner, key, replies, has_gram
             assert ask_after(choose(server.model("m")), "Sys", "Hi", Calls(), GRAMMAR).response == "Oak"
     assert (["grammar" in each for each in server.asked], server.listed) == (has_grammar, listed)
     for each in server.asked:
-        line = {"grammar": GRAMMAR, "repeat_penalty": 1, "temperature": 0, "max_tokens": 120, "stop": "\n"}
+        line = {
+            "grammar": GRAMMAR,
+            "repeat_penalty": 1,
+            "logprobs": True,
+            "temperature": 0,
+            "max_tokens": 120,
+            "stop": "\n",
+        }
         assert {name: each.get(name) for name in line} == (line if "grammar" in each else dict.fromkeys(line))

@@ -76,11 +76,27 @@ def test_values_of_a_sentence_are_its_names_numbers_addresses_and_quotes(sentenc
         ("take me to a hotel on the beach", "flow:weekly-report --directory=beach --to=hotel", [
             "'weekly-report' has nothing that is in the sentence"]),
         ("zähle die Wörter", "count-words => llm --prompt='Explain this'", []),
+        ("each page of a.txt in a line", "read-file --path=a.txt => llm --prompt='A line'", ["'each' is in no step"]),
+        ("rewrite a.txt until it is good", "read-file --path=a.txt => llm --prompt='Rewrite this'", [
+            "'until' is in no step"]),
+        ("explain what a.txt says to #dev", "read-file --path=a.txt", [
+            "'#dev' is in no step", "'explain' is in no step"]),
+        ("read a.txt, otherwise b.txt", "shell --command='wc a.txt || wc b.txt'", []),
+        ("summarize a.txt", "read-file --path=a.txt => llm --prompt='In 100 words'", [
+            "'100' of --prompt is not in the sentence"]),
+        ("thaw every x/*.txt", "list-files --pattern='x/*.txt' => ( count-words:a => count-words:b ) --each", [
+            "'b' does again what is done"]),
         ("fasse notiz.txt zusammen", "read-file --path=notiz.txt => llm --prompt='Summarize this'", []),
     ],
 )  # fmt: skip
 def test_what_a_plan_leaves_out_or_invents_is_doubted(sentence, line, found):
     assert messages(sentence, line) == found
+
+
+def test_a_word_of_which_the_model_was_not_sure_is_doubted():
+    flow = parse_pipe(["translate --language=fr"], FlowCatalog())
+    flow.guess = "translate"
+    assert [each.message for each in doubts(wire(flow), "into French")] == ["'translate' is a guess"]
 
 
 def test_no_flow_that_is_expected_of_a_sentence_is_doubted():
