@@ -117,7 +117,7 @@ def plan_sentence(
             lambda attempt: plan_grammar(
                 prompt.kinds if attempt else prompt.likely_kinds(sentence),
                 sentence,
-                shown=prompt.task(sentence, attempt=attempt),
+                shown=prompt.task(sentence),
                 is_piped=piped is not None,
                 is_strict=not attempt,
             ),

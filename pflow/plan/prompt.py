@@ -173,7 +173,7 @@ def near_examples(sentence: str) -> list[str]:
 @cache
 def _examples() -> dict[str, list[str]]:
     """Return the examples, each with its task and the other words that lead to it."""
-    parts = [each.removeprefix("Task: ").split("\n") for each in _read("examples").split("\n\n")]
+    parts = [each.split("\n") for each in f"\n{_read('examples')}".split("\nTask: ")[1:]]
     return {f"Task: {task}\n{flow}": [task, *words] for task, flow, *words in parts}
 
 
