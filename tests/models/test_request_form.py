@@ -15,7 +15,7 @@ from pflow.models.choose import choose
 from pflow.models.request_form import refused_member
 from pflow.words.budget import Calls
 from pflow.words.usage import Usage
-from tests.peers.replies import Replies, chunk, whole
+from tests.peers.replies import Replies, chunk, token, whole
 
 SENT = ("model", "messages", "stream", "stream_options", "max_tokens", "response_format", "temperature")
 
@@ -132,13 +132,11 @@ def test_questions_that_are_refused_at_once_are_each_asked_again(refusal, member
     assert len(server.asked) == 8
 
 
-@pytest.mark.parametrize(("likely", "guess"), [([-0.1, -2.9, -1.0], ""), ([-0.1, -3.1, -4.0], "Oak-tree"), ([], "")])
+@pytest.mark.parametrize(("likely", "guess"), [([-2.9, -1.0], ""), ([-3.1, -4.0], "Oak-tree")])
 def test_the_word_of_which_a_model_was_least_sure_is_a_guess(likely, guess, tmp_path, monkeypatch):
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
-    tokens = {text: chunk(text) for text in ("An", " Oak", "-tree", " falls")}
-    for (text, event), logprob in zip(tokens.items(), likely, strict=False):
-        event["choices"][0]["logprobs"] = {"content": [{"token": text, "logprob": logprob, "top_logprobs": []}]}
-    with Replies([*tokens.values(), chunk(end="stop")], owner="llamacpp") as server:
+    tokens = map(token, (" Oak", "-tree"), likely)
+    with Replies([chunk("An"), *tokens, token(" falls", -0.1), chunk(end="stop")], owner="llamacpp") as server:
         assert ask_after(choose(server.model("m")), "Sys", "Hi", Calls(), GRAMMAR).guess == guess
 
 

@@ -15,6 +15,13 @@ def chunk(content=None, end=None, **more):
     return {**CHUNK, "choices": [{"index": 0, "delta": delta, "finish_reason": end}], **more}
 
 
+def token(text, likely):
+    """Return a chunk of one token with the logarithm of its likeliness."""
+    event = chunk(text)
+    event["choices"][0]["logprobs"] = {"content": [{"token": text, "logprob": likely, "top_logprobs": []}]}
+    return event
+
+
 def whole(content, end="stop", **more):
     """Return the reply of a whole answer."""
     choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": end}

@@ -20,6 +20,7 @@ from pflow.flow.wiring import wire
 from pflow.models.list import SERVED, keep_models
 from pflow.plan.planner import LONGEST, CachedPlan, Unplannable, plan_sentence
 from pflow.values.paths import write_path
+from tests.peers.replies import Replies, chunk, token
 
 SENTENCE = "read data.txt, summarize it, write summary.md"
 RIGHT = {
@@ -571,3 +572,12 @@ def test_the_oldest_go_where_there_are_many(home):
     assert CachedPlan("sentence 0", "nodes", "model").read() is None
     assert CachedPlan("sentence 7", "nodes", "model").read() == {"nodes": []}
     assert (home / "cache" / "pflow" / "plans" / "mine.txt").exists()
+
+
+@pytest.mark.parametrize(("likely", "guess", "asked"), [(-0.1, "", 1), (-5.0, "--path=a.txt", 8)])
+def test_a_plan_with_a_guess_is_not_kept(likely, guess, asked, home, tmp_path, monkeypatch):
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
+    line = [token("read-file", -0.1), token(" --path=a.txt", likely), chunk(end="stop")]
+    with Replies(line, owner="llamacpp") as peer:
+        flows = [plan_sentence("what is in a.txt?", model=peer.model("m")) for _ in range(2)]
+    assert ([flow.guess for flow in flows], len(peer.asked)) == ([guess, guess], asked)
