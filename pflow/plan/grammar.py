@@ -257,14 +257,15 @@ class _Grammar:
 
     def _is_needed(self, name: str) -> bool:
         """Return False for a node that saves what nobody wants saved, for `shell` where `run-tests` is named, and for
-        one that only changes the form of a text, if neither the sentence nor an example speaks of it.
+        one of a form (CSV, JSON, links), if neither the sentence nor an example speaks of it.
         """
         kind, named = self.kinds[name], {each: {*words(each.replace("-", " "))} for each in self.kinds}
         runs = [each for each, kind in self.kinds.items() if kind.effects == ("reads files", "runs commands")]
         is_other = "command" in kind.reads and any(self.said >= named[each] for each in runs)
         is_end = any(item.name == "path" and _is_written(item, kind) for item in kind.taken)
-        forms = self.is_strict and not kind.effects and kind.pipe_read is not None and kind.pipe_read.type.name == "str"
-        is_idle = forms and name not in self.shown and self.said.isdisjoint(named[name])
+        is_form = not kind.effects and kind.pipe_read is not None and kind.pipe_read.type.name == "str"
+        is_form = self.is_strict and (is_form or name.startswith("load-"))
+        is_idle = is_form and name not in self.shown and self.said.isdisjoint(named[name])
         return not (is_other or is_idle) and (not is_end or bool(self.rules["written"]))
 
     def _beginnings(self) -> list[str]:

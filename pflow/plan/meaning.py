@@ -1,5 +1,6 @@
 """The meaning of a plan beside its sentence: values that the plan leaves out, and values that it invents."""
 
+import codecs
 import os
 import posixpath
 import re
@@ -8,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
 from locale import locale_alias
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pflow.catalog.registry import is_flow_type
-from pflow.errors import PflowError
+from pflow.errors import PflowError, result_of
 from pflow.explain.pipe_form import with_literals
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Edge, FlowSpec
@@ -95,6 +96,9 @@ def _missing(given: list[Literal], sentence: str) -> Iterator[Finding]:
     opened = _plain(" ".join(str(each.value) for each in given if not _is_thought(each)))
     everything = _plain(" ".join(str(each.value) for each in given))
     named = [SentenceValue("language", word) for word in languages(sentence)]
+    named += [
+        SentenceValue("encoding", word) for word in re.findall(r"\b[a-z]\w*-?\d+\b", sentence) if _is_encoding(word)
+    ]
     for kind, text in [*values(sentence), *named]:
         is_opened, plain = kind in ("path", "url", "mail", "channel"), _plain(text).lstrip("#").rstrip("/")
         plan = opened if is_opened else everything
@@ -106,6 +110,12 @@ def _missing(given: list[Literal], sentence: str) -> Iterator[Finding]:
             is_there = any(re.search(rf"(?<!\d){re.escape(each)}(?!\d)", plan) for each in spellings(text))
         if not is_there:
             yield _warning("PL10", None, f"'{text}' is in no step", "give it to the step that it is for")
+
+
+def _is_encoding(word: str) -> bool:
+    """Return True for a name of an encoding that pflow does not take by itself."""
+    codec: Any = result_of(codecs.lookup, word, of=LookupError, otherwise=None)
+    return codec is not None and codec._is_text_encoding and codec.name != "utf-8"
 
 
 def languages(sentence: str) -> dict[str, str]:
@@ -187,11 +197,14 @@ def _unasked(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[
 
 
 def _again(wired: WiredFlow, given: list[Literal]) -> Iterator[Finding]:
-    """Find steps that do with the same values what another does, on what came of it."""
+    """Find steps that do with the same values what another does, on what came of it, or ask for what a node did."""
     seen: list[tuple[str, list[str]]] = []
     for step in _all_steps(wired):
         does = (step.step.type, [f"{each.item.name}={each.value}" for each in given if each.step is step])
-        if does in seen and not step.inline:
+        asked = {*words(" ".join(str(each.value) for each in given if each.step is step and _is_thought(each)))}
+        asked = asked and asked.difference({"text"}, languages(" ".join(asked)))
+        is_done = any(asked and asked <= {*words(type.replace("-", " "))} for type, _ in seen)
+        if (does in seen or is_done) and not step.inline:
             what = f"'{step.id}' does again what is done"
             yield Finding("PL13", step.step.place, what, "leave it out", is_warning=True)
         seen.append(does)
