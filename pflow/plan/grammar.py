@@ -264,8 +264,8 @@ class _Grammar:
         is_other = "command" in kind.reads and any(self.said >= named[each] for each in runs)
         is_end = any(item.name == "path" and _is_written(item, kind) for item in kind.taken)
         is_form = not kind.effects and kind.pipe_read is not None and kind.pipe_read.type.name == "str"
-        is_form = self.is_strict and (is_form or name.startswith("load-"))
-        is_idle = is_form and name not in self.shown and self.said.isdisjoint(named[name])
+        is_form = name.startswith("load-") or (is_form and name not in self.shown)
+        is_idle = self.is_strict and is_form and self.said.isdisjoint(named[name])
         return not (is_other or is_idle) and (not is_end or bool(self.rules["written"]))
 
     def _beginnings(self) -> list[str]:

@@ -96,9 +96,8 @@ def _missing(given: list[Literal], sentence: str) -> Iterator[Finding]:
     opened = _plain(" ".join(str(each.value) for each in given if not _is_thought(each)))
     everything = _plain(" ".join(str(each.value) for each in given))
     named = [SentenceValue("language", word) for word in languages(sentence)]
-    named += [
-        SentenceValue("encoding", word) for word in re.findall(r"\b[a-z]\w*-?\d+\b", sentence) if _is_encoding(word)
-    ]
+    encodings = filter(_is_encoding, re.findall(r"\b[a-z]\w*-?\d+\b", sentence))
+    named += [SentenceValue("encoding", word) for word in encodings]
     for kind, text in [*values(sentence), *named]:
         is_opened, plain = kind in ("path", "url", "mail", "channel"), _plain(text).lstrip("#").rstrip("/")
         plan = opened if is_opened else everything

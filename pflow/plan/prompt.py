@@ -70,7 +70,7 @@ class Prompt:
         """Return the user turn. Each further attempt has other examples."""
         fits, near = self._fitting(sentence), near_examples(sentence)
         if not near and not fits:
-            near = [each for each in _examples() if CANNOT in each]
+            near = [next(each for each in _examples() if part in each) for part in ("\nFlow: llm --prompt", CANNOT)]
         near = near[_EXAMPLES * attempt :][:_EXAMPLES]
         examples = ["\n".join(reversed(near)) + "\n"] if near else []
         fitting = [f"Nodes that may fit: {', '.join(fits)}"] if fits else []
@@ -159,15 +159,20 @@ def _read(name: str) -> str:
 
 
 def near_examples(sentence: str) -> list[str]:
-    """Return the examples that share words with a sentence, or values of one kind, nearest first. Those with an address
-    are for sentences with one.
+    """Return the examples that share words with a sentence, or values of one kind, nearest first: for one with an
+    address those with an address, with a file those with files, else those with neither.
     """
-    pool = [each for each in _examples().items() if ("//" in each[1][0]) == ("//" in sentence)]
+    kind = _kind_of(sentence)
+    pool = [each for each in _examples().items() if _kind_of(each[1][0]) == kind]
     abouts = [About(f"example{at}", _alike(" ".join(words))) for at, (_, words) in enumerate(pool)]
     found = nearest_by_words(_alike(sentence), abouts)
     least = max(_LEAST_LIKE, _LIKE_BEST * max(found.values(), default=0))
     near = [pool[int(name[len("example") :])][0] for name, nearness in found.items() if nearness >= least]
     return [each for each in near if CANNOT in each or CANNOT not in near[0]]
+
+
+def _kind_of(sentence: str) -> int:
+    return 2 * ("//" in sentence) or int(_VALUE.search(sentence) is not None)
 
 
 @cache

@@ -202,7 +202,7 @@ FILES = "list-files --pattern='src/*'"
         ("sum up each line of a.txt", "read-file --path=a.txt => llm --prompt='Sum up' --each", True),
         ("sum up a.txt", "read-file --path=a.txt => llm --prompt='Sum up' --each", False),
         ("put src into out", f"{FILES} => ( read-file => write-file --path='out/$item_name' ) --each", True),
-        ("keep unique rows of src", f"{FILES} => ( load-csv --path='$item' => clean-data --unique ) --each", True),
+        ("keep unique csv rows of src", f"{FILES} => ( load-csv --path='$item' => clean-data --unique ) --each", True),
         ("put src into out", f"{FILES} => ( load-csv => clean-data ) --each", False),
         ("put src into out", f"{FILES} => ( read-file => write-file --path=out.txt ) --each", False),
         ("mail issue 5 to a@b", f"{MAIL} --subject='${{issue_title}}' --body='${{issue_data.body}}'", True),

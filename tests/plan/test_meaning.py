@@ -84,10 +84,9 @@ def test_values_of_a_sentence_are_its_names_numbers_addresses_and_quotes(sentenc
         ("read a.txt, otherwise b.txt", "shell --command='wc a.txt || wc b.txt'", []),
         ("summarize a.txt", "read-file --path=a.txt => llm --prompt='In 100 words'", [
             "'100' of --prompt is not in the sentence"]),
-        ("correct a.txt (latin-1)", "read-file --path=a.txt => llm --prompt='Correct this'", ["'latin-1' is in no step"]),
-        ("correct a.txt (utf-8)", "read-file --path=a.txt => llm --prompt='Correct this'", []),
-        ("count the words of a.txt", "read-file --path=a.txt => count-words => llm --prompt='Count the words of this'", [
-            "'llm' does again what is done"]),
+        ("mend a.txt (latin-1)", "read-file --path=a.txt => llm --prompt='Mend this'", ["'latin-1' is in no step"]),
+        ("mend a.txt (utf-8)", "read-file --path=a.txt => llm --prompt='Mend this'", []),
+        ("count the words of this", "count-words => llm --prompt='Count the words'", ["'llm' does again what is done"]),
         ("thaw every x/*.txt", "list-files --pattern='x/*.txt' => ( count-words:a => count-words:b ) --each", [
             "'b' does again what is done"]),
         ("fasse notiz.txt zusammen", "read-file --path=notiz.txt => llm --prompt='Summarize this'", []),

@@ -147,8 +147,8 @@ def test_what_is_piped_in_stands_before_the_task():
     assert plan_prompt().task("Xyz", piped).endswith(f"\n\n{piped}\nTask: Xyz\nFlow:")
 
 
-def test_a_sentence_near_nothing_has_refusals_as_its_examples():
-    assert plan_prompt().task("Xyz").count("\nFlow: cannot: ") == 2
+def test_a_sentence_near_nothing_has_a_refusal_and_a_thought_as_its_examples():
+    assert re.findall(r"\nFlow: (\S+)", plan_prompt().task("Xyz")) == ["cannot:", "llm"]
 
 
 def test_near_a_refusal_a_plan_has_the_nodes_alone_that_share_a_word():
