@@ -1,8 +1,6 @@
 """pflow plan --edit: a change in words to a flow. A model answers with the whole flow, held to the rules of a plan."""
 
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
-from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, USAGE, PflowError, result_of
 from pflow.explain.pipe_form import pipe_of
@@ -22,6 +20,7 @@ from pflow.plan.meaning import doubts
 from pflow.plan.node_text import interfaces_text
 from pflow.plan.planner import check_answer, checked_sentence
 from pflow.plan.prompt import listed, plan_prompt
+from pflow.plan.three_way import merge_edit
 from pflow.values.fast_json import write_json
 from pflow.words.printable import counted
 
@@ -95,10 +94,10 @@ def _judge(said: Answer, old: WiredFlow, seen: IR | None, sentence: str) -> tupl
     Findings of the limits that the old flow has too do not count: a person may write what a model may not.
     """
     ir, findings = read_plan(said, old.flow.catalog)
-    if ir is not None and plan_line(said):
+    if ir is not None and (line := plan_line(said)):
         if seen is None:
             return None, [Finding(PL00, PLACE, "pipe syntax cannot say all that the flow has", _AS_JSON[2:])]
-        ir = _unchanged(deepcopy(flow_to_ir(old.flow)), seen, ir)
+        ir = merge_edit(flow_to_ir(old.flow), seen, ir, line)
     if ir is None:
         return None, findings
 
@@ -131,51 +130,6 @@ def _keep_unsaid(old: FlowSpec, new: FlowSpec, sentence: str) -> None:
         same = before.get((step.id, step.type), step)
         step.version, step.description = step.version or same.version, step.description or same.description
         step.repeats = same.repeats
-
-
-def _unchanged(old: IR, seen: IR, new: IR) -> IR:
-    """Return the document of an answer in pipe syntax, with what it leaves as it was seen, and what no line can say.
-
-    Another value where an input gave one is the input's new default, if it is the same everywhere.
-    """
-    ids = [node["id"] for node in new["nodes"]]
-    for id in ids:
-        shown, written = _sources(seen, id), _sources(new, id)
-        for key in [key for key in written if str(shown.get(key)).endswith(f".{written[key]}")]:
-            written[key] = shown[key]  # `content`, which is implied, means `read.content` there
-    flow: IR = _merged(*({**ir, "nodes": {node["id"]: node for node in ir["nodes"]}} for ir in (old, seen, new)))
-    flow["nodes"] = [flow["nodes"][id] for id in ids]
-    flow["mappings"] = {id: mapping for id, mapping in flow.get("mappings", {}).items() if id in ids}
-    gone = {node["id"] for node in old["nodes"]} - set(ids)
-    flow["outputs"] = {name: path for name, path in flow.get("outputs", {}).items() if path.split(".")[0] not in gone}
-    places = [(node.get("inputs", {}), _sources(flow, node["id"])) for node in flow["nodes"]]
-    for name, given in flow.get("inputs", {}).items():
-        values = [values.get(key) for values, sources in places for key in sources if sources[key] == name]
-        if values and all(value is not None and value == values[0] for value in values):
-            flow["inputs"][name] = {**given, "default": values[0]}
-            for literals, sources in places:
-                for key in [key for key in sources if sources[key] == name]:
-                    del literals[key]
-    for literals, sources in places:
-        for key in sources.keys() & literals.keys():
-            del sources[key]
-    return flow
-
-
-def _sources(flow: IR, id: str) -> dict[str, Any]:
-    sources: dict[str, Any] = flow.get("mappings", {}).get(id, {}).get("input_mappings", {})
-    return sources
-
-
-def _merged(old: Any, seen: Any, new: Any) -> Any:
-    """Return the old value if the new one is as it was seen; of objects, each member so; None for none."""
-    if new == seen:
-        return old
-    if not (isinstance(seen, dict) and isinstance(new, dict)):
-        return new
-    old = old if isinstance(old, dict) else {}
-    found = {key: _merged(old.get(key), seen.get(key), new.get(key)) for key in {**old, **new}}
-    return {key: value for key, value in found.items() if value is not None}
 
 
 def _choices(flow: FlowSpec) -> str:

@@ -2,22 +2,21 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
-from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
-from pflow.flow.build import STEP_MEMBERS
+from pflow.flow.build import STEP_MEMBERS, build_flow
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec, Input
 from pflow.flow.load import load_text
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
+from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.flow.written import path_text
 from pflow.library.save import AlreadySaved, save_flow
 from pflow.library.saved import check_name
 from pflow.plan.approval.proposal import Proposal, explained, findings_text, proposal_text, show
+from pflow.plan.three_way import merge_edit
 from pflow.terminal.ask import Terminal, edit
 from pflow.terminal.messages import say_error
 from pflow.values.fast_json import write_json
@@ -143,58 +142,22 @@ def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]
         raise PflowError("cannot take the edited flow: it is empty", exit=MISSING)
     flow = load_text(text, "plan", before.catalog)
     flow.name, flow.description = flow.name or before.name, flow.description or before.description
-    _keep_unedited(flow, text, load_text(editable_text(proposal)[0], "plan", before.catalog), before)
-    if not flow.inputs:
-        flow = with_inputs(flow, before)
+    if flow.dialect == "pipe":
+        _keep_unedited(flow, load_text(editable_text(proposal)[0], "plan", before.catalog), proposal.wired, text)
     return flow, errors_of(check(wire(flow)))
 
 
-def _keep_unedited(flow: FlowSpec, text: str, shown: FlowSpec, before: FlowSpec) -> None:
-    """Give a flow, read from an edited `text`, all that the edit left as it was `shown`, in the form it had `before`.
-
-    A step that another now meets keeps its keys where they were, unless the text names the new place.
-    """
-    was, old = ({(step.id, step.type): step for step in each.steps} for each in (shown, before))
-    for step in [each for each in flow.steps if (each.id, each.type) in was.keys() & old.keys()]:
-        at = (step.id, step.type)
-        members, then, first = forms = [vars(each) for each in (step, was[at], old[at])]
-        for name in {*STEP_MEMBERS, "soft"} - {"inputs", "params"}:
-            if members[name] == then[name]:
-                members[name] = first[name]
-        for names in (("inputs", "params", "input_mappings"), ("output_mappings",)):
-            for key in {key for each in forms for name in names for key in each[name]}:
-                now, was_then = ([each[name].get(key) for name in names] for each in (members, then))
-                own = path_text((step.id, key))
-                is_met = (now, was_then) == ([own], [None]) and own not in text and f"--id={step.id}" not in text
-                for name in names if is_met or now == was_then else ():
-                    members[name].pop(key, None)
-                    members[name].update({key: first[name][key]} if key in first[name] else {})
-
-
-def with_inputs(flow: FlowSpec, before: FlowSpec) -> FlowSpec:
-    """Return the flow with its earlier inputs that are still read by name, or have one literal in all readers."""
-    changed = flow.copied()
-    changed.inputs = {}
-    steps = {step.id: step for step in changed.steps}
+def _keep_unedited(flow: FlowSpec, shown: FlowSpec, before: WiredFlow, text: str) -> None:
+    """Give a flow, read from an edited `text`, what the edit left as it was `shown`, and the inputs that it reads."""
+    merged = build_flow(merge_edit(flow_to_ir(before.flow), flow_to_ir(shown), flow_to_ir(flow), text))
+    flow.outputs, flow.max_visits = merged.outputs, merged.max_visits
+    for step, each in zip(flow.steps, merged.steps, strict=True):
+        for name in (*STEP_MEMBERS, "soft", "batch", "input_mappings", "output_mappings"):
+            setattr(step, name, getattr(each, name))
     wired = wire(flow)
     named = [wired.inputs[each.input] for each in wired.references if each.input in wired.inputs]
-    for name, declared in before.inputs.items():
-        readers = [(step.id, key) for step in before.steps for key in step.input_mappings]
-        readers = [(id, key) for id, key in readers if before.step(id).input_mappings[key] == name]
-        values = [steps[id].inputs.get(key) if id in steps else None for id, key in readers]
-        if name in [each.name for each in named]:
-            changed.inputs[name] = copy(declared)
-        elif readers and _is_literal(values[0]) and all(value == values[0] for value in values):
-            changed.inputs[name] = given = copy(declared)
-            given.default, given.has_default, given.required = values[0], True, False
-            for step, key in [(steps[id], key) for id, key in readers]:
-                del step.inputs[key]
-                step.input_mappings[key] = name
-    for each in named if changed.inputs else ():  # with some inputs declared, all have to be
-        new = Input(each.name, type=str(each.type), description=each.doc, required=each.required)
-        changed.inputs.setdefault(each.name, new)
-    return changed
-
-
-def _is_literal(value: Any) -> bool:
-    return value is not None and not (isinstance(value, str) and "$" in value)
+    gone = {each.input for each in before.references} - {each.name for each in named}
+    flow.inputs = {name: each for name, each in merged.inputs.items() if name in wired.inputs.keys() - gone}
+    for given in named if flow.inputs else ():  # with some inputs declared, all have to be
+        new = Input(given.name, type=str(given.type), description=given.doc, required=given.required)
+        flow.inputs.setdefault(given.name, new)
