@@ -120,7 +120,7 @@ class ConversationResult:
 
 
 def converse(
-    model: Model, request: PlanRequest, judge: Judge, report: Report, timeout: float | None = None, tries: int = TRIES
+    model: Model, request: PlanRequest, judge: Judge, report: Report, timeout: float | None = None
 ) -> ConversationResult:
     """Ask until an answer passes, or the same findings come again; warnings of one that passes make one more question.
 
@@ -135,13 +135,13 @@ def converse(
     deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
     with Diverted(), deadline, in_talk(model) as asked:  # libraries write to stdout
         is_held = bool(request.grammar(0)) and takes_grammar(asked)
-        tries += is_held
+        tries = TRIES + is_held
         for attempt in range(tries):
             was_right = best.is_right
             best.tries += 1
             report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if attempt else ""))
-            grammar, draw = (request.grammar(attempt // _DRAWS), attempt) if is_held else (request.grammar(attempt), 0)
-            said = ask_after(asked, request.prompt.system, text, request.calls, grammar, draw)
+            grammar = request.grammar(attempt // _DRAWS) if is_held else ""
+            said = ask_after(asked, request.prompt.system, text, request.calls, grammar, attempt)
             result, findings = judge(said)
             best.take(plan_line(said), result, findings)
             report(count_findings(findings)) if findings else None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from pflow.binding.sources import find
 from pflow.driver.inputs import names_stdin
-from pflow.errors import PflowError
+from pflow.errors import PflowError, result_of
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec, Input
 from pflow.flow.rules import check
@@ -75,9 +74,7 @@ def _keys(document: Document) -> dict[str, str]:
 
 def _value(document: Document, path: Path) -> Any:
     """Return the value at a path; None if it is missing, or cannot be decoded."""
-    with suppress(PflowError):
-        return find(document, path)
-    return None
+    return result_of(find, document, path, of=PflowError, otherwise=None)
 
 
 def _type_of(value: Any) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.catalog.kinds import Catalog, forget_kinds
-from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.errors import BAD_DATA, USAGE, PflowError, result_of
 from pflow.files.atomic import write_cached
 from pflow.files.directories import cache_directory, read_cached
 from pflow.flow.findings import Finding, errors_of
@@ -20,7 +20,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import Model, NoCapableModel, choose_capable
-from pflow.plan.conversation import PL00, PLACE, TRIES, PlanRequest, Report, converse, count_findings, read_plan
+from pflow.plan.conversation import PL00, PLACE, PlanRequest, Report, converse, count_findings, read_plan
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.grammar import plan_grammar
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
@@ -50,10 +50,9 @@ class CachedPlan:
 
     def read(self) -> dict[str, Any] | None:
         """Return the plan's IR; None if the file is missing, damaged or somebody else's."""
-        with suppress(ValueError, RecursionError):
-            ir = decode(read_cached(str(self.file)) or b"null")
-            return ir if isinstance(ir, dict) else None
-        return None
+        content = read_cached(str(self.file)) or b""
+        ir = result_of(decode, content, of=(ValueError, RecursionError), otherwise=None)
+        return ir if isinstance(ir, dict) else None
 
     def write(self, ir: dict[str, Any]) -> None:
         """Keep a plan; do nothing if the cache cannot be written."""
@@ -88,8 +87,7 @@ class Unplannable(PflowError):
 
 def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
-    report: Report = lambda line: None, tries: int = TRIES, piped: Piped | None = None,
-    calls: Calls | None = None,
+    report: Report = lambda line: None, piped: Piped | None = None, calls: Calls | None = None,
 ) -> FlowSpec:  # fmt: skip
     """Return a flow that passes every rule; its inputs have the values that the sentence names, and it is described by
     the sentence.
@@ -123,7 +121,7 @@ def plan_sentence(
             ),
             calls or Calls(),
         )
-        outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
+        outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout)
         ir, flow, findings = outcome.result or (None, None, outcome.findings)
         if flow is None:
             raise Unplannable(chosen.model_id, outcome.tries, outcome.line, ir, findings)
