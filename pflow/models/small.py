@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import Any
+from pflow import Any, Iterator
 from pflow.catalog.registry import data_directory
 from pflow.files.installation import read_installation
 from pflow.models.list import SERVED, read_models
@@ -50,19 +50,21 @@ def say_unchosen() -> None:
 
 def planning_models() -> str:
     """Name a model that can plan: a server that was seen, else one to get."""
+    return next(_seen("--model="), f"`pflow models get {PLANNER}` brings one ({CHOICES[PLANNER]})")
+
+
+def _seen(act: str) -> Iterator[str]:
+    """Yield the words that ask each model of a server that was seen, by an `act`."""
     import shlex
 
-    for name, server in read_models(SERVED):
-        return f"--model={shlex.quote(name)} asks {server}"
-    return f"`pflow models get {PLANNER}` brings one ({CHOICES[PLANNER]})"
+    yield from (f"{act}{shlex.quote(name)} asks {server}" for name, server in read_models(SERVED))
 
 
 def better_models() -> str:
     """Name the ways to choose a model, or to get a better one: a server that was seen, a key without its plugin."""
-    import shlex
     from importlib.util import find_spec
 
-    ways = [f"pflow models default {shlex.quote(name)} asks {server}" for name, server in read_models(SERVED)][:1]
+    ways = [*_seen("pflow models default ")][:1]
     for key, plugin in _PLUGINS.items():
         if os.environ.get(key) and not find_spec(plugin.replace("-", "_")):
             ways.append(f"{key} is set, and needs: {read_installation().add(plugin)}")

@@ -134,4 +134,4 @@ def _keep_unsaid(old: FlowSpec, new: FlowSpec, sentence: str) -> None:
 
 def _choices(flow: FlowSpec) -> str:
     pairs = [(step, values) for step in flow.steps for values in (step.params, step.inputs)]
-    return "\n".join(str(value) for step, values in pairs for key, value in values.items() if is_choice(step, key))
+    return "\n".join(str(value) for step, values in pairs for key, value in values.items() if is_choice(step.type, key))

@@ -8,7 +8,7 @@ from pflow.catalog.kinds import find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.findings import Finding
-from pflow.flow.flow import FlowSpec, Step
+from pflow.flow.flow import FlowSpec
 from pflow.flow.rules.answers import dropped_answers, finding_of
 from pflow.flow.rules.paths import check_unfilled
 from pflow.flow.wired import WiredFlow
@@ -42,7 +42,7 @@ MOST_JOBS = 32
 LONGEST_COMMAND = 2_000
 """Characters of a command that are shown; the rest would run unseen."""
 
-PERSONS = ("model", "option", "at")
+_PERSONS = ("model", "option", "at")
 """Params of llm that a person chooses: dropped, unless the sentence has the value."""
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -58,16 +58,16 @@ def drop_choices(flow: FlowSpec, sentence: str) -> None:
     for step in flow.steps:
         step.repeats = None
         for values in (step.params, step.inputs):
-            for key in [key for key in values if is_choice(step, key) and not _is_said(values[key], sentence)]:
+            for key in [key for key in values if is_choice(step.type, key) and not _is_said(values[key], sentence)]:
                 del values[key]
 
 
-def is_choice(step: Step, key: str) -> bool:
+def is_choice(type: str, key: str) -> bool:
     """Return True for a param that chooses the model or its options, of the llm node or of one in a saved flow."""
-    if step.type.startswith("flow:"):
-        return "." in key and key.rpartition(".")[2] in PERSONS
-    kind = find_kind(step.type)
-    return kind is not None and kind.name == "llm" and key in PERSONS
+    if type.startswith("flow:"):
+        return "." in key and key.rpartition(".")[2] in _PERSONS
+    kind = find_kind(type)
+    return kind is not None and kind.name == "llm" and key in _PERSONS
 
 
 def _is_said(value: Any, sentence: str) -> bool:

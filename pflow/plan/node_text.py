@@ -8,7 +8,7 @@ from pflow.errors import shorten
 from pflow.flow.wired import WiredFlow
 from pflow.interface.account import account_of
 from pflow.interface.interface import Interface, Item
-from pflow.plan.limits import PERSONS
+from pflow.plan.limits import is_choice
 from pflow.values.jsontext import text_of
 from pflow.values.secrets import MASK, hider, is_secret_name
 from pflow.words.printable import clean
@@ -76,8 +76,7 @@ def interfaces_text(wired: WiredFlow) -> str:
 
 def _is_choice(name: str, item: Item) -> bool:
     """Return True for an item that a person chooses; an answer with it would only lose it again."""
-    is_model = name == "llm" or name.startswith("flow:")
-    is_persons = is_model and item.kind == "param" and item.name.rpartition(".")[2] in PERSONS
+    is_persons = item.kind == "param" and is_choice(name, item.name)
     return bool(item.env) or item.name == "allow_no_answer" or is_persons
 
 

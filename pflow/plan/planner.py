@@ -140,10 +140,8 @@ def checked_sentence(sentence: str, act: str = "plan") -> str:
     if len(sentence) > LONGEST:
         what = f"cannot {act}: the sentence has {len(sentence)} characters, more than {LONGEST}"
         raise PflowError(what, hint="put the rest into a file and name it", exit=USAGE)
-    try:
-        sentence.encode()
-    except UnicodeEncodeError:
-        raise PflowError(f"cannot {act}: the sentence is not UTF-8", exit=USAGE) from None
+    if not result_of(sentence.encode, of=UnicodeEncodeError, otherwise=b""):
+        raise PflowError(f"cannot {act}: the sentence is not UTF-8", exit=USAGE)
     refuse_secrets(act, sentence, "the sentence")
     return sentence
 

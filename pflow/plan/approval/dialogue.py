@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, result_of
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.build import STEP_MEMBERS, build_flow
 from pflow.flow.findings import Finding, errors_of
@@ -118,11 +118,7 @@ class Dialogue:
 
 def offered_name(name: str) -> str:
     """Return a plan's own name; empty if a saved flow may not have it."""
-    try:
-        check_name(name)
-    except PflowError:
-        return ""
-    return name
+    return name if result_of(check_name, name, of=PflowError, otherwise=name) is None else ""
 
 
 def editable_text(proposal: Proposal) -> tuple[str, str]:
