@@ -53,9 +53,6 @@ TRIES = 3
 TIMEOUT = 300.0
 """Seconds that all tries may take by default."""
 
-_LONGEST = 1e8
-"""The most seconds that a timer can be set to."""
-
 
 _DRAWS = 2
 """Answers that are drawn by each grammar, if one holds the model. Such a model is small: a correction helped it in none
@@ -130,9 +127,9 @@ def converse(
     answer was of use and the last has no text, why.
     """
     refuse_secrets(f"ask '{model.model_id}'", (text := request.task(0)), "the sentence or the flow")
-    seconds = TIMEOUT if timeout is None else timeout
     best, heard = ConversationResult(), list[set[str]]()
-    deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
+    limit = TIMEOUT if timeout is None else timeout
+    deadline = Deadline(limit, "--timeout", act=f"cannot ask '{model.model_id}'")
     with Diverted(), deadline, in_talk(model) as asked:  # libraries write to stdout
         is_held = bool(request.grammar(0)) and takes_grammar(asked)
         tries = TRIES + is_held
