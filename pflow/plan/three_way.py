@@ -23,12 +23,12 @@ def merge_edit(old: IR, seen: IR, new: IR, text: str) -> IR:
     flow["outputs"] = {name: path for name, path in flow.get("outputs", {}).items() if path.split(".")[0] not in gone}
     places = [(step.get("inputs", {}), _sources(step), step.get("params", {})) for step in now.values()]
     for name, given in flow.get("inputs", {}).items():
-        values = [values.get(key) for values, sources, _ in places for key in sources if sources[key] == name]
+        readers = [(literals, key) for literals, sources, _ in places for key in sources if sources[key] == name]
+        values = [literals.get(key) for literals, key in readers]
         if values and all(_is_literal(value) and value == values[0] for value in values):
             flow["inputs"][name] = {**given, "default": values[0]}
-            for literals, sources, _ in places:
-                for key in [key for key in sources if sources[key] == name]:
-                    del literals[key]
+            for literals, key in readers:
+                del literals[key]
     for literals, *others in places:
         for other in others:
             for key in other.keys() & literals.keys():
