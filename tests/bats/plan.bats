@@ -23,7 +23,7 @@ SUMMARY='read data.txt, summarize it, write summary.md'
         expect "$wanted" '' "$said"
         untouched && [[ $stderr != *Traceback* ]]
     done <<'END'
-65:60:plan-never:The best try
+65:60:d-line-never:  read-file --pth=a.txt => write-file --path=b.txt
 75:60:plan-cut:cut before its end
 77:60:plan-smuggle-command:--allow=commands
 124:2:plan-stalls:took longer than the 2 s of --timeout
@@ -219,15 +219,6 @@ END
     expect 0
     pflow run "$output" -q
     cmp a.txt b.txt
-}
-
-@test "a model's line of pipe syntax is a plan, and one that never passes is shown as it was written" {
-    run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q --model=d-line
-    expect 0
-    cmp a.txt b.txt
-    run --separate-stderr pflow 'copy a.txt to b.txt' --yes --model=d-line-never
-    expect 65 - $'The best try\n  read-file --pth=a.txt => write-file --path=b.txt'
-    [[ $stderr == *'read-file cannot take --pth: no such flag'*'2 tries'* ]]
 }
 
 @test "pflow plan refuses a flow that is there, and no words" {

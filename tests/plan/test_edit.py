@@ -46,6 +46,12 @@ def place(tmp_path, monkeypatch):
     forget_kinds()
 
 
+def keep(**more):
+    """Put the flow, with more members or others, into the file."""
+    with open(FILE, "w") as file:
+        json.dump({**DIGEST, **more}, file)
+
+
 def edited(capfd, sentence, file=FILE, **options):
     """The new IR, and what was said on stderr."""
     assert main([file, sentence], ChangeOptions(**options)) == 0
@@ -64,7 +70,7 @@ def refused(capfd, sentence, file=FILE, **options):
     return caught.value, err
 
 
-@pytest.mark.parametrize("model", ["edit-right", "edit-right-native", "edit-prose", "edit-line", "edit-line-full"])
+@pytest.mark.parametrize("model", ["edit-right", "edit-prose", "edit-line", "edit-line-full"])
 def test_a_model_makes_the_change(capfd, server, model):
     ir, err = edited(capfd, FRENCH, model=model)
     assert ir == {**DIGEST, "nodes": [READ, {**ASK, "inputs": {"prompt": "Sum up in French"}}, WRITE]}
@@ -73,9 +79,7 @@ def test_a_model_makes_the_change(capfd, server, model):
 
 
 def test_a_model_is_told_the_flow_its_faults_the_nodes_and_what_stays(capfd, server):
-    broken = {**DIGEST, "mappings": {**DIGEST["mappings"], "write": {"input_mappings": {"content": "ask.respons"}}}}
-    with open(FILE, "w") as file:
-        json.dump(broken, file)
+    keep(mappings={**DIGEST["mappings"], "write": {"input_mappings": {"content": "ask.respons"}}})
     edited(capfd, FRENCH, model="edit-right")
     (request,) = server.requests("edit-right")
     system, user = [each["content"] for each in request["body"]["messages"]]
@@ -90,33 +94,34 @@ def test_a_model_is_told_the_flow_its_faults_the_nodes_and_what_stays(capfd, ser
         assert part in user
 
 
-def test_a_line_keeps_what_it_has_no_words_for(capfd, server):
-    whole = {**DIGEST, "$schema": "flow.schema.json", "outputs": {"digest": "ask.response"}}
-    whole["nodes"] = [{**READ, "description": "the text", "version": "1.0.0"}, ASK, WRITE]
-    with open(FILE, "w") as file:
-        json.dump(whole, file)
-    ir, _ = edited(capfd, FRENCH, model="edit-line")
-    assert ir == {**whole, "nodes": [whole["nodes"][0], {**ASK, "inputs": {"prompt": "Sum up in French"}}, WRITE]}
+@pytest.mark.parametrize(
+    ("model", "kept", "lost"),
+    [
+        ("edit-line", {"outputs": {"digest": "ask.response"}}, {}),
+        ("edit-right", {}, {"max_visits": 7}),  # the diff shows it: that may be what was asked for
+    ],
+)
+def test_what_models_leave_out_stays(capfd, server, model, kept, lost):
+    read = {**READ, "description": "the text", "version": "1.0.0"}
+    kept = {**kept, "$schema": "flow.schema.json"}
+    keep(**kept, **lost, nodes=[read, ASK, WRITE])
+    ir, _ = edited(capfd, FRENCH, model=model)
+    assert ir == {**DIGEST, **kept, "nodes": [read, {**ASK, "inputs": {"prompt": "Sum up in French"}}, WRITE]}
 
 
-def test_another_value_in_a_line_is_the_default_of_its_input(capfd, server):
+def test_another_value_in_a_line_is_the_default_of_its_input_and_doubted_if_nobody_gave_it(capfd, server):
     ir, err = edited(capfd, "use b.txt instead of notes.txt", model="edit-line-value")
     assert ir == {**DIGEST, "inputs": {"source": {"type": "path", "default": "b.txt"}}}
     assert '+      "default": "b.txt"' in err
-
-
-def test_a_value_that_nobody_gave_is_doubted(capfd, server):
-    ir, err = edited(capfd, "take another file", model="edit-line-value")
-    assert ir["inputs"]["source"]["default"] == "b.txt"
-    assert "pflow: in doubt: 'b.txt' of --path is not in the sentence" in err
-    assert len(server.requests("edit-line-value")) == 2
-    _, err = edited(capfd, "take b.txt, not notes.txt", model="edit-line-value")
     assert "in doubt" not in err
+    again, err = edited(capfd, "take another file", model="edit-line-value")
+    assert again == ir
+    assert "pflow: in doubt: 'b.txt' of --path is not in the sentence" in err
+    assert len(server.requests("edit-line-value")) == 3
 
 
 def test_an_answer_that_changes_nothing_is_doubted_and_not_written_unasked(capfd, server):
-    with open(FILE, "w") as file:
-        json.dump({**DIGEST, "inputs": {"source": {"type": "path", "default": "b.txt"}}}, file)
+    keep(inputs={"source": {"type": "path", "default": "b.txt"}})
     _, err = edited(capfd, "use b.txt", model="edit-line-value")
     assert "in doubt: it changes nothing" in err
     error, _ = refused(capfd, "use b.txt", model="edit-line-value", write=True, yes=True)
@@ -132,36 +137,27 @@ def test_a_step_that_a_line_adds_takes_its_place(capfd, server):
 
 
 def test_an_output_goes_with_its_step(capfd, server):
-    with open(FILE, "w") as file:
-        json.dump({**DIGEST, "outputs": {"digest": "ask.response", "text": "read.content"}}, file)
+    keep(outputs={"digest": "ask.response", "text": "read.content"})
     ir, _ = edited(capfd, "copy the text without summing it up", model="edit-line-less")
     assert ([node["id"] for node in ir["nodes"]], ir["outputs"]) == (["read", "write"], {"text": "read.content"})
     assert ir["mappings"]["read"] == DIGEST["mappings"]["read"]
 
 
 def test_a_flow_that_has_no_pipe_form_is_sent_and_asked_for_as_json(capfd, server):
-    several = {"ask": {"input_mappings": {"text": ["read.content", "source"]}}}
-    with open(FILE, "w") as file:
-        json.dump({**DIGEST, "mappings": {**DIGEST["mappings"], **several}}, file)
+    keep(mappings={**DIGEST["mappings"], "ask": {"input_mappings": {"text": ["read.content", "source"]}}})
     edited(capfd, FRENCH, model="edit-right")
     user = server.requests("edit-right")[0]["body"]["messages"][1]["content"]
     assert '"content": "ask.response"' in user
     assert user.endswith("as one JSON object\nFlow:")
 
 
-def test_a_wrong_line_goes_back_to_the_model_with_the_flow(capfd, server):
-    ir, _ = edited(capfd, FRENCH, model="edit-line-second")
-    assert ir["nodes"][1] == {**ASK, "inputs": {"prompt": "Sum up in French"}}
-    _, again = [each["body"]["messages"][1]["content"] for each in server.requests("edit-line-second")]
-    for part in ("llm:ask --promt='Sum up in French'", "did you mean --prompt?", "llm:ask --prompt='Sum up' --map-in"):
-        assert part in again
-
-
-def test_what_is_wrong_goes_back_to_the_model(capfd, server):
+def test_what_is_wrong_goes_back_to_the_model_with_the_flow(capfd, server):
     ir, err = edited(capfd, ALSO, model="edit-second")
-    assert "b.txt" in json.dumps(ir)
-    assert len(server.requests("edit-second")) == 2
+    assert ir["nodes"] == [*DIGEST["nodes"], {"id": "copy", "type": "write-file", "inputs": {"path": "b.txt"}}]
     assert "new: copy (write-file) writes files: path " in err
+    _, again = [each["body"]["messages"][1]["content"] for each in server.requests("edit-second")]
+    for part in ("write-file:copy --pth=b.txt", "no such flag", "llm:ask --prompt='Sum up' --map-in"):
+        assert part in again
 
 
 def test_the_name_and_description_stay_what_they_are(capfd, server):
@@ -171,22 +167,9 @@ def test_the_name_and_description_stay_what_they_are(capfd, server):
     assert (renamed["name"], renamed["description"]) == ("french-digest", DIGEST["description"])
 
 
-def test_what_models_leave_out_stays(capfd, server):
-    whole = {**DIGEST, "$schema": "flow.schema.json", "max_visits": 7}
-    whole["nodes"] = [{**READ, "description": "the text", "version": "1.0.0", "repeats": False}, ASK, WRITE]
-    with open(FILE, "w") as file:
-        json.dump(whole, file)
-    ir, _ = edited(capfd, FRENCH, model="edit-right")
-    del whole["max_visits"]  # the diff shows it: that may be what was asked for
-    assert ir == {**whole, "nodes": [whole["nodes"][0], {**ASK, "inputs": {"prompt": "Sum up in French"}}, WRITE]}
-
-
 @pytest.mark.parametrize(
     ("model", "words"),
-    [
-        ("edit-never", "PF14"),
-        ("edit-smuggle-secret", "OPENAI_API_KEY"),
-    ],
+    [("edit-never", "PF14"), ("edit-smuggle-secret", "OPENAI_API_KEY")],
 )
 def test_a_model_that_is_never_right_writes_nothing(capfd, server, model, words):
     error, err = refused(capfd, ALSO, model=model, write=True, yes=True)

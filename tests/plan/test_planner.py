@@ -25,7 +25,7 @@ from tests.peers.replies import Replies, chunk, token
 SENTENCE = "read data.txt, summarize it, write summary.md"
 RIGHT = {
     "pflow": 1,
-    "name": "sum-up",
+    "name": "read-data-txt-summarize-it-write-summary",
     "description": SENTENCE,
     "inputs": {
         "read_path": {"type": "path", "description": "the file to read", "default": "data.txt"},
@@ -38,8 +38,8 @@ RIGHT = {
     ],
     "mappings": {
         "read": {"input_mappings": {"path": "read_path"}},
-        "summarize": {"input_mappings": {"text": "read.content"}},
-        "write": {"input_mappings": {"content": "summarize.response", "path": "write_path"}},
+        "summarize": {"input_mappings": {"text": "content"}},
+        "write": {"input_mappings": {"content": "response", "path": "write_path"}},
     },
 }
 
@@ -76,9 +76,12 @@ def failure(model, sentence=SENTENCE, **more):
         ("plan-right", 1),
         ("plan-prose", 1),
         ("plan-thinks", 1),
+        ("plan-line-prose", 1),
         ("plan-two-flows", 2),
         ("plan-nonsense-once", 2),
+        ("plan-refuses-once", 2),
         ("plan-second", 2),
+        ("plan-doubt", 2),
         ("plan-limit", 2),
         ("plan-third", 3),
     ],
@@ -92,59 +95,15 @@ def test_a_flow_that_passes_is_taken_at_whichever_try_it_comes(server, model, tr
     assert os.listdir(".") == []
 
 
-LINE_RIGHT = {
-    **RIGHT,
-    "name": "read-data-txt-summarize-it-write-summary",
-    "nodes": [
-        {"id": "read-file", "type": "read-file"},
-        {"id": "llm", "type": "llm", "inputs": {"prompt": "Summarize this"}},
-        {"id": "write-file", "type": "write-file"},
-    ],
-    "mappings": {
-        "read-file": {"input_mappings": {"path": "read_file_path"}},
-        "llm": {"input_mappings": {"text": "content"}},
-        "write-file": {"input_mappings": {"content": "response", "path": "write_file_path"}},
-    },
-}
-LINE_RIGHT["inputs"] = dict(zip(["read_file_path", "write_file_path"], RIGHT["inputs"].values(), strict=True))
-
-
-@pytest.mark.parametrize(
-    ("model", "tries"),
-    [
-        ("plan-line", 1),
-        ("plan-line-prose", 1),
-        ("plan-line-second", 2),
-        ("plan-line-prose-only", 2),
-        ("plan-line-doubt", 2),
-        ("plan-line-third", 3),
-    ],
-)
-def test_a_line_of_pipe_syntax_is_a_plan(server, model, tries):
-    assert flow_to_ir(plan(model)) == LINE_RIGHT
-    assert len(server.requests(model)) == tries
-
-
 def test_a_plan_that_stays_in_doubt_is_asked_about_once_and_stands_with_its_doubts(server):
     heard = []
-    planned = plan("plan-line-doubts", report=heard.append)
+    planned = plan("plan-doubts", report=heard.append)
     assert [each.default for each in planned.inputs.values()] == ["data.txt"]
-    assert len(server.requests("plan-line-doubts")) == 2
+    assert len(server.requests("plan-doubts")) == 2
     assert [line.partition(": ")[0] for line in heard if "'summary.md' is in no step" in line]
     again = []
-    assert flow_to_ir(plan("plan-line-doubts", report=again.append)) == flow_to_ir(planned)
+    assert flow_to_ir(plan("plan-doubts", report=again.append)) == flow_to_ir(planned)
     assert again[1:] == heard[-len(again[1:]) :]
-
-
-def test_a_line_that_never_passes_is_told_as_the_model_wrote_it(server):
-    error = failure("plan-line-never")
-    assert (error.details["tries"], error.details["flow"]) == (2, None)
-    assert (
-        error.draft
-        == error.details["line"]
-        == ("read-file --path=data.txt => llm --promt='Summarize this' => write-file --path=summary.md")
-    )
-    assert "llm cannot take --promt: no such flag" in error.message
 
 
 @pytest.mark.parametrize(
@@ -177,7 +136,7 @@ def test_a_model_that_gives_no_text_ends_as_pflow_llm_does(server, model, exit, 
 
 def test_a_model_that_says_that_it_cannot_is_asked_once(server):
     with pytest.raises(Unplannable) as caught:
-        plan("plan-line-cannot", "mail this to bob")
+        plan("plan-cannot", "mail this to bob")
     assert (caught.value.details["tries"], caught.value.draft) == (1, "")
     assert "it says that the task cannot be done: no node sends mail" in caught.value.message
     assert len(requests(server, "mail this to bob")) == 1
@@ -254,24 +213,17 @@ class TestConversation:
         task = "Task: read data.txt, summarize it, write summary.md, for who hears\nFlow:"
         assert messages[1]["content"].endswith(task)
 
-    def test_the_findings_go_back_in_one_turn_without_the_talk_before_it(self, server):
-        plan("plan-third", "read data.txt, summarize it, write summary.md, and hear again")
+    def test_a_line_that_is_wrong_goes_back_in_one_turn_with_what_can_be_typed(self, server):
+        sentence = "read data.txt, summarize it, write summary.md, line by line"
+        plan("plan-third", sentence)
 
-        asked = requests(server, "and hear again")
+        asked = requests(server, "line by line")
         assert [[each["role"] for each in messages] for messages in asked] == [["system", "user"]] * 3
         assert asked[0][0] == asked[1][0] == asked[2][0]
-        first, second = asked[1][1]["content"], asked[2][1]["content"]
-        assert "- read: PF11: there is no node 'read_url'" in first
-        assert "- write.content: PF14: no 'answer' in summarize; it has response" in second
-
-    def test_a_line_that_is_wrong_goes_back_as_it_stood_with_what_can_be_typed(self, server):
-        sentence = "read data.txt, summarize it, write summary.md, line by line"
-        plan("plan-line-third", sentence)
-
-        first, second, third = (messages[1]["content"] for messages in requests(server, "line by line"))
-        assert "read_url --path=data.txt => llm --prompt='Summarize this'" in second
-        assert "- read_url: PF11: there is no node 'read_url'" in second
-        assert "- read-file: PL02: nothing gives 'read-file' its 'path' (the file to read); read-file --path=…" in third
+        first, second, third = (messages[1]["content"] for messages in asked)
+        assert "read_url:read --path=data.txt => llm:summarize --prompt='Summarize this'" in second
+        assert "- read: PF11: there is no node 'read_url'" in second
+        assert "- read: PL02: nothing gives 'read' its 'path' (the file to read); read-file --path=…" in third
         assert "read path: path" in third  # the interface of read-file
         assert second.endswith(f"Task: {sentence}\nFlow:")
         assert all(len(each) < 5_000 for each in (first, second, third))

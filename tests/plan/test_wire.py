@@ -208,9 +208,7 @@ def test_a_read_that_may_stay_an_input_does_so_without_a_model(capfd):
     assert "j.answer has no source, and stays an input of the flow: it could be fetch.issue_data" in err
 
 
-@pytest.mark.parametrize(
-    ("model", "tries"), [("wire-right", 1), ("wire-second", 2), ("wire-line", 1), ("wire-line-second", 2)]
-)
+@pytest.mark.parametrize(("model", "tries"), [("wire-right", 1), ("wire-second", 2)])
 def test_a_model_settles_the_rest(capfd, server, model, tries):
     mappings, err = wired(capfd, JUDGE, model=model)
     assert mappings == {"j": {"answer": "fetch.issue_data.title"}}
