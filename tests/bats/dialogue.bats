@@ -15,8 +15,8 @@ setup() {
 
 QUESTION='Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o:'
 AGAIN='[e]dit again, [b]ack to the plan as it was:'
-NAME='Name [copy-text]:'
-REPLACE="'copy-text' is there: replace it? [y]es, [n]o:"
+NAME='Name [copy-a-txt-to-b-txt]:'
+REPLACE="'copy-a-txt-to-b-txt' is there: replace it? [y]es, [n]o:"
 
 # A terminal in which a plan is asked about.
 asked() {
@@ -176,7 +176,7 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
 
 @test "s saves it, asks before it replaces, says what cannot be saved, and goes on; no is then no failure" {
     mkdir -p .local/share/pflow/flows/blocked.pflow.json
-    echo '{"nodes":[{"id":"a","type":"shell","inputs":{"command":"echo old"}}]}' >.local/share/pflow/flows/copy-text.pflow.json
+    echo '{"nodes":[{"id":"a","type":"shell","inputs":{"command":"echo old"}}]}' >.local/share/pflow/flows/copy-a-txt-to-b-txt.pflow.json
     asked
     wide
     answer "$QUESTION" s
@@ -190,12 +190,12 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     answer "$REPLACE" n
     answer "$NAME" ''
     answer "$REPLACE" y
-    shows 'Run it by: pflow copy-text'
+    shows 'Run it by: pflow copy-a-txt-to-b-txt'
     answer "$QUESTION" n
     shows code=0
     [ ! -e b.txt ]
     grep -rq 'echo old' .local/share/pflow/flows/old
-    run --separate-stderr pflow copy-text -q
+    run --separate-stderr pflow copy-a-txt-to-b-txt -q
     expect 0
     cmp a.txt b.txt
 }

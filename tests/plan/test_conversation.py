@@ -55,55 +55,34 @@ def request(task="the task"):
 @pytest.mark.parametrize(
     ("judged", "best", "tries"),
     [
-        ([("a", 0)], "a", 1),
-        ([("a", 1), ("b", 0)], "b", 2),
-        ([("a", 1), ("b", 2), ("c", 3)], "a", 3),
-        ([(None, 1), ("b", 3), (None, 2)], "b", 3),
-        ([(None, 3), (None, 2), (None, 1)], None, 3),
-        ([("a", 3), ("b", 2), ("c", 0)], "c", 3),
+        ([("a", [])], "a", 1),
+        ([("a", faults(1)), ("b", [])], "b", 2),
+        ([("a", faults(1)), ("b", faults(2)), ("c", faults(3))], "a", 3),
+        ([(None, faults(1)), ("b", faults(3)), (None, faults(2))], "b", 3),
+        ([(None, faults(3)), (None, faults(2)), (None, faults(1))], None, 3),
+        ([("a", faults(3)), ("b", faults(2)), ("c", [])], "c", 3),
         # the same findings come again
-        ([("a", 1), ("b", 1)], "b", 2),
-        ([("a", 2), ("b", 1), ("c", 2)], "b", 3),
-        ([(None, 1), ("b", 1)], "b", 2),
+        ([("a", faults(1)), ("b", faults(1))], "b", 2),
+        ([("a", faults(2)), ("b", faults(1)), ("c", faults(2))], "b", 3),
+        ([(None, faults(1)), ("b", faults(1))], "b", 2),
+        # doubts make one more question, and then the plan stands with its doubts
+        ([("a", doubts(2)), ("b", [])], "b", 2),
+        ([("a", doubts(2)), ("b", doubts(1))], "b", 2),
+        ([("a", doubts(1)), ("b", doubts(2))], "a", 2),
+        ([("a", doubts(1)), (None, faults(1))], "a", 2),
+        ([(None, faults(1)), ("b", doubts(2)), ("c", doubts(1))], "c", 3),
     ],
 )
 def test_the_best_answer_is_kept_and_what_is_wrong_goes_back(judged, best, tries):
     model, left = Counting(), iter(judged)
 
-    def judge(said):
-        result, wrong = next(left)
-        return result, faults(wrong)
+    heard = converse(model, request(), lambda said: next(left), lambda line: None)
 
-    heard = converse(model, request(), judge, lambda line: None)
-
-    wrong = next((number for result, number in reversed(judged) if result == best), None)
-    assert (heard.result, heard.tries, heard.is_right) == (best, tries, judged[tries - 1][1] == 0)
-    assert len(heard.findings) == wrong
-    corrected = [f"not {n}: {number} faults; the task {n}" for n, (_, number) in enumerate(judged[: tries - 1], 1)]
-    assert model.heard == [["the system", each] for each in ["the task 0", *corrected]]
-
-
-@pytest.mark.parametrize(
-    ("judged", "best", "tries"),
-    [
-        ([("a", 2), ("b", 0)], "b", 2),
-        ([("a", 2), ("b", 1)], "b", 2),
-        ([("a", 1), ("b", 1)], "a", 2),
-        ([("a", 1), ("b", 2)], "a", 2),
-        ([("a", 1), (None, -1)], "a", 2),
-        ([(None, -1), ("b", 2), ("c", 1)], "c", 3),
-    ],
-)
-def test_doubts_make_one_more_question_and_then_the_plan_stands_with_its_doubts(judged, best, tries):
-    model, left = Counting(), iter(judged)
-
-    def judge(said):
-        result, number = next(left)
-        return result, faults(-number) if number < 0 else doubts(number)
-
-    heard = converse(model, request(), judge, lambda line: None)
-    assert (heard.result, heard.tries, heard.is_right) == (best, tries, True)
-    assert len(heard.findings) == dict(judged)[best]
+    findings = next(found for result, found in reversed(judged) if result == best)
+    is_right = best is not None and all(each.is_warning for each in findings)
+    assert (heard.result, heard.findings, heard.tries, heard.is_right) == (best, findings, tries, is_right)
+    told = [f"not {n}: {len(found)} faults; the task {n}" for n, (_, found) in enumerate(judged[: tries - 1], 1)]
+    assert model.heard == [["the system", each] for each in ["the task 0", *told]]
 
 
 def test_a_plan_in_doubt_is_no_way_out_of_one_that_cannot_be_done_here():
@@ -141,12 +120,7 @@ def test_a_model_that_a_grammar_holds_draws_other_answers_to_the_same_question()
 def test_a_task_with_a_secret_in_it_is_not_sent():
     model = Counting()
     with pytest.raises(PflowError) as caught:
-        converse(
-            model,
-            request("use sk-abcdefghijklmnop0123"),
-            lambda said: (1, []),
-            lambda line: None,
-        )
+        converse(model, request("use sk-abcdefghijklmnop0123"), lambda said: (1, []), lambda line: None)
     assert (caught.value.exit, model.heard) == (2, [])
     assert "sk-" not in caught.value.message + caught.value.hint
 
@@ -182,17 +156,10 @@ def test_the_flow_is_found(text):
         ("", "it is empty"),
         ("I cannot do that.", "it holds no flow: 'I cannot do that.'"),
         ("no\x1b[31m\nJSON", "it holds no flow: 'no\\x1b[31m JSON'"),
-        ("null", "it holds no flow: 'null'"),
         ('{"steps": []}', "it holds no flow: "),
         (FLOW[:-3], "its JSON cannot be read: it is not JSON: "),
-        ('{"nodes": [{"id": "a', "its JSON cannot be read: it is not JSON: "),
         (f"[{FLOW}]", "its JSON cannot be read: "),
-        ('{"nodes": [{"id": NaN}]}', "its JSON cannot be read: "),
-        ('{"nodes": [1,]}', "its JSON cannot be read: "),
-        ("{'nodes': []}", "it holds no flow: "),
         ('{"nodes": [], "nodes": []}', "its JSON cannot be read: "),
-        ('{"nodes": ["\\ud800"]}', "its JSON cannot be read: "),
-        ('{"nodes": [99999999999999999999999]}', "its JSON cannot be read: "),
         ('{"nodes": ' + "[" * 200 + "]" * 200 + "}", "its JSON cannot be read: it is nested"),
         ('{"nodes": ' * 100_000, "its JSON cannot be read: it is not JSON: line 1, column 1: nested too deeply"),
         (f"{FLOW}\n{OTHER}", "its JSON cannot be read: two values are in it"),
@@ -229,14 +196,9 @@ LINE = "read-file --path=a.txt => llm --prompt='Sum it up'"
     "text",
     [
         LINE,
-        f"  {LINE}\n\n",
-        f"`{LINE}`",
         f"Here is the flow:\n\n{LINE}\n\nIt reads the file, and llm sums it up.",
         f"Flow: {LINE}",
         f"**Flow:** `{LINE}`",
-        f"Task: sum up a.txt\nFlow: {LINE}\n",
-        f"Flow: it is\nFlow: {LINE}",
-        f"```\n{LINE}\n```",
         f"```\n# the flow: it reads\n{LINE}\n```",
         f"~~~\n{LINE}",
         f"```bash\n$ {LINE}\n```\n1. `read-file --path=a.txt` reads\n2. `llm --prompt='Sum it up'` sums it up",
@@ -244,11 +206,9 @@ LINE = "read-file --path=a.txt => llm --prompt='Sum it up'"
         f"{LINE}\n{LINE}",
         f"{LINE} # sums it up",
         f"{LINE}\nTask: what has changed?\nFlow: git-diff => llm --prompt='What has changed?'",
-        f"$ {LINE}",
         f"pflow run {LINE}",
         LINE.replace("=>", "|"),
         "pflow-read-file --path=a.txt | pflow-llm --prompt='Sum it up'",
-        "pflow read-file --path=a.txt | pflow llm --prompt='Sum it up'",
         LINE.replace("=> ", "=>\n  "),
         LINE.replace("=>", "\n=>") + "\n\nThis sums it up.",
         "```sh\n" + LINE.replace("=>", "\\\n  =>") + "\n```",
@@ -262,16 +222,12 @@ def test_the_line_of_a_flow_is_found_whatever_stands_around_it(text):
 @pytest.mark.parametrize(
     ("text", "types"),
     [
-        ("git-status", ["git-status"]),
-        ("llm 'a joke'", ["llm"]),
         ("read-file notes.txt => llm 'Sum up'", ["read-file", "llm"]),
         ("git-diff HEAD --repo=~/x => llm 'Sum up'", ["git-diff", "llm"]),
         ("llm --prompt='is “a => b” right? It’s $1'", ["llm"]),
         ("read-file --path=a => judge:j --criteria=x\nj =failed=> llm --prompt=x", ["read-file", "judge", "llm"]),
         ("list-files --pattern='*.md' => ( read-file => llm --prompt='x' ) --each", ["list-files", "flow"]),
         ("( read-file => llm --prompt='x' ) --each", ["flow"]),
-        ("( llm --prompt='x' ) --each", ["flow"]),
-        ("read-fil --path=a.txt", ["read-fil"]),
         ("""write-file --path=f.json --content='{"nodes": []}'""", ["write-file"]),
         ("read-fil --path=a => lm --prompt=x", ["read-fil", "lm"]),
         ("./evil.pflow.json --x=1 => llm --prompt=x", ["./evil.pflow.json", "llm"]),
@@ -296,7 +252,6 @@ def test_a_line_is_read_as_pipe_syntax(text, types):
         ("llm --promt=x", "cannot read the flow at 'llm --promt=x': llm cannot take --promt: no such flag"),
         ("read-file --path=a => llm --prompt@.env", "cannot read the flow at "),
         ("cannot: no node orders food", "it says that the task cannot be done: no node orders food"),
-        ("Flow: cannot: no node orders food\n", "it says that the task cannot be done: no node orders food"),
         ("Sorry:\n**Cannot: no node.", "it says that the task cannot be done: no node."),
     ],
 )

@@ -4,6 +4,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from functools import reduce
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def kinds() -> Iterator[dict[str, Interface]]:
 
 
 class Grammar:
-    """A grammar that was read. A choice is a list of sequences; what repeats is a pair: its sign, and the part."""
+    """A grammar that was read. A choice is a list of sequences; what repeats has its least and most."""
 
     def __init__(self, text: str) -> None:
         bodies = dict(line.split(" ::= ", 1) for line in text.splitlines())
@@ -54,7 +55,8 @@ class Grammar:
             if token == "|":
                 found.append([])
             elif token[0] in "*+?{":
-                found[-1][-1] = (token, found[-1][-1])
+                least, most = {"?": (0, 1), "*": (0, 999), "+": (1, 999)}.get(token) or map(int, token[1:-1].split(","))
+                found[-1][-1] = (found[-1][-1], least, most)
             else:
                 found[-1].append(self.choice(tokens) if token == "(" else token)
         return found
@@ -64,50 +66,36 @@ class Grammar:
         if isinstance(part, list):
             return "".join(self.draw(each, chance) for each in chance.choice(part))
         if isinstance(part, tuple):
-            return "".join(self.draw(part[1], chance) for _ in range(chance.choice(self.times(part[0]))))
+            return "".join(self.draw(part[0], chance) for _ in range(chance.randint(part[1], min(part[2], 3))))
         if part[0] == "[":
             return chance.choice([letter for letter in map(chr, (*range(32, 127), 233)) if re.match(part, letter)])
-        return re.sub(r"\\(.)", r"\1", part[1:-1]) if part[0] == '"' else self.draw(self.rules[part], chance)
+        return literal(part) if part[0] == '"' else self.draw(self.rules[part], chance)
 
-    def times(self, sign: str) -> tuple[int, ...]:
-        least_and_most = tuple(map(int, sign[1:-1].split(","))) if sign[0] == "{" else ()
-        return least_and_most or {"?": (0, 1), "*": (0, 1, 3), "+": (1, 3)}[sign]
+    def ends(self, part: Any, text: str, starts: set[int]) -> set[int]:
+        """Return where a part that begins at one of these places may end."""
+        if not starts:
+            return starts
+        if isinstance(part, list):
+            ways = (reduce(lambda places, each: self.ends(each, text, places), way, starts) for way in part)
+            return set[int]().union(*ways)
+        if isinstance(part, tuple):
+            found = set[int]() if part[1] else starts
+            for _ in range(part[2]):
+                starts = self.ends(part[0], text, starts) - found
+                found = found | starts
+            return found
+        if part[0] == "[":
+            return {at + 1 for at in starts if re.match(part, text[at : at + 1])}
+        if part[0] != '"':
+            return self.ends(self.rules[part], text, starts)
+        return {at + len(literal(part)) for at in starts if text.startswith(literal(part), at)}
 
     def allows(self, text: str) -> bool:
-        known: dict[tuple[int, int], set[int]] = {}
+        return len(text) in self.ends(self.rules["line"], text, {0})
 
-        def ends(part: Any, at: int) -> set[int]:
-            key = id(part), at
-            if key not in known:
-                known[key] = find(part, at)
-            return known[key]
 
-        def find(part: Any, at: int) -> set[int]:
-            if isinstance(part, list):
-                found: set[int] = set()
-                for sequence in part:
-                    places = {at}
-                    for each in sequence:
-                        places = {end for place in places for end in ends(each, place)}
-                    found |= places
-                return found
-            if isinstance(part, tuple):
-                least, most = self.times(part[0])[0], 999 if part[0] in "*+" else self.times(part[0])[-1]
-                found, new = set[int]() if least else {at}, {at}
-                for _ in range(most):
-                    new = {end for place in new for end in ends(part[1], place)} - found
-                    found |= new
-                    if not new:
-                        break
-                return found
-            if part[0] == "[":
-                return {at + 1} if re.match(part, text[at : at + 1]) else set()
-            if part[0] != '"':
-                return ends(self.rules[part], at)
-            literal = re.sub(r"\\(.)", r"\1", part[1:-1])
-            return {at + len(literal)} if text.startswith(literal, at) else set()
-
-        return len(text) in ends(self.rules["line"], 0)
+def literal(token: str) -> str:
+    return re.sub(r"\\(.)", r"\1", token[1:-1])
 
 
 @settings(max_examples=120, deadline=None)
