@@ -24,9 +24,9 @@ SUMMARY='read data.txt, summarize it, write summary.md'
         untouched && [[ $stderr != *Traceback* ]]
     done <<'END'
 65:60:d-line-never:  read-file --pth=a.txt => write-file --path=b.txt
-75:60:plan-cut:cut before its end
+75:60:cut:cut before its end
 77:60:plan-smuggle-command:--allow=commands
-124:2:plan-stalls:took longer than the 2 s of --timeout
+124:2:stall:took longer than the 2 s of --timeout
 END
 }
 
@@ -286,7 +286,7 @@ END
 }
 
 @test "a signal while a model is silent ends it, with nothing touched" {
-    pflow "$SUMMARY asked-and-killed" --model=plan-stalls --yes >out 2>err 3>&- &
+    pflow "$SUMMARY asked-and-killed" --model=stall --yes >out 2>err 3>&- &
     local pid=$!
     until_true eval '[ "$(requests_with asked-and-killed)" -eq 1 ]'
     kill -TERM "$pid"

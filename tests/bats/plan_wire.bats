@@ -120,7 +120,7 @@ unchanged() {
 
 @test "a signal while a model says nothing ends it silently, and the flow is as it was" {
     run --separate-stderr timeout 60 sh -c '
-        pflow plan --model=edit-stall --write --yes --edit hand.pflow.json "stop me in the middle" & pid=$!
+        pflow plan --model=stall --write --yes --edit hand.pflow.json "stop me in the middle" & pid=$!
         until grep -q "stop me in the middle" "$PEER/requests.jsonl"; do sleep 0.02; done
         kill -TERM $pid; wait $pid'
     [ "$status" -ne 0 ]

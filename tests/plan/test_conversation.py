@@ -199,7 +199,7 @@ LINE = "read-file --path=a.txt => llm --prompt='Sum it up'"
         f"Here is the flow:\n\n{LINE}\n\nIt reads the file, and llm sums it up.",
         f"Flow: {LINE}",
         f"**Flow:** `{LINE}`",
-        f"```\n# the flow: it reads\n{LINE}\n```",
+        f"git-status => llm --prompt=x alone would not do\n```\n# the flow: it reads\n{LINE}\n```",
         f"~~~\n{LINE}",
         f"```bash\n$ {LINE}\n```\n1. `read-file --path=a.txt` reads\n2. `llm --prompt='Sum it up'` sums it up",
         f"{LINE}\n\n1. read-file reads a.txt.\n2. llm --prompt sums it up.",

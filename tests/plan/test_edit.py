@@ -102,7 +102,7 @@ def test_a_model_is_told_the_flow_its_faults_the_nodes_and_what_stays(capfd, ser
     ],
 )
 def test_what_models_leave_out_stays(capfd, server, model, kept, lost):
-    read = {**READ, "description": "the text", "version": "1.0.0"}
+    read = {**READ, "description": "the text", "version": "1.0.0", "repeats": False}
     kept = {**kept, "$schema": "flow.schema.json"}
     keep(**kept, **lost, nodes=[read, ASK, WRITE])
     ir, _ = edited(capfd, FRENCH, model=model)

@@ -111,7 +111,7 @@ def test_a_plan_that_stays_in_doubt_is_asked_about_once_and_stands_with_its_doub
     [
         ("plan-never", 3, "PF11", "nodes[0].type"),
         ("plan-refuses", 2, "PL00", "the answer"),
-        ("plan-nonsense-one-piece", 2, "PL00", "the answer"),
+        ("nonsense-one-piece", 2, "PL00", "the answer"),
         ("plan-smuggle-key", 2, "PL04", "nodes[1].inputs.prompt"),
     ],
 )
@@ -146,6 +146,8 @@ def test_the_best_try_is_the_latest_with_the_fewest_errors(server):
     error = failure("plan-never")
 
     assert [node["type"] for node in error.details["flow"]["nodes"]] == ["read_url", "llm", "write-file"]
+    assert error.draft == error.details["line"]
+    assert error.draft.startswith("read_url:read --path=data.txt => llm:summarize --prompt='Summarize this' => ")
     assert len([each for each in error.findings if not each.is_warning]) == 1
     assert "its best has 1 fault, the first: nodes[0].type: PF11: there is no node 'read_url'" in error.message
 
@@ -153,10 +155,10 @@ def test_the_best_try_is_the_latest_with_the_fewest_errors(server):
 @pytest.mark.parametrize(
     ("model", "exit", "words"),
     [
-        ("plan-refuses-by-protocol", 1, "it refused: I will not say."),
-        ("plan-cut", 75, "cut off"),
-        ("plan-rate-limited", 75, "429: slow down"),
-        ("plan-forbidden", 77, "403: not in your country"),
+        ("refuse", 1, "it refused: I will not say."),
+        ("cut", 75, "cut off"),
+        ("rate-limited", 75, "429: slow down"),
+        ("forbidden", 77, "403: not in your country"),
         ("refused", 69, "cannot connect"),
         ("no-such-model", 78, "cannot find the model 'no-such-model'"),
         ("nokey", 77, "needs a key"),
@@ -179,7 +181,7 @@ def own_threads():
 
 
 class TestTime:
-    @pytest.mark.parametrize("model", ["plan-stalls", "plan-stalls-midway", "plan-stalls-second"])
+    @pytest.mark.parametrize("model", ["stall", "stall-midway", "plan-stalls-second"])
     def test_a_model_that_stalls_is_left_when_the_time_is_over(self, server, model):
         threads = own_threads()
 
@@ -194,7 +196,7 @@ class TestTime:
 
         def work():
             with pytest.raises(PflowError) as error:
-                plan("plan-stalls", "stall in a thread", timeout=1)
+                plan("stall", "stall in a thread", timeout=1)
             caught.append(error.value.exit)
 
         thread = threading.Thread(target=work)

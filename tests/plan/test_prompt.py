@@ -55,24 +55,24 @@ def home(monkeypatch, tmp_path):
     forget_kinds()
 
 
+def put(home, file, text):
+    (home / "pflow" / file).parent.mkdir(parents=True, exist_ok=True)
+    (home / "pflow" / file).write_text(text)
+
+
 def own(home, name, summary="Do it.", doc="what to do"):
-    folder = home / "pflow" / "nodes"
-    folder.mkdir(parents=True, exist_ok=True)
     title = name.title().replace("_", "")
-    (folder / f"{name}.py").write_text(NODE.format(name=title, summary=summary, doc=doc))
+    put(home, f"nodes/{name}.py", NODE.format(name=title, summary=summary, doc=doc))
 
 
 def save(home, name, description, text=None):
-    folder = home / "pflow" / "flows"
-    folder.mkdir(parents=True, exist_ok=True)
     flow = {
         "description": description,
-        "inputs": {"path": {"type": "path", "description": "the file to read"}},
+        "inputs": {"path": {"type": "path"}},
         "nodes": [{"id": "read", "type": "read-file"}],
         "mappings": {"read": {"input_mappings": {"path": "path"}}},
-        "outputs": {"text": "read.content"},
     }
-    (folder / f"{name}.pflow.json").write_text(json.dumps(flow) if text is None else text)
+    put(home, f"flows/{name}.pflow.json", json.dumps(flow) if text is None else text)
 
 
 def examples():
@@ -134,21 +134,12 @@ def test_of_many_own_nodes_those_that_fit_are_told_with_the_task_alone(home):
     assert plan_prompt().digest != told.digest
 
 
-def test_each_attempt_has_other_examples():
-    sentence = "summarize each file of notes/*.txt"
-    first, second = plan_prompt().task(sentence), plan_prompt().task(sentence, attempt=1)
-    near = near_examples(sentence)
-    assert first == f"{near[1]}\n{near[0]}\n\nTask: {sentence}\nFlow:"
-    assert second == f"{near[3]}\n{near[2]}\n\nTask: {sentence}\nFlow:"
-
-
-def test_what_is_piped_in_stands_before_the_task():
-    piped = Piped("raw", "stdin", "str", 300, {})
-    assert plan_prompt().task("Xyz", piped).endswith(f"\n\n{piped}\nTask: Xyz\nFlow:")
-
-
-def test_a_sentence_near_nothing_has_a_refusal_and_a_thought_as_its_examples():
-    assert re.findall(r"\nFlow: (\S+)", plan_prompt().task("Xyz")) == ["cannot:", "llm"]
+def test_a_task_has_two_examples_near_it_each_attempt_others_and_what_is_piped_in():
+    sentence, told = "summarize each file of notes/*.txt", plan_prompt()
+    near, piped = near_examples(sentence), Piped("raw", "stdin", "str", 300, {})
+    assert told.task(sentence) == f"{near[1]}\n{near[0]}\n\nTask: {sentence}\nFlow:"
+    assert told.task(sentence, piped, attempt=1) == f"{near[3]}\n{near[2]}\n\n{piped}\nTask: {sentence}\nFlow:"
+    assert re.findall(r"\nFlow: (\S+)", told.task("Xyz")) == ["cannot:", "llm"]  # near nothing
 
 
 def test_near_a_refusal_a_plan_has_the_nodes_alone_that_share_a_word():
@@ -165,31 +156,26 @@ def test_a_correction_stands_by_itself(home):
 
     text = told.correction(told.task("polish a.txt"), "polis => write-file --path=a.txt", [finding])
 
-    assert (
-        "polis => write-file --path=a.txt\n- nodes[0]: PF11: there is no node 'polis'; did you mean polish?\n" in text
-    )
+    assert f"polis => write-file --path=a.txt\n- {finding}\n" in text
     assert "\npolish: Do it.\n  read text: str = a b" in text
     assert "\nwrite-file: " in text
     assert "\nread-file: " not in text
     assert text.endswith(told.task("polish a.txt"))
 
 
-@pytest.mark.parametrize(("task", "line"), examples())
-def test_every_example_is_a_flow_that_passes(task, line):
-    if line.startswith("cannot: "):
-        return
-    flow, findings = judge(flow_to_ir(parse_pipe([line], FlowCatalog())), task)
-    assert flow is not None
-    assert findings == []
+def test_every_example_is_a_flow_that_passes():
+    for task, line in examples():
+        if not line.startswith("cannot: "):
+            flow, findings = judge(flow_to_ir(parse_pipe([line], FlowCatalog())), task)
+            assert (flow is None, findings) == (False, []), line
 
 
-@pytest.mark.parametrize("task", [task for task, line in examples()])
-def test_no_example_is_a_sentence_of_the_eval(task):
+def test_no_example_is_a_sentence_of_the_eval():
     """An example that shares most of its words with a sentence would measure the examples."""
-    said = {*words(_VALUE.sub(" ", task))}
+    said = [{*words(_VALUE.sub(" ", task))} for task, _ in examples()]
     for entry in json.loads((HERE / "sentences.json").read_text()):
-        both = said & {*words(_VALUE.sub(" ", entry["sentence"]))}
-        assert len(both) <= max(1, len(said) / 2), entry["sentence"]
+        own = {*words(_VALUE.sub(" ", entry["sentence"]))}
+        assert [each for each in said if len(each & own) > max(1, len(each) / 2)] == [], entry["sentence"]
 
 
 def test_an_interface_is_said_exactly(home):
@@ -242,11 +228,8 @@ def test_no_secret_is_told(home, monkeypatch):
 def test_no_beginning_of_a_secret_is_left_where_a_line_is_cut(home, monkeypatch):
     own(home, "post", doc="a" * 190 + " swordfish9-and-more")
     monkeypatch.setenv("POST_TOKEN", "swordfish9-and-more")
-
     text = plan_prompt().correction("", "post", [])
-
-    assert "a" * 190 + " ***" in text
-    assert "swordfish" not in text
+    assert ("a" * 190 + " ***" in text, "swordfish" in text) == (True, False)
 
 
 def test_a_library_that_cannot_be_read_is_said_and_left_out(home, capfd):
@@ -258,7 +241,7 @@ def test_a_library_that_cannot_be_read_is_said_and_left_out(home, capfd):
 
 def test_what_is_broken_is_left_out(home):
     own(home, "fine")
-    (home / "pflow" / "nodes" / "broken.py").write_text("class Broken(")
+    put(home, "nodes/broken.py", "class Broken(")
     save(home, "sound", "a sound flow")
     save(home, "torn", "", "{")
     save(home, "lost", "", json.dumps({"nodes": [{"id": "a", "type": "flow:lost"}]}))
