@@ -46,7 +46,7 @@ bench: $(WHEEL_VENV)/.pflow ## print the speed tables, and plot growth into buil
 
 eval: $(VENV)/.dev ## plan 60 sentences with a model, and judge the plans by what they leave; EVAL='--model NAME' takes another
 	@if [ -z '$(EVAL)' ]; then $(MAKE) -s $(MODEL); fi; \
-	XDG_DATA_HOME="$$PWD/$(VENV)/share" PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
+	XDG_DATA_HOME="$$PWD/$(VENV)/share" PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2)
 
 # These run without the plugins of [dev], as tests/conftest.py does.
 browser cluster doors faults fuzz: export LLM_LOAD_PLUGINS := pflow-shell

@@ -231,7 +231,7 @@ class _Grammar:
                 return None
             flag = rule if rule[:1] == '"' else f"{_literal(f' {item.flag}=')} {rule}"
             is_free = not (self.is_strict and interface.effects and (rule == "free" or rule[:1] == '"'))
-            is_said = is_piped or is_free or item.flag in self.shown
+            is_said = is_piped or is_free or (item.flag in self.shown and item.name not in _ALSO)
             is_said |= bool(self.said & {*words(f"{item.name} {item.doc} {_ALSO.get(item.name, '')}")})
             if is_required:
                 found.append((2 if is_piped else int(rule == "repo"), flag))

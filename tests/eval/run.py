@@ -76,7 +76,7 @@ def plan_entry(entry: dict[str, Any], options: argparse.Namespace) -> Result:
 
     started, used, flow, error = time.monotonic(), sum(os.times()[:4]), None, None
     heard, calls = list[str](), Calls()
-    about = {"model": options.model, "timeout": options.timeout, "tries": options.tries, "calls": calls}
+    about = {"model": options.model, "timeout": options.timeout, "calls": calls}
     try:
         flow = plan_sentence(entry["sentence"], fresh=True, report=heard.append, **about)
     except PflowError as failure:
@@ -162,7 +162,6 @@ def main() -> int:
     parser.add_argument("--limit", metavar="N", type=int, help="the first N of them")
     parser.add_argument("--timeout", metavar="S", type=float, default=120.0, help="seconds for a sentence (120)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write every plan and its score into a file")
-    parser.add_argument("--tries", type=int, default=3, choices=(1, 2, 3), help="how often a sentence is asked for (3)")
     parser.add_argument("--self-test", action="store_true", help="score a model that knows the answers")
     options = parser.parse_args()
     file = "aside.json" if options.aside else "impossible.json" if options.impossible else "sentences.json"
