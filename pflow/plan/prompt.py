@@ -190,7 +190,7 @@ def _alike(text: str) -> str:
     urls = [f"urlvalue {host}" for host in re.findall(r"//(?:www\.)?([\w-]+)", " ".join(found))]
     files = [each for each in found if "//" not in each and "*" not in each]
     endings = {each.rpartition(".")[2].strip("/") for each in found if "//" not in each}
-    many = ("", "onefile", "twofiles")[min(2, len(files))] if files else "every file" * ("*" in text)
+    many = "every file patternvalue" if "*" in text else ("", "onefile", "twofiles")[min(2, len(files))]
     return " ".join([re.sub(r"\d+", "#", _VALUE.sub(" ", text)), *urls, *endings, many])
 
 
