@@ -24,6 +24,7 @@ from tests.doors.doors import BIN, DOORS, NODES, SECRET, Refused, Unfit, go, typ
 from tests.doors.flows import Case, cases
 from tests.doors.meaning import Outcome, meaning
 from tests.peers.openai_server import OpenAIServer
+from tests.tools import need
 
 REFERENCE = "file"
 RARE, SLOW = ("bytes",), ("dask", "mcp")
@@ -68,6 +69,7 @@ def _cluster(place: Path) -> Iterator[str]:
 
 
 def test_a_flow_means_the_same_by_each_door(number, chosen, prepared, record_property):
+    need("jq")  # of the node `loud`
     drawn = random.Random(f"{chosen['seed']}/{number}").sample(prepared, len(prepared))
     order = sorted(drawn, key=lambda name: (name not in RARE, name in SLOW and number % 20 == 0))
     is_one = chosen["case"] == number

@@ -9,6 +9,7 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.many.item import ItemFlow
 from pflow.values.secrets import Secrets
+from tests.tools import need_for
 
 
 def flow_of(text, *flags):
@@ -61,6 +62,7 @@ def test_each_item_has_a_store_of_its_own():
     ],
 )
 def test_an_item_whose_batch_has_failures_that_nothing_takes_failed_with_its_outputs(text, why):
+    need_for(text)
     result = flow_of(text).run("ID", {"xs": ["a", "b"]})
     assert (result["status"], result["exit"]) == (("failed", 1) if why else ("done", 0))
     assert why in result["error"]
