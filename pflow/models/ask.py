@@ -75,7 +75,8 @@ class Answer:
 
     `flaw` says why another answer to the same question may be better, `warning` what its reader should know; `none` is
     the failure that an answer without text is, and `is_limited` is true if it stopped at a limit of its length. `guess`
-    is the word of which its model was least sure, if it was not sure of all.
+    is the word of which its model was least sure, if it was not sure of all, and `begins` what the answer might have
+    begun with, each with its likeliness.
     """
 
     response: Any
@@ -85,6 +86,7 @@ class Answer:
     none: PflowError | None = None
     is_limited: bool = False
     guess: str = ""
+    begins: dict[str, float] = field(default_factory=dict)
 
 
 def ask(conversation: Conversation, request: Request, emit: Callable[[str], None]) -> Answer:
@@ -155,7 +157,7 @@ def _answer(
             raise none
         if request.takes_any:
             usage, is_limited = usage_in(response, ending, model), ending.kind == LIMIT
-            return Answer(text, usage, none=none, is_limited=is_limited, guess=ending.guess)
+            return Answer(text, usage, none=none, is_limited=is_limited, guess=ending.guess, begins=ending.begins)
         value = text if schema is None else read_answer(text, schema, model.model_id)
         usage = usage_in(response, ending, model)
         if request.calls.is_priced and "cost" not in usage:

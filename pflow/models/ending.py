@@ -1,8 +1,8 @@
 """The end of a model's answer: the reason for it, in the provider's word, and the kind of end that this is."""
 
 import re
-from collections.abc import Mapping
-from math import log
+from collections.abc import Iterable, Mapping
+from math import exp, log
 from typing import Any
 
 COMPLETE, UNSAID, CUT, LIMIT = "complete", "unsaid", "cut", "limit"
@@ -53,7 +53,8 @@ class Ending:
     `tool` is the tool that it wants to call. `has_reasoned`: thoughts came beside the text.
     `sent` are the members of the request, `refused` the one that an error refuses by name (pflow.models.request_form).
     From pflow.models.transport come the answer's `headers`, and the `error` that its status is; a request may take
-    `most` seconds. `tokens` are the answer's, each with the logarithm of its likeliness, if these were asked for.
+    `most` seconds. `tokens` are the answer's, each with the logarithm of its likeliness, if these were asked for,
+    and `begins` what it might have begun with, each with its likeliness.
     """
 
     def __init__(self, model: Any = None, most: float | None = None) -> None:
@@ -68,6 +69,7 @@ class Ending:
         self.error: Any = None
         self.sent: list[str] = []
         self.tokens: list[tuple[str, float]] = []
+        self.begins: dict[str, float] = {}
         self.most = most
 
     @property
@@ -86,11 +88,17 @@ class Ending:
             text += token
         return next((word[0] for word in re.finditer(r"\S+", text) if at and word.end() >= at), "")
 
+    def _take(self, tokens: Iterable[tuple[str, float, Iterable[Any]]]) -> None:
+        for token, likeliness, others in tokens:
+            if not self.tokens:
+                self.begins = {each["token"]: exp(each["logprob"]) for each in others}
+            self.tokens.append((token, likeliness))
+
     def read(self, answer: Any) -> None:
         """Take the end from llm's `response_json` if none was noted."""
         if self.reason is not None or not isinstance(answer, dict):
             return
-        self.tokens = [(each["token"], each["logprob"]) for each in answer.get("tokens", [])]
+        self._take([(each["token"], each["logprob"], each["top_logprobs"]) for each in answer.get("tokens", [])])
         first: Any = next((answer[key][0] for key in ("choices", "candidates") if answer.get(key)), {})
         for said in (answer, first, answer.get("promptFeedback"), answer.get("stop_details")):
             if isinstance(said, dict):
@@ -115,7 +123,7 @@ class Ending:
             self.tool = self.tool or _tool_of(message)
             more = getattr(message, "model_extra", None) or {}
             likely = getattr(getattr(choice, "logprobs", None), "content", None) or []
-            self.tokens += [(each.token, each.logprob) for each in likely]
+            self._take([(each.token, each.logprob, map(dict, each.top_logprobs or [])) for each in likely])
             self.has_reasoned = self.has_reasoned or any(more.get(name) for name in _REASONING)
         response = getattr(said, "response", said)
         status = getattr(response, "status", None)

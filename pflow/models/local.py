@@ -97,7 +97,7 @@ class LocalModel(llm.Model):
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any = None) -> Iterator[str]:
         reason = None
         usual = DEFAULTS | (_TEXT_OF_SMALL if is_small(self) and not prompt.schema else {})
-        usual |= {"repeat_penalty": 1, "logprobs": True} if prompt.options.grammar else {}
+        usual |= {"repeat_penalty": 1, "logprobs": True, "top_logprobs": 20} if prompt.options.grammar else {}
         tokens: list[Any] = []
         for chunk in answer(self.path, _request(prompt, usual), self.talk):
             if "error" in chunk:

@@ -117,7 +117,7 @@ def with_grammar(model: Any, grammar: str, draw: int = 0) -> dict[str, Any]:
     if GRAMMAR in model.Options.model_fields:
         return {**line, GRAMMAR: grammar}
     model.Options = create_model("Options", __base__=model.Options, extra_body=(dict[str, Any], ...))
-    return {**line, "extra_body": {GRAMMAR: grammar, "repeat_penalty": 1, "logprobs": True}}
+    return {**line, "extra_body": {GRAMMAR: grammar, "repeat_penalty": 1, "logprobs": True, "top_logprobs": 20}}
 
 
 def keeps_to(model: Any, schema: Any) -> bool:

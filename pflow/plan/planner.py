@@ -20,7 +20,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import Model, NoCapableModel, choose_capable
-from pflow.plan.conversation import PL00, PLACE, PlanRequest, Report, converse, count_findings, read_plan
+from pflow.plan.conversation import PL00, PLACE, PlanRequest, Report, converse, count_findings, plan_line, read_plan
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.grammar import plan_grammar
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
@@ -158,8 +158,18 @@ def _judge_answer(said: Answer, sentence: str, piped: Piped | None) -> tuple[Any
     ir, findings = read_plan(said, FlowCatalog())
     if ir is None:
         return None, findings
-    flow, findings = judge(ir, sentence, piped, said.guess)
+    flow, findings = judge(ir, sentence, piped, said.guess or _begun(said))
     return (ir, flow, findings), findings if flow else errors_of(findings)
+
+
+_MIGHT = 0.01
+"""The likeliness with which a model might have said that it cannot be done, where its first word is a guess."""
+
+
+def _begun(said: Answer) -> str:
+    """Return the first word of an answer that might as well have been a refusal; else empty."""
+    might = [share for word, share in said.begins.items() if word[2:] and "cannot".startswith(word)]
+    return plan_line(said).partition(" ")[0] if sum(might) > _MIGHT else ""
 
 
 def judge(

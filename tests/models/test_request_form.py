@@ -165,6 +165,7 @@ def test_a_grammar_goes_to_a_server_that_takes_one(owner, key, replies, has_gram
             "grammar": GRAMMAR,
             "repeat_penalty": 1,
             "logprobs": True,
+            "top_logprobs": 20,
             "temperature": 0,
             "max_tokens": 120,
             "stop": "\n",

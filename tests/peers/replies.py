@@ -15,10 +15,10 @@ def chunk(content=None, end=None, **more):
     return {**CHUNK, "choices": [{"index": 0, "delta": delta, "finish_reason": end}], **more}
 
 
-def token(text, likely):
-    """Return a chunk of one token with the logarithm of its likeliness."""
-    event = chunk(text)
-    event["choices"][0]["logprobs"] = {"content": [{"token": text, "logprob": likely, "top_logprobs": []}]}
+def token(text, likely, **others):
+    """Return a chunk of one token with the logarithm of its likeliness, and of those of `others` in its place."""
+    event, top = chunk(text), [{"token": each, "logprob": logprob} for each, logprob in others.items()]
+    event["choices"][0]["logprobs"] = {"content": [{"token": text, "logprob": likely, "top_logprobs": top}]}
     return event
 
 

@@ -528,10 +528,13 @@ def test_the_oldest_go_where_there_are_many(home):
     assert (home / "cache" / "pflow" / "plans" / "mine.txt").exists()
 
 
-@pytest.mark.parametrize(("likely", "guess", "asked"), [(-0.1, "", 1), (-5.0, "--path=a.txt", 8)])
-def test_a_plan_with_a_guess_is_not_kept(likely, guess, asked, home, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("likely", "refusal", "guess", "asked"),
+    [(-0.1, -5.0, "", 1), (-5.0, -5.0, "--path=a.txt", 8), (-0.1, -4.0, "read-file", 8)],
+)
+def test_a_plan_with_a_guess_is_not_kept(likely, refusal, guess, asked, home, tmp_path, monkeypatch):
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
-    line = [token("read-file", -0.1), token(" --path=a.txt", likely), chunk(end="stop")]
+    line = [token("read-file", -0.1, cannot=refusal), token(" --path=a.txt", likely), chunk(end="stop")]
     with Replies(line, owner="llamacpp") as peer:
         flows = [plan_sentence("what is in a.txt?", model=peer.model("m")) for _ in range(2)]
     assert ([flow.guess for flow in flows], len(peer.asked)) == ([guess, guess], asked)
