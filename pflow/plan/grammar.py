@@ -1,17 +1,14 @@
 """The grammar of a plan: the lines of pipe syntax that a model may write for a sentence, as GBNF of llama.cpp."""
 
-import codecs
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from pflow.errors import result_of
 from pflow.flow.rules.answers import ONLY_GIVES
 from pflow.flow.wired import item_reader
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import LIMITS, Interface, Item, spell_flag
 from pflow.library.nearest import words
-from pflow.plan.declare_inputs import is_named
-from pflow.plan.meaning import languages, values
+from pflow.plan.value_rules import literal, topics_of, value_rules
 
 _LINES = r"""
 root ::= "cannot: " [^\x00-\x1f\x7f]+ | line
@@ -49,33 +46,22 @@ itemprose ::= prose | items
 itemname ::= "$item_name" | "$item_stem" end | "$item_stem-" name end
 """
 """The rules that are the same for all. What names a rule that is not there is left out. A text has no reference."""
+
 _PROSE = ("prompt", "criteria", "subject", "body", "message", "question", "style", "template", "content", "title",
           "text")  # fmt: skip
 """Names of items that take sentences; what another text item takes is in the sentence, or short."""
+
 _ENDS = ("content", "message", "body")
 """Names of reads whose text ends up in a file, a mail, a commit: it may be one that the sentence has."""
+
 _OWN = {name: name for name in ("repo", "revision", "language", "sql", "encoding", "place", "command")}
 _OWN |= {"pattern": "glob", "query": "sql", "rename": "pair", "labels": "word", "fields": "word", "unique_by": "word"}
 _UNSAYABLE = frozenset(["schema", "pairs", "types", "beside", "delimiter", "verbatim"])
 _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", "continue", "conversation"])
 """Items that a person chooses, besides those that a variable of the environment gives."""
-_END = r"\s+((an?|the|new|it|(\w+ )?file)\s+)*['\"`]?$"
-_INTO = re.compile(rf"(?i)\b(to|into|onto|as|write|save|create|named?|call(ed)?){_END}")
-_PUT = re.compile(rf"(?i)(\b(write|save|store|put|keep|as)\b[^.;]*|,) in{_END}")
-_OF = re.compile(rf"(?i)\b(is|are|not|also|found|only|(of|on|from|with|by|for|to|about|using) the \w+) in{_END}")
-"""Words before a file that say it is written; they do not count in a comparison or a question. "In" alone counts at
-the end of a sentence, behind what is got: "my changes in a.txt", but not "words found in a.txt"."""
-_TOPICS = {
-    "hub": r"github|repo(sitory)?|issues?|pull requests?|prs?",
-    "git": r"git|clone|diff|commits?|staged|branch(es)?|tags?|my (edits|changes)",
-    "pipe": r"pipe[ds]?|stdin|input|comes? in|incoming",
-    "each": r"each|every|all|lines?|separately|(url|link|site|page|addresse|file|name)s",
-    "open": r"compar\w+|diff\w*|versus|^(?!can|could|would|will).*\?$",
-    "saves": "(over)?write|save|put|append|add|convert|create|make|download|copy|move|rename|extend|replace|in place",
-    "fails": r"if|unless|or else|otherwise|\w*fail\w*|errors?",
-}
+
 _ALSO = {"append": "extend log below", "diff": "review change", "overwrite": "unless not don isn never keep already"}
-"""Words for what a sentence speaks of, and for switches. A comparison is open: it may read and write each file."""
+"""Words that ask for a switch, besides those of its own line."""
 
 
 def plan_grammar(
@@ -99,80 +85,6 @@ def _names(body: str) -> set[str]:
     return {*re.findall(r"[a-z][a-z0-9-]*", re.sub(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]', " ", body))}
 
 
-def _literal(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _typed(texts: Iterable[str], bare: str = r"[\w./~#@:%&+,-]+") -> list[str]:
-    """Return these values as a person types them, in quotes if they are not `bare`; none is a template."""
-    plain = (text for text in texts if text.isprintable() and not set(text) & set("$\\'"))
-    return [_literal(text if re.fullmatch(bare, text, re.ASCII) else f"'{text}'") for text in plain]
-
-
-def _topics(sentence: str) -> set[str]:
-    return {topic for topic, said in _TOPICS.items() if re.search(rf"\b({said})(?!\w)", sentence, re.IGNORECASE)}
-
-
-def _roles(sentence: str, path: str) -> Iterator[bool]:
-    """Yield for each place of a path in a sentence if it is to be written there."""
-    for at in re.finditer(rf"(?<![\w./-]){re.escape(path)}(?!\w)", sentence):
-        before, after = sentence[: at.start()], sentence[at.end() :]
-        got = {*_topics(before), *(kind for kind, _ in values(before))} & {"hub", "git", "pipe", "path", "url"}
-        is_put = _PUT.search(before) and not re.search(r"\b(to|into|as) \S*\.\w", after)
-        is_in = is_put or (got and not words(after) and re.search(f" in{_END}", before))
-        yield from [False] * ("add" in before.lower().split() and not got)  # a title to a.md
-        yield bool(_INTO.search(before) or (is_in and not _OF.search(before)))
-
-
-def _value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, list[str]]:
-    """Return the rules of values: those that a sentence has, by kind, and names of new files."""
-    found = values(sentence)
-    paths, urls, quoted = ([text for kind, text in found if kind == own] for own in ("path", "url", "quoted"))
-    paths += [text for text in quoted if re.fullmatch(r"[\w ,()-]+ [\w ,()-]*\.[A-Za-z]\w{1,3}", text)]
-    numbers = [text.replace(",", "") for kind, text in found if kind == "number"]
-    numbers = [*filter(str.isdecimal, numbers), *(n for n in map(str, range(13)) if is_named(sentence, int(n)))]
-    bare = [word for word in dict.fromkeys(each.strip(".,;:?!()'\"`") for each in sentence.split()) if words(word)]
-    numbers += ["1"] * bool({"last", "latest", "newest"} & {*map(str.lower, bare)})
-    repos = [path for path in paths if is_strict and "hub" in topics and re.fullmatch(r"\w[\w-]*/\w[\w-]*", path)]
-    files = [path for path in paths if not set(path) & set("*?") and path[-1] != "/" and path not in repos]
-    roles = {path: [*_roles(sentence, path)] for path in paths}
-    targets = [path for path, each in roles.items() if is_strict and (True in each or len(each) > 1)]
-    written = [path for path in files if path in targets and "open" not in topics]
-    read = [path for path in files if path not in written or len(roles[path]) > 1]
-    saves = not is_strict or bool(urls or targets or "saves" in topics)
-    named = [word for word in bare if word.isalnum() and (not is_strict or word.isupper() or word[1:].endswith("file"))]
-    plain = [path for path in paths if re.fullmatch(r"[\w./~-]+", path, re.ASCII) and path not in repos]
-    spoken = [*map(str.capitalize, known := languages(sentence)), *known.values()]
-    return {
-        "quoted": _typed(quoted, bare=""),
-        "given": ["quoted"] if quoted else [] if is_strict else ["prose"],
-        "url": _typed(urls),
-        "int": _typed(numbers),
-        "issue": _typed([*numbers, *filter(re.compile(r".*/(issues|pull)/\d").match, urls)]),
-        "repo": _typed(repos or [path for path in paths if re.fullmatch(r"\w[\w.-]*/[\w.-]+", path)]),
-        "language": _typed(spoken) if is_strict else [*_typed(bare), "[a-z] [a-z]"],
-        "word": _typed([*bare, *(word[:-1] for word in bare if word[2:].endswith("s"))]),
-        "pair": ['word "=" name'],
-        "rev": ['"HEAD"', '"HEAD~" int', "word"],
-        "revision": ['rev ( ".." rev? )?'],
-        "free": [*_typed(word.capitalize() for word in bare if word.isalpha()), "word", "short", "quoted"],
-        "directory": [*_typed([*paths, *(path.rstrip("/") for path in paths)]), "word"],
-        "clone": _typed(path for path in paths if path not in repos) + ["word"] * (not is_strict),
-        "encoding": _typed(word for word in bare if result_of(codecs.lookup, word, of=LookupError, otherwise=None)),
-        "near": [*(_literal(f"{path.rstrip('/')}/") for path in [*plain, *filter(str.isalnum, bare)]), 'name "/"'],
-        "into": [_literal(path) for path in plain if path.endswith("/")] or ['name "/"'],
-        "glob": _typed(path for path in paths if set(path) & set("*?")) or ["pattern"],
-        "attached": _typed(read),
-        "file": _typed(read or named),
-        "written": _typed(written or (files if saves or len(files) > 1 else []))
-        + (["name end"] if saves and len(files) < 2 and not written else []),
-        "target": ["written", *_typed(re.findall(r"\b(?:in|to|into) (?:the |folder )*(\S+/|\w+)(?![\w./])", sentence))],
-        "itemwritten": ['"\'" into? itemname "\'"'] if saves else [],
-        "itemtarget": ["itemwritten", "into"],
-        "itemadded": ["itemwritten", 'written " --append"'],
-    }
-
-
 class _Grammar:
     """The rules of a grammar: for each name the alternatives. Some may name rules that are not there."""
 
@@ -180,8 +92,8 @@ class _Grammar:
         self, kinds: Mapping[str, Interface], sentence: str, shown: str, is_piped: bool, is_strict: bool
     ) -> None:
         fixed = (line.split(" ::= ", 1) for line in _LINES.strip().splitlines())
-        self.topics, self.names = _topics(sentence), dict[str, str]()
-        self.rules = {name: body.split(" | ") for name, body in fixed} | _value_rules(sentence, self.topics, is_strict)
+        self.topics, self.names = topics_of(sentence), dict[str, str]()
+        self.rules = {name: body.split(" | ") for name, body in fixed} | value_rules(sentence, self.topics, is_strict)
         self.kinds, self.sentence, self.is_strict, self.said = kinds, sentence, is_strict, {*words(sentence)}
         self.shown = shown
         self.is_piped = is_piped or "pipe" in self.topics
@@ -202,7 +114,7 @@ class _Grammar:
     def steps(self, names: Iterable[str], *, id: str = "", is_first: bool = True, over: str = "") -> list[str]:
         """Return a step with each of these nodes: the first one or a later one, or one of a batch."""
         flags = [(name, self.flags(name, is_first=is_first, over=over)) for name in names]
-        steps = [f"{_literal(name + id)} {each}".rstrip() for name, each in flags if each is not None]
+        steps = [f"{literal(name + id)} {each}".rstrip() for name, each in flags if each is not None]
         return steps if id else [*map(self.rule, steps)]
 
     def flags(self, name: str, *, is_first: bool, over: str = "", but: Item | None = None) -> str | None:
@@ -229,7 +141,7 @@ class _Grammar:
             is_required |= self.is_strict and is_known and rule == "repo"
             if is_required and not is_known:
                 return None
-            flag = rule if rule[:1] == '"' else f"{_literal(f' {item.flag}=')} {rule}"
+            flag = rule if rule[:1] == '"' else f"{literal(f' {item.flag}=')} {rule}"
             is_free = not (self.is_strict and interface.effects and (rule == "free" or rule[:1] == '"'))
             is_said = is_piped or is_free or (item.flag in self.shown and item.name not in _ALSO)
             is_said |= bool(self.said & {*words(f"{item.name} {item.doc} {_ALSO.get(item.name, '')}")})
@@ -296,14 +208,14 @@ class _Grammar:
                 is_text = is_end or item.name in ("prompt", "template")
                 flags = self.flags(name, is_first=False, but=item) if is_text else None
                 if flags is not None:
-                    self.add("head", [f"{_literal(name)} {flags} {_literal(f' {item.flag}=')}"])
+                    self.add("head", [f"{literal(name)} {flags} {literal(f' {item.flag}=')}"])
                     body = "".join(self.rules.get(flags, ())) if is_end else ""
-                    ends += [f"{_literal(name)} {body} {_literal(f' {item.flag}=')}"] if " prose" in body else []
+                    ends += [f"{literal(name)} {body} {literal(f' {item.flag}=')}"] if " prose" in body else []
         keys: dict[str, list[str]] = {}
         for at, (name, interface) in enumerate(self.plain.items()):
             if (write := interface.pipe_write) is not None and write.type.name in ("str", "any"):
                 keys.setdefault(write.name, []).append(name)
-            if parts := [_literal(f"${{{part}}}") for part in _parts(interface)]:
+            if parts := [literal(f"${{{part}}}") for part in _parts(interface)]:
                 self.add(f"part{at}", parts)
                 self.add(text := f"p{at}", [f"""\"'" t0 part{at} ( t part{at} )* t "'\""""])
                 self.add(f"parts{at}", ["head " + text, *(f"{e.replace(' prose', f' {text}')} {text}" for e in ends)])
@@ -316,14 +228,14 @@ class _Grammar:
         urls = [name for name, each in self.plain.items() if any(item.type.is_url for item in each.taken)]
         given = {key for key, names in keys.items() for name in names if name in urls or _only_gives(self.kinds[name])}
         for at, (key, names) in enumerate(keys.items()):
-            one = _literal(f"${{a.{key}}}")
+            one = literal(f"${{a.{key}}}")
             self.add(f"a{at}", self.steps([name for name in names if name in (self.begins or names)], id=":a"))
             for name in names:
                 self.add(f"b{at}", self.steps([name], id=":b", is_first=name in urls))
             self.add(f"c{at}", self.steps(names, is_first=False))
             self.add("join", [f"a{at} sep step ( sep step )? sep says {one} close"])
             for to, other in enumerate(keys):
-                last, two = (_literal(f"${{{id}{other}}}") for id in ("", "b."))
+                last, two = (literal(f"${{{id}{other}}}") for id in ("", "b."))
                 self.add("join", [f"a{at} sep c{to} sep says {one} t {last} close"] if "llm" in names else [])
                 if at == to or {key, other} <= given:
                     self.add("join", [f"a{at} sep b{to} sep says {one} t {two} close"])
@@ -333,7 +245,7 @@ class _Grammar:
         actions = {one for each in self.plain.values() for one in each.actions if one in f"failed {self.sentence}"}
         for at, action in enumerate(sorted({"error", *actions} - {"default"})):
             on, then, step = (
-                _literal(f" ={action}=> "),
+                literal(f" ={action}=> "),
                 "error" if action == "error" else "( first | step )",
                 f"fail{at}",
             )
@@ -366,9 +278,9 @@ def _rule_of(item: Item, interface: Interface, over: str) -> str:
     if item.is_secret or item.env or "." in name or name in _PERSONS:
         return ""
     if choices := type.choices or item.choices:
-        return f"( {' | '.join(map(_literal, choices))} )"
+        return f"( {' | '.join(map(literal, choices))} )"
     if type.name == "bool":
-        return _literal(f" {spell_flag(name, item.default is not True)}")
+        return literal(f" {spell_flag(name, item.default is not True)}")
     is_text = type.name in ("str", "any", "path", "url") or (type.name == "list" and (type.is_path or name in _OWN))
     if type.name == "int" or "number" in name:
         return "int" if type.name == "int" else "issue"
@@ -398,7 +310,7 @@ def _filled(interface: Interface, over: str, urls: list[str]) -> tuple[Item | No
     is_needed = any(item.required for item in reads) and not urls
     if over == "text" and reader is not None and reader.type.name in ("str", "any") and not is_needed:
         return reader, ""
-    flag = f"{_literal(f' {reads[0].flag}=')} \"'$item'\"" if reads else ""
+    flag = f"{literal(f' {reads[0].flag}=')} \"'$item'\"" if reads else ""
     return (reads[0], f"( {flag} )?" if reads[0] is reader else flag) if reads else (None, "")
 
 

@@ -28,10 +28,10 @@ LIMITS = {
     "PL07": "a step does not overwrite what the flow reads (a warning)",
     "PL08": "each command is written in its step: no step writes it, and no input gives it",
     "PL09": "the piped input is used",
-    "PL10": "each file, number, address and quoted text of the sentence is in a step (a warning)",
+    "PL10": "each value of the sentence is in a step, and so is the form that it asks for (a warning)",
     "PL11": "each file, number, address and word of a step is in the sentence, or a default (a warning)",
     "PL12": "a command starts a program that is on PATH",
-    "PL13": "a step that acts has a word or a value of the sentence (a warning)",
+    "PL13": "each step does what the sentence asks for, and no two the same (a warning)",
     "PL14": "the model was sure of each word of its line (a warning)",
 }
 

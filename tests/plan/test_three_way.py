@@ -1,4 +1,4 @@
-"""What an edit of a line does to its flow: what it leaves stays, and what it takes out goes."""
+"""An edit of a line changes in the flow what the line says, and nothing else."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_line_that_says_the_same_is_the_same_flow():
         (LINE.replace(" => llm:ask --prompt='Sum up'", ""), {"read": ["source"], "write": ["content"]}),
         # a step without one of its mappings keeps the others
         (LINE.partition(" => ")[0], {"read": ["source"]}),
-        # a template is no default
+        # a template cannot be a default
         (LINE.replace("a.txt", "'$which'"), {"ask": ["read.content"], "write": ["ask.response"]}),
     ],
 )
