@@ -1,0 +1,123 @@
+"""The installed packs: where each came from, where its files lie, and the digest that pins each of them.
+
+`packs.lock.json` in the user's data is the one truth: a directory that it does not name is no pack. It is replaced as a
+whole, after the files of a pack are in place and before those of the version before it are removed.
+"""
+
+from __future__ import annotations
+
+import os
+
+from pflow import Any
+from pflow.catalog.registry import data_directory
+from pflow.errors import BAD_CONFIG, PflowError, reason_of, result_of
+from pflow.files.reading import read_regular
+from pflow.values.jsontext import decode
+
+MARK, VERSION = "pflow_packs", 1
+
+_SHORT = 12
+"""The digits of a commit that a person reads."""
+
+
+class Pack:
+    """A pack as it is pinned.
+
+    `address` is what git or the system takes, `asked` a tag, branch or commit (or empty), `directory` one in it (or
+    empty), `commit` the whole hash (empty for a directory), `tree` the digest of all files. `files` has for each path
+    its `digest`, and for a node or flow what it `declares`.
+    """
+
+    __slots__ = ("address", "asked", "commit", "directory", "files", "name", "tree")
+
+    def __init__(
+        self, name: str, address: str, asked: str, directory: str, commit: str, tree: str, files: dict[str, Any]
+    ) -> None:
+        self.name, self.address, self.asked, self.directory = name, address, asked, directory
+        self.commit, self.tree, self.files = commit, tree, files
+
+    @property
+    def folder(self) -> str:
+        """The directory of its files, another one for each version."""
+        return os.path.join(packs_directory() or "", self.name, self.tree[:_SHORT])
+
+    @property
+    def version(self) -> str:
+        """What a person calls this version: the tag or branch that was asked for, else the commit, else the tree."""
+        return self.asked or (self.commit or self.tree)[:_SHORT]
+
+    def members(self) -> dict[str, Any]:
+        """Return its entry in a lock file."""
+        return {name: getattr(self, name) for name in ("address", "asked", "directory", "commit", "tree", "files")}
+
+
+def packs_directory() -> str | None:
+    """Return the directory of packs; None if the environment names no place."""
+    return data_directory("packs")
+
+
+def lock_file() -> str | None:
+    return data_directory("packs.lock.json")
+
+
+_packs: dict[str, Pack] | None = None
+
+
+def installed_packs() -> dict[str, Pack]:
+    """Return the packs by name, read once. Raises PflowError (78) for a lock file that cannot be read."""
+    global _packs
+    if _packs is None:
+        file = lock_file()
+        _packs = read_packs(file) if file and os.path.lexists(file) else {}
+    return _packs
+
+
+def forget_packs() -> None:
+    """Forget what was read: the lock file has changed."""
+    global _packs
+    _packs = None
+
+
+def read_packs(file: str) -> dict[str, Pack]:
+    """Read a lock file. Raises PflowError (78)."""
+    act, hint = f"cannot read the packs in '{file}'", "pflow install writes it; it is not edited by hand"
+    try:
+        document = decode(read_regular(file))
+        found = {name: Pack(name, **members) for name, members in document["packs"].items()}
+        if document[MARK] != VERSION or not all(map(_is_whole, found.values())):
+            raise ValueError
+        return found
+    except OSError as error:
+        raise PflowError(f"{act}: {reason_of(error)}", exit=BAD_CONFIG) from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, PflowError):
+        raise PflowError(f"{act}: it is damaged", hint=hint, exit=BAD_CONFIG) from None
+
+
+def _is_whole(pack: Pack) -> bool:
+    texts = (pack.name, pack.address, pack.asked, pack.directory, pack.commit, pack.tree)
+    files = pack.files if isinstance(pack.files, dict) else {"": {}}
+    is_inside = all(path and not path.startswith("/") and ".." not in path.split("/") for path in files)
+    is_plain = pack.name[:1].isalnum() and "/" not in pack.name and pack.tree.isalnum()
+    return all(isinstance(text, str) for text in texts) and is_plain and is_inside
+
+
+def pack_of(file: str) -> Pack | None:
+    """Return the installed pack that a file, by its absolute path, is in; None for any other file."""
+    folder = packs_directory()
+    if folder is None or not file.startswith(f"{folder}/"):
+        return None
+    pack = installed_packs().get(file[len(folder) + 1 :].partition("/")[0])
+    return pack if pack and file.startswith(f"{pack.folder}/") else None
+
+
+def verified(pack: Pack, file: str) -> bytes:
+    """Read a file of a pack. Raises PflowError (78) if it is not what was installed."""
+    from pflow.values.digest import bytes_digest
+
+    data = result_of(read_regular, file, otherwise=None)
+    pinned = pack.files.get(file[len(pack.folder) + 1 :], {}).get("digest")
+    if data is None or bytes_digest(data) != pinned:
+        what = "has changed since it was installed" if data is not None and pinned else "is not as it was installed"
+        hint = f"pflow update {pack.name} brings it back; pflow update {pack.name} --accept-changes keeps the change"
+        raise PflowError(f"cannot use '{file}' of the pack '{pack.name}': it {what}", hint=hint, exit=BAD_CONFIG)
+    return data
