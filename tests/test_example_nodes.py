@@ -1,4 +1,4 @@
-"""The nodes of examples/nodes/, each in its own language: what they do with whatever a text may hold."""
+"""The nodes of examples/nodes/, each in its own language, and of examples/pack/, with whatever a text may hold."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import pytest
 from tests.tools import need
 
 FOLDER = Path(__file__).parent.parent / "examples" / "nodes"
+PACK = FOLDER.parent / "pack"
 TOOLS = {"slug": ["jq"], "front-matter": ["awk"], "redact": ["perl"], "chunk": ["node"], "measure": ["cc"]}
 """What each node is written in."""
 
@@ -129,3 +130,38 @@ def test_measure(run, text):
     document = run("measure", text=text)
     words = len([word for word in "".join(" " if sign in "\v\f\r\t\n" else sign for sign in text).split(" ") if word])
     assert (document["words"], document["lines"], document["characters"]) == (words, text.count("\n"), len(text))
+
+
+@pytest.fixture
+def from_pack(tmp_path):
+    """Runs pflow with the nodes of the pack."""
+
+    def run(*words, **given):
+        environment = {**os.environ, "HOME": str(tmp_path), "PFLOW_NODES": str(PACK / "nodes")}
+        words = [sys.executable, "-m", "pflow", *words]
+        ran = subprocess.run(
+            words, capture_output=True, cwd=tmp_path, env=environment, timeout=60, check=False, **given
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout.decode()
+
+    return run
+
+
+@pytest.mark.parametrize("file", ["frequent_words.py", "pflow-headline", "write_card.py"])
+def test_each_node_of_the_pack_keeps_its_word(from_pack, file):
+    assert " 0 failed, " in from_pack("test-node", str(PACK / "nodes" / file))
+
+
+@pytest.mark.parametrize("text", ["", "a\\nb \\\\t\n\\", NASTY, '", "text":"'])
+def test_a_headline_has_capitals_from_a_to_z_alone(from_pack, text):
+    capitals = "".join(sign.upper() if sign.isascii() else sign for sign in text)
+    store = json.loads(from_pack("headline", input=json.dumps({"$pflow": {"v": 1}, "text": text}).encode()))
+    assert store["headline"] == capitals
+
+
+def test_the_flow_of_the_pack_writes_a_card(from_pack, tmp_path):
+    (tmp_path / "text").write_text("Many oars; MANY.\n")
+    flow = str(PACK / "flows" / "word-card.pflow.json")
+    from_pack("run", flow, "--file=text", "--card=card", "--title=Trees", "-q")
+    assert (tmp_path / "card").read_text() == "# TREES\n\n- many\n- oars\n"

@@ -18,8 +18,8 @@ PACKAGE = Path(pflow.__file__).parent
 LAYERS = [
     *("errors", "words", "values", "files", "terminal", "process", "interface", "tables", "web", "binding", "node"),
     *("catalog", "help", "cache", "stage", "flow", "explain", "export", "record", "models", "kit", "library", "mcp"),
-    *("engine", "driver", "many", "page", "plan", "conformance", "packs", "completion", "admin", "plumbing", "commands"),
-    "__main__",
+    *("engine", "driver", "many", "page", "plan", "conformance", "packs", "completion", "admin", "plumbing"),
+    *("commands", "__main__"),
 ]
 """What ARCHITECTURE.md draws: each imports from itself and from those before it."""
 
