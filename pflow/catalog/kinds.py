@@ -123,9 +123,13 @@ def list_kinds() -> list[Kind]:
 
 def node_at(file: str) -> Kind | None:
     """Return the node in a file, wherever that is, even if shadowed or broken; None for any other file."""
-    listed = next((found for found in list_nodes() if found.file == file), None)
-    found = listed or _named(*os.path.split(file))
-    return found if listed or (found and _is_meant(found)) else None
+    return next((found for found in list_nodes() if found.file == file), None) or node_called(file)
+
+
+def node_called(file: str) -> Kind | None:
+    """Return the node that a file is by its name alone, even a broken one; None for any other file."""
+    found = _named(*os.path.split(file))
+    return found if found and _is_meant(found) else None
 
 
 def fault_of(name: str) -> str:

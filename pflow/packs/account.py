@@ -1,0 +1,182 @@
+"""What the files of a pack declare, read and never run: whose names they take, and how two versions differ."""
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from pflow.catalog.interfaces import BUNDLED, Kind
+from pflow.catalog.kinds import find_kind, node_called
+from pflow.catalog.lines import UNREADABLE, cannot_read
+from pflow.catalog.registry import SUFFIX, flow_name, is_flow_type
+from pflow.explain.effects import effects_of_flow
+from pflow.explain.origins import Origins
+from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog, FlowKind
+from pflow.flow.wired import WiredFlow
+from pflow.interface.interface import ANYTHING, COMMANDS, Interface, Item
+from pflow.interface.source import NO_CLASS, plain
+from pflow.packs.names import BINARY, Names, commands_in, hosts_in, names_in, texts_in
+from pflow.words.printable import clean, one_line
+
+Declared = dict[str, dict[str, Any]]
+"""The account of each node and flow of a pack, by its path."""
+
+_NAMED = ("env", "secrets", "withheld", "commands", "hosts")
+_LARGEST, _MOST = 1 << 20, 100
+
+
+def declare(folder: str, paths: Iterable[str]) -> Declared:
+    """Return what each node and flow among these paths in a folder declares, and what its text names.
+
+    `withheld` are environment variables that the text names and the interface does not: a confined node does not get
+    them. A node is `open` if it declares no interface: it is confined to no effect. `fault` says why a node or flow
+    cannot be read or used. The text of a module beside a node counts for each node that imports it.
+    """
+    folder, paths = os.path.abspath(folder), sorted(paths)
+    inside = [path for path in paths if os.path.dirname(path) == "nodes"]
+    names = {path: _names_of(os.path.join(folder, path)) for path in inside}
+    imported = {name for each in names.values() for name in each.get("imports", ())}
+    declared: Declared = {}
+    kinds: dict[str, Kind] = {}
+    for path in inside:
+        kind = node_called(os.path.join(folder, path))
+        entry = kind and _of_node(kind, _with_modules(path, names))
+        is_module = os.path.basename(path).removesuffix(".py") in imported
+        if kind and entry and not (entry["fault"].endswith(NO_CLASS) or (kind.class_fault and is_module)):
+            declared[path], kinds[plain(kind.name)] = entry, kind
+    own = {kind.file: declared[os.path.relpath(kind.file, folder)] for kind in kinds.values()}
+    catalog = _StagedCatalog(folder, kinds)
+    for path in [each for each in paths if os.path.dirname(each) == "flows" and flow_name(os.path.basename(each))]:
+        declared[path] = _of_flow(os.path.join(folder, path), catalog, own)
+    return {path: _printable(entry, folder) for path, entry in declared.items()}
+
+
+def _names_of(file: str) -> Names:
+    """Return the names in a file, none in one whose text cannot be parsed: its fault is told."""
+    with open(file, "rb") as opened:
+        data = opened.read(_LARGEST + 1)
+    if b"\0" in data or len(data) > _LARGEST:
+        return {"commands": {BINARY}}
+    first, text = data.partition(b"\n")[0], data.decode("utf-8", "replace")
+    is_python = file.endswith(".py") or (first.startswith(b"#!") and b"python" in first)
+    is_shell = first.rstrip().endswith(b"sh") or not first.startswith(b"#!")
+    try:
+        return names_in(text, is_python=is_python, is_shell=is_shell)
+    except (*UNREADABLE, SyntaxError):
+        return {"hosts": hosts_in([text])}
+
+
+def _with_modules(path: str, names: dict[str, Names]) -> Names:
+    """Return the names in a file and in the modules beside it that it imports, and that these import."""
+    paths = [path]
+    for each in paths:
+        beside = (f"nodes/{name}.py" for name in names[each].get("imports", ()))
+        paths += [other for other in beside if other in names and other not in paths]
+    return {what: set().union(*(names[each].get(what, ()) for each in paths)) for what in ("env", "commands", "hosts")}
+
+
+def _entry(kind: str, name: str, fault: str = "") -> dict[str, Any]:
+    texts = {"kind": kind, "name": name, "version": "", "summary": "", "reads": {}, "writes": {}, "effects": []}
+    return {**texts, **{name: [] for name in _NAMED}, "open": False, "fault": fault}
+
+
+def _of_interface(interface: Interface) -> dict[str, Any]:
+    def typed(items: dict[str, Item]) -> dict[str, str]:
+        return {key: str(item.type) for key, item in items.items()}
+
+    secrets = {item.env or item.name for item in interface.secrets}
+    return {
+        "summary": one_line(interface.summary),
+        "reads": typed(interface.reads),
+        "writes": typed(interface.writes),
+        "effects": [] if interface.open else list(interface.effects),
+        "secrets": sorted(secrets),
+        "env": sorted({item.env for item in interface.taken if item.env} - secrets),
+        "open": interface.open,
+    }
+
+
+def _of_node(kind: Kind, names: Names) -> dict[str, Any]:
+    entry = _entry("node", kind.name, kind.fault)
+    try:
+        entry |= {**_of_interface(kind.interface), "version": kind.version}
+        entry["fault"] = kind.fault or kind.interface.fault or kind.class_fault or kind.interpreter_fault
+    except UNREADABLE as error:
+        entry["fault"] = cannot_read(kind.file, error)
+    withheld = names["env"] - {*entry["env"], *entry["secrets"]}
+    return entry | {"withheld": withheld, "commands": names["commands"], "hosts": names["hosts"]}
+
+
+def _of_flow(file: str, catalog: "_StagedCatalog", own: Declared) -> dict[str, Any]:
+    entry = _entry("flow", flow_name(os.path.basename(file)))
+    try:
+        kind = FlowKind(file, file, catalog)
+        flow = kind.flow
+        flow.opens_files = False
+        entry |= _of_interface(kind.interface) | _of_steps(flow, own)
+        entry["fault"] = next((str(each) for each in check(flow) if not each.is_warning), "")
+    except UNREADABLE as error:
+        entry["fault"] = cannot_read(file, error)
+    return entry
+
+
+def _of_steps(flow: WiredFlow, own: Declared) -> dict[str, Any]:
+    """Return what a flow's steps are and do; those that are nodes of its own pack count with all that they name."""
+    steps = [step for step in flow.all_steps() if step.subflow is None]
+    effects = effects_of_flow(flow, Origins(flow))
+    files = {step.kind.file if step.kind else "" for step in steps}
+    done = [
+        each.name for each in effects if each.name != ANYTHING or not (each.step.kind and each.step.kind.file in own)
+    ]
+    parts = [{**_entry("", ""), **_of_interface(step.interface)} for step in steps]
+    parts += [own[file] for file in files & own.keys()]
+    named = {name: {each for part in parts for each in part[name]} for name in _NAMED}
+    origins = [origin for each in effects for key, of in each.values.items() if key in COMMANDS for origin in of]
+    texts = [*texts_in([[origin.get("value"), origin.get("text")] for origin in origins])]
+    named["commands"] |= {each for text in texts for each in commands_in(text)}
+    named["hosts"] |= hosts_in(texts_in(flow.flow.document))
+    is_open = any(step.interface.open for step in steps)
+    return {**named, "effects": list(dict.fromkeys(done)), "open": is_open, "steps": {step.step.type for step in steps}}
+
+
+class _StagedCatalog(FlowCatalog):
+    """Finds the nodes and flows of a pack that is not installed first, then those that are there; no other files."""
+
+    def __init__(
+        self, folder: str, nodes: dict[str, Kind], directory: str = ".", loading: tuple[str, ...] = ()
+    ) -> None:  # fmt: skip
+        super().__init__(directory, loading)
+        self.folder, self.nodes = folder, nodes
+
+    def at(self, directory: str, *inner: str) -> "_StagedCatalog":
+        catalog = _StagedCatalog(self.folder, self.nodes, directory, (*self.loading, *inner))
+        catalog.kinds = self.kinds
+        return catalog
+
+    def find(self, type: str) -> Kind | None:
+        if not is_flow_type(type):
+            there, name = find_kind(type), plain(type)
+            if there is not None and there.origin == BUNDLED:
+                return there
+            return self.nodes.get(name) or self.nodes.get(name.removesuffix("node")) or there
+        is_saved = type.startswith("flow:")
+        place = f"{self.folder}/flows/{type[5:]}{SUFFIX}" if is_saved else os.path.join(self.directory, type)
+        is_ours = os.path.normpath(place).startswith(f"{self.folder}/") and os.path.isfile(place)
+        return super().find(os.path.normpath(place)) if is_ours else super().find(type) if is_saved else None
+
+
+def _printable(entry: dict[str, Any], folder: str) -> dict[str, Any]:
+    """Return an entry whose texts are safe to print, its sets as sorted lists that end somewhere."""
+    made: dict[str, Any] = {}
+    for name, value in entry.items():
+        if isinstance(value, dict):
+            made[name] = {clean(key): clean(text) for key, text in value.items()}
+        elif isinstance(value, str):
+            made[name] = clean(value.replace(f"{folder}/", ""))
+        elif isinstance(value, bool):
+            made[name] = value
+        else:
+            texts = [clean(each) for each in (sorted(value) if isinstance(value, set) else value)]
+            more = [f"(and {len(texts) - _MOST:,} more)"] * (len(texts) > _MOST)
+            made[name] = texts[:_MOST] + more
+    return made
