@@ -1,5 +1,6 @@
 """What tests need beside Python: programs, root's rights, and what the system says of processes."""
 
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from pflow.catalog.kinds import forget_kinds
+from pflow.values.digest import bytes_digest, digest_of
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is another user's")
 
@@ -43,6 +47,25 @@ def limited(seconds: float = 3.0) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+
+
+def put_pack(data: Path, name: str, files: dict[str, str], *, asked: str = "v1", address: str = "") -> Path:
+    """Place a pack as pflow install does, in pflow's directory of data; return the directory of its files."""
+    lock = data / "packs.lock.json"
+    document = json.loads(lock.read_text()) if lock.exists() else {"pflow_packs": 1, "packs": {}}
+    digests = {path: bytes_digest(text.encode()) for path, text in files.items()}
+    tree = digest_of(sorted(digests.items()))
+    folder = data / "packs" / name / tree[:12]
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+        (folder / path).chmod(0o755 if text.startswith("#!") else 0o644)
+    pinned = {path: {"digest": digest, "declares": {}} for path, digest in digests.items()}
+    about = {"address": address or f"/srv/{name}", "asked": asked, "directory": "", "commit": "c" * 40, "tree": tree}
+    document["packs"][name] = {**about, "files": pinned}
+    lock.write_text(json.dumps(document))
+    forget_kinds()
+    return folder
 
 
 def has_ended(pid: str) -> bool:

@@ -40,9 +40,19 @@ class Kind:
         """Why no class in a user's own file is its node, as far as the code shows, known once that has been read."""
         self.code: Any = None
         """Its code (pflow.cache.code), once that has been asked for."""
+        self._pack: Any = ...
         self._class: Any = None
         self._interface: Interface | None = None
         self._version: str | None = None
+
+    @property
+    def pack(self) -> Any:
+        """The pack that it is of (pflow.catalog.packs); None for a node of pflow's, or a user's own."""
+        if self._pack is ...:
+            from pflow.catalog.packs import pack_of
+
+            self._pack = pack_of(self.file) if self.file and self.origin not in (BUNDLED, TOOL) else None
+        return self._pack
 
     @property
     def interface(self) -> Interface:
@@ -61,6 +71,10 @@ class Kind:
             from pflow.node import interface_of
 
             return interface_of(self.node_class())
+        if self.pack is not None:
+            from pflow.catalog.packs import verified
+
+            verified(self.pack, self.file)
         if self.origin == PYTHON:
             from pflow.interface.source import read_python
 

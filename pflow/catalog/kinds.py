@@ -1,6 +1,7 @@
 """Finding kinds of nodes by name, without opening or running a file.
 
-Nodes and tools that come with pflow are first, then a user's own directories, then PATH; the first of a name wins.
+Nodes and tools that come with pflow are first, then a user's own directories, then packs, then PATH; the first of a
+name wins.
 Names that differ only in case, `-` and `_` are one name.
 """
 
@@ -12,7 +13,7 @@ import sys
 
 from pflow import Any, Iterator
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
-from pflow.catalog.registry import BESIDE, PACKAGE, is_flow_type, names_in, own_directories, saved_flows
+from pflow.catalog.registry import BESIDE, PACKAGE, is_flow_type, names_in, own_directories, own_flows, saved_flows
 from pflow.errors import BAD_DATA, PflowError, reason_of, result_of
 from pflow.interface.interface import Interface
 from pflow.interface.source import plain
@@ -25,6 +26,10 @@ RUNS_FLOW = b"#!/bin/sh\n# Runs a saved flow: pflow save --command made this, "
 
 RUNS_TOOL = b"# Runs a tool of an MCP server: pflow mcp add made this, "
 """The second line of the executable of a tool, which is not listed as a node beside the tool's class."""
+
+
+RUNS_NODE = b"# Runs a node of a pack: pflow install made this, "
+"""The second line of the executable of a pack's node, which is not listed as a node beside the pack's own."""
 
 
 class Catalog:
@@ -72,6 +77,9 @@ def find_kind(type: str) -> Kind | None:
 
 def forget_kinds() -> None:
     """Forget all found nodes, because the environment or a file has changed."""
+    from pflow.catalog.packs import forget_packs
+
+    forget_packs()
     _found.clear()
     for name in [each for each in sys.modules if each.startswith(BESIDE)]:
         del sys.modules[name]
@@ -170,8 +178,15 @@ def _candidates(wanted: str | None = None) -> Iterator[Kind]:
                 yield Kind(name, origin, file)
     for directory in own_places():
         yield from _in_own(directory, wanted)
+    in_packs: list[Kind] = []
+    try:
+        in_packs += _in_packs(wanted)
+    except PflowError:
+        if wanted is not None:  # a list has the rest, and its command says why
+            raise
+    yield from in_packs
     for directory in _there(os.environ.get("PATH", "").split(os.pathsep)):
-        yield from _on_path(directory, wanted)
+        yield from _on_path(directory, wanted, {*own_flows(), *(found.name for found in in_packs)})
 
 
 def own_places() -> list[str]:
@@ -200,6 +215,18 @@ def _in_own(directory: str, wanted: str | None) -> Iterator[Kind]:
             yield found
 
 
+def _in_packs(wanted: str | None) -> Iterator[Kind]:
+    """Yield the nodes that were installed; one whose file has changed or is gone too, and it fails when it is used."""
+    from pflow.catalog.packs import installed_sources
+
+    for pack in installed_sources():
+        for file in pack.paths("nodes"):
+            found = _named(*os.path.split(file))
+            if found is not None and is_node_name(found.name) and wanted in (None, plain(found.name)):
+                found._pack, found.status = pack, result_of(os.stat, file, otherwise=None)
+                yield found
+
+
 def _named(directory: str, file: str) -> Kind | None:
     """Return the kind that a file is by its name, or None."""
     if file.endswith(".py") and not file.startswith(("_", ".", "pflow-")):
@@ -222,25 +249,27 @@ def _is_meant(found: Kind) -> bool:
     return True
 
 
-def _on_path(directory: str, wanted: str | None) -> Iterator[Kind]:
-    """Yield the nodes of a directory on PATH: those that a shell would find, and broken links."""
-    flows = saved_flows()
+def _on_path(directory: str, wanted: str | None, made: set[str]) -> Iterator[Kind]:
+    """Yield the nodes of a directory on PATH: those that a shell would find, and broken links.
+
+    `made` are the names for which pflow may have made an executable.
+    """
     for file in sorted(file for file in _listed(directory) if file.startswith("pflow-")):
         if is_node_name(file[6:]) and (wanted is None or plain(file[6:]) == wanted):
             found = Kind(file[6:], PROGRAM, f"{directory}/{file}")
             is_node = _is_file(found) and (found.fault or os.access(found.file, os.X_OK))
-            if is_node and not _is_made(found, flows):
+            if is_node and not _is_made(found, made):
                 yield found
 
 
-def _is_made(found: Kind, flows: list[str]) -> bool:
-    """Return True for an executable that pflow made for a saved flow, or for a tool."""
-    if found.name not in flows and not found.name.startswith("mcp-"):
+def _is_made(found: Kind, made: set[str]) -> bool:
+    """Return True for an executable that pflow made for a saved flow, a tool, or a pack's node."""
+    if found.name not in made and not found.name.startswith("mcp-"):
         return False
     from pflow.process.start import beginning
 
     begin = beginning(found.file, 1024)
-    return begin.startswith(RUNS_FLOW) or begin.partition(b"\n")[2].startswith(RUNS_TOOL)
+    return begin.startswith(RUNS_FLOW) or begin.partition(b"\n")[2].startswith((RUNS_TOOL, RUNS_NODE))
 
 
 def _listed(directory: str) -> list[str]:

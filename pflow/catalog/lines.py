@@ -137,7 +137,8 @@ def stamp_of(kind: Kind) -> str:
     if os.path.exists(kind.file + ".interface"):
         both.append(os.stat(kind.file + ".interface"))
     stamps = [file_stamp(each, time.time_ns()) for each in both]
-    return " ".join(stamps) if all(stamps) else ""
+    pinned = kind.pack.digest_of(kind.file) if kind.pack is not None else ""  # a change may be accepted later
+    return " ".join([*stamps, pinned]).rstrip() if all(stamps) else ""
 
 
 def cannot_read(file: str, error: BaseException) -> str:

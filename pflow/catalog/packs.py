@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from pflow import Any
-from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, PflowError, reason_of, result_of
+from pflow.files.directories import data_directory
 from pflow.files.reading import read_regular
 from pflow.values.jsontext import decode
 
@@ -46,6 +46,14 @@ class Pack:
         """What a person calls this version: the tag or branch that was asked for, else the commit, else the tree."""
         return self.asked or (self.commit or self.tree)[:_SHORT]
 
+    def paths(self, folder: str) -> list[str]:
+        """Return its files that lie in `nodes` or `flows`: those that the lock file names, there or not."""
+        return [f"{self.folder}/{path}" for path in self.files if os.path.dirname(path) == folder]
+
+    def digest_of(self, file: str) -> str:
+        """Return the pinned digest of a file; empty if the lock file does not name it."""
+        return str(self.files.get(file[len(self.folder) + 1 :], {}).get("digest", ""))
+
     def members(self) -> dict[str, Any]:
         """Return its entry in a lock file."""
         return {name: getattr(self, name) for name in ("address", "asked", "directory", "commit", "tree", "files")}
@@ -60,22 +68,20 @@ def lock_file() -> str | None:
     return data_directory("packs.lock.json")
 
 
-_packs: dict[str, Pack] | None = None
+_packs: dict[str, dict[str, Pack]] = {}
 
 
 def installed_packs() -> dict[str, Pack]:
     """Return the packs by name, read once. Raises PflowError (78) for a lock file that cannot be read."""
-    global _packs
-    if _packs is None:
-        file = lock_file()
-        _packs = read_packs(file) if file and os.path.lexists(file) else {}
-    return _packs
+    file = lock_file() or ""
+    if file not in _packs:
+        _packs[file] = read_packs(file) if os.path.lexists(file) else {}
+    return _packs[file]
 
 
 def forget_packs() -> None:
     """Forget what was read: the lock file has changed."""
-    global _packs
-    _packs = None
+    _packs.clear()
 
 
 def read_packs(file: str) -> dict[str, Pack]:
@@ -97,8 +103,26 @@ def _is_whole(pack: Pack) -> bool:
     texts = (pack.name, pack.address, pack.asked, pack.directory, pack.commit, pack.tree)
     files = pack.files if isinstance(pack.files, dict) else {"": {}}
     is_inside = all(path and not path.startswith("/") and ".." not in path.split("/") for path in files)
+    is_inside = is_inside and all(isinstance(about, dict) for about in files.values())
     is_plain = pack.name[:1].isalnum() and "/" not in pack.name and pack.tree.isalnum()
     return all(isinstance(text, str) for text in texts) and is_plain and is_inside
+
+
+def installed_sources() -> list[Pack]:
+    """Return what was installed from elsewhere, in order of preference. Raises PflowError (78) as `installed_packs`."""
+    return [*installed_packs().values()]
+
+
+def file_in_pack(name: str, path: str) -> str:
+    """Return the file of a pack, by the pack's name and the path in it. Raises PflowError (78) if one is gone."""
+    pack = installed_packs().get(name)
+    if pack is None:
+        why, hint = f"cannot find the pack '{name}': it is not installed", "pflow install ADDRESS brings it"
+        raise PflowError(why, hint=hint, exit=BAD_CONFIG)
+    if path not in pack.files:
+        why = f"cannot find '{path}' in the pack '{name}': version {pack.version} does not have it"
+        raise PflowError(why, hint=f"pflow install {pack.address} removes its old commands", exit=BAD_CONFIG)
+    return os.path.join(pack.folder, path)
 
 
 def pack_of(file: str) -> Pack | None:
@@ -115,7 +139,7 @@ def verified(pack: Pack, file: str) -> bytes:
     from pflow.values.digest import bytes_digest
 
     data = result_of(read_regular, file, otherwise=None)
-    pinned = pack.files.get(file[len(pack.folder) + 1 :], {}).get("digest")
+    pinned = pack.digest_of(file)
     if data is None or bytes_digest(data) != pinned:
         what = "has changed since it was installed" if data is not None and pinned else "is not as it was installed"
         hint = f"pflow update {pack.name} brings it back; pflow update {pack.name} --accept-changes keeps the change"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import Any
+from pflow import Any, Iterable
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, result_of
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
@@ -118,10 +118,9 @@ def own_directories() -> list[str]:
 
 def data_directory(name: str) -> str | None:
     """Return pflow's directory of this name under XDG_DATA_HOME; None if the environment names no place."""
-    from pflow.files.directories import pflow_directory
+    from pflow.files import directories
 
-    data = pflow_directory("XDG_DATA_HOME", ".local/share")
-    return os.path.join(data, name) if data else None
+    return directories.data_directory(name)
 
 
 def needed_directory(name: str, what: str, hint: str = "set HOME") -> str:
@@ -151,12 +150,22 @@ def is_flow_type(type: str) -> bool:
 def flow_file(type: str, directory: str = ".") -> str | None:
     """Return the file of the flow that a type names, relative to `directory`; None if it does not exist."""
     saved = type.startswith("flow:")
-    file = saved_flow(type.removeprefix("flow:")) if saved else os.path.normpath(os.path.join(directory, type))
-    return os.path.abspath(file) if file and os.path.isfile(file) else None
+    if saved:
+        return saved_flow(type.removeprefix("flow:"))
+    file = os.path.normpath(os.path.join(directory, type))
+    return os.path.abspath(file) if os.path.isfile(file) else None
 
 
 def saved_flow(name: str) -> str | None:
-    """Return the file of a saved flow, or None. Names that differ only in case, `-` and `_` are one name."""
+    """Return the file of a saved flow, a user's own or a pack's, or None.
+
+    Names that differ only in case, `-` and `_` are one name. Raises PflowError (78) if the packs cannot be read.
+    """
+    return own_flow(name) or pack_flow(name)
+
+
+def own_flow(name: str) -> str | None:
+    """Return the file of a flow that the user saved, or None."""
     folder = data_directory("flows")
     if folder is None or "/" in name or not name or name.startswith("."):
         return None
@@ -166,12 +175,43 @@ def saved_flow(name: str) -> str | None:
     from pflow.interface.source import plain
 
     wanted = plain(name)
-    near = next((each for each in saved_flows() if plain(each) == wanted), None) if wanted else None
+    near = next((each for each in own_flows() if plain(each) == wanted), None) if wanted else None
     return os.path.join(folder, near + SUFFIX) if near is not None else None
 
 
+def pack_flow(name: str) -> str | None:
+    """Return the file of a pack's flow, which may be gone, or None. Raises PflowError (78)."""
+    from pflow.interface.source import plain
+
+    wanted = plain(name) if name.replace("-", "").replace("_", "").isalnum() else ""
+    return next((file for each, file in pack_flows().items() if plain(each) == wanted), None) if wanted else None
+
+
+def pack_flows(besides: Iterable[str] = ()) -> dict[str, str]:
+    """Return the file of each flow of the packs by name, without those of the names in `besides`.
+
+    Raises PflowError (78).
+    """
+    from pflow.catalog.packs import installed_sources
+    from pflow.interface.source import plain
+
+    taken, found = set(map(plain, besides)), {}
+    for file in [file for pack in installed_sources() for file in pack.paths("flows")]:
+        name = flow_name(os.path.basename(file))
+        if name and plain(name) not in taken:
+            taken.add(plain(name))
+            found[name] = file
+    return found
+
+
 def saved_flows() -> list[str]:
-    """Return the names of all saved flows."""
+    """Return the names of all saved flows, a user's own and those of the packs, if these can be read."""
+    own = own_flows()
+    return sorted([*own, *result_of(pack_flows, own, of=PflowError, otherwise={})])
+
+
+def own_flows() -> list[str]:
+    """Return the names of the flows that the user saved."""
     try:
         with os.scandir(data_directory("flows") or "/dev/null") as files:
             return sorted(flow_name(file.name) for file in files if flow_name(file.name) and _is_file(file))

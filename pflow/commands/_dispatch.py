@@ -113,8 +113,8 @@ def _is_called(word: str) -> bool:
     """Return True if something is called so, or if it is a text; `pflow help` itself knows the pages."""
     from pflow.catalog.registry import saved_flow
 
-    is_flow = len(word.split()) > 1 or saved_flow(word.removeprefix("pflow-")) is not None
-    return is_flow or word in names_in("commands") or _find_program(word) is not None
+    is_known = len(word.split()) > 1 or word in names_in("commands") or _find_program(word) is not None
+    return is_known or saved_flow(word.removeprefix("pflow-")) is not None
 
 
 def _is_pipe(words: list[str]) -> bool:

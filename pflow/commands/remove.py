@@ -18,7 +18,7 @@ from pflow.help.usage import SAVED
 from pflow.interface.interface import TEXTS, argument
 from pflow.library.command import changed_commands_of, flow_script, remove_commands
 from pflow.library.save import remove_flow
-from pflow.library.saved import find_saved, name_of, users_of
+from pflow.library.saved import check_is_own, find_saved, name_of, users_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say, say_error
 
@@ -43,6 +43,7 @@ def _find(names: list[str]) -> dict[str, str]:
     for name in names:
         try:
             file = find_saved(name)
+            check_is_own(file, f"cannot remove '{name}'")
             found[name_of(file)] = file
         except PflowError as error:
             errors.append(error)

@@ -29,10 +29,13 @@ pflow show words --old --json | pflow save words --force -
 """
 
 import os
+from collections.abc import Iterator
 
 from pflow.catalog.kinds import find_node
+from pflow.catalog.packs import pack_of
+from pflow.catalog.registry import pack_flow
 from pflow.commands._command import Command
-from pflow.errors import FAILED, USAGE, PflowError, shorten
+from pflow.errors import FAILED, USAGE, PflowError, result_of, shorten
 from pflow.flow.checked import checked
 from pflow.flow.flow import FlowSpec
 from pflow.flow.subflow import load_named
@@ -123,8 +126,15 @@ def _report(name: str, saved: SaveResult) -> None:
         lines.append(f"saved as '{saved.name}', which is the same name")
     if saved.old is not None:
         lines.append(f"the version of '{saved.name}' before is {saved.old}")
-    if found := find_node(saved.name):
-        lines.append(f"warning: pflow {saved.name} is the node '{found.file}'; the flow is flow:{saved.name}")
+    lines += result_of(lambda: [*_others(saved.name)], of=PflowError, otherwise=[])
     for line in lines:
         say("pflow save", line)
     write_pieces(1, [os.fsencode(saved.file) + b"\n"])
+
+
+def _others(name: str) -> Iterator[str]:
+    """Yield a line about the node of this name, and about a pack's flow. Raises PflowError (78) for the packs."""
+    if found := find_node(name):
+        yield f"warning: pflow {name} is the node '{found.file}'; the flow is flow:{name}"
+    if (file := pack_flow(name)) and (pack := pack_of(file)):
+        yield f"it comes before the flow '{name_of(file)}' of the pack '{pack.name}'"

@@ -26,6 +26,12 @@ def pflow_directory(variable: str, default: str) -> str | None:
     return os.path.join(base, "pflow") if os.path.isabs(base) else None
 
 
+def data_directory(name: str) -> str | None:
+    """Return pflow's directory of this name under XDG_DATA_HOME; None if the environment names no place."""
+    data = pflow_directory("XDG_DATA_HOME", ".local/share")
+    return os.path.join(data, name) if data else None
+
+
 def cache_directory() -> str | None:
     """Return pflow's directory under XDG_CACHE_HOME; None if the environment names no place."""
     return pflow_directory("XDG_CACHE_HOME", ".cache")

@@ -50,7 +50,11 @@ _MOST = 64 * 1024 * 1024
 
 def read_text(file: str | int, what: str) -> str:
     """Read a file, or a descriptor, which stays open; drop a byte order mark. Raises PflowError as `load_file` does."""
+    from pflow.catalog.packs import pack_of, verified
+
     act = f"cannot read {what}"
+    if isinstance(file, str) and (pack := pack_of(os.path.abspath(file))):
+        return text_in(verified(pack, file), act).removeprefix("\ufeff")
     with Attempt(act), open(file, "rb", closefd=isinstance(file, str)) as opened:
         data = opened.read(_MOST + 1)
     if len(data) > _MOST:

@@ -9,7 +9,7 @@ from copy import copy
 from pflow import Any, Iterator, Sequence
 from pflow.catalog.interfaces import node_in
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
-from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
+from pflow.catalog.registry import flow_file, is_flow_type, own_flow, pack_flow, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, result_of
 from pflow.flow.flow import INLINE, FlowInput, FlowSpec, Items
 from pflow.flow.load import load_file, load_text, read_text
@@ -267,13 +267,12 @@ def find_file(word: str) -> str | None:
     if python_source(word):
         return None
     is_text = "\n" in word and not word.startswith(("/", "./", "../"))
-    if is_text or not FlowCatalog.opens_files:
-        return saved_flow(word)
-    if os.path.isdir(word) or not os.path.exists(word):  # a FIFO and /dev/fd/63 are files too
-        return saved_flow(word)
-    if "/" in word or word.endswith(".json"):
+    is_file = not is_text and FlowCatalog.opens_files and os.path.exists(word) and not os.path.isdir(word)
+    if is_file and ("/" in word or word.endswith(".json")):  # a FIFO and /dev/fd/63 are files too
         return word
-    return saved_flow(word) or (None if find_kind(word) else word)
+    if (own := own_flow(word)) or find_kind(word):  # a node of pflow's or a user's is not hidden by a pack
+        return own
+    return pack_flow(word) or (word if is_file else None)
 
 
 def no_saved_flow(name: str) -> PflowError:

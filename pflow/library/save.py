@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
+from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, own_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, Attempt, PflowError, not_written, reason_with_file
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
@@ -63,7 +63,7 @@ def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult
     check_name(name)
     act = f"cannot save '{name}'"
     with locked(library_folder(), act):
-        there = saved_flow(name)
+        there = own_flow(name)
         file = file_for(name)
         saved, notes = portable(flow, name_of(file), file)
         data = _encoded(saved, act)

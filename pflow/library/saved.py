@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from glob import glob
 from typing import Any
 
+from pflow.catalog import registry
 from pflow.catalog.kinds import is_node_name
+from pflow.catalog.packs import Pack, pack_of
 from pflow.catalog.registry import SUFFIX, data_directory, flow_name, names_in, needed_directory, saved_flow
-from pflow.errors import BAD_DATA, Attempt, PflowError, result_of, shorten
+from pflow.errors import BAD_DATA, DENIED, Attempt, PflowError, result_of, shorten
 from pflow.flow.load import load_file
 from pflow.flow.subflow import no_saved_flow
 from pflow.flow.unload import flow_to_ir
@@ -35,6 +37,11 @@ class Saved:
     fault: str = ""
 
     @property
+    def pack(self) -> Pack | None:
+        """The pack that brought it; None for a user's own."""
+        return pack_of(self.file)
+
+    @property
     def is_of_project(self) -> bool:
         """True if it is not saved, but in a file of this directory: that is its name."""
         return self.name == self.file
@@ -46,11 +53,16 @@ class Saved:
 
 
 def list_saved() -> list[Saved]:
-    """Return every saved flow by name, unreadable ones too. Raises PflowError (77) for the directory."""
+    """Return every saved flow by name, then those of packs; unreadable flows too.
+
+    Raises PflowError (77) for the directory. Packs that cannot be read have no flows here.
+    """
     folder = data_directory("flows")
     with Attempt(f"cannot list the saved flows in '{folder}'"):
         files = sorted(result_of(os.listdir, folder, of=FileNotFoundError, otherwise=[])) if folder else []
-    return [_read(name, os.path.join(folder or "", name + SUFFIX)) for name in map(flow_name, files) if name]
+    found = {name: os.path.join(folder or "", name + SUFFIX) for name in map(flow_name, files) if name}
+    found |= result_of(registry.pack_flows, found, of=PflowError, otherwise={})
+    return [_read(name, file) for name, file in found.items()]
 
 
 def list_project(saved: list[Saved]) -> list[Saved]:
@@ -74,6 +86,13 @@ def find_saved(name: str) -> str:
     if file is None:
         raise no_saved_flow(name)
     return file
+
+
+def check_is_own(file: str, act: str) -> None:
+    """Raise PflowError (77) for the flow of a pack, which changes only with its pack."""
+    if pack := pack_of(os.path.abspath(file)):
+        hint = f"pflow uninstall {pack.name} removes the pack"
+        raise PflowError(f"{act}: it is a flow of the pack '{pack.name}'", hint=hint, exit=DENIED)
 
 
 def read_saved(name: str) -> Saved:
@@ -108,8 +127,8 @@ def library_folder() -> str:
 
 
 def file_for(name: str) -> str:
-    """Return the file of the saved flow of this name, or the file that it would get."""
-    return saved_flow(name) or os.path.join(library_folder(), name + SUFFIX)
+    """Return the file of the user's own flow of this name, or the file that it would get."""
+    return registry.own_flow(name) or os.path.join(library_folder(), name + SUFFIX)
 
 
 def saved_name(type: str, directory: str) -> str:
@@ -130,7 +149,7 @@ def _read(name: str, file: str) -> Saved:
     act = f"cannot read the flow '{file}'"
     if not name.isprintable():  # a model cannot be told of it
         return Saved(name, file, fault=f"{act}: its name has characters that cannot be shown")
-    if not os.path.isfile(file):  # opening a FIFO would wait for its writer
+    if os.path.lexists(file) and not os.path.isfile(file):  # opening a FIFO would wait for its writer
         return Saved(name, file, fault=f"{act}: it is {'not a file' if os.path.exists(file) else 'a link to nowhere'}")
     try:
         flow = load_file(file)

@@ -32,15 +32,20 @@ def main(name: str) -> NoReturn:
     main_of_file(None, name, sys.argv[1:])
 
 
-def main_of_file(file: str | None, name: str, words: list[str]) -> NoReturn:
-    """Run a user's own node as a stage, or the bundled one of this name, with these words."""
+def main_of_file(file: str | None, name: str, words: list[str], *, member: tuple[str, str] | None = None) -> NoReturn:
+    """Run a user's own node as a stage, or a pack's `member`, or the bundled one of this name, with these words."""
     prepare_python()
     from pflow.process.signals import die_quietly_of_interrupt
 
     die_quietly_of_interrupt()
     from pflow.stage.stage import Stage
 
-    leave(Stage(name, file=file).run(words))
+    leave(Stage(name, file=file, member=member).run(words))
+
+
+def main_of_pack(pack: str, path: str, name: str, words: list[str]) -> NoReturn:
+    """Run a node of an installed pack as a stage, with these words: the file at `path` in the pack, as it is pinned."""
+    main_of_file(None, name, words, member=(pack, path))
 
 
 def print_version(name: str) -> int:

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 class Stage(Visitor):
     """A node with its flags, its input and its output."""
 
-    def __init__(self, name: str, *, file: str | None = None) -> None:
+    def __init__(self, name: str, *, file: str | None = None, member: tuple[str, str] | None = None) -> None:
+        """`file` is that of a user's own node; `member` names a pack and the path of its node."""
         self.name = self.id = name
         self.file = file
+        self.member = member
         self.program = "pflow-" + name
         self.document: Document | None = None
         self.debug = False
@@ -50,6 +52,10 @@ class Stage(Visitor):
         return end_in_order(lambda: self._run(words), self._fail)
 
     def _run(self, words: list[str]) -> int:
+        if self.member is not None:
+            from pflow.catalog.packs import file_in_pack
+
+            self.file = file_in_pack(*self.member)
         node_class = self._load()
         interface = interface_of(node_class)
         self.entry["version"] = version_of(node_class)

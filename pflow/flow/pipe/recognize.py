@@ -8,7 +8,7 @@ from itertools import pairwise
 from pflow import Sequence
 from pflow.catalog.kinds import find_kind, list_kinds
 from pflow.catalog.registry import is_flow_type, saved_flow
-from pflow.errors import USAGE, Ignoring, PflowError
+from pflow.errors import USAGE, Ignoring, PflowError, result_of
 from pflow.flow.build import id_after
 from pflow.flow.pipe.scan import ARROWS, LINK, UNQUOTED, WORD, Token, is_cut_separator, is_separator, scan
 from pflow.values.paths import is_step_name
@@ -134,7 +134,8 @@ def _is_step(file: str) -> bool:
     """Return True if a step could have this file's name: a node or a flow; an empty file is not yet a flow."""
     if is_flow_type(file):
         return os.path.getsize(file) > 0
-    return find_kind(split_name(file.removeprefix("pflow-"))[0]) is not None
+    name = split_name(file.removeprefix("pflow-"))[0]
+    return result_of(find_kind, name, of=PflowError, otherwise=None) is not None  # damaged packs break no other node
 
 
 def _redirected(operator: str, left: str, file: str) -> PflowError:

@@ -1,0 +1,164 @@
+"""Installed packs among the nodes and flows of a user: where they come, and what happens when a file has changed."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pflow.catalog.kinds import RUNS_NODE, find_kind, forget_kinds, list_nodes
+from pflow.catalog.lines import node_lines
+from pflow.catalog.registry import saved_flow, saved_flows
+from pflow.errors import PflowError
+from pflow.flow.subflow import FlowCatalog
+from tests.tools import put_pack
+
+PYTHON = '''
+from pflow import Node
+
+class Words(Node):
+    """Count words.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]
+    - Writes: shared["count"]: int [pipe]
+    """
+
+    version = "2.0.0"
+
+    def prep(self, shared):
+        return shared["text"]
+
+    def exec(self, text):
+        return len(text.split())
+
+    def post(self, shared, text, count):
+        shared["count"] = count
+'''
+SHELL = """#!/bin/sh
+# Shout.
+#
+# Interface:
+# - Reads: shared["text"]: str [pipe]
+# - Writes: shared["loud"]: str [pipe]
+
+exec sed 's/"text"/"loud"/'
+"""
+FLOW = json.dumps({"description": "theirs", "nodes": [{"id": "words", "type": "words"}]})
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("PFLOW_NODES", raising=False)
+    folder = tmp_path / "xdg_data_home" / "pflow"
+    folder.mkdir(parents=True)
+    forget_kinds()
+    yield folder
+    forget_kinds()
+
+
+@pytest.fixture
+def pack(data):
+    files = {"nodes/words.py": PYTHON, "nodes/pflow-shout": SHELL, "flows/count.pflow.json": FLOW, "README.md": "Hi"}
+    return put_pack(data, "text-tools", files)
+
+
+def pflow(*words, stdin="", program="pflow"):
+    file = os.path.join(os.path.dirname(sys.executable), program)
+    return subprocess.run([file, *words], input=stdin, capture_output=True, text=True, check=False)
+
+
+def write(path, text, mode=0o644):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+
+
+def test_the_nodes_of_a_pack_come_after_a_users_own_and_before_path(data, pack, tmp_path, monkeypatch):
+    write(tmp_path / "bin" / "pflow-words", SHELL, 0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    forget_kinds()
+    kind = find_kind("words")
+    assert (kind.file, kind.pack.name, kind.pack.version) == (f"{pack}/nodes/words.py", "text-tools", "v1")
+    write(data / "nodes" / "words.py", PYTHON)
+    forget_kinds()
+    assert (find_kind("words").file, find_kind("words").pack) == (f"{data}/nodes/words.py", None)
+    shadowed = [kind.file for kind in list_nodes() if kind.name == "words" and kind.behind]
+    assert shadowed == [f"{pack}/nodes/words.py", f"{tmp_path}/bin/pflow-words"]
+    assert find_kind("read-file").pack is None
+
+
+def test_only_files_that_the_lock_names_are_nodes_and_flows(pack):
+    write(pack / "nodes" / "sneaky.py", PYTHON.replace("Words", "Sneaky"))
+    write(pack / "flows" / "sneaky.pflow.json", FLOW)
+    assert find_kind("sneaky") is None
+    assert (saved_flow("sneaky"), saved_flows()) == (None, ["count"])
+
+
+@pytest.mark.parametrize("act", [lambda file: file.write_text(file.read_text() + "\n# more"), os.unlink])
+@pytest.mark.parametrize("path", ["nodes/words.py", "nodes/pflow-shout", "flows/count.pflow.json"])
+def test_a_file_that_changed_is_78_when_it_is_used_and_listed_as_broken(pack, path, act):
+    act(pack / path)
+    type = {"words.py": "words", "pflow-shout": "shout"}.get(os.path.basename(path), "flow:count")
+    with pytest.raises(PflowError, match=r"as it was installed|changed since") as caught:
+        assert FlowCatalog().find(type).interface
+    assert caught.value.exit == 78
+    faults = {line.name: line.fault for line in node_lines() if "text-tools" in line.fault}
+    assert [*faults] == ([] if type.startswith("flow:") else [type])
+
+
+def test_a_file_that_is_accepted_or_brought_back_is_whole_again(data, pack):
+    (pack / "nodes/words.py").write_text(PYTHON + "\n")
+    assert [line.name for line in node_lines() if line.fault] == ["words"]
+    lock = data / "packs.lock.json"
+    from pflow.values.digest import bytes_digest
+
+    lock.write_text(lock.read_text().replace(bytes_digest(PYTHON.encode()), bytes_digest(f"{PYTHON}\n".encode())))
+    forget_kinds()
+    assert [line.name for line in node_lines() if line.fault] == []
+
+
+def test_a_users_own_flow_comes_before_a_packs_and_only_it_is_saved_or_removed(data, pack):
+    assert pflow("count", "-r", stdin="a b c").stdout == "3\n"
+    refused = pflow("remove", "count")
+    assert (refused.returncode, "pflow uninstall text-tools" in refused.stderr) == (77, True)
+    assert pflow("lock", "count").returncode == 77
+    saved = pflow("save", "Count", "words => words", "--description=own")
+    assert saved.stdout.strip() == f"{data}/flows/Count.pflow.json"
+    assert "comes before the flow 'count' of the pack 'text-tools'" in saved.stderr
+    assert saved_flows() == ["Count"]
+    assert pflow("remove", "count").returncode == 0
+    assert saved_flow("count") == f"{pack}/flows/count.pflow.json"
+    assert sorted(os.listdir(pack / "flows")) == ["count.pflow.json"]
+
+
+def test_damaged_packs_break_nothing_but_names_that_only_they_could_have(data, pack):
+    (data / "packs.lock.json").write_text('{"pflow_packs": 1, "packs": {"a": 5}}')
+    forget_kinds()
+    for words in ("parse-json", "run parse-json", "help read-file", "nodes", "list", "save mine parse-json"):
+        assert pflow(*words.split(), stdin="{}").returncode == 0, words
+    for words in (["words"], ["run", "words => shout"], ["run", "flow:count"], ["count"]):
+        result = pflow(*words, stdin="a b")
+        assert (result.returncode, "packs.lock.json" in result.stderr) == (78, True), words
+
+
+def test_the_executable_of_a_packs_node_runs_it_and_is_not_listed_beside_it(pack, tmp_path, monkeypatch):
+    begin = f"#!{sys.executable} -P\n{RUNS_NODE.decode()}pflow uninstall takes it away.\n"
+    run = "import sys\nfrom pflow.stage.main import main_of_pack\nmain_of_pack({!r}, {!r}, {!r}, sys.argv[1:])\n"
+    write(tmp_path / "bin" / "pflow-words", begin + run.format("text-tools", "nodes/words.py", "words"), 0o755)
+    write(tmp_path / "bin" / "pflow-shout", begin + run.format("text-tools", "nodes/pflow-shout", "shout"), 0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    forget_kinds()
+    assert [kind.file for kind in list_nodes() if kind.name in ("words", "shout")] == [
+        f"{pack}/nodes/words.py",
+        f"{pack}/nodes/pflow-shout",
+    ]
+    result = subprocess.run("pflow-shout | pflow-words -r", shell=True, input="a b", capture_output=True, text=True)
+    assert (result.stdout, result.stderr) == ("2\n", "")
+    os.unlink(tmp_path / "xdg_data_home/pflow/packs.lock.json")
+    result = subprocess.run("pflow-words", shell=True, input="a b", capture_output=True, text=True)
+    assert (result.returncode, "pflow install" in result.stderr) == (78, True)
