@@ -1,13 +1,16 @@
 """What the files of a pack declare, read and never run: whose names they take, and how two versions differ."""
 
+import difflib
 import os
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pflow.catalog.interfaces import BUNDLED, Kind
-from pflow.catalog.kinds import find_kind, node_called
+from pflow.catalog.kinds import find_kind, list_nodes, node_called, own_places
 from pflow.catalog.lines import UNREADABLE, cannot_read
-from pflow.catalog.registry import SUFFIX, flow_name, is_flow_type
+from pflow.catalog.packs import installed_packs, pack_of
+from pflow.catalog.registry import SUFFIX, flow_name, is_flow_type, names_in, saved_flows
 from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.flow.rules import check
@@ -15,14 +18,18 @@ from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.flow.wired import WiredFlow
 from pflow.interface.interface import ANYTHING, COMMANDS, Interface, Item
 from pflow.interface.source import NO_CLASS, plain
-from pflow.packs.names import BINARY, Names, commands_in, hosts_in, names_in, texts_in
+from pflow.packs.names import BINARY, GIVEN, Names, commands_in, hosts_in, names_of, texts_in
 from pflow.words.printable import clean, one_line
 
 Declared = dict[str, dict[str, Any]]
 """The account of each node and flow of a pack, by its path."""
 
+Files = dict[str, dict[str, Any]]
+"""The files of a pack as it is pinned (pflow.catalog.packs): the digest of each, and what it declares."""
+
 _NAMED = ("env", "secrets", "withheld", "commands", "hosts")
-_LARGEST, _MOST = 1 << 20, 100
+_LARGEST, _MOST, _LONGEST = 1 << 20, 100, 2_000
+"""The most bytes of a text that is read for names, the most names, and the most lines that are compared."""
 
 
 def declare(folder: str, paths: Iterable[str]) -> Declared:
@@ -61,7 +68,7 @@ def _names_of(file: str) -> Names:
     is_python = file.endswith(".py") or (first.startswith(b"#!") and b"python" in first)
     is_shell = first.rstrip().endswith(b"sh") or not first.startswith(b"#!")
     try:
-        return names_in(text, is_python=is_python, is_shell=is_shell)
+        return names_of(text, is_python=is_python, is_shell=is_shell)
     except (*UNREADABLE, SyntaxError):
         return {"hosts": hosts_in([text])}
 
@@ -80,6 +87,9 @@ def _entry(kind: str, name: str, fault: str = "") -> dict[str, Any]:
     return {**texts, **{name: [] for name in _NAMED}, "open": False, "fault": fault}
 
 
+_NOTHING = _entry("", "")
+
+
 def _of_interface(interface: Interface) -> dict[str, Any]:
     def typed(items: dict[str, Item]) -> dict[str, str]:
         return {key: str(item.type) for key, item in items.items()}
@@ -91,7 +101,7 @@ def _of_interface(interface: Interface) -> dict[str, Any]:
         "writes": typed(interface.writes),
         "effects": [] if interface.open else list(interface.effects),
         "secrets": sorted(secrets),
-        "env": sorted({item.env for item in interface.taken if item.env} - secrets),
+        "env": sorted({item.env for item in interface.taken if not GIVEN.match(item.env)} - {"", *secrets}),
         "open": interface.open,
     }
 
@@ -180,3 +190,109 @@ def _printable(entry: dict[str, Any], folder: str) -> dict[str, Any]:
             more = [f"(and {len(texts) - _MOST:,} more)"] * (len(texts) > _MOST)
             made[name] = texts[:_MOST] + more
     return made
+
+
+def shadows(declared: Declared, pack: str) -> dict[str, list[str]]:
+    """Return, for each name in a pack that something else has too, who has it and which of them comes first."""
+    there: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for kind, name, words in _names_there(pack):
+        there[kind, plain(name)].append(words)
+    mine = Counter((entry["kind"], plain(entry["name"])) for entry in declared.values())
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for entry in declared.values():
+        name, kind, key = entry["name"], entry["kind"], plain(entry["name"])
+        found[name] += there[kind, key] + [f"the pack has more than one {kind} of this name"] * (mine[kind, key] > 1)
+        is_command, is_node = there["command", key], kind == "flow" and (there["node", key] or mine["node", key])
+        what, other = "command of pflow" if is_command else "node", f"{'flow:' if kind == 'flow' else 'pflow-'}{name}"
+        found[name] += [f"pflow {name} is a {what}; this {kind} is {other}"] * bool(is_command or is_node)
+    return {name: [*dict.fromkeys(map(clean, words))] for name, words in found.items() if words}
+
+
+def _names_there(pack: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the kind and name of what is there without a pack, and who has it."""
+    for folder, kind in (("nodes", "node"), ("plumbing", "tool"), ("commands", "command")):
+        for name in names_in(folder):
+            yield "command" if kind == "command" else "node", name, f"pflow's own {kind} comes first"
+    own = own_places()
+    for found in [each for each in list_nodes() if each.origin != BUNDLED]:
+        other = pack_of(found.file)
+        if other is None:
+            is_own = os.path.dirname(found.file) in own
+            yield (
+                "node",
+                found.name,
+                f"your own '{found.file}' comes first" if is_own else f"'{found.file}' comes behind",
+            )
+        elif other.name != pack:
+            yield "node", found.name, f"the pack '{other.name}' has a node of this name"
+    for name in saved_flows():
+        yield "flow", name, "your own flow of this name comes first"
+    for other in [each for each in installed_packs().values() if each.name != pack]:
+        for file in [os.path.basename(path) for path in other.files if os.path.dirname(path) == "flows"]:
+            yield "flow", flow_name(file), f"the pack '{other.name}' has a flow of this name"
+
+
+def widened(before: Files, after: Files) -> list[str]:
+    """Return what each node or flow may do now that it could not do before: `words: + network`.
+
+    Both are the files of a pack as it is pinned.
+    """
+    return [line for line, is_wider in _changes(before, after) if is_wider]
+
+
+def differences(before_folder: str, before: Files, after_folder: str, after: Files) -> tuple[list[str], str]:
+    """Return what two versions of a pack may do differently, a line each, and a unified diff of their files."""
+    lines = [line for line, _ in _changes(before, after)]
+    digests = [{path: about["digest"] for path, about in files.items()} for files in (before, after)]
+    diff: list[str] = []
+    for path in sorted({path for path, _ in digests[0].items() ^ digests[1].items()}):
+        diff += _diff(path, before_folder if path in before else "", after_folder if path in after else "")
+    return lines, "".join(f"{clean(line)}\n" for line in diff)
+
+
+def _changes(before: Files, after: Files) -> Iterator[tuple[str, bool]]:
+    """Yield what differs in what two versions declare, and True if the second may do more."""
+    old, new = (
+        {_label(each["declares"]): each["declares"] for each in files.values() if each.get("declares")}
+        for files in (before, after)
+    )
+    for label in sorted({*old, *new}):
+        was, now = old.get(label, _NOTHING), new.get(label, _NOTHING)
+        gains, losses = _more(was, now, "now", "+"), _more(now, was, "no longer", "-")
+        if label not in old:
+            yield f"{label}: new: {', '.join(gains) or 'it touches nothing'}", bool(gains)
+        elif label not in new:
+            yield f"{label}: gone", False
+        else:
+            yield from [(f"{label}: {gain}", True) for gain in gains]
+            told = [
+                f"names env {each}, which it does not get" for each in now["withheld"] if each not in was["withheld"]
+            ]
+            told += ["declares no interface any more"] * (now["open"] and not was["open"])
+            told += [f"cannot be used: {now['fault']}"] * bool(now["fault"] and not was["fault"])
+            yield from [(f"{label}: {each}", False) for each in losses + told]
+
+
+def _label(entry: dict[str, Any]) -> str:
+    return clean(f"{'flow:' * (entry['kind'] == 'flow')}{entry['name']}")
+
+
+def _more(less: dict[str, Any], more: dict[str, Any], now: str, sign: str) -> list[str]:
+    """Return, in words, what one account has more than the other."""
+    words = {"effects": "", "env": "env ", "secrets": "secret ", "commands": "command ", "hosts": "host "}
+    new = [(word, each) for what, word in words.items() for each in more[what] if each not in less[what]]
+    return [clean(f"{now} {each}" if not word and " " in each else f"{sign} {word}{each}") for word, each in new]
+
+
+def _diff(path: str, *folders: str) -> list[str]:
+    """Return the unified diff of a file in two folders ("": in none of them), or a line that says that it differs."""
+    texts = [b"", b""]
+    for side, folder in enumerate(folders):
+        if folder:
+            with open(os.path.join(folder, path), "rb") as file:
+                texts[side] = file.read()
+    before, after = (text.decode("utf-8", "replace").splitlines() for text in texts)
+    if any(b"\0" in text for text in texts) or max(len(before), len(after)) > _LONGEST:
+        return [f"{path} differs: {' and '.join(f'{len(text):,} bytes' for text in texts)}, not shown"]
+    old, new = (f"{side}/{path}" if folder else os.devnull for side, folder in zip("ab", folders, strict=True))
+    return [*difflib.unified_diff(before, after, old, new, lineterm="")]

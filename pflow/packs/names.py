@@ -14,7 +14,7 @@ BINARY = "(a binary: it cannot be read)"
 _HOST = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{0,20}://(?:[^\s/@\"'<>]{0,200}@)?([\w.-]{1,253}(?::\d{1,5})?)")
 _VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]*)\b|\b(?:env|ENV|environb?|getenv)\W{1,4}([A-Z][A-Z0-9_]*)\b")
 _ASSIGNED = re.compile(r"(?m)(?:^|[;&|({\s])(?:for\s+|read\s+(?:-\w+\s+)*)?([A-Z][A-Z0-9_]*)(?=\+?=|\s+in\s|\s*$)")
-_GIVEN = re.compile(r"(?:PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|TERM|PFLOW_\w+|TRACEPARENT)$")
+GIVEN = re.compile(r"(?:PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|TERM|PFLOW_\w+|TRACEPARENT)$")
 """What every confined node gets."""
 
 _SHELLS_OWN = re.compile(
@@ -37,22 +37,22 @@ _PREFIX = re.compile(r"(?:if|then|elif|else|while|until|do|!|time|exec|command|n
 """Words with a command behind them."""
 
 _BUILTIN = re.compile(
-    r"(?:fi|done|esac|case|for|in|select|function|\[\[?|\]\]|test|echo|printf|cd|read|set|unset|export|local|return|exit|"
-    r"shift|trap|[.]|source|:|true|false|wait|break|continue|getopts|umask|ulimit|type|alias|declare|readonly|let|hash|"
-    r"pwd|kill|jobs|pushd|popd|shopt|mapfile|typeset|builtin)$"
+    r"(?:fi|done|esac|case|for|in|select|function|\[\[?|\]\]|test|echo|printf|cd|read|set|unset|export|local|return|"
+    r"exit|shift|trap|[.]|source|:|true|false|wait|break|continue|getopts|umask|ulimit|type|alias|declare|readonly|let|"
+    r"hash|pwd|kill|jobs|pushd|popd|shopt|mapfile|typeset|builtin)$"
 )
 _STARTS = re.compile(r"(?:run|call|Popen|check_output|check_call|system|popen|which|get(?:status)?output|exec[lv]\w*|"
                      r"spawn\w+|posix_spawnp?|create_subprocess_\w+)$")  # fmt: skip
 
 
-def names_in(text: str, *, is_python: bool = False, is_shell: bool = True) -> Names:
+def names_of(text: str, *, is_python: bool = False, is_shell: bool = True) -> Names:
     """Return the names in a file's text. Raises SyntaxError, ValueError or RecursionError for broken Python."""
     if is_python:
         return _names_in_python(text)
     variables = {one or other for one, other in _VARIABLE.findall(_COMMENT.sub("", text))}
     own = set(_ASSIGNED.findall(text))
     return {
-        "env": {each for each in variables - own if not _SHELLS_OWN.match(each) and not _GIVEN.match(each)},
+        "env": {each for each in variables - own if not _SHELLS_OWN.match(each) and not GIVEN.match(each)},
         "commands": set(commands_in(text)) if is_shell else set(),
         "hosts": hosts_in([text]),
     }
@@ -116,9 +116,9 @@ def _names_in_python(text: str) -> Names:
             if _name_of(node.func).startswith("getenv") or of.startswith("environ"):
                 names["env"] |= {*_texts(node.args[:1])}
             elif _STARTS.match(_name_of(node.func)):
-                first = [each.elts[0] if getattr(each, "elts", []) else each for each in node.args]  # type: ignore[attr-defined]
-                names["commands"] |= {each for text in [*_texts(first)][:1] for each in commands_in(text)}
-    names["env"] = {each for each in names["env"] if not _GIVEN.match(each)}
+                first = [*_texts([*getattr(each, "elts", []), each][0] for each in node.args)][:1]
+                names["commands"] |= {each for text in first for each in commands_in(text)}
+    names["env"] = {each for each in names["env"] if not GIVEN.match(each)}
     return names
 
 
