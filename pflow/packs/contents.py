@@ -16,13 +16,13 @@ from pflow.words.printable import clean, counted
 MOST, LARGEST, MOST_BYTES = 1_000, 8_000_000, 32_000_000
 """How many files and directories a pack may have, and how many bytes: each file, and all of them."""
 
-_LONGEST_PART, _LONGEST_PATH = 200, 800
-"""Bytes of a name and of a path, which a system takes below the directory of packs."""
+_LONGEST_NAME, _LONGEST_PATH = 200, 800
+"""Bytes of a name and of a path, which any system takes below the directory of packs."""
 
-_TEXTS = ("README", "LICENSE")
-_POINTER = b"version https://git-lfs.github.com/spec/"
-_SUBMODULE = 0o160000
-_IS_PROGRAM = 0o100
+_FOLDERS, _TEXTS = ("nodes", "flows"), ("README", "LICENSE")
+_LFS = b"version https://git-lfs.github.com/spec/"
+_OUTSIDE = {"", ".", ".."}
+_MAY_RUN = 0o100
 
 
 @dataclass(frozen=True)
@@ -32,66 +32,61 @@ class PackFile:
 
 
 class Contents:
-    """Chooses the files of a pack; `act` begins the errors."""
+    """Chooses the files of a pack, whose modes are as stat(2) has them; `act` begins the errors."""
 
     def __init__(self, act: str) -> None:
         self.act = act
         self.files: dict[str, PackFile] = {}
-        self.paths: dict[str, str] = {}
-        self.size = 0
-        self.left_out: list[str] = []
+        self._paths: dict[str, str] = {}
+        self._size = self._left_out = 0
 
     def roots(self, modes: dict[str, int]) -> dict[str, str]:
         """Return which entries of the top directory belong to the pack, and the path of each in it.
 
         Raises PflowError (65) if there is neither nodes/ nor flows/, nor a single file that is a node or flow.
         """
-        texts = {name: name for name in modes if name.startswith(_TEXTS) and not stat.S_ISDIR(modes[name])}
-        folders = {name: name for name in modes if name in ("nodes", "flows")}
-        singles = [name for name, mode in modes.items() if not folders and _is_single(name, mode)]
-        if not folders and len(singles) != 1:
+        files = [name for name, mode in modes.items() if not (stat.S_ISDIR(mode) or name.startswith("."))]
+        found = [name for name in modes if name in _FOLDERS]
+        nodes = [name for name in files if name.endswith((".py", SUFFIX)) or name.startswith("pflow-")]
+        if not found and len(nodes) != 1:
             hint = "a pack has nodes/ or flows/, or is one node or flow: see docs/sharing.md"
-            why = f"it has {len(singles)} nodes and flows at its top" if singles else "it has no nodes and no flows"
-            raise PflowError(f"{self.act}: {why}", hint=hint, exit=BAD_DATA)
-        for name in folders:
-            if stat.S_ISREG(modes[name]):
-                self.refuse(name, "is not a directory")
-        return texts | (folders or {name: _place_of(name) for name in singles})
+            raise PflowError(f"{self.act}: it has neither nodes/ nor flows/", hint=hint, exit=BAD_DATA)
+        singles = {} if found else {name: f"{'flows' if name.endswith(SUFFIX) else 'nodes'}/{name}" for name in nodes}
+        return {name: name for name in {*found, *(each for each in files if each.startswith(_TEXTS))}} | singles
 
     def admits(self, path: str, mode: int, size: int) -> bool:
         """Return True for a file of the pack; False for a directory, and for what is left out.
 
-        Raises PflowError (65) for what no pack may have, hidden or not.
+        Raises PflowError (65) for what no pack may have.
         """
         parts = path.split("/")
-        if {"", ".", ".."} & {*parts}:
-            self.refuse(path, "leads out of it")
+        if _OUTSIDE & {*parts}:
+            self._refuse(path, "leads out of it")
         if path.endswith(".pyc") or any(part.startswith(".") or part == "__pycache__" for part in parts):
             return False
         if not path.isprintable():
-            self.refuse(path, "has control characters in its name, or is not UTF-8")
-        if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_PART for part in parts):
-            self.refuse(path, "has too long a name")
-        # Some file systems take names for the same that differ in case only, or in how an umlaut is encoded.
-        other = self.paths.setdefault(normalize("NFKC", normalize("NFKC", path).casefold()), path)
-        if other != path or len(self.paths) > MOST:
-            self.check_count(len(self.paths))
-            self.refuse(path, f"and '{clean(other)}' are the same name on some systems")
-        if stat.S_ISLNK(mode) or mode == _SUBMODULE:
-            self.refuse(path, "is a link" if stat.S_ISLNK(mode) else "is a submodule")
-        return not stat.S_ISDIR(mode) and self._admits_file(path, mode, size)
-
-    def _admits_file(self, path: str, mode: int, size: int) -> bool:
-        if not stat.S_ISREG(mode):
-            self.refuse(path, "is not a regular file")
-        if path.startswith("flows/") and not path.endswith(SUFFIX):
-            self.left_out.append(path)
+            self._refuse(path, "has control characters in its name, or is not UTF-8")
+        if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_NAME for part in parts):
+            self._refuse(path, "has too long a name")
+        # To some file systems, names are the same that differ in case only, or in how an umlaut is encoded.
+        other = self._paths.setdefault(normalize("NFKC", normalize("NFKC", path).casefold()), path)
+        if other != path:
+            self._refuse(path, f"and '{other}' are the same name on some systems")
+        self.check_count(len(self._paths))
+        if stat.S_ISDIR(mode):
             return False
-        self.size += size
-        if size > LARGEST:
-            self.refuse(path, f"has more than {LARGEST:,} bytes")
-        if self.size > MOST_BYTES:
-            raise PflowError(f"{self.act}: it has more than {MOST_BYTES:,} bytes", exit=BAD_DATA)
+        if not stat.S_ISREG(mode) or path in _FOLDERS:
+            self._refuse(path, "is a link" if stat.S_ISLNK(mode) else "is not a regular file, but a special one")
+        return self._admits_file(path, size)
+
+    def _admits_file(self, path: str, size: int) -> bool:
+        if path.startswith("flows/") and not path.endswith(SUFFIX):
+            self._left_out += 1
+            return False
+        self._size += size
+        if size > LARGEST or self._size > MOST_BYTES:
+            least = f"it has more than {LARGEST:,} bytes" if size > LARGEST else f"all have more than {MOST_BYTES:,}"
+            self._refuse(path, f"is too large: {least}")
         return True
 
     def check_count(self, number: int) -> None:
@@ -100,30 +95,20 @@ class Contents:
 
     def add(self, path: str, mode: int, data: bytes) -> None:
         """Take an admitted file."""
-        if data.startswith(_POINTER) and "/" in path:
-            self.refuse(path, "is a pointer of Git LFS, not the file itself")
-        self.files[path] = PackFile(data, bool(mode & _IS_PROGRAM))
+        if data.startswith(_LFS) and "/" in path:
+            self._refuse(path, "is a pointer of Git LFS, not the file itself")
+        self.files[path] = PackFile(data, bool(mode & _MAY_RUN))
 
     def finish(self) -> dict[str, PackFile]:
         """Return the files by path. Raises PflowError (65) if there are only texts."""
         if not any("/" in path for path in self.files):
             raise PflowError(f"{self.act}: it has no nodes and no flows", exit=BAD_DATA)
-        if self.left_out:
-            number = counted(len(self.left_out), "file")
-            say("warning", f"left out {number} in flows/ that {'is' if number[:2] == '1 ' else 'are'} not *{SUFFIX}")
+        if self._left_out:
+            say("warning", f"left out {counted(self._left_out, 'file')} of flows/: only *{SUFFIX} belongs there")
         return {path: self.files[path] for path in sorted(self.files)}
 
-    def refuse(self, path: str, why: str) -> NoReturn:
-        raise PflowError(f"{self.act}: '{shorten(clean(path), 120)}' {why}", exit=BAD_DATA)
-
-
-def _is_single(name: str, mode: int) -> bool:
-    is_node = name.endswith((".py", SUFFIX)) or name.startswith("pflow-")
-    return is_node and not name.startswith(".") and not stat.S_ISDIR(mode)
-
-
-def _place_of(name: str) -> str:
-    return f"{'flows' if name.endswith(SUFFIX) else 'nodes'}/{name}"
+    def _refuse(self, path: str, why: str) -> NoReturn:
+        raise PflowError(f"{self.act}: '{shorten(clean(path), 120)}' {clean(why)}", exit=BAD_DATA)
 
 
 def read_place(place: str, directory: str, act: str) -> dict[str, PackFile]:
@@ -133,15 +118,11 @@ def read_place(place: str, directory: str, act: str) -> dict[str, PackFile]:
     """
     contents, top = Contents(act), os.path.join(place, directory) if directory else place
     if os.path.realpath(top) != top:
-        contents.refuse(directory or place, "is a link, or in one")
+        raise PflowError(f"{act}: '{clean(directory)}' is a link, or in one", exit=BAD_DATA)
     with Attempt(act):
-        if not os.path.isdir(top):
-            top, name = os.path.split(top)
-            modes = {name: os.lstat(os.path.join(top, name)).st_mode}
-        else:
-            with os.scandir(top) as entries:
-                modes = {entry.name: entry.stat(follow_symlinks=False).st_mode for entry in entries}
+        top, names = (top, os.listdir(top)) if os.path.isdir(top) else (os.path.dirname(top), [os.path.basename(top)])
         with Opened(os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as fd:
+            modes = {name: os.lstat(os.path.join(top, name)).st_mode for name in names}
             for name, path in contents.roots(modes).items():
                 _take(contents, fd, name, path)
                 if stat.S_ISDIR(modes[name]):
@@ -151,21 +132,19 @@ def read_place(place: str, directory: str, act: str) -> dict[str, PackFile]:
 
 def _walk(contents: Contents, fd: int, root: str) -> None:
     for path, folders, files, folder in os.fwalk(root, dir_fd=fd, onerror=_fail):
-        for name in sorted(folders + files):
-            is_left_out = not _take(contents, folder, name, f"{path}/{name}")
-            if is_left_out and name in folders and (name[0] == "." or name == "__pycache__"):
-                folders.remove(name)
+        folders[:] = [name for name in sorted(folders) if name[0] != "." and name != "__pycache__"]
+        for name in folders + sorted(files):
+            _take(contents, folder, name, f"{path}/{name}")
 
 
-def _take(contents: Contents, folder: int, name: str, path: str) -> bool:
+def _take(contents: Contents, folder: int, name: str, path: str) -> None:
     about = os.lstat(name, dir_fd=folder)
     if not contents.admits(path, about.st_mode, about.st_size):
-        return False
+        return
     with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
         if not os.path.samestat(about, os.fstat(file.fileno())):
             raise OSError(errno.ESTALE, "it changes while it is read", path)
         contents.add(path, about.st_mode, file.read(about.st_size))
-    return True
 
 
 def _fail(error: OSError) -> NoReturn:
