@@ -54,7 +54,8 @@ def command(name: str, lang: str, dir: str | None, print: bool) -> None:
         raise PflowError(f"cannot make the node '{name}': '{there}' exists already", hint=hint, exit=CANNOT_WRITE)
     file = module if lang == PYTHON else program
     with Attempt(f"cannot write '{file}'", lambda act, error: not_written(act, error, "--dir=DIR")):
-        make_private(folder)
+        if not dir:
+            make_private(folder)
         replace(file, text, mode=0o666 if lang == PYTHON else 0o777, overwrite=False)
     write_pieces(1, [os.fsencode(file) + b"\n"])
     if os.isatty(2):

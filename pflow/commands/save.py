@@ -17,6 +17,10 @@ With --command, pflow-NAME is written to ~/.local/bin, or to ~/bin if only that 
 and without PATH, as under cron; your own nodes must then be in ~/.local/share/pflow/nodes/. pflow remove removes it. A
 file that pflow did not write is not touched (73).
 
+--to=DIR writes DIR/flows/NAME.pflow.json instead: DIR is a pack for pflow install, or becomes one. Nodes in DIR/nodes
+are found, and paths to subflows are those in DIR; a flow that is elsewhere has to be saved there first (65). The file
+of another flow is only replaced with --force (73), and no older version is kept.
+
 The exit code is 0, even if the same flow was saved before; 1 if you answer no; 65 for a flow that breaks a rule or has
 a secret, and for an invalid name; 73 if another flow or a file is in the way.
 
@@ -25,13 +29,14 @@ pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summariz
 pflow summary -r
 pflow save words examples/words.pflow.json --command
 pflow save words --force 'shell --command="wc -w"'
+pflow save words examples/words.pflow.json --to=my-pack
 pflow show words --old --json | pflow save words --force -
 """
 
 import os
 from collections.abc import Iterator
 
-from pflow.catalog.kinds import find_node
+from pflow.catalog.kinds import BUNDLED, TOOL, find_node, forget_kinds
 from pflow.catalog.packs import pack_of
 from pflow.catalog.registry import pack_flow
 from pflow.commands._command import Command
@@ -41,9 +46,9 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
 from pflow.help.usage import FLOW
-from pflow.interface.interface import TEXT, TEXTS, Flag, argument
+from pflow.interface.interface import PATH, TEXT, TEXTS, Flag, argument
 from pflow.library.command import check_command, flow_script, is_on_path, make_command
-from pflow.library.save import AlreadySaved, SaveResult, save_flow
+from pflow.library.save import AlreadySaved, SaveResult, save_flow, save_in_pack
 from pflow.library.saved import check_name, file_for, name_of, read_saved
 from pflow.process.streams import write_pieces
 from pflow.terminal.ask import ask, confirm
@@ -60,12 +65,16 @@ _LONGEST = 40
     __doc__,
     Flag("description", "describe the purpose of the flow", type=TEXT, metavar="TEXT"),
     Flag("command", "also make pflow-NAME, a program on PATH that runs it"),
+    Flag("to", "write it to the pack in DIR, instead of your library", type=PATH, metavar="DIR", excludes=("command",)),
     Flag("force", "replace another flow of this name without asking"),
     argument("NAME", required=True),
     argument("[FLOW…]", FLOW, name="flow", type=TEXTS),
 )
-def command(name: str, flow: list[str], description: str | None, command: bool, force: bool) -> None:
+def command(name: str, flow: list[str], description: str | None, command: bool, to: str | None, force: bool) -> None:
     check_name(name)
+    if to is not None:
+        os.environ["PFLOW_NODES"] = os.pathsep.join([os.path.join(to, "nodes"), os.environ.get("PFLOW_NODES", "")])
+        forget_kinds()
     if not flow and os.isatty(0):
         hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
         raise PflowError(f"cannot save '{name}': the flow is missing", hint=hint, exit=USAGE)
@@ -73,15 +82,27 @@ def command(name: str, flow: list[str], description: str | None, command: bool, 
     wired = checked(loaded, "save")
     if description is not None or not loaded.description:
         loaded.description = _described(_own_words(wired)) if description is None else description
+    if to is not None:
+        _report(name, save_in_pack(name, loaded, to, replace=force), _left_out(wired, to))
+        return
     if command:
         check_command(name_of(file_for(name)), flow_script(file_for(name)))
     saved = _save(name, loaded, force=force)
-    _report(name, saved)
+    _report(name, saved, result_of(lambda: [*_others(saved.name)], of=PflowError, otherwise=[]))
     if command:
         file = make_command(saved.name, flow_script(saved.file))
         say("pflow save", f"the command is {file}")
         if not is_on_path(folder := os.path.dirname(file)):
             say("pflow save", f"warning: '{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile")
+
+
+def _left_out(wired: WiredFlow, pack: str) -> list[str]:
+    """Return a warning for each node or flow of a user's own that is not in the pack."""
+    kinds = [step.kind for step in wired.all_steps() if step.kind is not None and step.inline is None]
+    own = {kind.file for kind in kinds if kind.origin not in (BUNDLED, TOOL) and kind.pack is None}
+    inside = os.path.join(os.path.realpath(pack), "")
+    outside = sorted(file for file in own if not os.path.realpath(file).startswith(inside))
+    return [f"warning: '{file}' is not in '{pack}': whoever installs it will lack it" for file in outside]
 
 
 def _own_words(wired: WiredFlow) -> str:
@@ -118,7 +139,7 @@ def _save(name: str, flow: FlowSpec, *, force: bool) -> SaveResult:
     return save_flow(name, flow, replace=True)
 
 
-def _report(name: str, saved: SaveResult) -> None:
+def _report(name: str, saved: SaveResult, more: list[str]) -> None:
     lines = list(saved.notes)
     if not saved.is_changed:
         lines.append(f"'{saved.name}' is the same flow already")
@@ -126,8 +147,7 @@ def _report(name: str, saved: SaveResult) -> None:
         lines.append(f"saved as '{saved.name}', which is the same name")
     if saved.old is not None:
         lines.append(f"the version of '{saved.name}' before is {saved.old}")
-    lines += result_of(lambda: [*_others(saved.name)], of=PflowError, otherwise=[])
-    for line in lines:
+    for line in [*lines, *more]:
         say("pflow save", line)
     write_pieces(1, [os.fsencode(saved.file) + b"\n"])
 

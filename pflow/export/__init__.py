@@ -1,7 +1,8 @@
 """Exporters: each file here whose name does not begin with _ writes a wired flow in another form.
 
-Its `export(wired)` returns the text, or raises PflowError (65) if the target cannot express the flow. The first line of
-the file is its line in the help; IS_PROGRAM says that its text is a program.
+Its `export(wired)` returns the text, or raises PflowError (65) if the target cannot express the flow; a target that is
+a directory has `export_to(wired, directory)` instead. The first line of the file is its line in the help; IS_PROGRAM
+says that its text is a program.
 """
 
 from importlib import import_module

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
-from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, own_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, Attempt, PflowError, not_written, reason_with_file
+from pflow.catalog.registry import SUFFIX, data_directory, flow_name, is_flow_type, own_flow
+from pflow.errors import BAD_DATA, CANNOT_WRITE, Attempt, PflowError, not_written, reason_with_file, result_of
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
@@ -80,6 +81,23 @@ def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult
     return SaveResult(file, old, notes)
 
 
+def save_in_pack(name: str, flow: FlowSpec, folder: str, *, replace: bool = False) -> SaveResult:
+    """Save a flow that the caller has checked in a pack that is made, below its directory. Raises as `save_flow`."""
+    check_name(name)
+    act, flows = f"cannot save '{name}'", os.path.join(folder, "flows")
+    there = result_of(os.listdir, flows, otherwise=[])
+    name = next((known for each in there if plain(known := flow_name(each)) == plain(name)), name)
+    file = os.path.join(flows, name + SUFFIX)
+    saved, notes = portable(flow, name, file, pack=folder)
+    data = _encoded(saved, act)
+    with Attempt(act, as_error):
+        before = Path(file).read_bytes() if os.path.lexists(file) else None
+        if before not in (None, data) and not replace:
+            raise AlreadySaved(f"{act}: '{file}' is another flow", hint="--force replaces it", exit=CANNOT_WRITE)
+        write_file(file, data)
+    return SaveResult(file, None, notes, is_changed=before != data)
+
+
 def remove_flow(name: str) -> str:
     """Remove a saved flow, and return the file of its kept version. Raises PflowError (127, 73, 77)."""
     with locked(library_folder(), f"cannot remove '{name}'"):
@@ -139,10 +157,11 @@ def _encoded(flow: FlowSpec, act: str) -> bytes:
         raise PflowError(f"{act}: not all of it is UTF-8", hint=hint, exit=BAD_DATA) from None
 
 
-def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]:
+def portable(flow: FlowSpec, name: str, file: str, pack: str = "") -> tuple[FlowSpec, list[str]]:
     """Return the flow under its new name, with absolute paths to its subflows, and notes for its user.
 
-    `file` is its future place. Raises PflowError (65) for a secret in it, and if it would contain itself.
+    `file` is its future place, in a `pack` or in the library; in a pack paths are relative. Raises PflowError (65) for
+    a secret in it, if it would contain itself, and for a path that leads out of the pack.
     """
     wired = wire(flow)
     act = f"cannot save '{name}'"
@@ -157,7 +176,17 @@ def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]
     for _, step in saved.all_steps():
         if is_flow_type(step.type):
             known = saved_name(step.type, flow.directory)
-            step.type = f"flow:{known}" if known else os.path.abspath(os.path.join(flow.directory, step.type))
+            there = os.path.abspath(os.path.join(flow.directory, step.type))
+            step.type = f"flow:{known}" if known else _path_in(pack, there, f"{act}: '{step.id}'") if pack else there
     outside = [step for _, step in saved.all_steps() if os.path.isabs(step.type)]
     advice = "if that may move, save it too, and name it flow:NAME"
     return saved, [f"'{step.id}' runs the flow in '{step.type}': {advice}" for step in outside]
+
+
+def _path_in(pack: str, file: str, act: str) -> str:
+    """Return the path of a file of a pack as a flow of it has it. Raises PflowError (65) for any other file."""
+    path = os.path.relpath(os.path.realpath(file), os.path.realpath(os.path.join(pack, "flows")))
+    if path.startswith("../") and not path.startswith("../nodes/"):
+        hint = f"pflow save NAME {quote(file)} --to={quote(pack)} brings it"
+        raise PflowError(f"{act} runs the flow '{file}', which is not in '{pack}'", hint=hint, exit=BAD_DATA)
+    return path if is_flow_type(path) else f"./{path}"

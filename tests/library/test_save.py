@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,7 @@ from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
 from pflow.flow.load import load_document, load_file
 from pflow.flow.subflow import FlowCatalog
-from pflow.library.save import MOST, AlreadySaved, olds_of, remove_flow, save_flow
+from pflow.library.save import MOST, AlreadySaved, olds_of, remove_flow, save_flow, save_in_pack
 from tests.flow.own_nodes import own_nodes
 
 COUNT = {"nodes": [{"id": "shell", "inputs": {"command": "wc -w"}}]}
@@ -188,3 +189,23 @@ def test_without_a_home_there_is_no_place(library, monkeypatch):
         save_flow("count", flow(COUNT))
     assert caught.value.exit == 78
     assert olds_of("count") == []
+
+
+def test_in_a_pack_paths_to_subflows_are_those_in_it_and_another_flow_stays(library, tmp_path):
+    pack = str(tmp_path / "pack")
+    inner = save_in_pack("inner", flow(COUNT), pack)
+    assert inner.file == f"{pack}/flows/inner.pflow.json"
+    write = {"nodes": [{"id": "a", "type": "pack/flows/inner.pflow.json"}, {"id": "b", "type": "flow:other"}]}
+    outer = save_in_pack("outer", flow(write), pack)
+    assert [step["type"] for step in json.loads(Path(outer.file).read_text())["nodes"]] == [
+        "inner.pflow.json",
+        "flow:other",
+    ]
+    with pytest.raises(AlreadySaved) as failure:
+        save_in_pack("Inner", flow(OTHER), pack)
+    assert failure.value.exit == 73
+    assert not save_in_pack("Inner", flow(COUNT), pack).is_changed
+    assert save_in_pack("inner", flow(OTHER), pack, replace=True).file == inner.file
+    (tmp_path / "out.pflow.json").write_text(json.dumps(COUNT))
+    with pytest.raises(PflowError, match=r"out\.pflow\.json', which is not in '.*pack'"):
+        save_in_pack("third", flow({"nodes": [{"id": "a", "type": "out.pflow.json"}]}), pack)

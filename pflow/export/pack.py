@@ -1,0 +1,121 @@
+"""A directory for `pflow install`: the flow, with the flows and the nodes of your own that it uses; -o DIR names it."""
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pflow.cache.python_code import PythonCode
+from pflow.catalog.interfaces import BUNDLED, FLOW, PYTHON, TOOL, Kind
+from pflow.catalog.kinds import find_node, is_node_name
+from pflow.catalog.registry import SUFFIX, flow_name
+from pflow.errors import BAD_DATA, CANNOT_WRITE, Attempt, PflowError, not_written
+from pflow.explain.account import explain
+from pflow.explain.text import account_text
+from pflow.files.atomic import replace
+from pflow.flow.secrets import literal_secrets
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wired import WiredFlow
+from pflow.interface.interface import spell_flag
+from pflow.values.fast_json import write_json
+from pflow.words.printable import clean
+
+_DIGEST = 64
+"""The letters of a digest. The other parts of a class's code are versions of distributions."""
+
+
+def export_to(wired: WiredFlow, directory: str) -> None:
+    """Write the directory, whole or not at all. Raises PflowError: 65 if not all of the flow can travel, 73, 77."""
+    target, contents = os.path.realpath(directory), _Contents()
+    name = flow_name(os.path.basename(wired.flow.file)) or wired.flow.name or os.path.basename(target)
+    if not is_node_name(name):
+        contents.faults[f"no flow can be saved as '{name}'"] = None
+    contents.add_steps(wired, "flows")
+    contents.put(f"flows/{name}{SUFFIX}", write_json(flow_to_ir(wired.flow)).encode())
+    contents.put("README.md", _readme(name, wired, contents.needs).encode())
+    if contents.faults:
+        hint = "a flow that is saved can travel as flow:NAME; pflow save --to=DIR begins a pack that you end by hand"
+        raise PflowError(f"cannot export a pack: {'; '.join(contents.faults)}", hint=hint, exit=BAD_DATA)
+    with Attempt(f"cannot write '{directory}'", not_written):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if target == os.getcwd():  # a shell would stay in the directory that is replaced
+            raise PflowError(f"cannot write '{directory}': it is the working directory", exit=CANNOT_WRITE)
+        with TemporaryDirectory(dir=os.path.dirname(target), prefix=".pflow-pack-") as stage:
+            for path, (data, is_program) in contents.files.items():
+                replace(f"{stage}/pack/{path}", data, mode=0o777 if is_program else 0o666)
+            os.rename(f"{stage}/pack", target)
+
+
+class _Contents:
+    """What is in a pack: its files, each with True for a program; what it needs besides; why it cannot be made."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, tuple[bytes, bool]] = {}
+        self.needs: dict[str, None] = {}
+        self.faults: dict[str, None] = {}
+
+    def put(self, path: str, data: bytes, *, is_program: bool = False) -> None:
+        if self.files.setdefault(path, (data, is_program)) != (data, is_program):
+            self.faults[f"two of its files would be '{path}'"] = None
+
+    def add_file(self, path: str, file: str) -> None:
+        with Attempt(f"cannot read '{file}'"):
+            self.put(path, Path(file).read_bytes(), is_program=os.access(file, os.X_OK))
+
+    def add_steps(self, wired: WiredFlow, folder: str) -> None:
+        """Add what the steps of a flow use; `folder` is its own, where the paths of its subflows begin."""
+        self.faults |= {f"'{place[-1]}' is a secret: {remedy}": None for place, remedy in literal_secrets(wired)}
+        for step in wired.steps.values():
+            kind, type = step.kind, step.step.type
+            if step.inline is not None:
+                self.add_steps(step.inline, folder)
+            elif kind is None or kind.origin in (BUNDLED, TOOL):
+                continue
+            elif pack := kind.pack:
+                marks = [mark + part for mark, part in (("@", pack.asked), ("#", pack.directory)) if part]
+                self.needs[f"`pflow install {pack.address}{''.join(marks)}`, for {type}"] = None
+            elif kind.origin != FLOW:
+                self._add_node(kind, type)
+            else:
+                named = os.path.basename(kind.file) if type.startswith("flow:") else ""
+                path = f"flows/{named}" if named else os.path.normpath(os.path.join(folder, type))
+                if path.startswith("flows/") and step.subflow is not None:
+                    self.add_file(path, kind.file)
+                    self.add_steps(step.subflow, os.path.dirname(path))
+                else:
+                    self.faults[f"'{type}', of '{step.id}', leads out of it"] = None
+
+    def _add_node(self, kind: Kind, type: str) -> None:
+        found = find_node(type)
+        if found is None or found.file != kind.file:
+            self.faults[f"'{type}' is not the name of a node, but of '{kind.file}'"] = None
+        elif kind.name.startswith("mcp-") and b"from pflow.mcp." in Path(kind.file).read_bytes():
+            self.faults[f"'{type}' is a tool of an MCP server"] = None
+        for end in ("", ".interface"):
+            if os.path.isfile(kind.file + end):
+                self.add_file(f"nodes/{os.path.basename(kind.file)}{end}", kind.file + end)
+        if kind.origin == PYTHON:
+            self._add_modules(kind.file)
+
+    def _add_modules(self, file: str) -> None:
+        """Add the modules beside a node that it imports."""
+        code = PythonCode(file)
+        self.faults |= {f"what '{file}' imports is unknown: {code.fault}": None} if code.fault else {}
+        for part, version in code.parts.items():
+            places = [os.path.join(os.path.dirname(each), part) for each in (file, os.path.realpath(file))]
+            beside = next(filter(os.path.isfile, places), None)
+            if beside and "/" not in part:
+                self.add_file(f"nodes/{part}", beside)
+            elif len(version) == _DIGEST:
+                self.faults[f"'{file}' imports '{part}', which is not beside it"] = None
+            elif part != "pflow-shell" and version != "missing":
+                self.needs[f"the Python package {part} {version}"] = None
+
+
+def _readme(name: str, wired: WiredFlow, needs: dict[str, None]) -> str:
+    """Say what the pack is, how to install and run it, what it needs besides, and all that pflow explain says."""
+    flags = [f"{spell_flag(each.name)}={each.type.name.upper()}" for each in wired.asked() if each.required]
+    lines = [f"# {name}", "", wired.flow.description, "", "    pflow install ADDRESS"]
+    lines += ["    " + " ".join([f"pflow run flow:{name}", *flags]), ""]
+    lines += ["It needs besides:", "", *(f"- {each}" for each in needs), ""] if needs else []
+    lines += [f"    {line}" for line in account_text(explain(wired), 100).splitlines()]
+    return "".join(f"{clean(line).rstrip()}\n" for line in lines)

@@ -1,0 +1,27 @@
+#!/usr/bin/env bats
+# Packs: made here, and used elsewhere.
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+@test "a pack is made by new-node and save --to, and says what it lacks" {
+    in_shells 'export HOME=$PWD; umask 022
+        pflow new-node own-one >/dev/null; pflow new-node loud --lang=sh --dir=pack/nodes
+        pflow save shout loud --to=pack --description=Shout
+        pflow save both "loud => own-one" --to=pack --description=Both 2>said; grep -c "own_one.py.* is not in .pack" said
+        pflow save shout "loud => loud" --to=pack --description=Shout; echo $?
+        find pack -type f -perm -044 | sort; pflow list'
+    expect 0 'pack/nodes/pflow-loud
+pack/flows/shout.pflow.json
+pack/flows/both.pflow.json
+1
+73
+pack/flows/both.pflow.json
+pack/flows/shout.pflow.json
+pack/nodes/pflow-loud' "'pack/flows/shout.pflow.json' is another flow; --force replaces it"
+}
+
+@test "a pack needs a directory, and a flow that can travel" {
+    in_shells 'pflow export --to=pack "shell ls"; echo $?; pflow export --to=pack -o p "shell ls"; ls p p/flows'
+    expect 0 $'2\np:\nREADME.md\nflows\n\np/flows:\np.pflow.json' '-o DIR names a new directory'
+}
