@@ -220,8 +220,8 @@ def _in_packs(wanted: str | None) -> Iterator[Kind]:
     from pflow.catalog.packs import installed_sources
 
     for pack in installed_sources():
-        for file in pack.paths("nodes"):
-            found = _named(*os.path.split(file))
+        for name, file in pack.paths("nodes"):
+            found = Kind(name, PYTHON, file) if name else _named(*os.path.split(file))
             if found is not None and is_node_name(found.name) and wanted in (None, plain(found.name)):
                 found._pack, found.status = pack, result_of(os.stat, file, otherwise=None)
                 yield found

@@ -7,6 +7,7 @@ whole, after the files of a pack are in place and before those of the version be
 from __future__ import annotations
 
 import os
+import sys
 
 from pflow import Any
 from pflow.errors import BAD_CONFIG, PflowError, reason_of, result_of
@@ -46,9 +47,17 @@ class Pack:
         """What a person calls this version: the tag or branch that was asked for, else the commit, else the tree."""
         return self.asked or (self.commit or self.tree)[:_SHORT]
 
-    def paths(self, folder: str) -> list[str]:
-        """Return its files that lie in `nodes` or `flows`: those that the lock file names, there or not."""
-        return [f"{self.folder}/{path}" for path in self.files if os.path.dirname(path) == folder]
+    def paths(self, folder: str) -> list[tuple[str, str]]:
+        """Return its files in `nodes` or `flows` that the lock file names, there or not, each after its own name.
+
+        The name is empty if that of the file counts.
+        """
+        return [("", f"{self.folder}/{path}") for path in self.files if os.path.dirname(path) == folder]
+
+    @property
+    def removal(self) -> str:
+        """The command that removes it."""
+        return f"pflow uninstall {self.name}"
 
     def digest_of(self, file: str) -> str:
         """Return the pinned digest of a file; empty if the lock file does not name it."""
@@ -57,6 +66,25 @@ class Pack:
     def members(self) -> dict[str, Any]:
         """Return its entry in a lock file."""
         return {name: getattr(self, name) for name in ("address", "asked", "directory", "commit", "tree", "files")}
+
+
+class Distribution(Pack):
+    """A Python distribution as a pack: nothing of it is pinned, and pip or uv installs and removes it."""
+
+    __slots__ = ("found",)
+
+    def __init__(self, name: str, version: str, found: dict[str, list[tuple[str, str]]]) -> None:
+        super().__init__(name, "", version, "", "", "", {})
+        self.found = found
+
+    def paths(self, folder: str) -> list[tuple[str, str]]:
+        return self.found[folder]
+
+    @property
+    def removal(self) -> str:
+        from pflow.files.installation import read_installation
+
+        return read_installation().remove(self.name)
 
 
 def packs_directory() -> str | None:
@@ -109,8 +137,14 @@ def _is_whole(pack: Pack) -> bool:
 
 
 def installed_sources() -> list[Pack]:
-    """Return what was installed from elsewhere, in order of preference. Raises PflowError (78) as `installed_packs`."""
-    return [*installed_packs().values()]
+    """Return the packs, then the distributions. Raises PflowError (78) as `installed_packs` does."""
+    return [*installed_packs().values(), *installed_distributions()]
+
+
+def installed_distributions() -> list[Distribution]:
+    from pflow.catalog.distributions import find_distributions
+
+    return [Distribution(*each) for each in find_distributions()]
 
 
 def file_in_pack(name: str, path: str) -> str:
@@ -126,21 +160,25 @@ def file_in_pack(name: str, path: str) -> str:
 
 
 def pack_of(file: str) -> Pack | None:
-    """Return the installed pack that a file, by its absolute path, is in; None for any other file."""
+    """Return the installed pack or distribution that a file, by its absolute path, is of; None for any other file."""
     folder = packs_directory()
     if folder is None or not file.startswith(f"{folder}/"):
-        return None
+        may_be = any(place and file.startswith(f"{place}/") for place in sys.path)
+        others = installed_distributions() if may_be else []
+        return next(
+            (each for each in others for _, path in each.paths("nodes") + each.paths("flows") if path == file), None
+        )
     pack = installed_packs().get(file[len(folder) + 1 :].partition("/")[0])
     return pack if pack and file.startswith(f"{pack.folder}/") else None
 
 
 def verified(pack: Pack, file: str) -> bytes:
-    """Read a file of a pack. Raises PflowError (78) if it is not what was installed."""
+    """Read a file of a pack. Raises PflowError (78) if it is not what was installed, as far as it is pinned."""
     from pflow.values.digest import bytes_digest
 
     data = result_of(read_regular, file, otherwise=None)
     pinned = pack.digest_of(file)
-    if data is None or bytes_digest(data) != pinned:
+    if data is None or (pack.tree and bytes_digest(data) != pinned):
         what = "has changed since it was installed" if data is not None and pinned else "is not as it was installed"
         hint = f"pflow update {pack.name} brings it back; pflow update {pack.name} --accept-changes keeps the change"
         raise PflowError(f"cannot use '{file}' of the pack '{pack.name}': it {what}", hint=hint, exit=BAD_CONFIG)

@@ -196,7 +196,7 @@ def pack_flows(besides: Iterable[str] = ()) -> dict[str, str]:
     from pflow.interface.source import plain
 
     taken, found = set(map(plain, besides)), {}
-    for file in [file for pack in installed_sources() for file in pack.paths("flows")]:
+    for _, file in [each for pack in installed_sources() for each in pack.paths("flows")]:
         name = flow_name(os.path.basename(file))
         if name and plain(name) not in taken:
             taken.add(plain(name))

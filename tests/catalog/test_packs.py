@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -162,3 +163,42 @@ def test_the_executable_of_a_packs_node_runs_it_and_is_not_listed_beside_it(pack
     os.unlink(tmp_path / "xdg_data_home/pflow/packs.lock.json")
     result = subprocess.run("pflow-words", shell=True, input="a b", capture_output=True, text=True)
     assert (result.returncode, "pflow install" in result.stderr) == (78, True)
+
+
+@pytest.fixture
+def site(data, tmp_path, monkeypatch):
+    """A directory on sys.path with a distribution as pip leaves it; importing its package fails."""
+    place = tmp_path / "site"
+    entries = "[console_scripts]\nx = y:z\n\n[pflow.nodes]\nall = tools.nodes\ncount-words = tools.one:CountWords\n\n"
+    write(
+        place / "Text_Tools-1.2.dist-info" / "entry_points.txt", f"{entries}[pflow.flows]\nall = tools.flows [extra]\n"
+    )
+    write(place / "tools" / "__init__.py", "raise SystemExit('imported')")
+    write(place / "tools" / "nodes" / "words.py", PYTHON)
+    write(place / "tools" / "nodes" / "pflow-shout", SHELL, 0o755)
+    write(place / "tools" / "one.py", PYTHON.replace("Words", "CountWords"))
+    write(place / "tools" / "flows" / "count.pflow.json", FLOW)
+    monkeypatch.syspath_prepend(str(place))
+    monkeypatch.setenv("PYTHONPATH", str(place))
+    forget_kinds()
+    return place
+
+
+def test_entry_points_of_a_distribution_bring_nodes_and_flows_without_an_import(site):
+    assert {kind.name: kind.file for kind in list_nodes() if kind.pack} == {
+        "words": f"{site}/tools/nodes/words.py",
+        "shout": f"{site}/tools/nodes/pflow-shout",
+        "count-words": f"{site}/tools/one.py",
+    }
+    assert (find_kind("words").pack.name, find_kind("words").pack.version) == ("Text-Tools", "1.2")
+    assert pflow("count", "-r", stdin="a b c").stdout == "3\n"
+    assert pflow("run", "shout => count-words", "-r", stdin="a b").stdout == "2\n"
+    assert "pip uninstall" in pflow("remove", "count").stderr
+
+
+def test_a_pack_comes_before_a_distribution_which_is_gone_with_its_metadata(site, data):
+    put_pack(data, "other", {"nodes/words.py": PYTHON})
+    assert find_kind("words").pack.name == "other"
+    assert pflow("count-words", "-r", stdin="a b").stdout == "2\n"
+    shutil.rmtree(site / "Text_Tools-1.2.dist-info")
+    assert pflow("count-words", stdin="a b").returncode == 127

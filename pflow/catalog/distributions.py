@@ -1,0 +1,84 @@
+"""Python distributions that bring nodes or flows, by their entry points `pflow.nodes` and `pflow.flows`.
+
+The value is a package whose files all count, or for nodes a module with one node, which has the entry's name. Nothing
+is imported, and what the metadata say is remembered until a directory of sys.path changes: importlib.metadata takes
+longer than a stage.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from pflow import Any, __version__
+from pflow.errors import Ignoring, result_of
+from pflow.files.directories import cache_directory, read_cached
+from pflow.files.reading import file_stamp, read_regular
+from pflow.values.jsontext import compact, decode
+
+_FORM = f"distributions 1, pflow-shell {__version__}"
+_GROUPS = {"[pflow.nodes]": "nodes", "[pflow.flows]": "flows"}
+
+Found = tuple[str, str, dict[str, list[tuple[str, str]]]]
+"""A distribution's name and version, and its nodes and flows: the name of each, empty if its file has it, and the file.
+"""
+
+_found: dict[tuple[str, ...], list[Found]] = {}
+
+
+def find_distributions() -> list[Found]:
+    """Return the distributions on sys.path with nodes or flows, found once; an editable one if a path leads to it."""
+    places = tuple(dict.fromkeys(os.path.abspath(each) for each in sys.path if each))
+    if places not in _found:
+        _found[places] = [(name, version, _files(places, entries)) for name, version, entries in _entries(places)]
+    return _found[places]
+
+
+def _entries(places: tuple[str, ...]) -> list[Any]:
+    """Return the name, version and entries of each distribution, as remembered if no directory has changed."""
+    now, cache = time.time_ns(), cache_directory()
+    stamps = {each: result_of(lambda each=each: file_stamp(os.stat(each), now), otherwise="none") for each in places}
+    file = os.path.join(cache, "distributions.json") if cache else ""
+    with Ignoring(ValueError, TypeError, KeyError, RecursionError):
+        known: Any = decode((read_cached(file) if file else b"") or b"{}")
+        if known["pflow"] == _FORM and known["places"] == stamps:
+            return list(known["found"])
+    found: dict[str, Any] = {}
+    for place in places:
+        for folder in sorted(result_of(os.listdir, place, otherwise=[])):
+            name, _, version = folder.removesuffix(".dist-info").partition("-")
+            if folder.endswith(".dist-info") and name not in found:
+                data = result_of(read_regular, os.path.join(place, folder, "entry_points.txt"), otherwise=b"")
+                if entries := _parse(data.decode("utf-8", "replace")) if b"[pflow." in data else []:
+                    found[name] = [name.replace("_", "-"), version, entries]
+    if file and all(stamps.values()):
+        from pflow.files.atomic import write_cached
+
+        with Ignoring(UnicodeEncodeError):
+            write_cached(file, compact({"pflow": _FORM, "places": stamps, "found": [*found.values()]}).encode())
+    return [*found.values()]
+
+
+def _parse(text: str) -> list[list[str]]:
+    """Return the kind, name and value of each of our entries."""
+    kind, entries = "", []
+    for line in map(str.strip, text.splitlines()):
+        name, equals, value = line.partition("=")
+        if line.startswith("["):
+            kind = _GROUPS.get(line, "")
+        elif kind and equals and not line.startswith("#"):
+            entries.append([kind, name.strip(), value.partition("[")[0].partition(":")[0].strip()])
+    return entries
+
+
+def _files(places: tuple[str, ...], entries: list[list[str]]) -> dict[str, list[tuple[str, str]]]:
+    """Return the nodes and flows that the entries mean: those in a package's directory, or a module."""
+    files: dict[str, list[tuple[str, str]]] = {"nodes": [], "flows": []}
+    for kind, name, module in entries:
+        paths = [os.path.join(place, *module.split(".")) for place in places]
+        folder = next(filter(os.path.isdir, paths), "")
+        files[kind] += [("", os.path.join(folder, each)) for each in sorted(os.listdir(folder))] if folder else []
+        module_file = "" if folder else next(filter(os.path.isfile, [f"{path}.py" for path in paths]), "")
+        files[kind] += [(name, module_file)] * bool(module_file and kind == "nodes")
+    return files
