@@ -11,13 +11,16 @@ from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, own_er
 from pflow.flow.pipe.scan import is_cut_separator, secret_flags, separates
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, is_readable, secure_standard_files, write_pieces
-from pflow.terminal.messages import say_error
+from pflow.terminal.messages import say, say_error
 
 _OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
 """The commands whose words may be pipe syntax."""
 
 _RUNS = ("run", "resume", "replay")
 """The commands that run a flow; with -q they need no stdout."""
+
+_LATE = ("install", "uninstall", "update")
+"""The commands that came after flows could be saved under their names."""
 
 
 def run(words: list[str]) -> int:
@@ -85,6 +88,7 @@ def _run(words: list[str], closed: list[int]) -> int:
         _check_redirection(rest, is_node=not any(map(_is_written_down, rest)))
         return _run_flow(rest, closed)
     if word in commands:
+        _tell_of_flow(word)
         _close_again(closed if word in _RUNS else [])
         return _run_command(word, rest)
     program = _find_program(word)
@@ -193,6 +197,14 @@ def _run_flow(words: list[str], closed: list[int]) -> int:
 
     _close_again(closed)
     return Driver().run(words)
+
+
+def _tell_of_flow(word: str) -> None:
+    """Say how a saved flow is run whose name is a command of a later version."""
+    from pflow.catalog.registry import own_flow
+
+    if word in _LATE and own_flow(word) is not None:
+        say("pflow", f"'{word}' is a command; your flow of this name is pflow run flow:{word}")
 
 
 def _close_again(closed: list[int]) -> None:

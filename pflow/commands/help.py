@@ -112,7 +112,7 @@ DRIVER.arguments = [argument("WORD", kinds.WORD)]
 GROUPS = {
     "Run": ("run", "map", "plan", "resume", "cancel", "replay", "merge", "mcp"),
     "Look": ("check", "explain", "runs", "trace", "why", "nodes", "models", "doctor", "help", "version"),
-    "Keep": ("save", "lock", "list", "find", "show", "remove", "cache"),
+    "Keep": ("save", "lock", "list", "find", "show", "remove", "install", "update", "uninstall", "cache"),
     "Make": ("new-node", "test-node", "import", "export", "setup"),
 }
 """The groups of commands in the help; any other command goes into the last group."""

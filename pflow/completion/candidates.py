@@ -220,6 +220,7 @@ _NAMES = {
     kinds.NODE: (names.nodes, names.flows),
     kinds.NODE_OR_FILE: (names.nodes,),
     kinds.SERVER: (names.servers,),
+    kinds.PACK: (names.packs,),
     kinds.SAVED: (names.flows,),
     kinds.FLOW: (names.flows, names.nodes),
     kinds.RUN: (names.runs,),

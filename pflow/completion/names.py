@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
 
 COMMANDS, NODES, TOOLS, FLOWS = "commands", "nodes", "tools", "flows"
-VALUES, FILES, RUNS, MODELS, STEPS, KEYS, SERVERS = "values", "files", "runs", "models", "steps", "keys", "servers"
+VALUES, FILES, RUNS, MODELS, STEPS, KEYS = "values", "files", "runs", "models", "steps", "keys"
+SERVERS, PACKS = "servers", "packs"
 """The groups of candidates that are not flags."""
 
 TABLE = "commands.json"
@@ -98,6 +99,13 @@ def servers() -> list[Candidate]:
     from pflow.mcp.client.servers import list_servers
 
     return [Candidate(SERVERS, name) for name in result_of(list_servers, of=PflowError, otherwise=[])]
+
+
+def packs() -> list[Candidate]:
+    from pflow.catalog.packs import Pack, installed_packs
+
+    installed = result_of(installed_packs, of=PflowError, otherwise=dict[str, Pack]())
+    return [Candidate(PACKS, pack.name, pack.version) for pack in installed.values()]
 
 
 def runs(kind: str = kinds.RUN) -> list[Candidate]:

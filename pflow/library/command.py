@@ -1,4 +1,4 @@
-"""The executable of a saved flow, or of an MCP server's tool: pflow-NAME, a script that runs it from anywhere."""
+"""The executable of a saved flow, an MCP server's tool or a pack's node: pflow-NAME, which runs it from anywhere."""
 
 import os
 import shlex
@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from pflow.catalog.kinds import RUNS_FLOW, RUNS_TOOL, launcher
+from pflow.catalog.kinds import RUNS_FLOW, RUNS_NODE, RUNS_TOOL, launcher
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, Attempt, PflowError
 from pflow.files.atomic import replace
 from pflow.library.save import as_error
@@ -45,13 +45,23 @@ def flow_script(file: str) -> Script:
 
 def tool_script(name: str, file: str) -> Script:
     """Return the script for the tool with this class, in Python, as fast as the executable of any other node."""
-    first, about = f"#!{sys.executable} -P\n", f"{RUNS_TOOL.decode()}pflow mcp remove takes it away.\n"
+    return _in_python(f"{RUNS_TOOL.decode()}pflow mcp remove takes it away.\n", "main_of_file", file, name)
+
+
+def pack_script(pack: str, path: str, name: str) -> Script:
+    """Return the script for a pack's node, which names no version: an update leaves it as it is."""
+    return _in_python(f"{RUNS_NODE.decode()}pflow uninstall takes it away.\n", "main_of_pack", pack, path, name)
+
+
+def _in_python(about: str, function: str, *arguments: str) -> Script:
+    """Return a script that calls a function of pflow.stage.main with these arguments and the words."""
+    first = f"#!{sys.executable} -P\n"
     if len(first) > _LONGEST_FIRST_LINE or " " in sys.executable:
         first = "#!/bin/sh\n"  # it runs the line after the comment, which is a text for Python
         about += f"'''exec' {shlex.quote(sys.executable)} -P \"$0\" \"$@\"\n' '''\n"
     library = f'os.environ["XDG_DATA_HOME"] = {_library()!r}\n' if _library() else ""
-    imports = "import os\nimport sys\n\nfrom pflow.stage.main import main_of_file\n\n"
-    end = f"main_of_file({file!r}, {name!r}, sys.argv[1:])\n"
+    imports = f"import os\nimport sys\n\nfrom pflow.stage.main import {function}\n\n"
+    end = f"{function}({', '.join(map(repr, arguments))}, sys.argv[1:])\n"
     return Script(f"{first}{about}{imports}{library}{end}", end)
 
 
@@ -133,7 +143,8 @@ def _path() -> list[str]:
 
 def _is_ours(file: str) -> bool:
     text = _text(file)
-    return text.startswith(RUNS_FLOW.decode()) or text.partition("\n")[2].startswith(RUNS_TOOL.decode())
+    marks = (RUNS_TOOL.decode(), RUNS_NODE.decode())
+    return text.startswith(RUNS_FLOW.decode()) or text.partition("\n")[2].startswith(marks)
 
 
 def _runs(file: str, script: Script) -> bool:

@@ -125,11 +125,20 @@ def as_error(act: str, error: OSError) -> PflowError:
 @contextmanager
 def locked(folder: str, act: str) -> Iterator[None]:
     """Lock a directory of the library, so that another process waits. Raises PflowError (73, 77) for any OSError."""
-    with Attempt(act, as_error):
+    with Attempt(act, as_error), Opened(_lock(folder)):
+        yield
+
+
+def _lock(folder: str) -> int:
+    """Make a directory, open and lock it; again if whoever had it locked has removed it meanwhile."""
+    while True:
         make_private(folder)
-        with Opened(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as fd:
+        with suppress(FileNotFoundError):
+            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             take_turn(fd)
-            yield
+            if os.path.samestat(os.fstat(fd), os.stat(folder)):
+                return fd
+            os.close(fd)
 
 
 def _keep_old(name: str, data: bytes) -> str:

@@ -10,7 +10,7 @@ from pflow.catalog.interfaces import BUNDLED, Kind
 from pflow.catalog.kinds import find_kind, list_nodes, node_called, own_places
 from pflow.catalog.lines import UNREADABLE, cannot_read
 from pflow.catalog.packs import installed_packs, pack_of
-from pflow.catalog.registry import SUFFIX, flow_name, is_flow_type, names_in, saved_flows
+from pflow.catalog.registry import SUFFIX, flow_name, is_flow_type, names_in, own_flows
 from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.flow.rules import check
@@ -225,7 +225,7 @@ def _names_there(pack: str) -> Iterator[tuple[str, str, str]]:
             )
         elif other.name != pack:
             yield "node", found.name, f"the pack '{other.name}' has a node of this name"
-    for name in saved_flows():
+    for name in own_flows():
         yield "flow", name, "your own flow of this name comes first"
     for other in [each for each in installed_packs().values() if each.name != pack]:
         for file in [os.path.basename(path) for path in other.files if os.path.dirname(path) == "flows"]:

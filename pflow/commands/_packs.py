@@ -1,0 +1,133 @@
+"""What the commands for packs share: how a pack is shown, agreed to, tried and told of."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from pflow.commands._output import print_table
+from pflow.errors import DENIED, FAILED, USAGE, PflowError
+from pflow.interface.interface import ANYTHING
+from pflow.packs.account import shadows
+from pflow.packs.install import Staged, declared_by
+from pflow.terminal.ask import confirm
+from pflow.terminal.columns import AUTO, table, terminal_width
+from pflow.terminal.messages import say, write_line
+from pflow.words.printable import counted, one_line
+
+ALLOWED = {
+    "reads files": "files",
+    "writes files": "files",
+    "network": "network",
+    "runs commands": "commands",
+    ANYTHING: ANYTHING,
+}
+"""The word of --allow for each effect."""
+
+_ASPECTS = ("reads", "writes", "effects", "env", "secrets", "withheld", "commands", "hosts", "shadows", "fault")
+
+
+def show(staged: Sequence[Staged], *, on_stderr: bool) -> None:
+    """Print what packs are and declare, a block for each node and flow; on stderr if stdout gets JSON."""
+    rows = [row for each in staged for row in _rows(each)]
+    if on_stderr:
+        write_line("\n".join(table(rows, terminal_width(), indent=0)))
+    else:
+        print_table(rows, AUTO)
+        sys.stdout.flush()
+
+
+def _rows(staged: Staged) -> Iterator[tuple[str, str, str]]:
+    pack = staged.pack
+    there = shadows(declared_by(pack), pack.name)
+    yield (
+        pack.name,
+        "pack",
+        one_line(f"{pack.version} from {pack.address}" + f", {pack.directory}" * bool(pack.directory)),
+    )
+    for about in declared_by(pack).values():
+        yield about["name"], about["kind"], one_line(" ".join(filter(None, [about["version"], about["summary"]])))
+        for aspect in _ASPECTS:
+            value = {"effects": effects_of(about), "shadows": there.get(about["name"])}.get(aspect) or about.get(aspect)
+            texts = [f"{key}: {type}" for key, type in value.items()] if isinstance(value, dict) else value
+            text = texts if isinstance(texts, str) else ", ".join(texts or [])
+            if text or aspect == "effects":
+                yield "", aspect, text or "none"
+
+
+def effects_of(about: dict[str, Any]) -> list[str]:
+    return [ANYTHING] if about["open"] else about["effects"]
+
+
+def counts(staged: Sequence[Staged]) -> str:
+    """Return `2 nodes and 1 flow of words`."""
+    kinds = [about["kind"] for each in staged for about in declared_by(each.pack).values()]
+    numbers = [counted(kinds.count(kind), kind) for kind in ("node", "flow") if kind in kinds]
+    return f"{' and '.join(numbers)} of {', '.join(each.pack.name for each in staged)}"
+
+
+def allowed_words(allow: Iterable[str]) -> set[str]:
+    """Return the words of --allow=network,files. Raises PflowError (2) for one that is unknown."""
+    words = {word for each in allow for word in each.split(",")}
+    if unknown := words - {*ALLOWED.values()}:
+        hint = f"it takes {', '.join(dict.fromkeys(ALLOWED.values()))}"
+        raise PflowError(f"cannot allow '{min(unknown)}': --allow does not know it", hint=hint, exit=USAGE)
+    return words
+
+
+def beyond(staged: Sequence[Staged], allowed: set[str]) -> PflowError | None:
+    """Return why --yes does not install these, if they have effects that --allow does not name (77)."""
+    found: dict[str, list[str]] = {}
+    for about in [about for each in staged for about in declared_by(each.pack).values()]:
+        for effect in effects_of(about):
+            if not {ALLOWED[effect], ANYTHING} & allowed:
+                found.setdefault(effect, []).append(about["name"])
+    if not found:
+        return None
+    what = "; ".join(f"{', '.join(names)}: {effect}" for effect, names in found.items())
+    hint = f"--allow={','.join(dict.fromkeys(ALLOWED[effect] for effect in found))} allows it"
+    return PflowError(f"cannot install {counts(staged)} unasked: {what}", hint=hint, exit=DENIED)
+
+
+def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
+    """Return if a person agrees, or a script's --yes without a refusal. Raises PflowError (1, 2, or the refusal)."""
+    if yes and refusal is not None:
+        raise refusal
+    answer = yes or confirm(question)
+    if answer is None:
+        raise PflowError("cannot ask whether to do that", hint="--yes does it without asking", exit=USAGE)
+    if not answer:
+        raise PflowError("nothing is changed", exit=FAILED)
+
+
+def try_node(folder: str, path: str) -> list[str]:
+    return []
+
+
+def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
+    """Test that each node keeps its word, and say so; one that does not is left out unless forced. Return 1 for any."""
+    code = 0
+    for each in staged:
+        for path, about in [*declared_by(each.pack).items()]:
+            if about["kind"] == "flow" or about["fault"]:
+                continue
+            faults = "; ".join(map(one_line, try_node(each.folder, path)))
+            what = f"does not do as it says: {faults}" if faults else "does as it says"
+            say(program, f"{about['name']} {what}" + "; it is left out" * bool(faults and not force))
+            if faults and not force:
+                each.leave_out(path, faults)
+            code = max(code, bool(faults) and not force)
+        if not declared_by(each.pack):
+            raise PflowError(f"cannot install '{each.pack.name}': no node of it does as it says", exit=FAILED)
+    return code
+
+
+def document(staged: Staged, **more: Any) -> dict[str, Any]:
+    """Return a pack as JSON has it."""
+    pack, members = staged.pack, staged.pack.members()
+    del members["files"]
+    there = shadows(declared_by(pack), pack.name)
+    declared = [
+        {"path": path, **about, "shadows": there.get(about["name"], [])} for path, about in declared_by(pack).items()
+    ]
+    listed = {f"{kind}s": [each for each in declared if each["kind"] == kind] for kind in ("node", "flow")}
+    return {"name": pack.name, "version": pack.version, **members, **listed, "left_out": staged.left_out, **more}

@@ -1,0 +1,88 @@
+"""pflow install: Install a pack of nodes and flows from elsewhere.
+
+ADDRESS is a directory, a file of one node or flow, or what git clones: a URL, HOST:PATH or a bare repository. @TAG
+behind it names a tag, branch or commit, #DIR a directory in it. A pack has nodes in nodes/ and flows in flows/. It is
+shown first: what each node and flow reads, writes and touches, which variables, commands and hosts its text names, and
+whose names it would take. Nothing of it runs before you agree. Then its nodes are tested in a sandbox. One that does
+not do as it says is named and left out, and the exit code is 1; --force takes it all the same.
+
+Without a terminal, --yes agrees to packs whose effects are all in --allow: network, files, commands, anything.
+--dry-run only shows the pack. --json prints one document.
+
+The commit and the digest of each file are recorded in ~/.local/share/pflow/packs.lock.json; a file that changes later
+is not run (78). --lock records the pack in pflow-packs.lock of the working directory too, to be committed with a
+project; without ADDRESS it records all that are installed. --frozen installs just these packs: the same bytes, or none
+of them (78).
+
+Each node gets a program pflow-NODE in ~/.local/bin, or in ~/bin if only that is on PATH. What was fetched is kept in
+~/.cache/pflow/packs, so that the same commit needs no network again.
+
+Exit codes: 65 for what is no pack, 66 for a missing directory or tag, 69 for a server that does not answer, 73 if
+another pack or version is in the way, 77 for what --allow does not name.
+
+\b
+pflow install examples/pack --dry-run
+pflow install examples/pack --yes --allow=files,commands
+pflow install examples/pack --dry-run --json | jq -r '.nodes[].name'
+pflow uninstall pack
+"""
+
+from pflow.catalog.packs import installed_packs
+from pflow.commands._command import Command
+from pflow.commands._output import print_json, print_text
+from pflow.commands._packs import agree, allowed_words, beyond, counts, document, show, try_nodes
+from pflow.errors import FAILED, USAGE, PflowError
+from pflow.help import usage as kinds
+from pflow.interface.interface import TEXT, TEXTS, Flag, argument
+from pflow.packs.install import commit, how_to_run, stage_frozen, stage_new, staging
+from pflow.packs.project import PROJECT_LOCK, write_project
+from pflow.terminal.messages import say
+
+
+@Command(
+    __doc__,
+    Flag("name", "call the pack NAME; by default its address does", type=TEXT, metavar="NAME"),
+    Flag("yes", "install it without asking, if --allow names its effects"),
+    Flag("allow", "with --yes, allow network, files, commands or anything", type=TEXTS, metavar="EFFECT,…"),
+    Flag("dry_run", "only show it"),
+    Flag("json", "print one JSON document"),
+    Flag("force", "take nodes that do not do as they say, too"),
+    Flag("lock", f"record it in ./{PROJECT_LOCK} too; without ADDRESS, all that are installed"),
+    Flag("frozen", f"install just the packs of ./{PROJECT_LOCK}"),
+    argument("[ADDRESS]", kinds.DIRECTORY, name="address", type=TEXT),
+)
+def command(
+    address: str | None, name: str | None, yes: bool, allow: list[str], dry_run: bool, json: bool, force: bool,
+    lock: bool, frozen: bool,
+) -> int:  # fmt: skip
+    allowed = allowed_words(allow)
+    if bool(address) + frozen != 1 and not (lock and not frozen):
+        what = "an address with --frozen" if address else "--lock with --frozen" if frozen else "no address"
+        raise PflowError(f"cannot install with {what}", hint="pflow install --help", exit=USAGE)
+    if not address and not frozen:
+        write_project(installed_packs().values(), is_all=True)
+        return 0
+    with staging("cannot install") as folder:
+        staged = stage_frozen(folder) if frozen else [stage_new(address or "", name or "", folder, force=force)]
+        new, code = [each for each in staged if each.is_new], 0
+        if new:
+            show(new, on_stderr=json)
+        if new and not dry_run:
+            agree(f"Install {counts(new)}?", beyond(new, allowed), yes=yes)
+            code = try_nodes("pflow install", new, force=force)
+            if code and frozen:
+                raise PflowError("cannot install these packs as they are", hint="--force does", exit=FAILED)
+        notes = [] if dry_run else commit(staged, "cannot install")
+    if lock and not dry_run:
+        write_project([each.pack for each in staged], is_all=False)
+    for each in staged:
+        if not each.is_new:
+            say("pflow install", f"'{each.pack.name}' is installed already, version {each.pack.version}")
+    for note in notes:
+        say("pflow install", note)
+    documents = [document(each, installed=not dry_run) for each in staged]
+    if json:
+        print_json(documents if frozen else documents[0])
+    elif not dry_run:
+        print_text("".join(f"{word}\n" for each in staged for word in how_to_run(each.pack)))
+    return code

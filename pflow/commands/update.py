@@ -1,0 +1,134 @@
+"""pflow update: Update installed packs, once their changes are shown.
+
+Without NAME all packs are looked at; each is fetched from where it came, by the branch or tag that was asked for then.
+NAME@TAG takes a tag, branch or commit instead, an older one too. First it is shown what the new version may do that the
+present one may not, and less of; then the difference of the files. Nothing of it runs before you agree. Then the nodes
+are tested as pflow install does; the exit code is 1 if one is left out.
+
+Without a terminal, --yes agrees, but never to a version that may do more (77). --dry-run only shows the difference,
+--json prints it as one document.
+
+If files were changed since they were installed, pflow update NAME brings them back, without the network if the commit
+is kept. --accept-changes keeps the changes instead, once they are shown and agreed to.
+
+\b
+pflow install examples/pack --yes --allow=files,commands
+pflow update
+pflow update pack --dry-run --json | jq .wider
+pflow uninstall pack
+"""
+
+import os
+from dataclasses import replace
+from typing import Any
+
+from pflow.catalog.packs import Pack, installed_packs
+from pflow.commands._command import Command
+from pflow.commands._output import print_json, print_text
+from pflow.commands._packs import agree, document, try_nodes
+from pflow.errors import DENIED, USAGE, PflowError, result_of
+from pflow.help import usage as kinds
+from pflow.interface.interface import TEXTS, Flag, argument
+from pflow.packs.account import differences, widened
+from pflow.packs.address import Address
+from pflow.packs.install import Staged, commit, find_pack, is_whole, stage, staging
+from pflow.packs.project import address_of
+from pflow.packs.source import fetch
+from pflow.terminal.messages import say, say_error, write_line
+
+
+@Command(
+    __doc__,
+    Flag("yes", "update without asking what may do no more than before"),
+    Flag("dry_run", "only show the difference"),
+    Flag("json", "print one JSON document"),
+    Flag("force", "take nodes that do not do as they say, too"),
+    Flag("accept_changes", "pin the files as they are now"),
+    argument("[NAME[@TAG]]…", kinds.PACK, name="names", type=TEXTS),
+)
+def command(names: list[str], json: bool, **flags: bool) -> int:
+    packs = installed_packs()
+    wanted = [name.partition("@")[::2] for name in names] or [(name, "") for name in packs]
+    if flags["accept_changes"] and (not names or any(tag for _, tag in wanted)):
+        hint = "pflow update NAME --accept-changes"
+        raise PflowError("cannot accept changes of no pack, or of another version", hint=hint, exit=USAGE)
+    for name, _ in wanted:
+        find_pack(name, packs, "update")
+    documents, codes = [], [0]
+    for name, tag in wanted:
+        try:
+            done = _update(packs[name], tag, is_json=json, **flags)
+            documents.append(done)
+            codes.append(int(bool(done["left_out"])))
+        except PflowError as error:
+            if len(wanted) == 1:
+                raise
+            say_error("pflow update", error)
+            codes.append(error.exit)
+    if json:
+        print_json(documents)
+    return max(codes)
+
+
+def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, force: bool, accept_changes: bool) -> Any:
+    """Update a pack, and return what was done as a document. Raises PflowError."""
+    act, has_changed = f"cannot update '{pack.name}'", not is_whole(pack)
+    if has_changed:
+        say("pflow update", f"files of '{pack.name}' have changed since they were installed")
+    with staging(act) as folder:
+        pinned = result_of(_pinned, pack, folder, of=PflowError, otherwise="") if has_changed else pack.folder
+        if accept_changes:
+            after = _as_it_is(pack, folder) if has_changed else Staged(pack, "", pack)
+        else:
+            is_enough = has_changed and pinned and not tag
+            after = Staged(pack, pinned, pack) if is_enough else _fetched(pack, tag, folder)
+        wider = widened(pack.files, after.pack.files)
+        lines, diff = differences(pinned, pack.files, after.folder or pack.folder, after.pack.files)
+        is_new = after.pack.tree != pack.tree
+        if is_new:
+            versions = " to ".join((each.commit or each.tree)[:12] for each in (pack, after.pack))
+            _show([f"{pack.name}: {versions}", *lines, *diff.splitlines()], on_stderr=is_json)
+        if is_new and not dry_run:
+            _agree(pack.name, wider, yes=yes)
+            try_nodes("pflow update", [after], force=force)
+        notes = [] if dry_run else commit([after], act)
+    how = "as it was installed" if has_changed and pinned and not dry_run else "up to date"
+    for note in [*notes, *([] if is_new else [f"'{pack.name}' is {how}, version {pack.version}"])]:
+        say("pflow update", note)
+    return document(after, wider=wider, differences=lines, diff=diff, updated=is_new and not dry_run)
+
+
+def _pinned(pack: Pack, folder: str) -> str:
+    """Put the files of a pack aside as they were installed; return where, empty if they are no longer to be had."""
+    kept, place = fetch(address_of(pack), pack.commit), os.path.join(folder, ".pinned")
+    if kept.tree == pack.tree:
+        kept.put(place)
+    return place if kept.tree == pack.tree else ""
+
+
+def _as_it_is(pack: Pack, folder: str) -> Staged:
+    """Stage the files of a pack as they are now."""
+    staged = stage(pack.name, fetch(Address(os.path.realpath(pack.folder))), folder)
+    staged.pack = Pack(pack.name, **pack.members() | {"tree": staged.pack.tree, "files": staged.pack.files})
+    return staged
+
+
+def _fetched(pack: Pack, tag: str, folder: str) -> Staged:
+    """Stage what is at a pack's address now, or at a tag."""
+    address = address_of(pack)
+    fetched = fetch(replace(address, asked=tag, is_git=True) if tag else address)
+    return stage(pack.name, fetched, folder, pack if fetched.tree == pack.tree else None)
+
+
+def _show(lines: list[str], *, on_stderr: bool) -> None:
+    text = "\n".join(lines)
+    write_line(text) if on_stderr else print_text(f"{text}\n")
+
+
+def _agree(name: str, wider: list[str], *, yes: bool) -> None:
+    refusal = PflowError(
+        f"cannot update '{name}' unasked, for it may do more: {'; '.join(wider)}",
+        hint="without --yes, pflow update asks a person",
+        exit=DENIED,
+    )
+    agree(f"Update {name}?", refusal if wider else None, yes=yes)

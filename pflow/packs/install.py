@@ -1,0 +1,286 @@
+"""Installing and removing packs: each change is whole, and whatever an interrupted one has left is cleared by the next.
+
+The lock file decides which packs there are. The files of a pack are in place before it is written, and those that it
+no longer names are removed after that; the commands of nodes come last, and go first.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from pflow.catalog.kinds import find_node, forget_kinds, is_node_name
+from pflow.catalog.packs import Pack, forget_packs, installed_packs, lock_file, packs_directory, verified
+from pflow.catalog.registry import names_in, saved_flow
+from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, PflowError, shorten
+from pflow.files.atomic import replace
+from pflow.files.directories import needed
+from pflow.files.reading import Opened
+from pflow.library.command import commands_of, is_on_path, make_command, pack_script, remove_commands
+from pflow.library.save import locked
+from pflow.library.saved import LONGEST
+from pflow.packs.account import declare
+from pflow.packs.address import Address, parse_address
+from pflow.packs.project import address_of, check_exact, lock_text, read_project
+from pflow.packs.source import Fetched, fetch
+from pflow.values.digest import bytes_digest
+
+_STAGING = ".staging-"
+
+
+@dataclass
+class Staged:
+    """A pack as it would be installed, with its files in a `folder` aside (empty: in their place already).
+
+    `before` is what is installed of it, `left_out` says for a path why it stays out.
+    """
+
+    pack: Pack
+    folder: str
+    before: Pack | None
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_new(self) -> bool:
+        """True if other files are installed, or none."""
+        before = self.before
+        return before is None or before.tree != self.pack.tree or before.files.keys() != self.pack.files.keys()
+
+    def leave_out(self, path: str, why: str) -> None:
+        del self.pack.files[path]
+        self.left_out[path] = why
+
+
+@contextmanager
+def staging(act: str) -> Iterator[str]:
+    """Yield a new directory for files that are not installed yet; the lock on it says that somebody needs it."""
+    with changing(act) as (place, _):
+        folder = tempfile.mkdtemp(prefix=_STAGING, dir=place)
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        with Opened(fd):
+            yield folder
+    finally:
+        with changing(act):  # clears it
+            pass
+
+
+def stage_new(text: str, name: str, folder: str, *, force: bool) -> Staged:
+    """Stage the pack at an address. Raises PflowError: 73 if another one, or another version, has its name."""
+    address = parse_address(text)
+    name = name or address.name
+    before = _check_name(name, address)
+    fetched = fetch(address)
+    if before and before.tree != fetched.tree:
+        hint = f"pflow update {name}" + f"@{address.asked}" * bool(address.asked)
+        why = f"cannot install '{name}': its version {before.version} is installed"
+        raise PflowError(why, hint=hint, exit=CANNOT_WRITE)
+    return stage(name, fetched, folder, before if before and not force else None)
+
+
+def stage_frozen(folder: str) -> list[Staged]:
+    """Stage what the project's lock file pins. Raises PflowError: 73 as `stage_new`, 78 for other files."""
+    staged = []
+    for name, pinned in read_project().items():
+        before = _check_name(name, address_of(pinned))
+        if before and before.tree == pinned.tree and before.files.keys() == pinned.files.keys() and is_whole(before):
+            staged.append(Staged(before, "", before))
+            continue
+        fetched = fetch(address_of(pinned), pinned.commit)
+        check_exact(fetched, pinned)
+        staged.append(stage(name, fetched, folder, pinned))
+    return staged
+
+
+def stage(name: str, fetched: Fetched, folder: str, pinned: Pack | None = None) -> Staged:
+    """Put what was fetched into a directory; only the files of a pack that pins them.
+
+    Raises PflowError (65) if it has no node and no flow.
+    """
+    kept = {path: file for path, file in fetched.files.items() if not pinned or path in pinned.files}
+    files: dict[str, dict[str, Any]] = {path: {"digest": bytes_digest(file.data)} for path, file in kept.items()}
+    folder = os.path.join(folder, name)
+    fetched.put(folder)
+    declared = declare(folder, [*files])
+    if not declared:
+        hint = "a pack has them in nodes/ and flows/; #DIR behind the address names another directory"
+        raise PflowError(f"cannot install '{name}': it has no node and no flow", hint=hint, exit=BAD_DATA)
+    for path, about in declared.items():
+        files[path]["declares"] = about
+    address = fetched.address
+    pack = Pack(name, address.place, address.asked, address.directory, fetched.commit, fetched.tree, files)
+    return Staged(pack, folder, installed_packs().get(name))
+
+
+def _check_name(name: str, address: Address) -> Pack | None:
+    """Return the pack of this name, if it is installed from there. Raises PflowError: 65, 73 if it is another one."""
+    if not (is_node_name(name.replace(".", "-")) and len(name) <= LONGEST):
+        hint = "--name=NAME gives it one, of letters, digits, - and _"
+        raise PflowError(f"cannot call a pack '{shorten(name)}'", hint=hint, exit=BAD_DATA)
+    before = installed_packs().get(name)
+    if before and (before.address, before.directory) != (address.place, address.directory):
+        why = f"cannot install '{name}': the pack of this name is from '{before.address}'"
+        hint = f"--name=NAME gives this one another name, and pflow uninstall {name} takes that one away"
+        raise PflowError(why, hint=hint, exit=CANNOT_WRITE)
+    return before
+
+
+def declared_by(pack: Pack | None) -> dict[str, dict[str, Any]]:
+    """Return what each node and flow of a pack declares, by its path, nodes first."""
+    files = sorted(pack.files.items() if pack else (), key=lambda item: item[0].startswith("flows/"))
+    return {path: about["declares"] for path, about in files if "declares" in about}
+
+
+def nodes_of(pack: Pack | None) -> dict[str, str]:
+    """Return the paths of a pack's nodes by their names."""
+    return {about["name"]: path for path, about in declared_by(pack).items() if about["kind"] != "flow"}
+
+
+def is_whole(pack: Pack) -> bool:
+    """Return True if all files of a pack are as they were installed."""
+    with suppress(PflowError):
+        return all(verified(pack, os.path.join(pack.folder, path)) is not None for path in pack.files)
+    return False
+
+
+def commit(staged: Sequence[Staged], act: str) -> list[str]:
+    """Install packs, all or none of them; return what there is to say of their commands.
+
+    Raises PflowError (73, 77, 78; 75 if another process has changed one of them since it was staged).
+    """
+    with changing(act) as (_, packs):
+        for each in staged:
+            now, name = packs.get(each.pack.name), each.pack.name
+            if now and now.tree not in (each.pack.tree, each.before and each.before.tree):
+                why = f"{act}: another process has changed '{name}' meanwhile"
+                raise PflowError(why, hint="try again", exit=TRY_AGAIN)
+            if each.folder:
+                _put(each)
+            gone = nodes_of(now).items() - nodes_of(each.pack).items()
+            packs[name] = each.pack
+            _remove_commands(name, gone)
+        _write(packs, act)
+        return [note for each in staged for note in make_commands(each.pack)]
+
+
+def uninstall(names: Iterable[str]) -> list[str]:
+    """Remove packs, all or none; return the files of their commands. Raises PflowError (127 for an unknown one)."""
+    act = "cannot uninstall"
+    with changing(act) as (_, packs):
+        gone = [find_pack(name, packs, "uninstall") for name in dict.fromkeys(names)]
+        removed = [file for pack in gone for file in _remove_commands(pack.name, nodes_of(pack).items())]
+        _write({name: pack for name, pack in packs.items() if pack not in gone}, act)
+    return removed
+
+
+def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
+    """Return an installed pack. Raises PflowError (127)."""
+    if name not in packs:
+        hint = "installed: " + ", ".join(packs) if packs else "pflow install ADDRESS installs one"
+        raise PflowError(f"cannot {act} '{name}': no such pack is installed", hint=hint, exit=NOT_FOUND)
+    return packs[name]
+
+
+def make_commands(pack: Pack) -> list[str]:
+    """Make the executable of each node that its name finds; return warnings about the others and PATH."""
+    notes, made = [], ""
+    for name, path in nodes_of(pack).items():
+        found = find_node(name)
+        if found is None or found.file != os.path.join(pack.folder, path):
+            continue  # its account says whose name it is
+        script = pack_script(pack.name, path, name)
+        is_there = bool(commands_of(name, script))
+        try:
+            made = make_command(name, script) if not is_there else made
+        except PflowError as error:
+            notes.append(f"warning: {error.message}; pflow {name} works all the same")
+    if made and not is_on_path(folder := os.path.dirname(made)):
+        notes.append(f"{folder} is not on PATH; in flows, and as pflow NODE, the nodes work")
+    return notes
+
+
+def how_to_run(pack: Pack) -> list[str]:
+    """Return how each node and flow of an installed pack is run, if its name finds it."""
+    words = []
+    for path, about in declared_by(pack).items():
+        name, file = about["name"], os.path.join(pack.folder, path)
+        if about["kind"] == "flow" and saved_flow(name) == file:
+            words.append(f"pflow run flow:{name}")
+        elif (found := find_node(name)) and found.file == file:
+            words.append(f"pflow-{name}" if name in names_in("commands") else f"pflow {name}")
+    return words
+
+
+@contextmanager
+def changing(act: str) -> Iterator[tuple[str, dict[str, Pack]]]:
+    """Lock the packs; yield their directory and those that are there. What no lock names is cleared at the end."""
+    folder = needed(packs_directory(), act, "XDG_DATA_HOME")
+    with locked(folder, act):
+        forget_packs()
+        try:
+            yield folder, dict(installed_packs())
+        finally:
+            forget_packs()
+            forget_kinds()
+            with suppress(PflowError):
+                _clear(folder, installed_packs())
+            with suppress(OSError):
+                os.rmdir(folder)
+                os.rmdir(os.path.dirname(folder))
+
+
+def _put(staged: Staged) -> None:
+    """Move the files of a pack to their place, and make that last. Raises OSError."""
+    place = staged.pack.folder
+    for path in staged.pack.files:
+        os.makedirs(os.path.dirname(os.path.join(place, path)), 0o700, exist_ok=True)
+        os.rename(os.path.join(staged.folder, path), os.path.join(place, path))
+    written = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in ("", *names)]
+    for each in (*written, os.path.dirname(place), packs_directory() or ""):
+        with Opened(os.open(each, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)) as fd:
+            os.fsync(fd)
+
+
+def _write(packs: dict[str, Pack], act: str) -> None:
+    """Replace the lock file, or remove it if there is no pack. Raises OSError."""
+    file = needed(lock_file(), act, "XDG_DATA_HOME")
+    if packs:
+        replace(file, lock_text(packs), mode=0o600)
+    else:
+        os.unlink(file)
+    forget_packs()
+    forget_kinds()
+
+
+def _remove_commands(pack: str, nodes: Iterable[tuple[str, str]]) -> list[str]:
+    return [file for name, path in nodes for file in remove_commands(name, pack_script(pack, path, name))]
+
+
+def _clear(place: str, packs: dict[str, Pack]) -> None:
+    """Remove what the lock file does not name, and nobody stages."""
+    kept = {place}
+    for file in [os.path.join(pack.folder, path) for pack in packs.values() for path in pack.files]:
+        while file not in kept:
+            kept.add(file)
+            file = os.path.dirname(file)
+    for folder, below, files in os.walk(place):
+        for file in [os.path.join(folder, name) for name in [*below, *files]]:
+            if file not in kept:
+                _remove(file)
+        below[:] = [name for name in below if os.path.join(folder, name) in kept]
+
+
+def _remove(file: str) -> None:
+    """Remove a file or directory, if the system allows it; not what another process stages."""
+    with suppress(OSError):
+        if os.path.islink(file) or not os.path.isdir(file):
+            os.unlink(file)
+            return
+        with Opened(os.open(file, os.O_RDONLY | os.O_DIRECTORY)) as fd:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises OSError if it is staged
+            shutil.rmtree(file, ignore_errors=True)

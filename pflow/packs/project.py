@@ -1,0 +1,65 @@
+"""The lock files of packs as text, and pflow-packs.lock: the packs that a project is used with, to be committed."""
+
+import os
+from collections.abc import Iterable
+
+from pflow.catalog.packs import MARK, VERSION, Pack, read_packs
+from pflow.errors import BAD_CONFIG, MISSING, Attempt, PflowError, not_written
+from pflow.files.atomic import replace
+from pflow.packs.address import Address
+from pflow.packs.source import Fetched
+from pflow.values.digest import bytes_digest
+from pflow.values.fast_json import write_json
+from pflow.words.printable import clean
+
+PROJECT_LOCK = "pflow-packs.lock"
+"""The file, in the working directory."""
+
+
+def lock_text(packs: dict[str, Pack]) -> str:
+    """Return the text of a lock file: canonical JSON, so that equal packs have equal files."""
+    return write_json({MARK: VERSION, "packs": {name: pack.members() for name, pack in packs.items()}}, sort=True)
+
+
+def read_project() -> dict[str, Pack]:
+    """Read the packs of this directory's project. Raises PflowError: 66 without a lock file, 78 for a damaged one."""
+    if not os.path.lexists(PROJECT_LOCK):
+        hint = "pflow install --lock writes it"
+        raise PflowError(f"cannot read '{PROJECT_LOCK}': no such file", hint=hint, exit=MISSING)
+    packs = read_packs(PROJECT_LOCK)
+    for pack in packs.values():
+        if pack.address.partition("/")[0] == ".":
+            pack.address = os.path.realpath(pack.address)
+    return packs
+
+
+def write_project(packs: Iterable[Pack], *, is_all: bool) -> None:
+    """Record packs in this directory's lock file, beside those that are there unless these are all.
+
+    A directory below this one is recorded by its path from here, for a colleague has the project elsewhere. Raises
+    PflowError (73, 77, 78).
+    """
+    known = {} if is_all or not os.path.lexists(PROJECT_LOCK) else read_packs(PROJECT_LOCK)
+    here = os.path.realpath(".")
+    for pack in packs:
+        members = pack.members()
+        if members["address"] == here or members["address"].startswith(f"{here}/"):
+            members["address"] = os.path.join(".", os.path.relpath(members["address"], here))
+        known[pack.name] = Pack(pack.name, **members)
+    with Attempt(f"cannot write '{PROJECT_LOCK}'", not_written):
+        replace(PROJECT_LOCK, lock_text(known))
+
+
+def address_of(pack: Pack) -> Address:
+    """Return the address of a pinned pack. Raises PflowError (2, 77) for one that git should not get."""
+    return Address(pack.address, pack.asked, pack.directory, is_git=bool(pack.commit))
+
+
+def check_exact(fetched: Fetched, pack: Pack) -> None:
+    """Raise PflowError (78) unless what was fetched is what is pinned."""
+    digests = {path: bytes_digest(file.data) for path, file in fetched.files.items()}
+    wrong = next((path for path, about in pack.files.items() if digests.get(path) != about.get("digest")), "")
+    if wrong or (fetched.commit, fetched.tree) != (pack.commit, pack.tree):
+        what = f"'{clean(wrong)}' is not as it was" if wrong else "its files are not those that were"
+        hint = f"pflow install --lock, where it is installed as it should be, writes '{PROJECT_LOCK}' anew"
+        raise PflowError(f"cannot install '{pack.name}': {what} pinned", hint=hint, exit=BAD_CONFIG)
