@@ -42,7 +42,19 @@ def is_current(kind: Kind) -> bool:
     return _find(kind).parts == code_of(kind).parts
 
 
+def pack_part(pack: Any) -> str:
+    """Return the name of the part for the pack of a kind's file, which is the tree and the version of that."""
+    return f"pack {pack.name}"
+
+
 def _find(kind: Kind) -> Code:
+    code = _of_file(kind)
+    if code.fault or kind.pack is None:
+        return code
+    return Code({**code.parts, pack_part(kind.pack): f"{kind.pack.tree[:12]} {kind.pack.version}".strip()})
+
+
+def _of_file(kind: Kind) -> Code:
     try:
         if kind.origin == FLOW:
             return _of_flow(kind)

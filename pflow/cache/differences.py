@@ -78,7 +78,7 @@ def _title(part: Facts) -> str:
 
 def _change(part: Facts, old: Facts, value: Any, before: Any) -> str:
     if part["kind"] == "code":
-        is_version = "." in part["digest"]  # of a distribution
+        is_version = "." in part["digest"] or part["name"].startswith("pack ")  # of a distribution, of a pack
         return f"{part['digest']} was {old['digest']}" if is_version else "changed"
     if "path" in part and part["path"] == old.get("path"):
         return _change_of_files(part.get("files", []), old.get("files", []), value)

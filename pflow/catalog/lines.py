@@ -182,7 +182,7 @@ def entry(kind: Kind) -> dict[str, Any]:
 
     If the file cannot be read, the fault replaces the interface.
     """
-    where: dict[str, Any] = {"origin": kind.origin, "file": kind.file}
+    where: dict[str, Any] = {"origin": kind.origin, "file": kind.file, **pack_entry(kind)}
     try:
         if not os.path.isfile(kind.file):
             raise ValueError("it is not a file")
@@ -194,9 +194,14 @@ def entry(kind: Kind) -> dict[str, Any]:
         return {"name": kind.name, **where, "fault": cannot_read(kind.file, error)}
 
 
+def pack_entry(kind: Kind) -> dict[str, Any]:
+    """Return the member that tells of a kind's pack; none for a kind without one."""
+    return {} if kind.pack is None else {"pack": kind.pack.about}
+
+
 def line_entry(line: Listing) -> dict[str, Any]:
     """Return the entry of a line; that of a shadowed one has `shadowed_by`."""
-    where = {"name": line.name, "origin": line.origin, "file": line.file}
+    where = {"name": line.name, "origin": line.origin, "file": line.file, **pack_entry(line.kind)}
     if line.behind:
         return {**where, "shadowed_by": line.behind}
     if line.fault and not line.version:

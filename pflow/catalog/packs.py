@@ -47,6 +47,16 @@ class Pack:
         """What a person calls this version: the tag or branch that was asked for, else the commit, else the tree."""
         return self.asked or (self.commit or self.tree)[:_SHORT]
 
+    @property
+    def label(self) -> str:
+        """Its name and version."""
+        return f"{self.name} {self.version}".strip()
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What is told of it wherever one of its nodes or flows is."""
+        return {"name": self.name, "version": self.version, "address": self.address}
+
     def paths(self, folder: str) -> list[tuple[str, str]]:
         """Return its files in `nodes` or `flows` that the lock file names, there or not, each after its own name.
 

@@ -80,6 +80,17 @@ def print_json(value: Any) -> None:
     write_pieces(1, [json_line(value)])
 
 
+def tell_damage(program: str) -> None:
+    """Say on stderr why the installed packs cannot be read, if they cannot: a list then lacks them."""
+    from pflow.catalog.packs import installed_packs
+    from pflow.terminal.messages import say_error
+
+    try:
+        installed_packs()
+    except PflowError as error:
+        say_error(program, error, debug=False)
+
+
 def json_line(value: Any) -> bytes:
     """Return a document and a newline. A byte that is not UTF-8, as in a file's name, becomes \\\\udcff."""
     text = "".join(f"\\\\u{ord(c):x}" if "\ud800" <= c <= "\udfff" else c for c in compact(value))

@@ -1,11 +1,12 @@
 """pflow nodes: List the nodes, or show all that one declares.
 
 Saved flows are listed too. With NAME it shows what that node or flow reads, writes, takes and does. pflow finds nodes
-among its own, then in the directories of PFLOW_NODES and in pflow/nodes under XDG_DATA_HOME, then on PATH as
-pflow-NAME. The first node of a name is used everywhere. Their files are read, never run. Nodes that are shadowed by
-another of the same name, or broken, come last, with the reason. NAME may be the path of such a node, or of any other.
+among its own, then in the directories of PFLOW_NODES and in pflow/nodes under XDG_DATA_HOME, then in packs and Python
+distributions, then on PATH as pflow-NAME. The first node of a name is used everywhere. Their files are read, never run.
+Nodes that are shadowed by another of the same name, or broken, come last, with the reason. NAME may be the path of such
+a node, or of any other.
 
-With --json each entry has what --describe prints, its origin and its file. Its name is the type of a step: flow:NAME
+With --json each entry has what --describe prints, its origin, file and pack. Its name is the type of a step: flow:NAME
 for a saved flow, whose inputs and outputs are its reads and writes.
 
 The exit code is 0, even if a named node is broken; 1 if --search finds nothing; 127 for an unknown NAME.
@@ -23,7 +24,7 @@ from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
 from pflow.catalog.lines import Listing, about, entry, find, line_entry, lines
 from pflow.commands._command import COLOR, Command
-from pflow.commands._output import print_json, print_text
+from pflow.commands._output import print_json, print_text, tell_damage
 from pflow.errors import FAILED, PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.usage import NODE
@@ -68,6 +69,7 @@ def command(names: list[str], json: bool, search: str | None, color: str) -> Non
         return
     else:
         listed = lines(catalog)
+    tell_damage("pflow nodes")
     if json:
         print_json([line_entry(line) for line in listed])
     else:
@@ -91,7 +93,8 @@ def list_text(listed: list[Listing], width: int, colour: Colour = PLAIN, *, is_r
     reasons: dict[str, list[str]] = {"Shadowed": [], "Broken": []}
     for line in listed:
         if line.is_there:
-            title = "Found, best first" if is_ranked else _TITLES[line.origin]
+            title = f"From {line.kind.pack.label}" if line.kind.pack else _TITLES[line.origin]
+            title = "Found, best first" if is_ranked else clean(title)
             about = (line.name, line.version, line.touched, line.summary)
             rows.setdefault(title, []).append(tuple(map(clean, about)))
         if line.behind:
@@ -123,6 +126,8 @@ def detail_text(kind: Kind, width: int, colour: Colour = PLAIN) -> str:
 
 
 def _facts(entry: Entry, inferred: str) -> Iterator[tuple[str, str]]:
+    if "pack" in entry:
+        yield "Pack", clean(" ".join(filter(None, entry["pack"].values())))
     is_broken = "fault" in entry and entry["origin"] == PROGRAM
     if is_broken:
         yield "Broken", clean(entry["fault"])

@@ -123,6 +123,8 @@ class StepNode(PlainStep, Visitor):
     def _run(self, shared: Any) -> Any:
         recorder, visit = self.context.recorder, Visit()
         about = {"node": self.type, "version": self.version, "visit": self.context.visits.get(self.id, 1)}
+        if self.wired.kind is not None and self.wired.kind.pack is not None:
+            about["pack"] = self.wired.kind.pack.label
         if recorder is not None:
             recorder.event("start", self.id, about)
         failed: dict[str, Any] = {}

@@ -117,6 +117,7 @@ def _identity(step: WiredStep) -> Account:
         "id": step.id,
         "type": step.step.type,
         "version": kind.version if kind is not None and kind.origin != FLOW else None,
+        "pack": kind.pack.about if kind is not None and kind.pack is not None else None,
         "origin": kind.origin if kind is not None else None,
         "file": kind.file if kind is not None else None,
         "summary": interface.summary,

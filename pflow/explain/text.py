@@ -195,6 +195,7 @@ def _names(names: list[str]) -> str:
 def step_lines(step: Account, width: int, colour: Colour = PLAIN) -> list[str]:
     """Return the lines for one step: a heading, then the details."""
     node = clean(step["type"]) + (f" {step['version']}" if step["version"] else "")
+    node += clean(f", of {step['pack']['name']} {step['pack']['version']}") if step["pack"] else ""
     summary = f": {clean(step['summary'])}" if step["summary"] else ""
     heading = f"[{step['number']}] {clean(step['id'])} ({node}){summary}"
     rows = [*_problems(step), *_values(step), *(("·", name, text) for name, text in _facts(step))]

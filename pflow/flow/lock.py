@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any, Iterator
-from pflow.cache.code import code_of
+from pflow.cache.code import code_of, pack_part
 from pflow.catalog.kinds import FLOW
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.flow.findings import Finding
@@ -105,7 +105,10 @@ def _facts_of_step(wired: WiredStep) -> Facts:
     if kind is None or kind.origin == FLOW:
         return facts
     code = code_of(kind)
-    parts = {"unknown": code.fault} if code.fault else code.parts
+    parts = {"unknown": code.fault} if code.fault else {**code.parts}
+    if kind.pack is not None:
+        parts.pop(pack_part(kind.pack), None)
+        facts["pack"] = {name: getattr(kind.pack, name) for name in ("name", "version", "commit", "tree")}
     return {**facts, "version": kind.version, "code": parts, "interface": _interface(wired.interface)}
 
 

@@ -38,7 +38,8 @@ CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside the states of a run."""
 
 MORE = (
-    "action", "exit", "message", *MEMBERS, "tries", "tried", "asked", "items", "cache", "dry", "skipped", "warning"
+    "pack", "action", "exit", "message", *MEMBERS, "tries", "tried", "asked", "items", "cache", "dry", "skipped",
+    "warning",
 )  # fmt: skip
 
 

@@ -139,7 +139,7 @@ def _run_span(trace: Trace) -> dict[str, Any]:
 
 
 def _visit_span(visit: Visit, last: float) -> Span:
-    named = ("node", "version", "visit", "lane", "read_keys", "write_keys", "action", "exit", "tries")
+    named = ("node", "version", "pack", "visit", "lane", "read_keys", "write_keys", "action", "exit", "tries")
     error = _NO_END if visit["state"] == CUT else _error(visit)
     return _span(visit["step"], visit["began"], _end_of(visit, last), _named(visit, *named), error)
 

@@ -52,10 +52,9 @@ class Stage(Visitor):
         return end_in_order(lambda: self._run(words), self._fail)
 
     def _run(self, words: list[str]) -> int:
-        if self.member is not None:
-            from pflow.catalog.packs import file_in_pack
-
-            self.file = file_in_pack(*self.member)
+        pack = self._pack()
+        if pack is not None:
+            self.entry["pack"] = pack.label
         node_class = self._load()
         interface = interface_of(node_class)
         self.entry["version"] = version_of(node_class)
@@ -66,7 +65,7 @@ class Stage(Visitor):
         if interface.pipe_write is not None:  # for pflow-catch after a failure
             self.entry["carries"] = write_path(flags.place_of(interface.pipe_write.name))
         if flags.help or flags.describe or flags.version:
-            return self._tell(interface, node_class, flags)
+            return self._tell(interface, node_class, flags, pack)
         for warning in flags.warnings:
             self.warn(f"{warning}, and stays as it is")
         if interface.fault:
@@ -118,6 +117,16 @@ class Stage(Visitor):
         else:
             self._work(node_class, params, flags, outcome)
 
+    def _pack(self) -> Any:
+        """Return the pack of the node's file, which is found in it if the node is a member; None for any other node."""
+        if self.file is None and self.member is None:
+            return None
+        from pflow.catalog.packs import file_in_pack, pack_of
+
+        if self.member is not None:
+            self.file = file_in_pack(*self.member)
+        return pack_of(os.path.abspath(str(self.file)))
+
     def _load(self) -> Any:
         if self.file and not self.file.endswith(".py"):
             from pflow.catalog.interfaces import program_interface
@@ -132,13 +141,14 @@ class Stage(Visitor):
 
         return load_file(self.file, self.name)
 
-    def _tell(self, interface: Interface, node_class: Any, flags: Flags) -> int:
+    def _tell(self, interface: Interface, node_class: Any, flags: Flags, pack: Any) -> int:
         if flags.version:
             text = f"{self.program} {version_of(node_class)} (pflow-shell {__version__})\n"
         elif flags.describe:
             from pflow.interface.account import account_of
 
             about = {"name": self.name, "version": version_of(node_class), **account_of(interface)}
+            about |= {"pack": pack.about} if pack else {}
             text = clean_json(str(encode(about), "utf-8")) + "\n"
         else:
             from pflow.help.text import help_text

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -202,3 +203,28 @@ def test_a_pack_comes_before_a_distribution_which_is_gone_with_its_metadata(site
     assert pflow("count-words", "-r", stdin="a b").stdout == "2\n"
     shutil.rmtree(site / "Text_Tools-1.2.dist-info")
     assert pflow("count-words", stdin="a b").returncode == 127
+
+
+def test_an_update_of_a_pack_is_told_by_list_trace_why_lock_and_resume(data, pack, tmp_path):
+    listed = {entry["name"]: entry.get("pack") for entry in json.loads(pflow("nodes", "--json").stdout)}
+    about = {"name": "text-tools", "version": "v1", "address": "/srv/text-tools"}
+    assert listed["words"] == listed["shout"] == listed["flow:count"] == about
+    assert listed["read-file"] is None
+    assert json.loads(pflow("words", "--describe").stdout)["pack"] == about
+    assert "From text-tools v1\n  words" in pflow("nodes").stdout
+    assert "Pack     text-tools v1 /srv/text-tools" in pflow("nodes", "words").stdout
+    write(tmp_path / "f.pflow.json", FLOW)
+    run = ["run", f"{tmp_path}/f.pflow.json", "--cache"]
+    assert pflow("lock", f"{tmp_path}/f.pflow.json").returncode == 0
+    assert pflow(*run, "-q", "--locked", stdin="a b").returncode == 0
+    first = json.loads(pflow("trace", "last", "--json").stdout)
+    assert [visit["pack"] for visit in first["execution_trace"]] == ["text-tools v1"]
+    assert pflow("run", "words => shell 'exit 3'", "-q", stdin="a b").returncode == 3
+    put_pack(data, "text-tools", {"nodes/words.py": PYTHON, "README.md": "New"}, asked="v2")
+    resumed = pflow("resume", "last", "-q")
+    assert (resumed.returncode, "'words': pack text-tools is" in resumed.stderr) == (78, True)
+    locked = pflow(*run, "-q", "--locked", stdin="a b")
+    assert (locked.returncode, locked.stderr.count("PF17")) == (65, 2)
+    assert 'pack version of \'words\' is "v2", was "v1"' in locked.stderr
+    assert pflow(*run, "-q", stdin="a b").returncode == 0
+    assert re.search(r"code: pack text-tools \w{12} v2 was \w{12} v1", pflow("why", "last", "words").stdout)
