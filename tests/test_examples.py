@@ -26,10 +26,14 @@ ROOT = Path(__file__).parent.parent
 QUICK_LLM = ROOT / "tests" / "peers" / "quick_llm.py"
 CLAUDE = ROOT / "tests" / "peers" / "claude"
 DOCS = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+BLOCKS_OF = {
+    name: re.findall(r"^```sh\n((?!#!).*?)^```$", text, re.MULTILINE | re.DOTALL) for name, text in DOCS.items()
+}
+BLOCKS_OF["sharing.md"] = ["set -e\n" + "".join(BLOCKS_OF["sharing.md"])]  # they go on from one another
 BLOCKS = [
     pytest.param(block, id=f"{name}-{number}")
-    for name, text in DOCS.items()
-    for number, block in enumerate(re.findall(r"^```sh\n((?!#!).*?)^```$", text, re.MULTILINE | re.DOTALL))
+    for name, blocks in BLOCKS_OF.items()
+    for number, block in enumerate(blocks)
 ]
 README_BLOCKS = [block for block in BLOCKS if block.id.startswith("README")]
 SCRIPT = re.findall(r"^```sh\n(#!.*?)^```$", DOCS["nodes.md"], re.MULTILINE | re.DOTALL)[0]
@@ -130,6 +134,7 @@ PRINTED = {
     "pflow-git-commit": "Oak, ash and elm.",
     "--size=200": "Oak, ash and elm.\nOak, ash and elm.\n",
     "github-add-comment": "/issues/1#",
+    "install --frozen": "# Report\n\nNotes of the meeting",
 }
 """A part of each block that prints, and what it prints at least."""
 

@@ -72,7 +72,8 @@ class _Contents:
                 continue
             elif pack := kind.pack:
                 marks = [mark + part for mark, part in (("@", pack.asked), ("#", pack.directory)) if part]
-                self.needs[f"`pflow install {pack.address}{''.join(marks)}`, for {type}"] = None
+                command = f"`pflow install {pack.address}{''.join(marks)}`, for {type}"
+                self.needs[command if pack.address else f"the Python package {pack.name} {pack.asked}"] = None
             elif kind.origin != FLOW:
                 self._add_node(kind, type)
             else:

@@ -102,8 +102,10 @@ def test_a_new_node_changes_no_page_but_its_own():
 
 ELSEWHERE = {
     "HOME", "LC_CTYPE", "GOMP_SPINCOUNT", "PFLOW_LINE", "PFLOW_NODE", "PFLOW_FAILPOINT", "PFLOW_TESTING",
+    "GIT_ALLOW_PROTOCOL",
 }  # fmt: skip
-"""Variables that stand in no table: of the home, Python's own doing, OpenMP, the completions, pflow-node(7), tests."""
+"""Variables that stand in no table: of the home, Python's own doing, OpenMP, the completions, pflow-node(7), tests,
+pflow-pack(5)."""
 
 
 def written(name: str) -> str:
