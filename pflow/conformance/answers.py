@@ -10,10 +10,14 @@ from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.interface.account import account_of, inferred_in_words
-from pflow.interface.interface import ANYTHING, ONE_OF, spell_flag
+from pflow.interface.interface import ONE_OF, spell_flag
 from pflow.process.streams import raw_form
 from pflow.values.paths import kind_of
 from pflow.values.types import Type
+
+_CHANGES = "creat|mk|rename|rmdir|unlink|link|symlink|truncate"
+_WRITE = rf"(O_(WRONLY|RDWR|CREAT)|\b({_CHANGES})\w*\().* = -1 EACCES"
+"""A call that would change a file and is denied, as strace shows it."""
 
 _MOST_DECOYS, _MOST_BYTES = 5_000, 4_000_000
 
@@ -84,23 +88,33 @@ def it_touches_no_files(trial: Trial) -> None:
     if trial.good.changed:
         change = "declare it: - Effects: writes files; or leave no file behind"
         trial.good.fail(f"it changed {', '.join(trial.good.changed)}", "no file is touched", change)
+    if trial.confined:
+        _expect_no_call(trial, _WRITE, "-Z", "-e", f"trace=/^(open|{_CHANGES})", demand="no file is touched")
 
 
 @check("network", "it uses no network unless it declares so")
 def it_stays_off_the_network(trial: Trial) -> None:
     _skip_declared(trial, "network", "runs commands")
+    _expect_no_call(trial, "AF_INET", "-e", "trace=connect,sendto,bind", demand="no use of the network")
+
+
+def _expect_no_call(trial: Trial, pattern: str, *options: str, demand: str) -> None:
+    """Run the node under strace. Raises Failed if it shows such a call, Skipped without strace."""
     if shutil.which("strace") is None:
         raise Skipped("strace, which would show it, is not installed")
-    run = trial.run_good(under=("strace", "-f", "-qq", "-e", "trace=connect,sendto,bind"))
+    if trial.good.left_running:
+        raise Skipped("strace would wait for what it leaves running")
+    run = trial.run_good(under=("strace", "-f", "-qq", *options))
+    calls = [line for line in run.stderr.splitlines() if re.search(pattern, line)]
+    if calls:
+        effect = "network" if pattern == "AF_INET" else "writes files"
+        run.fail(f"it called {calls[0]:.100}", demand, f"declare it: - Effects: {effect}")
     if "ptrace" in run.stderr:
         raise Skipped("strace may not trace processes here")
-    calls = [line for line in run.stderr.splitlines() if "AF_INET" in line]
-    if calls:
-        run.fail(f"it called {calls[0]:.100}", "no use of the network", "declare it: - Effects: network")
 
 
 def _skip_declared(trial: Trial, *effects: str) -> None:
-    if {*trial.interface.effects} & {*effects, ANYTHING}:
+    if trial.may(*effects):
         raise Skipped(f"it declares: {', '.join(trial.interface.effects)}")
 
 

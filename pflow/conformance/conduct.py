@@ -54,15 +54,18 @@ def choose_checks(wanted: Sequence[str]) -> list[Check]:
     return [check for check in CHECKS if check in chosen or not wanted]
 
 
-def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout: float) -> Generator[Verdict]:
+def conduct(
+    node: TestedNode, given: list[str], checks: Sequence[Check], timeout: float, *, confined: bool = False
+) -> Generator[Verdict]:  # fmt: skip
     """Yield the verdict of each check on a node. `given` are the user's words for runs that must succeed.
 
+    A `confined` one is a stranger's (NodeRun).
     Everything happens in a new directory, which is removed at the end. Raises PflowError (2, 73).
     """
     with Attempt("cannot make a directory to test in", exit=CANNOT_WRITE):
         directory = TemporaryDirectory(prefix="pflow-test-node-", ignore_cleanup_errors=True)
     with directory as place:
-        trial, secrets = Trial(node, given, Path(place), timeout), _secrets_of(node)
+        trial, secrets = Trial(node, given, Path(place), timeout, confined=confined), _secrets_of(node)
         for check in checks:
             yield _judge(trial, check, secrets)
 

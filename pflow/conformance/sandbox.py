@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
@@ -19,7 +19,8 @@ from typing import Any, NoReturn
 from pflow.conformance.samples import FILES, OutputDocument
 from pflow.errors import EXIT_CODES, reason_of
 from pflow.files.directories import llm_directory
-from pflow.process.children import GRACE, Program, end, wait_for_end
+from pflow.process.children import GRACE, Program, children_of, end, end_orphans, wait_for_end
+from pflow.process.confine import restrict_to
 from pflow.process.signals import Deadline, TimedOut
 
 ALL, GONE, EARLY = "", " | true", " | head -c 1"
@@ -34,6 +35,10 @@ _GRACE = GRACE / 2
 
 _WATCHED = {"work": "", "home": "$HOME/", "tmp": "$TMPDIR/"}
 """The directories that a program may write into, with their names in a report."""
+_DIRECTORIES = (*_WATCHED, "xdg")
+_KEPT = ("PATH", "LANG", "TZ", "TERM")
+"""What a confined run has of our environment, with all of LC_*."""
+
 _DROPPED = ("PFLOW_NODE", "PFLOW_NODES", "PFLOW_TRACE", "TRACEPARENT", "LC_ALL")
 
 
@@ -51,7 +56,8 @@ class NodeRun:
 
     `code` is -n for signal n, and None if it did not end, which `unended` explains. `changed` are the files that it
     touched; the last of several `times` counts only files of another size. `left_running` is true if a process that it
-    started outlived it.
+    started outlived it. A `confined` run has a bare environment, writes only into its own directories, and has no TCP
+    without `has_network`.
     """
 
     argv: list[str]
@@ -62,6 +68,8 @@ class NodeRun:
     times: int = 1
     code: int | None = None
     unended: str = ""
+    confined: bool = False
+    has_network: bool = True
     stdout: bytes = b""
     stderr: str = ""
     changed: tuple[str, ...] = ()
@@ -71,7 +79,7 @@ class NodeRun:
         """Run the node in a new directory in `parent`. Raises OSError if that cannot be made."""
         with TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as folder:
             place = Path(folder)
-            for name in (*_WATCHED, "xdg", "work/folder"):
+            for name in (*_DIRECTORIES, "work/folder"):
                 (place / name).mkdir()
             for name, text in {**FILES, **self.files}.items():
                 (place / "work" / name).write_text(text, encoding="utf-8")
@@ -82,6 +90,7 @@ class NodeRun:
         self.changed = tuple(name for name in sorted({*before, *after}) if before.get(name) != after.get(name))
 
     def _run(self, place: Path, timeout: float) -> None:
+        known = children_of(os.getpid()) if self.confined else set()
         try:
             with self._start(place) as node:
                 with Deadline(timeout):
@@ -94,6 +103,8 @@ class NodeRun:
         except (OSError, ValueError) as error:
             self.code, self.stderr = _CANNOT_START, f"cannot start it: {reason_of(error)}"
             return
+        finally:
+            self.left_running |= self.confined and end_orphans(known, _GRACE)
         with open(place / "stderr", encoding="utf-8", errors="replace") as said:
             self.stderr = said.read(1 << 20)
         if os.path.getsize(place / "stdout") >= _LARGEST_FILE:
@@ -102,7 +113,9 @@ class NodeRun:
             self.stdout = (place / "stdout").read_bytes()
 
     def _start(self, place: Path) -> Program:
-        env, work = {**_environment(place), **self.environment}, str(place / "work")
+        env, work = {**_environment(place, bare=self.confined), **self.environment}, str(place / "work")
+        own = [str(place / name) for name in _DIRECTORIES]
+        restrict = partial(restrict_to, own, has_network=self.has_network) if self.confined else None
         with open(place / "stderr", "wb") as stderr, open(place / "stdout", "wb") as file:
             ours, theirs = os.pipe()
             if self.reader == EARLY:
@@ -112,8 +125,9 @@ class NodeRun:
             output = file.fileno() if self.reader == ALL else theirs
             try:
                 return Program(
-                    self.argv, input=self.stdin, on_stdout=output, on_stderr=stderr.fileno(), env=env, directory=work
-                )
+                    self.argv, input=self.stdin, on_stdout=output, on_stderr=stderr.fileno(), env=env, directory=work,
+                    restrict=restrict,
+                )  # fmt: skip
             finally:
                 os.close(theirs)
 
@@ -173,11 +187,17 @@ def _read_one_byte(fd: int) -> None:
     os.close(fd)
 
 
-def _environment(place: Path) -> dict[str, str]:
-    """Return our environment with home and temporary directory in `place`, and with our settings of models."""
+def _environment(place: Path, *, bare: bool) -> dict[str, str]:
+    """Return our environment with home and temporary directory in `place`, and with our settings of models.
+
+    A `bare` one has no more than a node from elsewhere gets, and leaves no bytecode beside the modules that it imports.
+    """
     kept = {name: value for name, value in os.environ.items() if name not in _DROPPED}
     models = llm_directory()
-    if os.path.isdir(models):
+    if bare:
+        kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
+        kept["PYTHONDONTWRITEBYTECODE"] = "1"
+    elif os.path.isdir(models):
         kept["LLM_USER_PATH"] = os.path.abspath(models)
     ours = [os.path.dirname(os.path.abspath(program)) for program in (sys.argv[0], sys.executable)]
     return {

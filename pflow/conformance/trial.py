@@ -17,7 +17,7 @@ from pflow.conformance.samples import OutputDocument, Samples, Skipped, document
 from pflow.conformance.sandbox import NodeRun
 from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError, reason_of
 from pflow.flow.subflow import FlowCatalog
-from pflow.interface.interface import Interface, Item
+from pflow.interface.interface import ANYTHING, Interface, Item
 from pflow.interface.source import read_interface, source_version
 
 
@@ -129,9 +129,12 @@ def check(id: str, demand: str, *, of_good_run: bool = True) -> Callable[[Callab
 class Trial:
     """The trial of a node. `begun` are its runs so far. `given` are the user's words for runs that must succeed."""
 
-    def __init__(self, node: TestedNode, given: list[str], place: Path, timeout: float) -> None:
+    def __init__(
+        self, node: TestedNode, given: list[str], place: Path, timeout: float, *, confined: bool = False
+    ) -> None:  # fmt: skip
         """Raises PflowError (2) if the words do not fit the interface."""
         self.node, self.interface = node, node.interface
+        self.confined = confined
         self.begun: list[NodeRun] = []
         self._place, self._timeout = place, timeout
         self._runs: dict[tuple[object, ...], NodeRun] = {}
@@ -156,9 +159,14 @@ class Trial:
             if sum(run.code is None for run in self.begun) >= PATIENCE:
                 raise Skipped(f"{PATIENCE} runs did not end by themselves")
             self._runs[key] = run = NodeRun([*under, *self.node.argv, *words], stdin, **more)
+            run.confined, run.has_network = self.confined, self.may("network")
             run.start(self._place, self._timeout)
             self.begun.append(run)
         return self._runs[key]
+
+    def may(self, *effects: str) -> bool:
+        """Return True if the node declares one of these effects, or all."""
+        return bool({*self.interface.effects} & {*effects, ANYTHING})
 
     def run_good(self, *words: str, stdin: bytes | None = None, **more: Any) -> NodeRun:
         """Run the node with all that it needs, and more words."""

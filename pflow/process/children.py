@@ -94,7 +94,7 @@ class Program(Child):
 
     A guard ends it after kill -9 of us or a second signal. `input` goes to its stdin (None: /dev/null); the program
     need not read it. The takers get its output in parts as they come. Where one of these is a descriptor, the program
-    has that itself. Raises OSError if it does not start.
+    has that itself. `restrict` confines the thread that starts it. Raises OSError if it does not start.
     """
 
     def __init__(
@@ -106,6 +106,7 @@ class Program(Child):
         input: bytes | int | None = None,
         env: Mapping[str, str] | None = None,
         directory: str | None = None,
+        restrict: Callable[[], None] | None = None,
     ) -> None:
         collect_children()
         self.stdin = -1
@@ -117,7 +118,7 @@ class Program(Child):
         self._guard = Guard()
         try:
             files = [self._file(end, theirs) for end in (input, on_stdout, on_stderr)]
-            super().__init__(spawn(argv, files, env, directory), leads_session=True)
+            super().__init__(spawn(argv, files, env, directory, restrict=restrict), leads_session=True)
         except BaseException:
             self._close(ends_session=False)
             self._held.release()
@@ -244,6 +245,32 @@ def output_of(argv: Sequence[str | bytes], env: Mapping[str, str] | None = None)
     stdout, stderr = bytearray(), bytearray()
     code = run(argv, on_stdout=stdout.extend, on_stderr=stderr.extend, env=env)
     return code, stdout.decode(errors="replace"), stderr.decode(errors="replace")
+
+
+def adopt_orphans(*, is_on: bool) -> None:
+    """Become the parent of all that our children start and leave behind, in whatever session, or do so no more."""
+    import ctypes
+
+    set_child_subreaper = 36  # prctl(2)
+    ctypes.CDLL(None).prctl(set_child_subreaper, int(is_on), 0, 0, 0)
+
+
+def end_orphans(known: set[int], grace: float) -> bool:
+    """End the children of this process but those that are known; return True if one still ran after `grace` seconds."""
+    limit, is_late = time.monotonic() + grace, False
+    while (there := children_of(os.getpid()) - known) and time.monotonic() < limit + GRACE:
+        is_late = is_late or time.monotonic() >= limit
+        for pid in there:
+            with Ignoring(ProcessLookupError, ChildProcessError):
+                if is_late:
+                    os.kill(pid, _signal.SIGKILL)
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(_TICK)
+    return is_late
+
+
+def children_of(parent: int) -> set[int]:
+    return {pid for pid, _, fields in _processes() if int(fields[1]) == parent}
 
 
 def collect_children() -> None:

@@ -19,6 +19,9 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
 _OF_FILES = 1 << 1 | 1 << 14  # write and truncate
 _OF_DIRECTORIES = _OF_FILES | sum(1 << bit for bit in range(4, 14))  # remove, make, link and rename too
+_TCP, _SIGNALS = 1 << 0 | 1 << 1, 1 << 1
+"""To bind and connect, since the fourth version; to signal what is outside, since the sixth."""
+
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/fd/1", "/dev/fd/2")
 
 _rulesets: dict[str, int] = {}
@@ -73,7 +76,22 @@ def shut_own_files() -> None:
     os.close(null)
 
 
-def start_restricted(start: Callable[[], int]) -> int:
+def restrict_to(folders: Sequence[str], *, has_network: bool) -> None:
+    """Confine this thread and all that it starts to writing below these folders. Raises OSError.
+
+    Where the kernel can, they have no TCP either unless they may have it, and signal nothing that is not confined so.
+    """
+    version = _call(_CREATE_RULESET, None, 0, _VERSION)
+    parts = [_OF_DIRECTORIES, *[0 if has_network else _TCP] * (version >= 4), *[_SIGNALS] * (version >= 6)]
+    rules = struct.pack(f"{len(parts)}Q", *parts)
+    with Opened(_call(_CREATE_RULESET, rules, len(rules), 0)) as ruleset:
+        for path in [*folders, *_DEVICES[:4]]:
+            _allow(ruleset, path)
+        ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        _call(_RESTRICT_SELF, ruleset, 0)
+
+
+def start_restricted(start: Callable[[], int], restrict: Callable[[], None] = restrict) -> int:
     """Start a program in a thread that is confined: so is the program then, and it cannot trace this process."""
     from concurrent.futures import ThreadPoolExecutor
 

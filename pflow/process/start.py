@@ -32,11 +32,13 @@ def spawn(
     directory: str | None = None,
     *,
     is_ours: bool = False,
+    restrict: Callable[[], None] | None = None,
 ) -> int:
     """Start a program in its own session: without a terminal, since asking there from the background would stop it.
 
     `files` become its stdin, stdout and stderr, -1 /dev/null. Inheritable files stay open in it, as with any shell. One
-    that a run within bounds starts is confined to them, unless it `is_ours`. Return its process id. Raises OSError.
+    that a run within bounds starts is confined to them, unless it `is_ours`; `restrict` confines one in another way.
+    Return its process id. Raises OSError.
     """
     actions: list[Any] = [
         (os.POSIX_SPAWN_DUP2, fd, n) if fd >= 0 else (os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_RDWR, 0)
@@ -54,11 +56,11 @@ def spawn(
             setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
         )
 
-    if is_ours or not os.environ.get(CONFINED):
+    if restrict is None and (is_ours or not os.environ.get(CONFINED)):
         return start()
-    from pflow.process.confine import start_restricted
+    from pflow.process import confine
 
-    return start_restricted(start)
+    return confine.start_restricted(start, restrict or confine.restrict)
 
 
 def environment() -> Mapping[str, str]:

@@ -44,7 +44,7 @@ def fork_runs(node: TestedNode) -> None:
     gc.freeze()  # else a collection in a fork would copy the memory of all libraries
     spawn = children.spawn
 
-    def fork(argv: list[str], files: list[int], env: dict[str, str], directory: str | None) -> int:
+    def fork(argv: list[str], files: list[int], env: dict[str, str], directory: str | None, restrict: None) -> int:
         if argv[0] != node.argv[0] or env.get("TZ") != os.environ.get("TZ"):
             return spawn(argv, files, env, directory)
         pid = os.fork()
