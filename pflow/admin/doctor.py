@@ -19,6 +19,7 @@ from pflow.errors import PflowError, shorten
 from pflow.files.directories import state_directory
 from pflow.files.installation import NAME, UVX, Installation, read_installation, requirement_name
 from pflow.interface.source import in_words
+from pflow.words.printable import counted
 
 WELL, ADVICE, BROKEN = "ok", "advice", "broken"
 
@@ -178,6 +179,37 @@ def _nodes(installation: Installation) -> Iterator[Line]:
             yield Line("nodes", BROKEN, why, f"pflow test-node {shlex.quote(each.file)}")
 
 
+def _packs(installation: Installation) -> Iterator[Line]:
+    from pflow.catalog.kinds import find_node, nodes_of
+    from pflow.catalog.packs import installed_distributions, installed_packs, verified
+    from pflow.catalog.registry import flows_of
+    from pflow.library.command import command_file
+    from pflow.packs.project import address_of
+    from pflow.process.confine import has_landlock
+
+    packs, distributions = installed_packs().values(), installed_distributions()
+    for pack in [*packs, *distributions]:
+        count = f"{counted(len([*nodes_of(pack)]), 'node')}, {counted(len(flows_of(pack)), 'flow')}"
+        yield Line("packs", WELL, f"{pack.label}: {count}, from {pack.address or 'a Python distribution'}")
+        for path in pack.files:
+            try:
+                verified(pack, os.path.join(pack.folder, path))
+            except PflowError as error:
+                yield Line("packs", BROKEN, error.message, error.hint)
+    for pack in packs:
+        found = [kind.name for kind in nodes_of(pack) if getattr(find_node(kind.name), "file", "") == kind.file]
+        if missing := [name for name in found if not os.path.lexists(command_file(name))]:
+            todo = f"pflow install {shlex.quote(str(address_of(pack)))}"
+            yield Line("packs", ADVICE, f"{', '.join(missing)} of {pack.name} has no program pflow-NODE", todo)
+    for each in [each for each in distributions if not any(each.found.values())]:
+        text = f"the nodes of {each.label} are not found, as in some editable installations"
+        yield Line("packs", ADVICE, text, "install it without -e")
+    if (packs or distributions) and not has_landlock():
+        yield Line(
+            "packs", ADVICE, "this kernel does not confine the nodes of packs", "Linux 6.2 or later, with Landlock"
+        )
+
+
 def _state(installation: Installation) -> Iterator[Line]:
     place = nearest = state_directory()
     if not place or not nearest:
@@ -198,5 +230,5 @@ def _state(installation: Installation) -> Iterator[Line]:
 
 CHECKS: dict[str, Callable[[Installation], Iterator[Line]]] = {
     check.__name__[1:]: check
-    for check in (_python, _pflow, _packages, _llm, _model, _prices, _cluster, _shells, _nodes, _state)
+    for check in (_python, _pflow, _packages, _llm, _model, _prices, _cluster, _shells, _nodes, _packs, _state)
 }

@@ -11,13 +11,16 @@ import os
 import stat
 import sys
 
-from pflow import Any, Iterator
+from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
 from pflow.catalog.registry import BESIDE, PACKAGE, is_flow_type, names_in, own_directories, own_flows, saved_flows
 from pflow.errors import BAD_DATA, PflowError, reason_of, result_of
 from pflow.interface.interface import Interface
 from pflow.interface.source import plain
 from pflow.words.naming import did_you_mean, listed, meant
+
+if TYPE_CHECKING:
+    from pflow.catalog.packs import Pack
 
 __all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "TOOL", "Catalog", "Kind", "find_kind", "list_kinds"]
 
@@ -220,11 +223,19 @@ def _in_packs(wanted: str | None) -> Iterator[Kind]:
     from pflow.catalog.packs import installed_sources
 
     for pack in installed_sources():
-        for name, file in pack.paths("nodes"):
-            found = Kind(name, PYTHON, file) if name else _named(*os.path.split(file))
-            if found is not None and is_node_name(found.name) and wanted in (None, plain(found.name)):
-                found._pack, found.status = pack, result_of(os.stat, file, otherwise=None)
+        for found in nodes_of(pack):
+            if wanted in (None, plain(found.name)):
+                found.status = result_of(os.stat, found.file, otherwise=None)
                 yield found
+
+
+def nodes_of(pack: Pack) -> Iterator[Kind]:
+    """Yield the nodes of a pack, by their names alone: classes in Python, then programs."""
+    for name, file in sorted(pack.paths("nodes"), key=lambda each: not each[1].endswith(".py")):
+        found = Kind(name, PYTHON, file) if name else _named(*os.path.split(file))
+        if found is not None and is_node_name(found.name):
+            found._pack = pack
+            yield found
 
 
 def _named(directory: str, file: str) -> Kind | None:

@@ -58,11 +58,12 @@ class Pack:
         return {"name": self.name, "version": self.version, "address": self.address}
 
     def paths(self, folder: str) -> list[tuple[str, str]]:
-        """Return its files in `nodes` or `flows` that the lock file names, there or not, each after its own name.
+        """Return its nodes' or flows' files that the lock file names, there or not, each after its own name.
 
         The name is empty if that of the file counts.
         """
-        return [("", f"{self.folder}/{path}") for path in self.files if os.path.dirname(path) == folder]
+        found = (path for path, about in self.files.items() if os.path.dirname(path) == folder and "declares" in about)
+        return [("", f"{self.folder}/{path}") for path in found]
 
     @property
     def removal(self) -> str:

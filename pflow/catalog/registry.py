@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import Any, Iterable
+from pflow import TYPE_CHECKING, Any, Iterable
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, result_of
+
+if TYPE_CHECKING:
+    from pflow.catalog.packs import Pack
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
@@ -196,12 +199,17 @@ def pack_flows(besides: Iterable[str] = ()) -> dict[str, str]:
     from pflow.interface.source import plain
 
     taken, found = set(map(plain, besides)), {}
-    for _, file in [each for pack in installed_sources() for each in pack.paths("flows")]:
-        name = flow_name(os.path.basename(file))
-        if name and plain(name) not in taken:
+    for name, file in [each for pack in installed_sources() for each in flows_of(pack).items()]:
+        if plain(name) not in taken:
             taken.add(plain(name))
             found[name] = file
     return found
+
+
+def flows_of(pack: Pack) -> dict[str, str]:
+    """Return the files of a pack's flows by their names."""
+    named = [(flow_name(os.path.basename(file)), file) for _, file in pack.paths("flows")]
+    return {name: file for name, file in named if name}
 
 
 def saved_flows() -> list[str]:

@@ -7,7 +7,7 @@ import sys
 
 from pflow import Any, NoReturn
 from pflow.catalog.registry import PACKAGE, names_in
-from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, own_error, shorten
+from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, own_error, result_of, shorten
 from pflow.flow.pipe.scan import is_cut_separator, secret_flags, separates
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, is_readable, secure_standard_files, write_pieces
@@ -88,7 +88,8 @@ def _run(words: list[str], closed: list[int]) -> int:
         _check_redirection(rest, is_node=not any(map(_is_written_down, rest)))
         return _run_flow(rest, closed)
     if word in commands:
-        _tell_of_flow(word)
+        if word in _LATE:
+            _tell_of_own(word)
         _close_again(closed if word in _RUNS else [])
         return _run_command(word, rest)
     program = _find_program(word)
@@ -199,12 +200,18 @@ def _run_flow(words: list[str], closed: list[int]) -> int:
     return Driver().run(words)
 
 
-def _tell_of_flow(word: str) -> None:
-    """Say how a saved flow is run whose name is a command of a later version."""
+def _tell_of_own(word: str) -> None:
+    """Say, the first time, how a user's own flow or node is run whose name is a command of a later version."""
+    from pflow.catalog.kinds import PROGRAM, find_kind
     from pflow.catalog.registry import own_flow
+    from pflow.files.directories import is_first_time
 
-    if word in _LATE and own_flow(word) is not None:
-        say("pflow", f"'{word}' is a command; your flow of this name is pflow run flow:{word}")
+    kind = result_of(find_kind, word, of=PflowError, otherwise=None)
+    told = [f"the saved flow '{word}' runs as pflow run flow:{word} now"] * (own_flow(word) is not None)
+    if kind is not None:
+        told.append(f"the node '{kind.file}' runs as pflow{'-' if kind.origin == PROGRAM else ' run '}{word} now")
+    for line in told if told and is_first_time(f"{word}-is-a-command") else ():
+        say("pflow", line)
 
 
 def _close_again(closed: list[int]) -> None:

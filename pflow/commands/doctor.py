@@ -1,8 +1,8 @@
 """pflow doctor: Find what is missing or broken in this installation.
 
 It examines Python and pflow's requirements, llm with its plugins and settings, the default model and its key, your
-prices, the man pages and completions, your own nodes, and the directory of runs: its size, and that only you can read
-it.
+prices, the man pages and completions, your own nodes, the installed packs, and the directory of runs: its size, and
+that only you can read it.
 
 Each line is ok, advice (something can be added) or broken. The commands it suggests survive an upgrade: uv tool install
 with --with, pipx inject, or pip install. It shows no keys, changes nothing, asks no model and runs no node. It loads

@@ -5,6 +5,9 @@ flows: those in .pflow.json files of this directory and of flows/ below it. Thei
 run FILE. On a terminal the lines are fitted to its width; elsewhere each flow has one line. An input in brackets is
 optional, or comes through the pipe; its default follows the =. pflow show NAME shows more about a saved flow.
 
+Flows of installed packs follow your own, with their pack. --packs lists the packs instead: name, version, address, and
+what is in them.
+
 Nothing is checked or run. stderr names each file that does not hold a flow, with the reason; in JSON it has a fault.
 The exit code is 0, even if there are such files, or no saved flows.
 
@@ -16,8 +19,11 @@ pflow list --json
 
 from typing import Any
 
+from pflow.catalog.kinds import nodes_of
+from pflow.catalog.packs import installed_sources
+from pflow.catalog.registry import flows_of
 from pflow.commands._command import COLOR, Command
-from pflow.commands._output import print_json, print_table
+from pflow.commands._output import print_json, print_table, tell_damage
 from pflow.errors import PflowError, shorten
 from pflow.explain.account import Account, needs
 from pflow.flow.subflow import FlowCatalog, FlowKind
@@ -33,10 +39,15 @@ _LONGEST = 24
 
 @Command(
     __doc__,
-    Flag("json", "print one JSON list: name, file, run, description, inputs, outputs, types, needs"),
+    Flag("json", "print one JSON list: name, file, run, description, inputs, outputs, types, needs, pack"),
+    Flag("packs", "list the installed packs, and Python distributions with nodes or flows, instead"),
     COLOR,
 )
-def command(json: bool, color: str) -> None:
+def command(json: bool, packs: bool, color: str) -> None:
+    if packs:
+        _list_packs(color, in_json=json)
+        return
+    tell_damage("pflow list")
     saved = list_saved()
     found = saved + list_project(saved)
     if json:
@@ -48,9 +59,29 @@ def command(json: bool, color: str) -> None:
     print_table(rows, color)
 
 
+def _list_packs(color: str, *, in_json: bool) -> None:
+    """Print the packs, then the distributions. Raises PflowError (78) if they cannot be read."""
+    packs: list[dict[str, Any]] = [
+        {**pack.about, "tree": pack.tree, "nodes": [kind.name for kind in nodes_of(pack)], "flows": [*flows_of(pack)]}
+        for pack in installed_sources()
+    ]
+    if in_json:
+        print_json(packs)
+        return
+    if not packs:
+        say("pflow list", "no pack is installed yet; pflow install ADDRESS installs one")
+    rows = []
+    for each in packs:
+        inside = ", ".join([*each["nodes"], *(f"flow:{name}" for name in each["flows"])])
+        rows.append([clean(text) for text in (each["name"], each["version"], each["address"], inside)])
+    print_table(rows, color)
+
+
 def _row(saved: Saved) -> tuple[str, str, str]:
     name = saved.command if saved.is_of_project else saved.name
-    return clean(name), clean(" ".join(map(_input, _needs(saved)))), clean(saved.description)
+    whence = [f"(from {saved.pack.label})"] if saved.pack else []
+    about = " ".join(filter(None, [saved.description, *whence]))
+    return clean(name), clean(" ".join(map(_input, _needs(saved)))), clean(about)
 
 
 def _needs(saved: Saved) -> list[Account]:
@@ -70,7 +101,7 @@ def _input(need: Account) -> str:
 
 
 def _entry(saved: Saved) -> dict[str, Any]:
-    where = {"name": saved.name, "file": saved.file}
+    where = {"name": saved.name, "file": saved.file, **({"pack": saved.pack.about} if saved.pack else {})}
     if saved.fault:
         return {**where, "fault": saved.fault}
     about = {"description": saved.description, "inputs": saved.inputs, "outputs": saved.outputs, "types": saved.types}

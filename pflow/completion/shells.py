@@ -9,6 +9,7 @@ from pflow.completion import names as groups
 from pflow.completion.candidates import Candidates, answer
 from pflow.completion.line import Typed, quoted, split
 from pflow.completion.names import Candidate
+from pflow.errors import PflowError, result_of
 from pflow.help.usage import TITLES
 from pflow.words.printable import clean
 
@@ -23,7 +24,7 @@ def main(words: list[str]) -> int:
     from pflow.process.streams import write_pieces
 
     shell, *arguments = words
-    lines = _SHELLS[shell](*arguments)
+    lines = result_of(_SHELLS[shell], *arguments, of=PflowError, otherwise=[])  # as where the packs are damaged
     write_pieces(1, ["".join([f"{line}\n" for line in lines]).encode("utf-8", "surrogateescape")])
     return 0
 

@@ -9,10 +9,12 @@ import sys
 
 import pytest
 
+from pflow.admin.doctor import ADVICE, BROKEN, CHECKS, WELL, examine
 from pflow.catalog.kinds import RUNS_NODE, find_kind, forget_kinds, list_nodes
 from pflow.catalog.lines import node_lines
 from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
+from pflow.files.installation import read_installation
 from pflow.flow.subflow import FlowCatalog
 from tests.tools import put_pack
 
@@ -228,3 +230,42 @@ def test_an_update_of_a_pack_is_told_by_list_trace_why_lock_and_resume(data, pac
     assert 'pack version of \'words\' is "v2", was "v1"' in locked.stderr
     assert pflow(*run, "-q", stdin="a b").returncode == 0
     assert re.search(r"code: pack text-tools \w{12} v2 was \w{12} v1", pflow("why", "last", "words").stdout)
+
+
+def test_packs_are_listed_and_examined(site, data):
+    put_pack(data, "other", {"nodes/words.py": PYTHON, "flows/mine.pflow.json": FLOW})
+    listed = json.loads(pflow("list", "--packs", "--json").stdout)
+    assert [(each["name"], each["nodes"], each["flows"]) for each in listed] == [
+        ("other", ["words"], ["mine"]),
+        ("Text-Tools", ["words", "count-words", "shout"], ["count"]),
+    ]
+    assert "other       v1   /srv/other  words, flow:mine\n" in pflow("list", "--packs").stdout
+    assert "theirs (from other v1)" in pflow("list").stdout
+    lines = {(line.state, line.text) for line in CHECKS["packs"](read_installation())}
+    assert (WELL, "other v1: 1 node, 1 flow, from /srv/other") in lines
+    assert (WELL, "Text-Tools 1.2: 3 nodes, 1 flow, from a Python distribution") in lines
+    assert (ADVICE, "words of other has no program pflow-NODE") in lines
+    (data / "packs.lock.json").write_text("{")
+    forget_kinds()
+    assert [(line.state, line.about) for line in examine() if "packs.lock" in line.text] == [(BROKEN, "packs")]
+
+
+def test_nodes_and_flows_of_packs_complete_and_have_man_pages(data, pack, tmp_path):
+    for line, wanted in (("pflow wor", "words"), ("pflow coun", "count"), ("pflow words --te", "--text=")):
+        assert wanted in pflow("__complete", "bash", "9", "80", " ", line).stdout, line
+    assert "Count words" in pflow("help", "words").stdout
+    pflow("setup", f"--prefix={tmp_path}/usr")
+    assert (tmp_path / "usr/share/man/man1/pflow-shout.1").exists()
+    (data / "packs.lock.json").write_text("{")
+    assert "llm" in pflow("__complete", "bash", "9", "80", " ", "pflow ll").stdout
+    assert pflow("__complete", "bash", "9", "80", " ", "pflow words --te").stderr == ""
+
+
+def test_a_flow_or_node_with_the_name_of_a_new_command_is_told_of_once(data, tmp_path):
+    write(data / "flows" / "install.pflow.json", FLOW)
+    write(data / "nodes" / "update.py", PYTHON.replace("Words", "Update"))
+    for name, told in (("install", "pflow run flow:install now"), ("update", "runs as pflow run update now")):
+        assert told in pflow(name, "--dry-run").stderr
+        assert told not in pflow(name, "--dry-run").stderr
+    assert pflow("run", "update", "-r", stdin="a b").stdout == "2\n"
+    assert pflow("save", "uninstall", "parse-json").returncode == 65
