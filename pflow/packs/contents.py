@@ -23,6 +23,7 @@ _FOLDERS, _TEXTS = ("nodes", "flows"), ("README", "LICENSE")
 _LFS = b"version https://git-lfs.github.com/spec/"
 _OUTSIDE = {"", ".", ".."}
 _MAY_RUN = 0o100
+_SPECIAL = {stat.S_IFLNK: "is a link", 0o160000: "is a submodule"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Contents:
         if stat.S_ISDIR(mode):
             return False
         if not stat.S_ISREG(mode) or path in _FOLDERS:
-            self._refuse(path, "is a link" if stat.S_ISLNK(mode) else "is not a regular file, but a special one")
+            self._refuse(path, _SPECIAL.get(stat.S_IFMT(mode), "is not a regular file"))
         return self._admits_file(path, size)
 
     def _admits_file(self, path: str, size: int) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, result_of
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, result_of
 from pflow.files.atomic import replace
 from pflow.files.directories import cache_directory, needed
 from pflow.files.reading import read_regular
@@ -207,9 +207,9 @@ class _Source:
         def hear(part: bytes) -> None:
             said.extend(part[: _MOST_PRINTED - len(said)])
 
-        code = run(argv, input=input, env=_environment(), on_stdout=on_stdout or printed.extend, on_stderr=hear)
-        if code:
-            raise _fault(self.act, code, said.decode("utf-8", "replace"))
+        if run(argv, input=input, env=_environment(), on_stdout=on_stdout or printed.extend, on_stderr=hear):
+            otherwise = TRY_AGAIN if words[0] == "fetch" else BAD_DATA  # the other end went, or git fell over the data
+            raise _fault(self.act, otherwise, said.decode("utf-8", "replace"))
         return bytes(printed)
 
 
@@ -236,7 +236,7 @@ def _environment() -> dict[str, str]:
 
 _LOGIN = "git needs access without a prompt: a credential helper, an ssh key in the agent, or a token"
 _TRUST = "git config --global --add safe.directory DIRECTORY trusts it"
-_TOO_LARGE = ("died of signal 25", "File too large", "attempting to allocate")
+_TOO_LARGE = f"it may be too large: git may fetch {MOST_FETCHED >> 20} MiB"
 _NO_REF = ("couldn't find remote ref", "not our ref", "unadvertised object")
 _NO_ACCESS = ("prompts disabled", "could not read Username", "Authentication failed", "Permission denied", "error: 403")
 
@@ -245,23 +245,21 @@ _FAULTS = (
     (("Host key verification failed",), DENIED, "connect to that host by ssh once, by hand"),
     (_NO_ACCESS, DENIED, _LOGIN),
     ((" not allowed",), DENIED, ""),
-    (_TOO_LARGE, BAD_DATA, f"git may fetch {MOST_FETCHED >> 20} MiB"),
-    (("fsck error", "expected commit type"), BAD_DATA, ""),
+    (("File too large", "attempting to allocate"), BAD_DATA, _TOO_LARGE),
+    (("error: object ", "fsck error", "expected commit type"), BAD_DATA, ""),
     (("Not a valid object name", "not a tree object"), MISSING, "#DIR names a directory in it"),
-    ((*_NO_REF, "does not appear to be a git repository", "not exported"), MISSING, ""),
-    (("nable to connect", "ssh: ", "Could not resolve", "Failed to connect"), UNAVAILABLE, ""),
-    ((" not found",), MISSING, ""),
-    (("early EOF", "hung up", "unexpected disconnect", "RPC failed", "error: 429", "error: 5"), TRY_AGAIN, ""),
-    (("unable to access", "Could not read from remote"), UNAVAILABLE, ""),
+    ((*_NO_REF, "does not appear to be a git repository", "not exported", " not found"), MISSING, ""),
+    (("early EOF", "hung up", "error: 429", "error: 5"), TRY_AGAIN, ""),
+    (("invalid index-pack output",), BAD_DATA, _TOO_LARGE),  # a signal ended what writes the file
+    (("nable to connect", "unable to look up", "ssh: ", "unable to access", "not read from remote"), UNAVAILABLE, ""),
 )
 """Words of git, with exit code and hint; the first match counts."""
 
 
-def _fault(act: str, code: int, said: str) -> _GitFailed:
+def _fault(act: str, otherwise: int, said: str) -> _GitFailed:
     said = re.sub(r"//[^/@\s']*@", "//", said)  # a login that a user's settings put into the URL
-    lines = [line for line in said.splitlines() if line.strip()] or [f"git ended with {code}"]
+    lines = [line for line in said.splitlines() if line.strip()] or ["git ended early"]
     known = ((line, exit, hint) for words, exit, hint in _FAULTS for line in lines if any(map(line.count, words)))
-    otherwise = (lines[-1], FAILED if code > 0 else BAD_DATA, "")  # a signal: git itself fell over what it read
-    line, exit, hint = next(known, otherwise)
+    line, exit, hint = next(known, (lines[-1], otherwise, ""))
     reason = one_line(re.sub("^((remote|fatal|error): )+", "", line)).removesuffix(".")
     return _GitFailed(f"{act}: {reason}", hint=hint, exit=exit)
