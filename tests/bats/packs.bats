@@ -25,3 +25,16 @@ pack/nodes/pflow-loud' "'pack/flows/shout.pflow.json' is another flow; --force r
     in_shells 'pflow export --to=pack "shell ls"; echo $?; pflow export --to=pack -o p "shell ls"; ls p p/flows'
     expect 0 $'2\np:\nREADME.md\nflows\n\np/flows:\np.pflow.json' '-o DIR names a new directory'
 }
+
+@test "a flow brings its nodes along: installed by somebody else it is the same flow, with the same hash" {
+    need jq
+    in_shells 'export HOME=$PWD/ada; mkdir ada bob
+        pflow new-node loud --lang=sh >/dev/null; pflow new-node head-of >/dev/null
+        pflow save inner loud --description=Inner >/dev/null; pflow save outer "flow:inner => head-of" --description=Outer >/dev/null
+        echo hi | pflow outer -r; pflow trace --json | jq -r .flow.hash >hash; pflow export --to=pack -o pack outer
+        export HOME=$PWD/bob; rm -r ada
+        pflow install pack --yes --allow=commands >/dev/null
+        echo hi | pflow outer -r; pflow trace --json | jq -r .flow.hash | cmp - hash
+        pflow uninstall pack >/dev/null; echo hi | pflow outer -q; find bob/.local/share bob/.local/bin -type f'
+    expect 0 $'# Notes\n\n# Notes\n\nhi\n# Notes\n\n# Notes\n\nhi'
+}
