@@ -115,8 +115,8 @@ class _Contents:
 def _readme(name: str, wired: WiredFlow, needs: dict[str, None]) -> str:
     """Say what the pack is, how to install and run it, what it needs besides, and all that pflow explain says."""
     flags = [f"{spell_flag(each.name)}={each.type.name.upper()}" for each in wired.asked() if each.required]
-    lines = [f"# {name}", "", wired.flow.description, "", "    pflow install ADDRESS"]
-    lines += ["    " + " ".join([f"pflow run flow:{name}", *flags]), ""]
+    lines = [f"# {name}", "", *([wired.flow.description, ""] if wired.flow.description else [])]
+    lines += ["    pflow install ADDRESS", "    " + " ".join([f"pflow run flow:{name}", *flags]), ""]
     lines += ["It needs besides:", "", *(f"- {each}" for each in needs), ""] if needs else []
     lines += [f"    {line}" for line in account_text(explain(wired), 100).splitlines()]
     return "".join(f"{clean(line).rstrip()}\n" for line in lines)
