@@ -67,8 +67,9 @@ class PythonCode:
             self.fault = "its code is nested too deeply"
 
     def _read(self, file: str, package: str, root: str) -> None:
-        if _is_installed(file):
-            self._add_distribution(os.path.relpath(file, root).removesuffix(".py").split(os.sep)[0])
+        top = os.path.relpath(file, root).removesuffix(".py").split(os.sep)[0]
+        if _is_installed(file) and top in _distributions():  # else a directory of nodes, which is no package
+            self._add_distribution(top)
         else:
             self._add_source(os.path.basename(file), file, package)
         names = {_last_name(node) for tree in self._trees.values() for node in ast.walk(tree)}

@@ -27,11 +27,12 @@ pflow install examples/pack --dry-run --json | jq -r '.nodes[].name'
 pflow uninstall pack
 """
 
+from pflow.admin.setup import find_share, read_setup
 from pflow.catalog.packs import installed_packs
 from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_text
 from pflow.commands._packs import agree, allowed_words, beyond, counts, document, show, try_nodes
-from pflow.errors import FAILED, USAGE, PflowError
+from pflow.errors import FAILED, USAGE, PflowError, result_of
 from pflow.help import usage as kinds
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.packs.install import commit, how_to_run, stage_frozen, stage_new, staging
@@ -78,6 +79,8 @@ def command(
     for each in staged:
         if not each.is_new:
             say("pflow install", f"'{each.pack.name}' is installed already, version {each.pack.version}")
+    if not dry_run and result_of(lambda: read_setup(find_share(None)).files, of=PflowError, otherwise={}):
+        notes.append("pflow setup brings their man pages")
     for note in notes:
         say("pflow install", note)
     documents = [document(each, installed=not dry_run) for each in staged]

@@ -71,7 +71,7 @@ class _Script:
 
     def _node(self, wired: WiredStep) -> Any:
         kind = wired.kind
-        if kind is None or kind.origin not in (BUNDLED, PYTHON) or kind.name != wired.step.type:
+        if kind is None or kind.origin not in (BUNDLED, PYTHON) or kind.name != wired.step.type or kind.pack:
             return wired.step.type
         if kind.file not in self.classes:
             node = kind.node_class()
