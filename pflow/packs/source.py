@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -126,18 +127,17 @@ class _Source:
         self._clear()
         asked = self.address.asked
         refs = [commit] if commit else [f"refs/tags/{asked}", f"refs/heads/{asked}"] if asked else ["HEAD"]
-        new = tempfile.mkdtemp(prefix="new-", dir=self.folder)
-        try:
+        with tempfile.TemporaryDirectory(prefix="new-", dir=self.folder, ignore_cleanup_errors=True) as place:
+            new, old = os.path.join(place, "new"), os.path.join(place, "old")
             self._git(new, "init", "--quiet", "--bare", "--template=", "--object-format=sha1")
             if not any(self._gets(new, ref) for ref in refs):
                 hint = "a commit is named by all 40 digits of its hash" * bool(re.fullmatch("[0-9a-f]{4,39}", asked))
                 what = f"tag, branch or commit '{asked or commit}'" if asked or commit else "commit"
                 raise PflowError(f"{self.act}: it has no {what}", hint=hint, exit=MISSING)
             found = self._git(new, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
-            shutil.rmtree(self._kept(found), ignore_errors=True)
+            with suppress(FileNotFoundError):  # what is kept may be damaged; and half removed, it would be
+                os.rename(self._kept(found), old)
             os.rename(new, self._kept(found))
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
         if not commit:
             replace(self.last, found, mode=0o600)
         return found
@@ -214,7 +214,7 @@ class _Source:
 
 
 _SETTINGS = (
-    *("core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"),
+    *("core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false", "pack.threads=1"),
     *("fetch.fsckObjects=true", "fetch.unpackLimit=1", "fetch.writeCommitGraph=false", "core.bigFileThreshold=1m"),
 )
 """No hook, nothing in the background; what comes is checked, is one file, which a limit can bound, and large files are
@@ -226,8 +226,9 @@ _OF_USER = ("GIT_ASKPASS", "GIT_CONFIG_", "GIT_EXEC_PATH", "GIT_HTTP", "GIT_PROX
 
 
 def _environment() -> dict[str, str]:
-    theirs, given = os.environ.get("GIT_ALLOW_PROTOCOL"), environment().items()
-    kept = {name: value for name, value in given if name[:4] != "GIT_" or name.startswith(_OF_USER)}
+    theirs, dropped = os.environ.get("GIT_ALLOW_PROTOCOL"), ("GIT_", "SSH_ASKPASS")  # which opens a window
+    given = environment().items()
+    kept = {name: value for name, value in given if not name.startswith(dropped) or name.startswith(_OF_USER)}
     kept |= {"LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS_REQUIRE": "never"}
     kept["GIT_ALLOW_PROTOCOL"] = ":".join(each for each in PROTOCOLS if theirs is None or each in theirs.split(":"))
     # A repository on this machine may say that another has what it lacks, and name a command that gets it.
