@@ -9,6 +9,8 @@ from pflow.errors import DENIED, FAILED, USAGE, PflowError
 from pflow.interface.interface import ANYTHING
 from pflow.packs.account import shadows
 from pflow.packs.install import Staged, declared_by
+from pflow.packs.trial import try_node
+from pflow.process.confine import has_landlock
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import AUTO, table, terminal_width
 from pflow.terminal.messages import say, write_line
@@ -99,19 +101,22 @@ def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
         raise PflowError("nothing is changed", exit=FAILED)
 
 
-def try_node(folder: str, path: str) -> list[str]:
-    return []
-
-
 def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
     """Test that each node keeps its word, and say so; one that does not is left out unless forced. Return 1 for any."""
     code = 0
+    if not has_landlock():
+        say(program, "the nodes are not tried: this kernel has no Landlock, which would confine them")
+        return code
     for each in staged:
         for path, about in [*declared_by(each.pack).items()]:
             if about["kind"] == "flow" or about["fault"]:
                 continue
-            faults = "; ".join(map(one_line, try_node(each.folder, path)))
-            what = f"does not do as it says: {faults}" if faults else "does as it says"
+            verdicts = try_node(f"{each.folder}/{path}")
+            faults = "; ".join(one_line(f"{each.check.id}: {each.failed.came}") for each in verdicts if each.failed)
+            doubts = "; ".join({each.why: "" for each in verdicts if each.why})
+            what = (
+                f"does not do as it says: {faults}" if faults else f"does as it says{f' ({doubts})' if doubts else ''}"
+            )
             say(program, f"{about['name']} {what}" + "; it is left out" * bool(faults and not force))
             if faults and not force:
                 each.leave_out(path, faults)

@@ -1,11 +1,13 @@
 """Checks of what a node declares and answers when it has all that it needs, and that it does nothing else."""
 
 import json
+import os
 import re
 import shlex
 import shutil
 from typing import Any
 
+from pflow.catalog.interfaces import interpreter, read_header
 from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
@@ -15,6 +17,11 @@ from pflow.process.streams import raw_form
 from pflow.values.paths import kind_of
 from pflow.values.types import Type
 
+_EXPECTED = {
+    "writes files": "no file is touched",
+    "network": "no use of the network",
+    "runs commands": "no command but its interpreter",
+}
 _CHANGES = "creat|mk|rename|rmdir|unlink|link|symlink|truncate"
 _WRITE = rf"(O_(WRONLY|RDWR|CREAT)|\b({_CHANGES})\w*\().* = -1 EACCES"
 """A call that would change a file and is denied, as strace shows it."""
@@ -84,21 +91,30 @@ def it_runs(trial: Trial) -> None:
 
 @check("effects", "it touches no file unless it declares so")
 def it_touches_no_files(trial: Trial) -> None:
-    _skip_declared(trial, "writes files", "runs commands")
+    if trial.confined and not trial.may("runs commands"):
+        own = [
+            "env",
+            "sh",
+            "pflow",
+            *map(os.path.basename, (trial.node.file, interpreter(read_header(trial.node.file)[0]))),
+        ]
+        command = rf'execve\("(?!([^"]*/)?(python[\d.]*|{"|".join(map(re.escape, own))})")'
+        _expect_no_call(trial, command, "-e", "trace=execve", effect="runs commands")
+    _skip_declared(trial, "writes files")
     if trial.good.changed:
         change = "declare it: - Effects: writes files; or leave no file behind"
         trial.good.fail(f"it changed {', '.join(trial.good.changed)}", "no file is touched", change)
     if trial.confined:
-        _expect_no_call(trial, _WRITE, "-Z", "-e", f"trace=/^(open|{_CHANGES})", demand="no file is touched")
+        _expect_no_call(trial, _WRITE, "-Z", "-e", f"trace=/^(open|{_CHANGES})", effect="writes files")
 
 
 @check("network", "it uses no network unless it declares so")
 def it_stays_off_the_network(trial: Trial) -> None:
-    _skip_declared(trial, "network", "runs commands")
-    _expect_no_call(trial, "AF_INET", "-e", "trace=connect,sendto,bind", demand="no use of the network")
+    _skip_declared(trial, "network")
+    _expect_no_call(trial, "AF_INET", "-e", "trace=connect,sendto,bind", effect="network")
 
 
-def _expect_no_call(trial: Trial, pattern: str, *options: str, demand: str) -> None:
+def _expect_no_call(trial: Trial, pattern: str, *options: str, effect: str) -> None:
     """Run the node under strace. Raises Failed if it shows such a call, Skipped without strace."""
     if shutil.which("strace") is None:
         raise Skipped("strace, which would show it, is not installed")
@@ -107,14 +123,15 @@ def _expect_no_call(trial: Trial, pattern: str, *options: str, demand: str) -> N
     run = trial.run_good(under=("strace", "-f", "-qq", *options))
     calls = [line for line in run.stderr.splitlines() if re.search(pattern, line)]
     if calls:
-        effect = "network" if pattern == "AF_INET" else "writes files"
-        run.fail(f"it called {calls[0]:.100}", demand, f"declare it: - Effects: {effect}")
+        call = re.sub(r"^\[pid +\d+\] ", "", calls[0])
+        run.fail(f"it called {call:.100}", _EXPECTED[effect], f"declare it: - Effects: {effect}")
     if "ptrace" in run.stderr:
         raise Skipped("strace may not trace processes here")
 
 
-def _skip_declared(trial: Trial, *effects: str) -> None:
-    if trial.may(*effects):
+def _skip_declared(trial: Trial, effect: str) -> None:
+    """Raise Skipped if the node declares an effect, or commands, with which one of ours may do anything."""
+    if trial.may(effect, *["runs commands"] * (not trial.confined)):
         raise Skipped(f"it declares: {', '.join(trial.interface.effects)}")
 
 

@@ -39,8 +39,8 @@ class FlowCatalog(Catalog):
         self.kinds: dict[Any, Kind] = {}
 
     def at(self, directory: str, *inner: str) -> FlowCatalog:
-        catalog = FlowCatalog(directory, (*self.loading, *inner))
-        catalog.kinds = self.kinds
+        catalog = copy(self)
+        catalog.directory, catalog.loading = directory, (*self.loading, *inner)
         return catalog
 
     def find(self, type: str) -> Kind | None:

@@ -9,7 +9,7 @@ from typing import Any
 from pflow.catalog.interfaces import BUNDLED, Kind
 from pflow.catalog.kinds import find_kind, list_nodes, node_called, own_places
 from pflow.catalog.lines import UNREADABLE, cannot_read
-from pflow.catalog.packs import installed_packs, pack_of
+from pflow.catalog.packs import installed_sources
 from pflow.catalog.registry import SUFFIX, flow_name, is_flow_type, names_in, own_flows
 from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
@@ -152,16 +152,9 @@ def _of_steps(flow: WiredFlow, own: Declared) -> dict[str, Any]:
 class _StagedCatalog(FlowCatalog):
     """Finds the nodes and flows of a pack that is not installed first, then those that are there; no other files."""
 
-    def __init__(
-        self, folder: str, nodes: dict[str, Kind], directory: str = ".", loading: tuple[str, ...] = ()
-    ) -> None:  # fmt: skip
-        super().__init__(directory, loading)
+    def __init__(self, folder: str, nodes: dict[str, Kind]) -> None:
+        super().__init__()
         self.folder, self.nodes = folder, nodes
-
-    def at(self, directory: str, *inner: str) -> "_StagedCatalog":
-        catalog = _StagedCatalog(self.folder, self.nodes, directory, (*self.loading, *inner))
-        catalog.kinds = self.kinds
-        return catalog
 
     def find(self, type: str) -> Kind | None:
         if not is_flow_type(type):
@@ -214,22 +207,21 @@ def _names_there(pack: str) -> Iterator[tuple[str, str, str]]:
         for name in names_in(folder):
             yield "command" if kind == "command" else "node", name, f"pflow's own {kind} comes first"
     own = own_places()
-    for found in [each for each in list_nodes() if each.origin != BUNDLED]:
-        other = pack_of(found.file)
-        if other is None:
+    for found in list_nodes():
+        if found.pack is None and found.origin != BUNDLED:
             is_own = os.path.dirname(found.file) in own
             yield (
                 "node",
                 found.name,
                 f"your own '{found.file}' comes first" if is_own else f"'{found.file}' comes behind",
             )
-        elif other.name != pack:
-            yield "node", found.name, f"the pack '{other.name}' has a node of this name"
     for name in own_flows():
         yield "flow", name, "your own flow of this name comes first"
-    for other in [each for each in installed_packs().values() if each.name != pack]:
-        for file in [os.path.basename(path) for path in other.files if os.path.dirname(path) == "flows"]:
-            yield "flow", flow_name(file), f"the pack '{other.name}' has a flow of this name"
+    for other in [each for each in installed_sources() if each.name != pack]:
+        for kind in ("node", "flow"):
+            for name, file in other.paths(f"{kind}s"):
+                name = name or os.path.basename(file).removeprefix("pflow-").removesuffix(".py").removesuffix(SUFFIX)
+                yield kind, name, f"the pack '{other.name}' has a {kind} of this name"
 
 
 def widened(before: Files, after: Files) -> list[str]:

@@ -14,19 +14,14 @@ _SECONDS = 10.0
 """Seconds of its longest run."""
 
 
-def can_try() -> bool:
-    """Return True if the kernel can confine a trial: without Landlock nothing of a stranger's runs."""
-    return has_landlock()
-
-
 def try_node(file: str) -> list[Verdict]:
     """Run a node in directories of its own and return if it does more than it declares: a check that FAILED.
 
     All that it starts can write nowhere else, has no secrets, and no TCP unless the node declares the network. A node
     that ends with an error, or declares nothing, fails no check by that: those that need its answer are SKIPPED.
-    Raises PflowError if the file is no node, or if `can_try` is false (78).
+    Raises PflowError if the file is no node, or without Landlock (78): nothing of a stranger's runs then.
     """
-    if not can_try():
+    if not has_landlock():
         raise PflowError(f"cannot try '{file}': the kernel has no Landlock to confine it", exit=BAD_CONFIG)
     node = find_node(file)
     checks = choose_checks(["effects", "network", "isolation", "leftovers"])
