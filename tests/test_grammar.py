@@ -453,7 +453,7 @@ def test_the_executables_say_so_with_two(words):
         ("pflow-template x --max-input=0", "pflow-template: cannot take --max-input=0: it must be at least 1"),
         (
             "pflow export words",
-            "pflow: cannot run pflow export: --to is missing; --to=dot|json|mermaid|pipe|python|sh",
+            "pflow: cannot run pflow export: --to is missing; --to=dot|json|mermaid|pack|pipe|python|sh",
         ),
         (
             "pflow trace last --html z-.html",

@@ -6,7 +6,7 @@ present one may not, and less of; then the difference of the files. Nothing of i
 are tested as pflow install does; the exit code is 1 if one is left out.
 
 Without a terminal, --yes agrees, but never to a version that may do more (77). --dry-run only shows the difference,
---json prints it as one document.
+--json prints one document, a list with all of it.
 
 If files were changed since they were installed, pflow update NAME brings them back, without the network if the commit
 is kept. --accept-changes keeps the changes instead, once they are shown and agreed to.
@@ -14,7 +14,7 @@ is kept. --accept-changes keeps the changes instead, once they are shown and agr
 \b
 pflow install examples/pack --yes --allow=files,commands
 pflow update
-pflow update pack --dry-run --json | jq .wider
+pflow update pack --dry-run --json | jq '.[].wider'
 pflow uninstall pack
 """
 
