@@ -24,15 +24,11 @@ Found = tuple[str, str, dict[str, list[tuple[str, str]]]]
 """A distribution's name and version, and its nodes and flows: the name of each, empty if its file has it, and the file.
 """
 
-_found: dict[tuple[str, ...], list[Found]] = {}
-
 
 def find_distributions() -> list[Found]:
-    """Return the distributions on sys.path with nodes or flows, found once; an editable one if a path leads to it."""
+    """Return the distributions on sys.path with nodes or flows; an editable one has files if a path leads to them."""
     places = tuple(dict.fromkeys(os.path.abspath(each) for each in sys.path if each))
-    if places not in _found:
-        _found[places] = [(name, version, _files(places, entries)) for name, version, entries in _entries(places)]
-    return _found[places]
+    return [(name, version, _files(places, entries)) for name, version, entries in _entries(places)]
 
 
 def _entries(places: tuple[str, ...]) -> list[Any]:

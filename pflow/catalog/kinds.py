@@ -11,16 +11,13 @@ import os
 import stat
 import sys
 
-from pflow import TYPE_CHECKING, Any, Iterator
+from pflow import Any, Iterator
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
 from pflow.catalog.registry import BESIDE, PACKAGE, is_flow_type, names_in, own_directories, own_flows, saved_flows
 from pflow.errors import BAD_DATA, PflowError, reason_of, result_of
 from pflow.interface.interface import Interface
 from pflow.interface.source import plain
 from pflow.words.naming import did_you_mean, listed, meant
-
-if TYPE_CHECKING:
-    from pflow.catalog.packs import Pack
 
 __all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "TOOL", "Catalog", "Kind", "find_kind", "list_kinds"]
 
@@ -181,15 +178,12 @@ def _candidates(wanted: str | None = None) -> Iterator[Kind]:
                 yield Kind(name, origin, file)
     for directory in own_places():
         yield from _in_own(directory, wanted)
-    in_packs: list[Kind] = []
-    try:
-        in_packs += _in_packs(wanted)
-    except PflowError:
-        if wanted is not None:  # a list has the rest, and its command says why
-            raise
-    yield from in_packs
+    is_damage = PflowError if wanted is None else ()  # a list has the rest, and its command says what is damaged
+    in_packs: list[Kind] = result_of(_in_packs, of=is_damage, otherwise=[])
+    yield from [found for found in in_packs if wanted in (None, plain(found.name))]
+    made = {*own_flows(), *(found.name for found in in_packs)}
     for directory in _there(os.environ.get("PATH", "").split(os.pathsep)):
-        yield from _on_path(directory, wanted, {*own_flows(), *(found.name for found in in_packs)})
+        yield from _on_path(directory, wanted, made)
 
 
 def own_places() -> list[str]:
@@ -218,18 +212,14 @@ def _in_own(directory: str, wanted: str | None) -> Iterator[Kind]:
             yield found
 
 
-def _in_packs(wanted: str | None) -> Iterator[Kind]:
-    """Yield the nodes that were installed; one whose file has changed or is gone too, and it fails when it is used."""
+def _in_packs() -> list[Kind]:
+    """Return the nodes that were installed; one whose file has changed or is gone too, and it fails when it is used."""
     from pflow.catalog.packs import installed_sources
 
-    for pack in installed_sources():
-        for found in nodes_of(pack):
-            if wanted in (None, plain(found.name)):
-                found.status = result_of(os.stat, found.file, otherwise=None)
-                yield found
+    return [found for pack in installed_sources() for found in nodes_of(pack)]
 
 
-def nodes_of(pack: Pack) -> Iterator[Kind]:
+def nodes_of(pack: Any) -> Iterator[Kind]:
     """Yield the nodes of a pack, by their names alone: classes in Python, then programs."""
     for name, file in sorted(pack.paths("nodes"), key=lambda each: not each[1].endswith(".py")):
         found = Kind(name, PYTHON, file) if name else _named(*os.path.split(file))

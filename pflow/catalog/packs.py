@@ -14,6 +14,7 @@ from pflow.errors import BAD_CONFIG, PflowError, reason_of, result_of
 from pflow.files.directories import data_directory
 from pflow.files.reading import read_regular
 from pflow.values.jsontext import decode
+from pflow.words.printable import clean
 
 MARK, VERSION = "pflow_packs", 1
 
@@ -49,8 +50,8 @@ class Pack:
 
     @property
     def label(self) -> str:
-        """Its name and version."""
-        return f"{self.name} {self.version}".strip()
+        """Its name and version, harmless on a terminal."""
+        return clean(f"{self.name} {self.version}".strip())
 
     @property
     def about(self) -> dict[str, str]:
@@ -108,6 +109,7 @@ def lock_file() -> str | None:
 
 
 _packs: dict[str, dict[str, Pack]] = {}
+_distributions: dict[tuple[str, ...], list[Distribution]] = {}
 
 
 def installed_packs() -> dict[str, Pack]:
@@ -121,6 +123,7 @@ def installed_packs() -> dict[str, Pack]:
 def forget_packs() -> None:
     """Forget what was read: the lock file has changed."""
     _packs.clear()
+    _distributions.clear()
 
 
 def read_packs(file: str) -> dict[str, Pack]:
@@ -153,9 +156,13 @@ def installed_sources() -> list[Pack]:
 
 
 def installed_distributions() -> list[Distribution]:
-    from pflow.catalog.distributions import find_distributions
+    """Return the Python distributions with nodes or flows, found once."""
+    places = tuple(sys.path)
+    if places not in _distributions:
+        from pflow.catalog.distributions import find_distributions
 
-    return [Distribution(*each) for each in find_distributions()]
+        _distributions[places] = [Distribution(*each) for each in find_distributions()]
+    return _distributions[places]
 
 
 def file_in_pack(name: str, path: str) -> str:

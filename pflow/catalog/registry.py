@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING, Any, Iterable
+from pflow import Any, Iterable
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, result_of
-
-if TYPE_CHECKING:
-    from pflow.catalog.packs import Pack
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
@@ -206,7 +203,7 @@ def pack_flows(besides: Iterable[str] = ()) -> dict[str, str]:
     return found
 
 
-def flows_of(pack: Pack) -> dict[str, str]:
+def flows_of(pack: Any) -> dict[str, str]:
     """Return the files of a pack's flows by their names."""
     named = [(flow_name(os.path.basename(file)), file) for _, file in pack.paths("flows")]
     return {name: file for name, file in named if name}

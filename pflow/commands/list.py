@@ -20,7 +20,7 @@ pflow list --json
 from typing import Any
 
 from pflow.catalog.kinds import nodes_of
-from pflow.catalog.packs import installed_sources
+from pflow.catalog.packs import installed_sources, pack_of
 from pflow.catalog.registry import flows_of
 from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json, print_table, tell_damage
@@ -79,8 +79,8 @@ def _list_packs(color: str, *, in_json: bool) -> None:
 
 def _row(saved: Saved) -> tuple[str, str, str]:
     name = saved.command if saved.is_of_project else saved.name
-    whence = [f"(from {saved.pack.label})"] if saved.pack else []
-    about = " ".join(filter(None, [saved.description, *whence]))
+    pack = pack_of(saved.file)
+    about = f"{saved.description} (from {pack.label})".strip() if pack else saved.description
     return clean(name), clean(" ".join(map(_input, _needs(saved)))), clean(about)
 
 
@@ -101,7 +101,8 @@ def _input(need: Account) -> str:
 
 
 def _entry(saved: Saved) -> dict[str, Any]:
-    where = {"name": saved.name, "file": saved.file, **({"pack": saved.pack.about} if saved.pack else {})}
+    pack = pack_of(saved.file)
+    where: dict[str, Any] = {"name": saved.name, "file": saved.file} | ({"pack": pack.about} if pack else {})
     if saved.fault:
         return {**where, "fault": saved.fault}
     about = {"description": saved.description, "inputs": saved.inputs, "outputs": saved.outputs, "types": saved.types}

@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.catalog import registry
 from pflow.catalog.kinds import is_node_name
-from pflow.catalog.packs import Pack, pack_of
+from pflow.catalog.packs import pack_of
 from pflow.catalog.registry import SUFFIX, data_directory, flow_name, names_in, needed_directory, saved_flow
 from pflow.errors import BAD_DATA, DENIED, Attempt, PflowError, result_of, shorten
 from pflow.flow.load import load_file
@@ -35,11 +35,6 @@ class Saved:
     outputs: dict[str, str] = field(default_factory=dict)
     types: list[str] = field(default_factory=list)
     fault: str = ""
-
-    @property
-    def pack(self) -> Pack | None:
-        """The pack that brought it; None for a user's own."""
-        return pack_of(self.file)
 
     @property
     def is_of_project(self) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from pflow.catalog.kinds import Kind, forget_kinds, list_kinds, own_places
 from pflow.catalog.lines import find
+from pflow.catalog.packs import lock_file
 from pflow.catalog.registry import data_directory, saved_flows
 from pflow.errors import NOT_FOUND, PflowError
 from pflow.files.reading import file_state
@@ -89,8 +90,9 @@ def _label(name: str) -> str:
 
 
 def state_of_files() -> State:
-    """Return the state of own nodes, saved flows and the directories on PATH, on which the list of tools depends."""
+    """Return the state of own nodes, saved flows, packs and directories on PATH, on which the list of tools depends."""
     folders = [*own_places(), data_directory("flows") or "."]
     listable = [folder for folder in folders if os.access(folder, os.R_OK) and os.path.isdir(folder)]
     paths = [os.path.join(folder, name) for folder in listable for name in os.listdir(folder)]
-    return {path: file_state(path) for path in [*paths, *os.environ.get("PATH", "").split(os.pathsep)]}
+    places = [lock_file() or ".", *os.environ.get("PATH", "").split(os.pathsep)]
+    return {path: file_state(path) for path in [*paths, *places]}
