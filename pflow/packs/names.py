@@ -12,7 +12,7 @@ BINARY = "(a binary: it cannot be read)"
 """Stands for the commands of a file that is no text."""
 
 _HOST = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{0,20}://(?:[^\s/@\"'<>]{0,200}@)?([\w.-]{1,253}(?::\d{1,5})?)")
-_VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]*)\b|\b(?:env|ENV|environb?|getenv)\W{1,4}([A-Z][A-Z0-9_]*)\b")
+_VARIABLE = re.compile(r"\$\{?(?!ENV\{)([A-Z][A-Z0-9_]*)\b|\b(?:env|ENV|environb?|getenv)\W{1,4}([A-Z][A-Z0-9_]*)\b")
 _ASSIGNED = re.compile(r"(?m)(?:^|[;&|({\s])(?:for\s+|read\s+(?:-\w+\s+)*)?([A-Z][A-Z0-9_]*)(?=\+?=|\s+in\s|\s*$)")
 GIVEN = re.compile(r"(?:PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|TERM|PFLOW_\w+|TRACEPARENT)$")
 """What every confined node gets."""
