@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, PathSource, Source, TemplateSource
-from pflow.errors import Ignoring, PflowError, result_of
+from pflow.errors import BAD_CONFIG, Ignoring, PflowError, result_of
 from pflow.flow.build import numbered
 from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
@@ -85,6 +85,8 @@ class _Layout:
                 step.params = {**step.params, **implied}
             interface = with_keys(kind.interface, step.params, mapped) if kind else Interface()
         except PflowError as error:
+            if error.exit == BAD_CONFIG:  # the packs, not the flow, are to be mended
+                raise
             wired = WiredStep(step, number, None, Interface())
             wired.fault = error.message
             return wired

@@ -118,14 +118,21 @@ class Stage(Visitor):
             self._work(node_class, params, flags, outcome)
 
     def _pack(self) -> Any:
-        """Return the pack of the node's file, which is found in it if the node is a member; None for any other node."""
+        """Return the pack of the node's file, which is found in it if the node is a member; None for any other node.
+
+        Raises PflowError (78) if the file has changed since it was installed.
+        """
         if self.file is None and self.member is None:
             return None
-        from pflow.catalog.packs import file_in_pack, pack_of
+        from pflow.catalog.packs import file_in_pack, pack_of, verified
 
         if self.member is not None:
             self.file = file_in_pack(*self.member)
-        return pack_of(os.path.abspath(str(self.file)))
+        file = os.path.abspath(str(self.file))
+        pack = pack_of(file)
+        if pack is not None:
+            verified(pack, file)
+        return pack
 
     def _load(self) -> Any:
         if self.file and not self.file.endswith(".py"):

@@ -18,9 +18,7 @@ from pflow.files.installation import read_installation
 from pflow.flow.subflow import FlowCatalog
 from tests.tools import put_pack
 
-PYTHON = '''
-from pflow import Node
-
+PYTHON = '''from pflow import Node
 class Words(Node):
     """Count words.
 
@@ -28,17 +26,10 @@ class Words(Node):
     - Reads: shared["text"]: str [pipe]
     - Writes: shared["count"]: int [pipe]
     """
-
     version = "2.0.0"
-
-    def prep(self, shared):
-        return shared["text"]
-
-    def exec(self, text):
-        return len(text.split())
-
-    def post(self, shared, text, count):
-        shared["count"] = count
+    def prep(self, shared): return shared["text"]
+    def exec(self, text): return len(text.split())
+    def post(self, shared, text, count): shared["count"] = count
 '''
 SHELL = """#!/bin/sh
 # Shout.
@@ -111,6 +102,9 @@ def test_a_file_that_changed_is_78_when_it_is_used_and_listed_as_broken(pack, pa
     with pytest.raises(PflowError, match=r"as it was installed|changed since") as caught:
         assert FlowCatalog().find(type).interface
     assert caught.value.exit == 78
+    assert [
+        pflow(*words, stdin="a b").returncode for words in (["run", type], ["help", type.removeprefix("flow:")])
+    ] == [78, 78]
     faults = {line.name: line.fault for line in node_lines() if "text-tools" in line.fault}
     assert [*faults] == ([] if type.startswith("flow:") else [type])
 
