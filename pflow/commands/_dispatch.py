@@ -221,18 +221,19 @@ def _close_again(closed: list[int]) -> None:
 
 
 def _run_program(program: str, word: str, words: list[str], *, is_help: bool) -> int:
-    """Run a class, or a program with an interface, as a stage; any other program replaces this process.
+    """Run a class, a pack's program, or one with an interface, as a stage; any other program replaces this process.
 
     Raises PflowError (66) for help on a program without an interface: only running it would tell.
     """
     name = os.path.splitext(os.path.basename(program).removeprefix("pflow-"))[0]
     name = name.replace("_", "-") if program.endswith(".py") else name
     from pflow.catalog.interfaces import has_interface
+    from pflow.catalog.packs import pack_of
 
     if os.path.dirname(os.path.dirname(program)) == PACKAGE:  # no executable is beside us: we are a zipapp
         sys.argv = [f"pflow-{name}", *words]
         _run_bundled(program, name)
-    if program.endswith(".py") or has_interface(program):
+    if program.endswith(".py") or has_interface(program) or pack_of(os.path.abspath(program)):
         from pflow.catalog.kinds import is_node_name
         from pflow.stage.main import main_of_file
 
