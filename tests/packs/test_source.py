@@ -118,12 +118,15 @@ def test_a_tree_that_no_pack_may_have_is_refused(repo, daemon, place, why):
     assert {path.name for path in place.iterdir()} == {"words.git", "cache"}
 
 
-def test_more_than_git_may_fetch_ends_it(repo, place):
+def test_more_than_git_may_fetch_ends_it_but_older_commits_are_not_fetched(repo, place):
     git(repo.place, "config", "core.compression", "0")
     repo.commit((FOLDER, "nodes", repo.tree((FILE, "a.py", b""))), (FILE, "other", os.urandom(66 << 20)))
     error = refusal(repo.place)
     assert (error.exit, error.hint) == (BAD_DATA, "it may be too large: git may fetch 64 MiB")
     assert kept(place) == []
+    nodes = repo.tree((FOLDER, "nodes", repo.tree((FILE, "a.py", b""))))
+    git(repo.place, "update-ref", "HEAD", git(repo.place, "commit-tree", "-m", "x", "-p", "HEAD", nodes))
+    assert [*get(repo.place).files] == ["nodes/a.py"]
 
 
 def test_nothing_that_a_repository_names_is_run(repo, place, monkeypatch):
