@@ -103,12 +103,20 @@ class Kind:
         return self.interface
 
     def node_class(self) -> Any:
-        """Import the class of a node in Python. Raises PflowError if that fails, or the class is not a node (PF09)."""
+        """Import the class of a node in Python. Raises PflowError if that fails, or the class is not a node (PF09).
+
+        For a node from elsewhere another class stands, and its own is imported when it runs.
+        """
         if self._class is None:
             from pflow.node import load_bundled
 
-            is_bundled = self.origin == BUNDLED
-            self._class = load_bundled(self.name) if is_bundled else load_file(self.file, self.name)
+            if self.pack is not None:
+                from pflow.catalog.confinement import stand_in
+
+                self._class = stand_in(self.pack, self.name, self.file)
+            else:
+                is_bundled = self.origin == BUNDLED
+                self._class = load_bundled(self.name) if is_bundled else load_file(self.file, self.name)
         return self._class
 
     @property

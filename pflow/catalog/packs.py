@@ -30,18 +30,15 @@ class Pack:
     its `digest`, and for a node or flow what it `declares`.
     """
 
-    __slots__ = ("address", "asked", "commit", "directory", "files", "name", "tree")
+    __slots__ = ("address", "asked", "commit", "directory", "files", "folder", "name", "tree")
 
     def __init__(
         self, name: str, address: str, asked: str, directory: str, commit: str, tree: str, files: dict[str, Any]
     ) -> None:
         self.name, self.address, self.asked, self.directory = name, address, asked, directory
         self.commit, self.tree, self.files = commit, tree, files
-
-    @property
-    def folder(self) -> str:
-        """The directory of its files, another one for each version."""
-        return os.path.join(packs_directory() or "", self.name, self.tree[:_SHORT])
+        self.folder = os.path.join(packs_directory() or "", name, tree[:_SHORT])
+        """The directory of its files, another one for each version. A confined process no longer knows the place."""
 
     @property
     def version(self) -> str:

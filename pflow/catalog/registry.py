@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import Any, Iterable
+from pflow import Any, Callable, Iterable
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, result_of
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
@@ -17,28 +17,37 @@ def bundled_directory() -> str:
     return share if os.path.isdir(share) else os.path.dirname(PACKAGE)
 
 
-def load_file(file: str, name: str) -> type:
-    """Load the class in a user's own file. Raises PflowError: 78 if an import is missing, 65 for other faults."""
+def load_file(file: str, name: str, read: Callable[[str], bytes] | None = None) -> type:
+    """Load the class in a user's own file, or in one from elsewhere, which `read` reads and nobody has compiled.
+
+    Raises PflowError: 78 if an import is missing, 65 for other faults.
+    """
     from pflow.node import pick_class
 
     module = "pflow_node_" + name.replace("-", "_")
-    return pick_class(load_module(file, module, "load the node", is_node=True), name)
+    return pick_class(load_module(file, module, "load the node", is_node=True, read=read), name)
 
 
-def load_module(file: str, name: str, act: str, *, is_node: bool = False) -> Any:
+def load_module(
+    file: str, name: str, act: str, *, is_node: bool = False, read: Callable[[str], bytes] | None = None
+) -> Any:  # fmt: skip
     """Load a Python file as a module of this name. `act` begins error messages. A node may import what is beside it."""
     from _frozen_importlib import module_from_spec  # importlib.util, which has them, imports more
-    from _frozen_importlib_external import spec_from_file_location
+    from _frozen_importlib_external import SourceFileLoader, spec_from_file_location
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
     from pflow.interface.source import in_words
 
-    spec = spec_from_file_location(name, file)
+    class Reading(SourceFileLoader):
+        def get_code(self, fullname: str) -> Any:
+            return self.source_to_code(read(file), file) if read else super().get_code(fullname)
+
+    spec = spec_from_file_location(name, file, loader=Reading(name, file))
     if spec is None or spec.loader is None:
         raise PflowError(f"cannot {act} '{file}': it is not a Python file", exit=BAD_DATA)
     module = sys.modules[name] = module_from_spec(spec)
     if is_node:
-        vars(module)["__builtins__"] = _builtins_beside(file)
+        vars(module)["__builtins__"] = _builtins_beside(file, read)
     writes_no_bytecode = sys.dont_write_bytecode
     sys.dont_write_bytecode = writes_no_bytecode or _has_fresh_files(os.path.dirname(file) or ".")
     try:
@@ -59,7 +68,7 @@ def load_module(file: str, name: str, act: str, *, is_node: bool = False) -> Any
     return module
 
 
-def _builtins_beside(file: str) -> dict[str, Any]:
+def _builtins_beside(file: str, read: Callable[[str], bytes] | None) -> dict[str, Any]:
     """Return Python's builtins with an import that finds the modules beside a file, apart from other directories'."""
     import builtins
 
@@ -69,7 +78,7 @@ def _builtins_beside(file: str) -> dict[str, Any]:
             return builtins.__import__(name, globals, locals, fromlist, level)
         module = BESIDE + place
         try:
-            return sys.modules.get(module) or load_module(place, module, "import", is_node=True)
+            return sys.modules.get(module) or load_module(place, module, "import", is_node=True, read=read)
         except PflowError:
             del sys.modules[module]  # half of it
             raise

@@ -15,6 +15,7 @@ seq 3 | pflow map 'template "number $item"' -r
 
 from typing import Any
 
+from pflow.catalog.confinement import set_free
 from pflow.commands._command import Command, own
 from pflow.driver.arguments import RunFlags
 from pflow.driver.execution import pretend
@@ -85,6 +86,7 @@ _VISITS = "fail an item if a loop leads to a step more than N times (100, 20 if 
     own(COMMON["quiet"], "print no results, which stay in the ledger, and no progress"),
     own(COMMON["dry_run"]),
     Flag("yes", "do not ask before a map that costs more than $1, or was interrupted", letter="y"),
+    own(COMMON["unconfined"]),
     own(COMMON["debug"]),
     argument("FLOW", FLOW, required=True),
     argument("[ITEMS…]", FILE, name="items", type=PATHS),
@@ -109,6 +111,7 @@ def command(
 
     def work(secrets: Secrets, output: MapOutput) -> int:
         limit_input(flags.max_input)
+        set_free(flags.unconfined)
         about = {"asks_nothing": yes, "resumes": bool(flags.resume), "accepts_changes": accept_changes}
         each = Map.begin(flow, flow_flags, flags, options, secrets, **about)
         if flags.dry_run:

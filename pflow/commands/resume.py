@@ -34,6 +34,7 @@ pflow run --resume 'shell "test -e ready"' -n -q
 
 import os
 
+from pflow.catalog.confinement import set_free
 from pflow.commands._command import Command, own
 from pflow.driver.arguments import RunFlags
 from pflow.driver.driver import Driver
@@ -73,6 +74,7 @@ _VISITS = "set a new limit for the visits of each step, earlier parts included"
     own(RUN_FLAGS["max_calls"], "set a new limit for the calls of models in the whole run"),
     own(RUN_FLAGS["max_visits"], _VISITS),
     own(COMMON["max_input"], "set the maximum size of stdin, and of each file that is read"),
+    own(COMMON["unconfined"]),
     own(COMMON["debug"]),
     argument("RUN", kinds.UNFINISHED, name="word", required=True),
     others="files",
@@ -84,6 +86,7 @@ def command(
 ) -> int:  # fmt: skip
     choices = Choices({*redo}, {*skip}, from_, only, failed, accept_changes, dict(map(_file, files)))
     limit_input(flags.max_input)
+    set_free(flags.unconfined)
     run = find_run(word)
     if run.is_map:
         return _resume_map(run, choices, flags)

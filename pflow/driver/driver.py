@@ -97,6 +97,10 @@ class Driver:
 
     def _execute(self, flags: RunFlags, inputs: RunInputs, intake: Intake | None) -> int:
         self._note(inputs.wired)
+        if flags.unconfined:
+            from pflow.catalog.confinement import set_free
+
+            set_free(flags.unconfined)
         if flags.locked:
             from pflow.flow.lock import drift
 

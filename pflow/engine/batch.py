@@ -175,7 +175,7 @@ class BatchStep(StepNode):
         In a batch that is cached, the first of equal items ends before the others look for its answer.
         """
         context, rest = self.context, [number for number in range(len(self.items)) if number not in before]
-        is_apart = context.isolate or self.is_restricted or ((self.batch.jobs or 1) > 1 and len(rest) > 1)
+        is_apart = context.isolate or ((self.batch.jobs or 1) > 1 and len(rest) > 1)
         is_cached = self.cached is not None or bool(context.cache and context.cache.mode)
         shares_equals = is_cached and bool(context.run_id)
 

@@ -8,7 +8,7 @@ from pflow.binding.sources import AlternativeSource, Fallback, TemplateSource
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.engine.context import Commit, Context, StepFailed, failure_of
 from pflow.engine.results import places_behind, results_of, set_defaults
-from pflow.engine.step import PlainStep, StepNode, bind, copied, is_direct, is_restricted
+from pflow.engine.step import PlainStep, StepNode, bind, copied, is_direct
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.files.beneath import is_confined
 from pflow.flow.graph import ERROR
@@ -61,10 +61,6 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             from pflow.engine.batch import BatchStep
 
             return BatchStep(wired, node, binding, self.context)
-        if (self.context.isolate or is_restricted(wired, node)) and wired.kind.origin != FLOW:
-            from pflow.engine.parallel import IsolatedStep
-
-            return IsolatedStep(wired, node, binding, self.context)
         return StepNode(wired, node, binding, self.context)
 
     def _is_plain(self, wired: WiredStep, binding: Binding) -> bool:

@@ -1,17 +1,14 @@
-"""Steps in other processes: the branches of a fork, and each step under `--isolate`."""
+"""The branches of a fork, each in a process of its own."""
 
 from __future__ import annotations
 
 from pflow import Any
-from pflow.engine.context import StepFailed, drop, in_words, storable
-from pflow.engine.step import StepNode
+from pflow.engine.context import StepFailed
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.graph import Fork
 from pflow.node import pocketflow
 from pflow.process.loop import run_all
-from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.process.workers import Died, Parent
-from pflow.stage.visit import Visit
 from pflow.values.paths import Path, meet, write_path
 
 
@@ -99,28 +96,3 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             failure.changes = changes
             raise
         return changes, {id: count for id, count in context.visits.items() if before.get(id) != count}
-
-
-class IsolatedStep(StepNode):
-    """Runs its node in a child process, which contains all damage; only changes and trace come back."""
-
-    def run_once(self, store: Any, visit: Visit) -> tuple[dict[str, Any], dict[str, Any]]:
-        emit = self.context.emit
-
-        def serve(number: int, parent: Parent) -> Any:
-            self.context.emit = emit and parent.take
-            self.context.services.parent = parent
-            try:
-                changes, found = StepNode.run_once(self, store, visit)
-                changes = {key: storable(key, value) for key, value in changes.items()}
-                return visit, None, changes, {key: found[key] for key in self.binding.stored if key in found}
-            except (Interrupted, ClosedPipe):
-                raise
-            except BaseException as error:
-                return visit, in_words(self.type, self.wired, error, self.context.secrets), {}, {}
-
-        [(done, error, changes, found)] = run_all(1, serve, take=emit or drop, ask=self.context.services.answer)
-        visit.action, visit.reads, visit.more, visit.spent = done.action, done.reads, done.more, done.spent
-        if error is not None:
-            raise error
-        return changes, found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
+from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
 from pflow.binding.resolve import Binding, Places
 from pflow.binding.sources import Constant, check_place, has
 from pflow.binding.store import REMOVED, NodeStore
@@ -18,7 +18,7 @@ from pflow.flow.wired import WiredStep
 from pflow.interface.interface import fresh
 from pflow.node import STEP_KEY, Node, pocketflow, version_of
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
-from pflow.stage.visit import Visit, Visitor
+from pflow.stage.visit import Visit, Visitor, is_held
 from pflow.values.digest import digest_of
 from pflow.values.paths import Path, look_up, meet, write_path
 from pflow.words.printable import encodable
@@ -26,6 +26,7 @@ from pflow.words.usage import usage_of
 
 if TYPE_CHECKING:
     from pflow.cache.use import CachedNode
+    from pflow.process.parent import Parent
 
 
 class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
@@ -65,13 +66,16 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
         So has each node inside a pocketflow Flow that is one step.
         """
-        node, context = copied(self.node), self.context
+        node = copied(self.node)
+        self.equip(node)
+        return node
+
+    def equip(self, node: Any) -> None:
         for each in [node, *nodes_inside(node)] if isinstance(node, pocketflow.Flow) else [node]:
             if getattr(each, "tells_budget", False):
-                each.calls = context.calls
+                each.calls = self.context.calls
             if isinstance(each, Node):
-                each.claim_file = context.claim
-        return node
+                each.claim_file = self.context.claim
 
     def place_carried(self, writes: Iterable[str]) -> Path | None:
         """Return the place of the write that a pipe would carry."""
@@ -101,6 +105,9 @@ class StepNode(PlainStep, Visitor):
         self.may_start = acts and not self.is_flow and not getattr(node, "waits", False)
         self.cached = None if self.is_flow else self._cached()
         self.is_restricted = is_restricted(wired, node)
+        is_alone = context.isolate and not self.is_flow and wired.step.batch is None
+        self.is_apart = is_alone or self.is_restricted or is_held(node)
+        self.answer = context.services.answer
         self.files = StepFiles(wired) if context.commits is not None else None
 
     def _cached(self) -> CachedNode | None:
@@ -187,15 +194,22 @@ class StepNode(PlainStep, Visitor):
     def places_of(self, keys: Iterable[str]) -> Places:
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}
 
-    def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
-        if self.is_restricted:  # in a process of its own
-            from pflow.process.confine import restrict, shut_own_files
-
-            shut_own_files()
-            restrict()
+    def begin(self, node: Any) -> None:
         commits = self.context.commits
         if commits is not None and not self.wired.may_repeat(node.params):
             commits.write({"start": self.visit_path()})
+
+    def enter_child(self, parent: Parent) -> None:
+        self.context.emit = self.context.emit and parent.take
+        self.context.services.parent = parent
+
+    def sink(self) -> Callable[[Any], None] | None:
+        return self.context.emit if self.context.emitter == self.id else None
+
+    def as_failure(self, error: BaseException) -> PflowError:
+        return in_words(self.type, self.wired, error, self.context.secrets)
+
+    def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         key = step_key(self.context, self.visit_path())
         if key:
             vars(node)["step_key"] = key
@@ -222,10 +236,8 @@ class StepNode(PlainStep, Visitor):
     def _try(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         """Run the node with tries and a time limit, and show parts as they arrive."""
         step = self.wired.step
-        is_emitter = self.context.emit is not None and self.context.emitter == self.id
-        sink = self.context.emit if is_emitter else None
         with Deadline(step.timeout, act="cannot finish"):
-            return self.try_node(node, view, visit, retries=step.retries, wait=step.wait, sink=sink)
+            return self.try_node(node, view, visit, retries=step.retries, wait=step.wait, sink=self.sink())
 
     def note_try(self, node: Any, error: Exception, visit: Visit) -> None:
         visit.more.setdefault("tried", []).append({"ms": visit.ms(), **self.told(error)})
@@ -233,7 +245,7 @@ class StepNode(PlainStep, Visitor):
     def told(self, error: BaseException) -> dict[str, Any]:
         if isinstance(error, Interrupted):
             return {"exit": error.exit, "message": error.message}
-        failure = in_words(self.type, self.wired, error, self.context.secrets)
+        failure = self.as_failure(error)
         return {"exit": failure.exit, "message": encodable(failure.message)}
 
     def spend(self, node: Any, usage: dict[str, Any], visit: Visit) -> None:
@@ -274,7 +286,7 @@ def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
     asks = (step.retries, step.wait, step.timeout) != (None, None, None)
     is_streamed = context.emit is not None and context.emitter == wired.id
     tries = getattr(node, "max_retries", 1)
-    return not (asks or is_streamed or tries != 1 or isinstance(node, pocketflow.AsyncNode))
+    return not (asks or is_streamed or tries != 1 or isinstance(node, pocketflow.AsyncNode) or is_held(node))
 
 
 def is_restricted(wired: WiredStep, node: Any) -> bool:

@@ -16,6 +16,7 @@ _ENCODING = "the encoding of stdin, and of files that steps load; utf-8:replace 
 _SKIP = "skip this stage and all later ones if the pipe is empty"
 _TIMEOUT = "end the node after this many seconds, with 124"
 _CACHE = "reuse the result kept for the same values, else keep it; require: fail (66) without one"
+_UNCONFINED = "let the installed node or pack NAME do more than it declares"
 _YEARS = 10 * 365 * 24 * 3600
 _VISITS = 1_000_000_000
 
@@ -52,6 +53,7 @@ COMMON = _table(
     Flag("max_input", _MOST_INPUT, type=COUNT, default=MOST_INPUT, metavar="BYTES", of=RUN, least=1),
     Flag("cache", _CACHE, word="require", of=BOTH),
     Flag("refresh", "run the node and keep its result, even if one is kept already", of=NODE),
+    Flag("unconfined", _UNCONFINED, type=TEXTS, metavar="NAME", of=RUN),
     Flag("debug", "show the traceback of a failure", of=RUN),
     Flag("verbose", "show where each value comes from and goes to, and the usage of models", letter="v", of=RUN),
     Flag("describe", "print the interface as JSON", of=NODE),

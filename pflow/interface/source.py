@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ast  # ast's C part
 import builtins
 import os
 
@@ -43,7 +44,6 @@ def read_class(name: str, file: str) -> Interface | None:
 
 def _shown(node: Any, classes: dict[str, Any], file: str) -> Interface:
     """Return the interface in a class's docstring, else one inferred from its code."""
-    from pflow.interface.class_code import read_code
     from pflow.interface.grammar import parse_interface
 
     try:
@@ -54,6 +54,8 @@ def _shown(node: Any, classes: dict[str, Any], file: str) -> Interface:
         interface = parse_interface(_docstring(node).partition("Interface:")[0])
         interface.fault = clean(error.message)
     if interface.open:
+        from pflow.interface.class_code import read_code
+
         read_code(node, classes, interface)
         if _take_words(_docstring(node), interface):
             interface.fault = ""
@@ -85,38 +87,49 @@ def _take_words(docstring: str, interface: Interface) -> bool:
 
 def _declared(node: Any, file: str) -> Interface | None:
     """Return the interface in a class's docstring; None without a docstring."""
-    import ast
-
     from pflow.interface.grammar import parse_interface
 
     if not _docstring(node):
         return None
     interface = parse_interface(_docstring(node), file=file, first_line=node.body[0].lineno)
-    interface.flow_safe = any("flow_safe" in ast.unparse(each) for each in node.decorator_list)
+    interface.flow_safe = any("flow_safe" in _text_of(each) for each in node.decorator_list)
     if interface.flow_safe and interface.effects:
         raise PflowError(f"cannot read the node '{file}': a flow_safe node has no effects", exit=BAD_DATA)
     return interface
 
 
 def _docstring(node: Any) -> str:
+    first = node.body[0]  # without ast, whose enum takes a stage too long
+    value = getattr(first.value, "value", None) if isinstance(first, _ast.Expr) else None
+    return value if isinstance(value, str) else ""
+
+
+def _text_of(node: Any) -> str:
+    """Return an expression as it is written."""
+    if isinstance(node, _ast.Name):
+        return str(node.id)
+    if isinstance(node, _ast.Attribute):
+        return f"{_text_of(node.value)}.{node.attr}"
     import ast
 
-    return ast.get_docstring(node, clean=False) or ""
+    return ast.unparse(node)
 
 
 def classes_in(file: str) -> dict[str, Any]:
     """Return the classes of a file by name. Raises PflowError (65) if it is not Python, OSError."""
-    import ast
-
     with open(file, encoding="utf-8-sig", errors="replace") as source:
         text = source.read()
     try:
         # Not optimized: from Python 3.13 on, `python -OO` drops the docstrings of what it parses too.
-        tree: Any = compile(text, "<unknown>", "exec", ast.PyCF_ONLY_AST, optimize=0)
+        tree: Any = compile(text, "<unknown>", "exec", _ast.PyCF_ONLY_AST, optimize=0)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nested too deeply
         raise PflowError(f"cannot read the node '{file}': {in_words(error)}", exit=BAD_DATA) from None
-    top, inside = ([each for each in nodes if isinstance(each, ast.ClassDef)] for nodes in (tree.body, ast.walk(tree)))
-    return {node.name: node for node in top or inside}
+    found = [each for each in tree.body if isinstance(each, _ast.ClassDef)]
+    if not found:
+        import ast
+
+        found = [each for each in ast.walk(tree) if isinstance(each, ast.ClassDef)]
+    return {node.name: node for node in found}
 
 
 _NODES = {"Node", "BatchNode", "AsyncNode", "AsyncBatchNode", "AsyncParallelBatchNode"}
@@ -144,10 +157,8 @@ def _class_fault(nodes: list[Any], classes: dict[str, Any], file: str) -> str:
 
 def _bases_of(node: Any, classes: dict[str, Any]) -> set[str]:
     """Return the names of the bases from other files that a class has, itself or through classes of its own file."""
-    import ast
-
     others = {name: each for name, each in classes.items() if each is not node}
-    found = map(ast.unparse, node.bases)
+    found = map(_text_of, node.bases)
     own = [_bases_of(others[base], others) if base in others else {base.rpartition(".")[2]} for base in found]
     return set().union(*own)
 

@@ -232,11 +232,11 @@ def run(
     input: bytes | None = None,
     env: Mapping[str, str] | None = None,
     directory: str | None = None,
+    restrict: Callable[[], None] | None = None,
 ) -> int:
     """Run a Program to its end and return its exit code, -n if signal n killed it. Raises OSError."""
-    with Program(
-        argv, on_stdout=on_stdout, on_stderr=on_stderr, input=input, env=env, directory=directory
-    ) as program:  # fmt: skip
+    about = {"input": input, "env": env, "directory": directory, "restrict": restrict}
+    with Program(argv, on_stdout=on_stdout, on_stderr=on_stderr, **about) as program:  # type: ignore[arg-type]
         return program.talk()
 
 

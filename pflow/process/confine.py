@@ -1,27 +1,27 @@
-"""A run within its bounds: held by our file layer and, where the kernel has Landlock, in what it starts too."""
+"""What a process may do by Landlock, where the kernel has it: within the bounds of a run, or as a node declares."""
 
 import _thread
 import ctypes
 import os
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from fcntl import F_GETFL, fcntl
 
-from pflow.errors import BAD_CONFIG, Attempt
+from pflow.errors import BAD_CONFIG, Attempt, result_of
 from pflow.files.atomic import open_private
 from pflow.files.beneath import CONFINED, Bounds, bounds_of, is_below
-from pflow.files.directories import cache_directory, make_private, own_directories
+from pflow.files.directories import cache_directory, llm_directory, make_private, own_directories
 from pflow.files.reading import Opened
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
+_EXECUTE = 1
+_TCP = 1 << 0 | 1 << 1  # bind and connect, since the fourth version
+_ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1  # of what is outside, since the sixth
 _OF_FILES = 1 << 1 | 1 << 14  # write and truncate
 _OF_DIRECTORIES = _OF_FILES | sum(1 << bit for bit in range(4, 14))  # remove, make, link and rename too
-_TCP, _SIGNALS = 1 << 0 | 1 << 1, 1 << 1
-"""To bind and connect, since the fourth version; to signal what is outside, since the sixth."""
-
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/fd/1", "/dev/fd/2")
 
 _rulesets: dict[str, int] = {}
@@ -33,10 +33,11 @@ _thread_state = _thread._local()
 
 def has_landlock() -> bool:
     """Return True if the kernel can confine all that a process writes: Landlock's third version, of Linux 6.2."""
-    try:
-        return sys.platform == "linux" and _call(_CREATE_RULESET, None, 0, _VERSION) >= 3
-    except OSError:
-        return False
+    return _landlock_version() >= 3
+
+
+def _landlock_version() -> int:
+    return result_of(_call, _CREATE_RULESET, None, 0, _VERSION, otherwise=0) if sys.platform == "linux" else 0
 
 
 def confine(text: str) -> None:
@@ -60,18 +61,93 @@ def restrict() -> None:
     with Attempt(act, hint="--allow=paths does not confine it", exit=BAD_CONFIG):
         if text not in _rulesets:
             _rulesets[text] = _make_ruleset(bounds_of(text))
-        ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        _call(_RESTRICT_SELF, _rulesets[text], 0)
+        _enter(_rulesets[text])
     _thread_state.is_restricted = True
 
 
-def shut_own_files() -> None:
-    """Put /dev/null in place of pflow's own files that this process has open for writing: Landlock leaves them open."""
-    null, own = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC), own_directories()
-    for fd in map(int, os.listdir("/proc/self/fd")):
+def _enter(ruleset: int) -> None:
+    ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    _call(_RESTRICT_SELF, ruleset, 0)
+
+
+class Declared:
+    """What a node from elsewhere may do, as it declares: the rest is forbidden, as far as the kernel can hold it.
+
+    It writes beneath the directories that the values of its `paths` name (None: nowhere), starts only `programs` (None:
+    any), and uses TCP if it `has_network`. Nobody holds one that `may_all`.
+    """
+
+    def __init__(
+        self, paths: Sequence[str] | None, programs: Sequence[str] | None, *, has_network: bool, may_all: bool
+    ) -> None:
+        self.paths, self.programs, self.has_network, self.may_all = paths, programs, has_network, may_all
+
+    def restrict(self) -> None:
+        """Confine this thread and all that it starts for good, also to the bounds of a run. Raises PflowError (78)."""
+        restrict()
+        if self.may_all or not has_landlock():
+            return
+        with (
+            Attempt("cannot confine the node to what it declares", exit=BAD_CONFIG),
+            Opened(self._make_ruleset()) as ruleset,
+        ):
+            _enter(ruleset)
+
+    def temporary_directory(self) -> str | None:
+        """Return the directory for temporary files where the node may write only some; None for the usual one."""
+        cache = cache_directory() if self.paths is not None and not self.may_all and has_landlock() else None
+        return cache and os.path.join(cache, "tmp")
+
+    def _make_ruleset(self) -> int:
+        files = _OF_DIRECTORIES | (_EXECUTE if self.programs is not None else 0)
+        scopes = (0 if self.has_network else _ABSTRACT_SOCKETS) | (0 if self.programs is None else _SIGNALS)
+        ruleset = _new_ruleset(files, 0 if self.has_network else _TCP, scopes)
+        if self.paths is not None:
+            shut = [os.path.realpath(each) for each in [*own_directories(), llm_directory()]]
+            for path in map(os.path.abspath, self.paths):
+                folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path))
+                _allow_around(ruleset, folder, shut, hides=True, mode=0o777)
+            _allow_temporary(ruleset)
+        for program in self.programs or ():
+            _allow(ruleset, program, rights=_EXECUTE)
+        _allow_open(ruleset)
+        return ruleset
+
+
+_KEPT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TERM", "TRACEPARENT")
+
+
+def kept_environment(names: Collection[str]) -> dict[str, str]:
+    """Return the variables that a node from elsewhere gets: the usual ones, pflow's, and those of the `names`."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT or name in names or name.startswith(("LC_", "PFLOW_"))
+    }
+
+
+def set_environment(kept: Mapping[str, str]) -> None:
+    """Keep no other variables in this process, nor in the memory that /proc shows as its environment."""
+    for name in os.environ.keys() - kept.keys():
+        del os.environ[name]
+    os.environ.update(kept)
+    with suppress(OSError), open("/proc/self/stat", "rb") as stat, open("/proc/self/environ", "rb") as environ:
+        at = int(stat.read().rpartition(b") ")[2].split()[47])  # env_start of proc_pid_stat(5)
+        for entry in environ.read().split(b"\0"):
+            if entry and os.fsdecode(entry.partition(b"=")[0]) not in kept:
+                ctypes.memset(at, 0, len(entry))
+            at += len(entry) + 1
+
+
+def shut_files(but: int) -> None:
+    """Put /dev/null in place of what this process has open for writing, but for one descriptor and those below 3.
+
+    Landlock leaves it open: pflow's log and journal, the connections of other processes, and files of who started us.
+    """
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for fd in map(int, os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ()):
         with suppress(OSError):  # the listing's own is gone
-            path = os.readlink(f"/proc/self/fd/{fd}")
-            if fcntl(fd, F_GETFL) & os.O_ACCMODE and any(is_below(path, os.path.realpath(each)) for each in own):
+            if fd > 2 and fd not in (but, null) and fcntl(fd, F_GETFL) & os.O_ACCMODE:
                 os.dup2(null, fd)
     os.close(null)
 
@@ -81,14 +157,10 @@ def restrict_to(folders: Sequence[str], *, has_network: bool) -> None:
 
     Where the kernel can, they have no TCP either unless they may have it, and signal nothing that is not confined so.
     """
-    version = _call(_CREATE_RULESET, None, 0, _VERSION)
-    parts = [_OF_DIRECTORIES, *[0 if has_network else _TCP] * (version >= 4), *[_SIGNALS] * (version >= 6)]
-    rules = struct.pack(f"{len(parts)}Q", *parts)
-    with Opened(_call(_CREATE_RULESET, rules, len(rules), 0)) as ruleset:
+    with Opened(_new_ruleset(_OF_DIRECTORIES, 0 if has_network else _TCP, _SIGNALS)) as ruleset:
         for path in [*folders, *_DEVICES[:4]]:
             _allow(ruleset, path)
-        ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        _call(_RESTRICT_SELF, ruleset, 0)
+        _enter(ruleset)
 
 
 def start_restricted(start: Callable[[], int], restrict: Callable[[], None] = restrict) -> int:
@@ -100,22 +172,38 @@ def start_restricted(start: Callable[[], int], restrict: Callable[[], None] = re
         return thread.submit(start).result()
 
 
+def _new_ruleset(files: int, tcp: int = 0, scopes: int = 0) -> int:
+    """Make rules that forbid this, as far as the kernel knows it."""
+    version = _landlock_version()
+    about = [files, tcp, scopes][: 3 if version >= 6 else 2 if version >= 4 else 1]
+    return _call(_CREATE_RULESET, struct.pack(f"{len(about)}Q", *about), 8 * len(about), 0)
+
+
 def _make_ruleset(bounds: Bounds) -> int:
-    cache, trace = cache_directory(), os.environ.get("PFLOW_TRACE", "")
-    ruleset = _call(_CREATE_RULESET, struct.pack("Q", _OF_DIRECTORIES), 8, 0)
+    ruleset = _new_ruleset(_OF_DIRECTORIES)
     for path in filter(None, [bounds.here, *bounds.folders]):
         folder = os.path.dirname(path) if os.path.isfile(path) else path
         _allow_around(ruleset, folder, bounds.shut, hides=path == bounds.here)
-    if cache:
-        _allow(ruleset, os.path.join(cache, "tmp"), make_private)
-    for path in _DEVICES:
-        _allow(ruleset, path)
-    if trace not in ("", "0", "1"):
-        _allow(ruleset, trace, lambda path: os.close(open_private(path)))
+    _allow_temporary(ruleset)
+    _allow_open(ruleset)
     return ruleset
 
 
-def _allow_around(ruleset: int, folder: str, shut: Sequence[str], *, hides: bool) -> None:
+def _allow_temporary(ruleset: int) -> None:
+    if cache := cache_directory():
+        _allow(ruleset, os.path.join(cache, "tmp"), make_private)
+
+
+def _allow_open(ruleset: int) -> None:
+    """Let processes write to what they have open, and to the trace."""
+    for path in _DEVICES:
+        _allow(ruleset, path)
+    trace = os.environ.get("PFLOW_TRACE", "")
+    if trace not in ("", "0", "1"):
+        _allow(ruleset, trace, lambda path: os.close(open_private(path)))
+
+
+def _allow_around(ruleset: int, folder: str, shut: Sequence[str], *, hides: bool, mode: int = 0o700) -> None:
     """Let processes write below a directory, but not below those that are `shut`.
 
     Landlock takes nothing back below what it allows. So a directory that holds a shut one gets no new entries, and each
@@ -124,7 +212,7 @@ def _allow_around(ruleset: int, folder: str, shut: Sequence[str], *, hides: bool
     if any(is_below(folder, each) for each in shut):
         return
     if not any(is_below(each, folder) for each in shut):
-        _allow(ruleset, folder, make_private)
+        _allow(ruleset, folder, lambda path: make_private(path, mode))
         return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -132,13 +220,13 @@ def _allow_around(ruleset: int, folder: str, shut: Sequence[str], *, hides: bool
                 _allow_around(ruleset, entry.path, shut, hides=hides)
 
 
-def _allow(ruleset: int, path: str, make: Callable[[str], None] | None = None) -> None:
-    """Let processes write to a file or below a directory; if it is missing, `make` it first."""
+def _allow(ruleset: int, path: str, make: Callable[[str], None] | None = None, rights: int = 0) -> None:
+    """Let processes write to a file or below a directory, or have other `rights`; if it is missing, `make` it first."""
     with suppress(OSError):  # a pipe needs no rule, and what cannot be made cannot be written
         if make and not os.path.lexists(path):
             make(path)
         with Opened(os.open(path, os.O_PATH | os.O_CLOEXEC)) as fd:
-            rights = _OF_DIRECTORIES if os.path.isdir(path) else _OF_FILES
+            rights = rights or (_OF_DIRECTORIES if os.path.isdir(path) else _OF_FILES)
             _call(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights, fd), 0)
 
 

@@ -260,7 +260,7 @@ class ListLoop(ItemLoop):
 def run_all(
     count: int, serve: Serve, *, jobs: int | None = None, is_reused: bool = False, take: Take = lambda line: None,
     ask: AskLater = lambda name, question, reply: reply(None),
-    keep: Callable[[int, Any], Any] = lambda number, result: result,
+    keep: Callable[[int, Any], Any] = lambda number, result: result, is_foreign: bool = False,
 ) -> list[Any]:  # fmt: skip
     """Return the results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
 
@@ -268,7 +268,7 @@ def run_all(
     answers their requests. `keep` and the failure that is raised are those of ListLoop.
     """
     loop = ListLoop((Task(number, is_alone=not is_reused) for number in range(count)), keep)
-    loop.run(Pool(serve, jobs=jobs or count, ask=ask, take=take))
+    loop.run(Pool(serve, jobs=jobs or count, ask=ask, take=take, is_foreign=is_foreign))
     return [loop.results[number] for number in range(count)]
 
 

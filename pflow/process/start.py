@@ -91,6 +91,43 @@ def start_program(file: str, start: Callable[[list[str]], T]) -> T:
         raise _not_started(file, error) from None
 
 
+def programs_of(file: str) -> list[str]:
+    """Return what the system executes to start a program: its file, the interpreters behind a #!, and their loaders."""
+    found = list[str]()
+    todo = [file, *([] if beginning(file).startswith((b"#!", _ELF)) else ["/bin/sh"])]  # as start_program does
+    while todo:
+        path = os.path.realpath(todo.pop())
+        if path in found:
+            continue
+        found.append(path)
+        begin = beginning(path, 4096)
+        words = os.fsdecode(begin).partition("\n")[0].removeprefix("#!").split() if begin.startswith(b"#!") else []
+        todo += words[:1]
+        if words and os.path.basename(words[0]) == "env":
+            name = next((word for word in words[1:] if word[0] != "-" and "=" not in word), "")
+            places = os.environ.get("PATH", os.defpath).split(os.pathsep) if name else []
+            todo += [each for place in places if os.access(each := os.path.join(place, name), os.X_OK)][:1]
+        if begin.startswith(_ELF):
+            todo += _loader(begin)
+    return found
+
+
+_ELF = b"\x7fELF\2"
+_INTERP = 3
+
+
+def _loader(begin: bytes) -> list[str]:
+    """Return the loader that an ELF file of 64 bits names at its beginning (elf(5)), if it names one."""
+    from struct import unpack_from
+
+    (table,), (size, count) = unpack_from("Q", begin, 32), unpack_from("2H", begin, 54)
+    for at in range(table, min(table + size * count, len(begin) - size + 1), size):
+        if unpack_from("I", begin, at) == (_INTERP,):
+            place, _, _, length = unpack_from("4Q", begin, at + 8)
+            return [os.fsdecode(begin[place : place + length].rstrip(b"\0"))]
+    return []
+
+
 def pass_guard(file: str, name: str) -> None:
     """Set the variable for the guard of a program without an interface, which would otherwise call us again forever."""
     if NODE.encode() in beginning(file, 1 << 26):  # in a compiled program it may be anywhere

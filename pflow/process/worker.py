@@ -14,7 +14,11 @@ from pflow.process.start import spawn
 from pflow.process.streams import flush_prints
 
 if TYPE_CHECKING:
+    import signal as _signal
+
     from pflow.process.parent import Serve
+else:
+    import _signal  # signal's C part, as in pflow.process.signals
 
 
 class Worker(Child):
@@ -25,14 +29,17 @@ class Worker(Child):
     abandoned = 0  # how many of its numbers nobody waits for
     changed = 0.0  # when its work changed last
 
-    def __init__(self, serve: Serve | list[str], workers: list[Worker], *, threads: int) -> None:
+    def __init__(
+        self, serve: Serve | list[str], workers: list[Worker], *, threads: int, is_foreign: bool = False
+    ) -> None:  # fmt: skip
         self.workers = workers
+        self.is_foreign = is_foreign
         self.numbers: set[int] = set()
         self.rest = bytearray()
         ours, theirs = _socket.socketpair()
         ours.setblocking(False)  # the child may not read before we do
         self.fd = ours.detach()
-        self.read = Inbox(self.fd).read
+        self.read = Inbox(self.fd, is_foreign=is_foreign).read
         with HeldSignals() as held:  # an exception before the child is known would leave it running
             flush_prints()
             if isinstance(serve, list):
@@ -60,6 +67,8 @@ class Worker(Child):
         """Let it end and wait for that."""
         self.workers.remove(self)
         self.hang_up()
+        if self.is_foreign:  # it need not heed that
+            self.signal(_signal.SIGKILL)
         while not self.has_ended():
             time.sleep(0.0005)
 

@@ -56,14 +56,15 @@ class Pool:
     of a program that calls serve_parent for the socket that is its stdin. With `threads` as many processes as there
     are processors share the work. `ask` gets the requests of the processes, and `lost` with the id of each that is gone
     before its time: nobody else ends what it had begun. `take` gets their lines. A process that has more than `memory`
-    bytes is replaced.
+    bytes is replaced. Those that run a stranger's code are `is_foreign` (Inbox).
     """
 
     def __init__(
         self, serve: Serve | list[str], *, jobs: int, ask: AskLater = lambda name, question, reply: reply(None),
-        take: Take = lambda line: None, threads: bool = False, memory: int | None = None,
+        take: Take = lambda line: None, threads: bool = False, memory: int | None = None, is_foreign: bool = False,
     ) -> None:  # fmt: skip
         collect_children()
+        self.is_foreign = is_foreign
         self.serve = serve
         self.jobs = jobs
         self.ask = ask
@@ -90,7 +91,9 @@ class Pool:
         worker = None if alone else self._free()
         if worker is None or (worker.numbers and self._may_begin()):
             with Attempt("cannot begin a process", hint="--jobs takes a smaller number", exit=TRY_AGAIN):
-                worker = Worker(self.serve, self.workers, threads=0 if alone else self.threads)
+                worker = Worker(
+                    self.serve, self.workers, threads=0 if alone else self.threads, is_foreign=self.is_foreign
+                )
             worker.is_alone = worker.is_retired = alone
         self.places[number] = worker
         worker.changed = time.monotonic()
@@ -147,7 +150,7 @@ class Pool:
                 say_once(*value)
             elif kind == ASKED:
                 self._pass_on(worker, number, *value)
-            elif kind == RESULT:
+            elif kind == RESULT and number in worker.numbers:  # a stranger might send a second one
                 worker.numbers.remove(number)
                 worker.changed = time.monotonic()
                 if self.places.pop(number, None) is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from pflow import Any, Mapping
+from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.store import is_same
+from pflow.catalog.packs import pack_of, verified
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.interface import Interface, spell_flag
 from pflow.node import pocketflow
@@ -14,6 +15,10 @@ from pflow.stage.document import Document, new_run_id, read_document
 from pflow.terminal.messages import write_stderr
 from pflow.values.jsontext import text_of
 from pflow.values.secrets import Secrets
+
+if TYPE_CHECKING:
+    from pflow.catalog.confinement import Confinement
+    from pflow.process.confine import Declared
 
 _TAIL = 400
 _PATIENCE = 1 << 20
@@ -32,6 +37,22 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     file: str
     name: str
     interface: Interface
+    confinement: Confinement | None = None
+    """For one from elsewhere, what it may do."""
+    is_program = True
+    said = b""
+    """The end of what it wrote to stderr."""
+    _declared: Declared | None = None
+
+    def enter(self, declared: Declared | None) -> ProgramNode:
+        """Note what the program may do (None: all), if it is still the one that was installed. Raises PflowError (78).
+
+        Only its process is confined.
+        """
+        assert self.confinement is not None
+        verified(self.confinement.pack, self.file)
+        self._declared = declared
+        return self
 
     def prep(self, shared: Any) -> Document:
         keys = list(shared) if self.interface.open else [key for key in self.interface.reads if key in shared]
@@ -51,6 +72,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             code = self._call(b"".join(document.pieces()), output)
         finally:
             output.show_rest()
+            self.said = output.said
         code = 128 - code if code < 0 else code
         try:
             answer = read_document(b"".join(output.parts))
@@ -69,7 +91,8 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         words, env = self._flags(), self._environment()
 
         def start(program: list[str]) -> int:
-            return run([*program, *words], input=input, on_stdout=output.take, on_stderr=output.show, env=env)
+            about = {"input": input, "env": env, "restrict": self._declared and self._declared.restrict}
+            return run([*program, *words], on_stdout=output.take, on_stderr=output.show, **about)  # type: ignore[arg-type]
 
         return start_program(self.file, start)
 
@@ -92,7 +115,9 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             for name, item in self.interface.params.items()
             if item.is_secret and self.params.get(name) is not None
         }
-        return {**os.environ, NODE: self.name, **secrets}
+        held, declared = self.confinement, self._declared
+        variables = os.environ if held is None or declared is None else held.environment(declared)
+        return {**variables, NODE: self.name, **secrets}
 
     def _secrets(self, document: Document) -> Secrets:
         """Return the secrets that the program gets, to be masked in its output."""
@@ -182,7 +207,11 @@ class _Output:
 
 
 def program_class(file: str, name: str, interface: Interface) -> type[ProgramNode]:
+    pack = pack_of(file)
+    if pack is not None:
+        from pflow.catalog.confinement import Confinement
     about = {
+        "confinement": Confinement(pack, name, file, interface) if pack is not None else None,
         "file": file,
         "name": name,
         "interface": interface,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING, Any, __version__
+from pflow import TYPE_CHECKING, Any, Callable, __version__
 from pflow.binding.flag_value import unfilled
 from pflow.binding.resolve import Binding, Places, failure_in
 from pflow.binding.sources import PathSource, TemplateSource, has
@@ -17,7 +17,7 @@ from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import Document, check_stdin, take_in_for
 from pflow.stage.flags import Flags, add_keys, flags_of, map_keys
 from pflow.stage.output import Outcome, Output
-from pflow.stage.visit import Visit, Visitor
+from pflow.stage.visit import Visit, Visitor, is_held
 from pflow.stage.words import is_on
 from pflow.terminal.messages import say, say_error
 from pflow.values.jsontext import encode
@@ -26,6 +26,7 @@ from pflow.words.printable import clean_json
 
 if TYPE_CHECKING:
     from pflow.cache.use import CachedNode
+    from pflow.process.parent import Parent
 
 
 class Stage(Visitor):
@@ -44,6 +45,7 @@ class Stage(Visitor):
         self.entry: dict[str, Any] = {"id": name, "node": name}
         self.visited: Visit | None = None
         self.cached: CachedNode | None = None
+        self.parent: Parent | None = None
 
     def run(self, words: list[str]) -> int:
         """Run the stage and return its exit code. It raises nothing; only a signal ends the process earlier."""
@@ -64,6 +66,10 @@ class Stage(Visitor):
         interface = add_keys(flags)
         if interface.pipe_write is not None:  # for pflow-catch after a failure
             self.entry["carries"] = write_path(flags.place_of(interface.pipe_write.name))
+        if flags.unconfined:
+            from pflow.catalog.confinement import set_free
+
+            set_free(flags.unconfined)
         if flags.help or flags.describe or flags.version:
             return self._tell(interface, node_class, flags, pack)
         for warning in flags.warnings:
@@ -144,9 +150,9 @@ class Stage(Visitor):
             return program_class(self.file, self.name, program_interface(self.file)[0])
         if not self.file:
             return load_bundled(self.name)
-        from pflow.catalog.registry import load_file
+        from pflow.catalog.interfaces import PYTHON, Kind
 
-        return load_file(self.file, self.name)
+        return Kind(self.name, PYTHON, self.file).node_class()
 
     def _tell(self, interface: Interface, node_class: Any, flags: Flags, pack: Any) -> int:
         if flags.version:
@@ -188,6 +194,7 @@ class Stage(Visitor):
         node = self._make_node(node_class, params)
         if self.cached:
             self.cached.secrets.add(self.secrets)
+            self.is_apart = is_held(node)  # what is confined cannot write to the cache
         try:
             changes, lookup = self.visit(node, view, outcome.document, visit)
         finally:
@@ -227,12 +234,24 @@ class Stage(Visitor):
                 retries=flags.retries if "retries" in flags.given else None,
                 wait=flags.wait if "wait" in flags.given else None,
                 timeout=flags.timeout,
-                sink=self.output.emit if self.output.is_streamed else None,
+                sink=self.sink(),
             )
         except (PflowError, ClosedPipe, Interrupted):
             raise
         except BaseException as error:
-            raise failure_in(self.name, self.interface, error) from error
+            raise self.as_failure(error) from error
+
+    def as_failure(self, error: BaseException) -> PflowError:
+        return failure_in(self.name, self.interface, error)
+
+    def sink(self) -> Callable[[Any], None] | None:
+        return (self.parent.take if self.parent else self.output.emit) if self.output.is_streamed else None
+
+    def enter_child(self, parent: Parent) -> None:
+        self.parent = parent
+
+    def answer(self, name: str, question: Any, reply: Callable[[Any], None]) -> None:
+        reply(None)
 
     def _make_node(self, node_class: Any, params: dict[str, Any]) -> Any:
         try:

@@ -14,6 +14,7 @@ from pflow.process.signals import Deadline, HeldSignals, call_after
 
 if TYPE_CHECKING:
     from pflow.cache.use import CachedNode, Lookup
+    from pflow.process.parent import Parent
 
 
 class Visit:
@@ -61,13 +62,35 @@ class Visitor:
         interface: Interface
         binding: Binding
         cached: CachedNode | None
+        as_failure: Callable[[BaseException], PflowError]
+        """Says in words how a node failed."""
+        answer: Callable[[str, Any, Callable[[Any], None]], None]
+        """Answers what a child process of this one asks of what is around the node."""
         learn: Callable[[list[Any]], None]
         """Takes values for secrets from now on."""
         warn: Callable[[str], None]
 
+    is_apart = False
+    """True if the node acts in a child process."""
+    is_restricted = False
+    """True if that child is confined to the bounds of the run."""
+
     def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         """Run the node on its view of the store and return its action."""
         raise NotImplementedError
+
+    def begin(self, node: Any) -> None:
+        """Note that the node is about to act."""
+
+    def equip(self, node: Any) -> None:
+        """Give a node what it asks while it acts."""
+
+    def sink(self) -> Callable[[Any], None] | None:
+        """Return what takes the parts that the node emits, if anything does."""
+        raise NotImplementedError
+
+    def enter_child(self, parent: Parent) -> None:
+        """Go on in a child process, for one act."""
 
     def places_read(self, view: NodeStore, store: Any) -> Places:
         """Return the places that the values of each read came from."""
@@ -112,6 +135,45 @@ class Visitor:
         return changes, lookup
 
     def _act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
+        self.begin(node)
+        if not self.is_apart:
+            return self.act_here(node, view, visit)
+        from pflow.stage.apart import act_apart
+
+        return act_apart(self, node, view, visit)
+
+    def act_here(self, node: Any, view: NodeStore, visit: Visit) -> Any:
+        """Run a node in this process. What stands for one from elsewhere first confines the process, then loads it."""
+        held = getattr(node, "confinement", None)
+        if held is None:
+            return self._act_counted(node, view, visit)
+        declared = held.declared(self._given(held, node, view), is_program=node.is_program) if held.is_on else None
+        made = node
+        try:
+            made = node.enter(declared)
+            if made is not node:
+                self.equip(made)
+            return self._act_counted(made, view, visit)
+        except Exception as error:
+            if declared is None:
+                raise
+            failure = self.as_failure(error)
+            held.explain(failure, error, getattr(made, "said", b""))
+            raise failure from (None if failure is error else error)
+        finally:
+            vars(node).update(warning=getattr(made, "warning", ""), not_kept=getattr(made, "not_kept", ""))
+
+    def _given(self, held: Any, node: Any, view: NodeStore) -> list[Any]:
+        """Return the values of paths that a person, a flow or a step before gave: no defaults, which a stranger set."""
+        found = []
+        for key in (item.name for item in held.items):
+            if key in self.interface.reads and view.is_given(key):
+                found.append(view.peek(key))
+            elif self.binding.source_of(key) is not None:
+                found.append(node.params.get(key, view.peek(key) if key in view else None))
+        return found
+
+    def _act_counted(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         """Run the node, and note its calls of models if it made several, or one failed."""
         if not getattr(node, "tells_budget", False):
             return self.act(node, view, visit)
@@ -170,6 +232,12 @@ class Visitor:
         if count > 1:
             visit.more["tries"] = count
         return action
+
+
+def is_held(node: Any) -> bool:
+    """Return True for a stand-in of a node from elsewhere, which is to run with no more than it declares."""
+    held = getattr(node, "confinement", None)
+    return held is not None and held.is_on and not node.is_program
 
 
 _LONGEST_WAIT = 3600

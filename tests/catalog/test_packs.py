@@ -37,6 +37,7 @@ SHELL = """#!/bin/sh
 # Interface:
 # - Reads: shared["text"]: str [pipe]
 # - Writes: shared["loud"]: str [pipe]
+# - Effects: runs commands
 
 exec sed 's/"text"/"loud"/'
 """

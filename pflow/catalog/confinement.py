@@ -1,0 +1,114 @@
+"""Nodes from elsewhere: what one may do once it runs, and the class that stands for it until then."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import Any, Sequence
+from pflow.catalog.packs import Pack, verified
+from pflow.catalog.registry import load_file
+from pflow.errors import PflowError, causes, node_error
+from pflow.files.beneath import paths_in
+from pflow.interface.interface import ANYTHING, Interface
+from pflow.interface.source import plain, read_python, source_version
+from pflow.node import Node
+from pflow.process.confine import Declared, kept_environment, set_environment
+from pflow.process.start import programs_of
+
+UNCONFINED = "PFLOW_UNCONFINED"
+"""The variable with the names of nodes and packs that a person has set free (--unconfined), a comma between them."""
+
+_DENIED = 126
+_DENIALS = ("permission denied", "not permitted")
+
+
+def set_free(names: Sequence[str]) -> None:
+    """Confine the nodes and packs of these names no more, in this process and in what it starts."""
+    if names:
+        os.environ[UNCONFINED] = ",".join(filter(None, [os.environ.get(UNCONFINED), *names]))
+
+
+class Confinement:
+    """What a node from elsewhere declares: it runs with that and no more. One without an interface declares nothing."""
+
+    def __init__(self, pack: Pack, name: str, file: str, interface: Interface) -> None:
+        self.pack, self.name, self.file = pack, name, file
+        self.effects = () if interface.open else interface.effects
+        self.variables = {item.env for item in interface.taken if item.env}
+        self.items = [item for item in interface.taken if item.type.is_path]
+
+    @property
+    def is_on(self) -> bool:
+        names = map(plain, os.environ.get(UNCONFINED, "").split(","))
+        return {plain(self.name), plain(self.pack.name)}.isdisjoint(names)
+
+    def declared(self, given: Sequence[Any], *, is_program: bool = False) -> Declared:
+        """Return what the node may do where the paths that it was `given` are these."""
+        effects = {*self.effects}
+        return Declared(
+            [path for value in given for path in paths_in(value)] if "writes files" in effects else None,
+            None if "runs commands" in effects else programs_of(self.file) if is_program else [],
+            has_network="network" in effects,
+            may_all=ANYTHING in effects,
+        )
+
+    def environment(self, declared: Declared) -> dict[str, str]:
+        """Return the variables that the node gets."""
+        temporary = declared.temporary_directory()
+        return kept_environment(self.variables) | ({"TMPDIR": temporary} if temporary else {})
+
+    def explain(self, error: PflowError, cause: BaseException, said: bytes) -> None:
+        """Say in the hint of a failure that it may come of the confinement; a program may have `said` so on stderr."""
+        text = f"{error} {said.decode(errors='replace')}".lower()
+        is_denied = error.exit == _DENIED or any(words in text for words in _DENIALS)
+        if is_denied or any(isinstance(each, PermissionError) for each in causes(cause)):
+            error.hint = f"{self.name} is confined to what it declares; --unconfined={self.name} turns that off"
+
+
+class StandIn(Node):
+    """Stands for a node in Python from elsewhere, of which nothing is imported before its process is confined."""
+
+    confinement: Confinement
+    source: bytes
+    """What was installed, as it was verified."""
+
+    is_program = False
+
+    def enter(self, declared: Declared | None) -> Any:
+        """Confine this process, for good, to what is declared (None: not at all), and make the node itself in it."""
+        held = self.confinement
+        if declared is not None:
+            declared.restrict()
+            set_environment(held.environment(declared))
+        node_class: Any = load_file(held.file, held.name, self._read)
+        try:
+            node = node_class()
+            node.set_params({name: self.params[name] for name in self._given})
+        except PflowError:
+            raise
+        except Exception as error:
+            raise node_error(held.name, error) from error
+        return node
+
+    def _read(self, file: str) -> bytes:
+        held = self.confinement
+        return self.source if file == held.file else verified(held.pack, file)
+
+    def exec(self, prepared: Any) -> Any:
+        what = f"cannot run '{self.confinement.name}' outside of a flow: it is installed, and runs confined"
+        raise PflowError(what, hint=f"pflow.run('{self.confinement.name}')")
+
+
+def stand_in(pack: Pack, name: str, file: str) -> type[StandIn]:
+    """Return the class that stands for a node in Python. Raises PflowError: 78 if its file has changed, 65."""
+    source = verified(pack, file)
+    interface, _ = read_python(file)
+    about = {
+        "confinement": Confinement(pack, name, file, interface),
+        "source": source,
+        "_pflow_interface": interface,
+        "_pflow_shown": interface,
+        "version": source_version(file),
+        "flow_safe": interface.flow_safe,
+    }
+    return type("".join(part.title() for part in name.split("-")), (StandIn,), about)

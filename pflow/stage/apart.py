@@ -1,0 +1,90 @@
+"""A node's act in a child process, from which only data comes back: changes, action, usage, and how it failed."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING, Any
+from pflow.binding.store import REMOVED, NodeStore
+from pflow.errors import Attempt, PflowError, Within
+from pflow.process.confine import restrict, shut_files
+from pflow.process.loop import run_all
+from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.values.jsontext import plain
+
+if TYPE_CHECKING:
+    from pflow.process.parent import Parent
+
+_SAID = ("warning", "not_kept")
+"""What a node says of its last result."""
+
+_OF_FAILURE = ("retry_after", "is_permanent", "details", "usage", "is_cut", "refusal", "status", "ends_run")
+_MAY_ASK = ("claim", "begin", "reserved", "end", "spent")
+"""What a stranger's node may ask of the run around it: nothing that the journal keeps."""
+
+
+def act_apart(visitor: Any, node: Any, view: NodeStore, visit: Any) -> Any:
+    """Run a node in a child process, as a Visitor would in this one, and return its action."""
+    confinement = getattr(node, "confinement", None)
+    is_foreign = confinement is not None and confinement.is_on
+    sink = visitor.sink()
+
+    def serve(number: int, parent: Parent) -> Any:
+        if is_foreign or visitor.is_restricted:
+            shut_files(parent.fd)
+        if visitor.is_restricted:
+            restrict()
+        visitor.enter_child(parent)
+        found: dict[str, Any] = {"action": None, "changes": {}, "removed": [], "failure": None}
+        try:
+            action = visitor.act_here(node, view, visit)
+            found["action"] = action if action is None else str(action)
+        except (Interrupted, ClosedPipe):
+            raise
+        except BaseException as error:
+            found["failure"] = _told(visitor.as_failure(error))
+        return _result(visitor, node, view, visit, found)
+
+    def ask(name: str, question: Any, reply: Any) -> None:
+        reply(None) if is_foreign and name not in _MAY_ASK else visitor.answer(name, question, reply)
+
+    [found] = run_all(1, serve, take=sink or (lambda part: None), ask=ask, is_foreign=True)
+    kinds = (TypeError, KeyError, ValueError, AttributeError)
+    with Attempt(f"cannot take the result of '{visitor.id}'", of=kinds):
+        return _take(found, node, view, visit)
+
+
+def _result(visitor: Any, node: Any, view: NodeStore, visit: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Return what there is to tell of an act, as plain values."""
+    for key, value in view.changes(visitor.binding.is_watched).items():
+        if value is REMOVED:
+            found["removed"].append(key)
+            continue
+        try:
+            with Within(f"cannot store '{key}'"):
+                found["changes"][f"{key}"] = plain(value)
+        except PflowError as error:
+            found["failure"] = found["failure"] or _told(error)
+    found |= {"reads": view.reads, "asked": [*view.asked], "dropped": view.dropped}
+    found |= {"more": visit.more, "spent": visit.spent}
+    found |= {name: f"{getattr(node, name, '') or ''}" for name in _SAID}
+    return {key: value if key == "changes" else plain(value) for key, value in found.items()}
+
+
+def _told(error: PflowError) -> dict[str, Any]:
+    about = {"message": error.message, "hint": error.hint, "exit": error.exit}
+    return about | {name: getattr(error, name) for name in _OF_FAILURE}
+
+
+def _take(found: dict[str, Any], node: Any, view: NodeStore, visit: Any) -> Any:
+    """Do to the view what the node did to it in the child. Raises the PflowError in which it failed there."""
+    visit.more, visit.spent = {**found["more"]}, [*found["spent"]]
+    for key, value in found["changes"].items():
+        view[str(key)] = value
+    for key in found["removed"]:
+        view.pop(key, None)
+    view.reads, view.asked, view.dropped = {**found["reads"]}, {*found["asked"]}, [*found["dropped"]]
+    vars(node).update({name: str(found[name]) for name in _SAID})
+    if failure := found["failure"]:
+        error = PflowError(str(failure["message"]), hint=str(failure["hint"]), exit=int(failure["exit"]))
+        vars(error).update({name: failure[name] for name in _OF_FAILURE})
+        raise error
+    return found["action"] if found["action"] is None else str(found["action"])
