@@ -11,6 +11,7 @@ from pflow.catalog.kinds import find_kind, list_nodes, node_called, own_places
 from pflow.catalog.lines import UNREADABLE, cannot_read
 from pflow.catalog.packs import installed_sources
 from pflow.catalog.registry import SUFFIX, flow_name, is_flow_type, names_in, own_flows
+from pflow.errors import BAD_DATA
 from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.flow.rules import check
@@ -19,6 +20,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.interface.interface import ANYTHING, COMMANDS, Interface, Item
 from pflow.interface.source import NO_CLASS, plain
 from pflow.packs.names import BINARY, GIVEN, Names, commands_in, hosts_in, names_of, texts_in
+from pflow.process.signals import Deadline
 from pflow.words.printable import clean, one_line
 
 Declared = dict[str, dict[str, Any]]
@@ -28,6 +30,7 @@ Files = dict[str, dict[str, Any]]
 """The files of a pack as it is pinned (pflow.catalog.packs): the digest of each, and what it declares."""
 
 _NAMED = ("env", "secrets", "withheld", "commands", "hosts")
+_SECONDS = 60.0
 _LARGEST, _MOST, _LONGEST = 1 << 20, 100, 2_000
 """The most bytes of a text that is read for names, the most names, and the most lines that are compared."""
 
@@ -37,9 +40,14 @@ def declare(folder: str, paths: Iterable[str]) -> Declared:
 
     `withheld` are environment variables that the text names and the interface does not: a confined node does not get
     them. A node is `open` if it declares no interface: it is confined to no effect. `fault` says why a node or flow
-    cannot be read or used. The text of a module beside a node counts for each node that imports it.
+    cannot be read or used. The text of a module beside a node counts for each node that imports it. Raises PflowError
+    (65) for a pack that takes too long: flows of flows of flows may be endless.
     """
-    folder, paths = os.path.abspath(folder), sorted(paths)
+    with Deadline(_SECONDS, "a pack", act="cannot read what the pack declares", exit=BAD_DATA):
+        return _declare(os.path.abspath(folder), sorted(paths))
+
+
+def _declare(folder: str, paths: list[str]) -> Declared:
     inside = [path for path in paths if os.path.dirname(path) == "nodes"]
     names = {path: _names_of(os.path.join(folder, path)) for path in inside}
     imported = {name for each in names.values() for name in each.get("imports", ())}
@@ -75,10 +83,11 @@ def _names_of(file: str) -> Names:
 
 def _with_modules(path: str, names: dict[str, Names]) -> Names:
     """Return the names in a file and in the modules beside it that it imports, and that these import."""
-    paths = [path]
+    paths, seen = [path], {path}
     for each in paths:
-        beside = (f"nodes/{name}.py" for name in names[each].get("imports", ()))
-        paths += [other for other in beside if other in names and other not in paths]
+        beside = {f"nodes/{name}.py" for name in names[each].get("imports", ())} & names.keys() - seen
+        paths += beside
+        seen |= beside
     return {what: set().union(*(names[each].get(what, ()) for each in paths)) for what in ("env", "commands", "hosts")}
 
 
