@@ -1,34 +1,31 @@
 """pflow uninstall: Remove installed packs with their nodes and flows.
 
-The files of the packs are removed, with the programs of their nodes, whose paths are printed. If one of the names is
-unknown, nothing is removed, and the exit code is 127. What was fetched is kept in ~/.cache/pflow/packs, so that another
-pflow install needs no network. Man pages that pflow setup wrote for the nodes go at the next pflow setup.
+The files of the packs are removed, with the programs of their nodes. If one of the names is unknown, nothing is
+removed, and the exit code is 127. A saved flow that uses a node or flow of them is named. What was fetched is kept in
+~/.cache/pflow/packs, so that another pflow install needs no network. Man pages that pflow setup wrote for the nodes go
+at the next pflow setup.
 
 \b
 pflow install examples/pack --yes --allow=files,commands
 pflow uninstall pack
 """
 
-from pflow.catalog.packs import installed_packs
 from pflow.commands._command import Command
-from pflow.commands._output import print_text
 from pflow.help import usage as kinds
 from pflow.interface.interface import TEXTS, argument
 from pflow.interface.source import plain
 from pflow.library.saved import list_saved
-from pflow.packs.install import declared_by, find_pack, uninstall
+from pflow.packs.install import declared_by, uninstall
 from pflow.terminal.messages import say
 from pflow.words.printable import clean
 
 
 @Command(__doc__, argument("NAME…", kinds.PACK, name="names", type=TEXTS, required=True))
 def command(names: list[str]) -> None:
-    packs = installed_packs()
-    gone = [find_pack(name, packs, "uninstall") for name in dict.fromkeys(names)]
-    print_text("".join(f"{clean(file)}\n" for file in uninstall([pack.name for pack in gone])))
-    for pack in gone:
+    gone = uninstall(names)
+    for pack in gone.values():
         say("pflow uninstall", f"removed '{pack.name}', version {pack.version}")
-    declared = [about for pack in gone for about in declared_by(pack).values()]
+    declared = [about for pack in gone.values() for about in declared_by(pack).values()]
     types = {plain(f"flow:{each['name']}" if each["kind"] == "flow" else each["name"]) for each in declared}
     for flow in list_saved():
         for type in flow.types:

@@ -17,7 +17,7 @@ from pflow.catalog.kinds import find_node, forget_kinds, is_node_name
 from pflow.catalog.packs import Pack, forget_packs, installed_packs, lock_file, packs_directory, verified
 from pflow.catalog.registry import names_in, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, PflowError, shorten
-from pflow.files.atomic import replace
+from pflow.files.atomic import move, replace
 from pflow.files.directories import needed
 from pflow.files.reading import Opened
 from pflow.library.command import commands_of, is_on_path, make_command, pack_script, remove_commands
@@ -168,14 +168,15 @@ def commit(staged: Sequence[Staged], act: str) -> list[str]:
         return [note for each in staged for note in make_commands(each.pack)]
 
 
-def uninstall(names: Iterable[str]) -> list[str]:
-    """Remove packs, all or none; return the files of their commands. Raises PflowError (127 for an unknown one)."""
+def uninstall(names: Iterable[str]) -> dict[str, Pack]:
+    """Remove packs, all or none; return them by name. Raises PflowError (127 for an unknown one)."""
     act = "cannot uninstall"
     with changing(act) as (_, packs):
-        gone = [find_pack(name, packs, "uninstall") for name in dict.fromkeys(names)]
-        removed = [file for pack in gone for file in _remove_commands(pack.name, nodes_of(pack).items())]
-        _write({name: pack for name, pack in packs.items() if pack not in gone}, act)
-    return removed
+        gone = {name: find_pack(name, packs, "uninstall") for name in names}
+        for name, pack in gone.items():
+            _remove_commands(name, nodes_of(pack).items())
+        _write({name: pack for name, pack in packs.items() if name not in gone}, act)
+    return gone
 
 
 def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
@@ -250,15 +251,18 @@ def _write(packs: dict[str, Pack], act: str) -> None:
     """Replace the lock file, or remove it if there is no pack. Raises OSError."""
     file = needed(lock_file(), act, "XDG_DATA_HOME")
     if packs:
-        replace(file, lock_text(packs), mode=0o600)
+        draft = os.path.join(packs_directory() or "", ".lock")  # is cleared, however this ends
+        replace(draft, lock_text(packs), mode=0o600)
+        move(draft, file)
     else:
         os.unlink(file)
     forget_packs()
     forget_kinds()
 
 
-def _remove_commands(pack: str, nodes: Iterable[tuple[str, str]]) -> list[str]:
-    return [file for name, path in nodes for file in remove_commands(name, pack_script(pack, path, name))]
+def _remove_commands(pack: str, nodes: Iterable[tuple[str, str]]) -> None:
+    for name, path in nodes:
+        remove_commands(name, pack_script(pack, path, name))
 
 
 def _clear(place: str, packs: dict[str, Pack]) -> None:
