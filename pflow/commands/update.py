@@ -29,7 +29,7 @@ from pflow.commands._packs import agree, document, try_nodes
 from pflow.errors import DENIED, USAGE, PflowError, result_of
 from pflow.help import usage as kinds
 from pflow.interface.interface import TEXTS, Flag, argument
-from pflow.packs.account import differences, widened
+from pflow.packs.account import declare, differences, widened
 from pflow.packs.address import Address
 from pflow.packs.install import Staged, commit, find_pack, is_whole, stage, staging
 from pflow.packs.project import address_of
@@ -82,8 +82,11 @@ def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, fo
         else:
             is_enough = has_changed and pinned and not tag
             after = Staged(pack, pinned, pack) if is_enough else _fetched(pack, tag, folder)
-        wider = widened(pack.files, after.pack.files)
-        lines, diff = differences(pinned, pack.files, after.folder or pack.folder, after.pack.files)
+        # What the lock file says of them may be another pflow's words, or somebody's.
+        declared = declare(pinned, pack.files) if pinned else {}
+        before = {path: about | {"declares": declared.get(path)} for path, about in pack.files.items()}
+        wider = widened(before, after.pack.files)
+        lines, diff = differences(pinned, before, after.folder or pack.folder, after.pack.files)
         is_new = after.pack.tree != pack.tree
         if is_new:
             versions = " to ".join((each.commit or each.tree)[:12] for each in (pack, after.pack))

@@ -16,12 +16,12 @@ from typing import Any
 from pflow.catalog.kinds import find_node, forget_kinds, is_node_name
 from pflow.catalog.packs import Pack, forget_packs, installed_packs, lock_file, packs_directory, verified
 from pflow.catalog.registry import names_in, saved_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, PflowError, shorten
+from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, PflowError, shorten
 from pflow.files.atomic import move, replace
 from pflow.files.directories import needed
 from pflow.files.reading import Opened
 from pflow.library.command import commands_of, is_on_path, make_command, pack_script, remove_commands
-from pflow.library.save import locked
+from pflow.library.save import as_error, locked
 from pflow.library.saved import LONGEST
 from pflow.packs.account import declare
 from pflow.packs.address import Address, parse_address
@@ -63,7 +63,7 @@ def staging(act: str) -> Iterator[str]:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(fd, fcntl.LOCK_EX)
     try:
-        with Opened(fd):
+        with Opened(fd), Attempt(act, as_error):
             yield folder
     finally:
         with changing(act):  # clears it
@@ -133,7 +133,9 @@ def _check_name(name: str, address: Address) -> Pack | None:
 def declared_by(pack: Pack | None) -> dict[str, dict[str, Any]]:
     """Return what each node and flow of a pack declares, by its path, nodes first."""
     files = sorted(pack.files.items() if pack else (), key=lambda item: item[0].startswith("flows/"))
-    return {path: about["declares"] for path, about in files if "declares" in about}
+    return {
+        path: about["declares"] for path, about in files if {"kind", "name"} <= (about.get("declares") or {}).keys()
+    }
 
 
 def nodes_of(pack: Pack | None) -> dict[str, str]:

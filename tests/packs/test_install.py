@@ -1,0 +1,297 @@
+"""Installing packs: shown and agreed to first, then whole or not at all, whatever happens meanwhile."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pflow.values.digest import bytes_digest
+from tests.peers.repository import add_remote, git, make_repository
+from tests.tools import need
+
+_NODE = '''from pathlib import Path
+
+from pflow import Node
+
+
+class {name}(Node):
+    """Make capitals.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # the text
+    - Writes: shared["made"]: str [pipe]  # capitals{more}
+    """
+
+    def prep(self, shared):
+        return shared["text"]
+
+    def exec(self, text):
+        {act}
+        return text.upper()
+
+    def post(self, shared, prepared, made):
+        shared["made"] = made
+'''
+
+
+def node(name, more="", act="pass"):
+    return _NODE.format(name=name, more=more, act=act)
+
+
+NETWORK = "\n    - Effects: network\n    - Repeats: yes"
+
+
+class Home:
+    """A user's home below a directory, and the pflow of that user, who sits at no terminal."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.home = folder, folder / "home"
+        self.home.mkdir(exist_ok=True)
+        bin = f"{self.home}/.local/bin"
+        usual = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PFLOW_"))}
+        self.environment = usual | {"HOME": str(self.home), "PATH": f"{bin}:{os.environ['PATH']}"}
+
+    def run(self, *words, before=(), program="pflow", **options):
+        argv = [*before, program, *map(str, words)]
+        given = {"env": self.environment, "cwd": self.folder, "capture_output": True, "text": True, "input": ""}
+        return subprocess.run(argv, timeout=60, check=False, **given | options)
+
+    def ok(self, *words, code=0, **options):
+        ran = self.run(*words, **options)
+        assert ran.returncode == code, ran.stderr
+        return ran.stdout
+
+    def answer(self, text, *words):
+        need("script")
+        command = shlex.join(["pflow", *map(str, words)])
+        return self.run(before=["script", "-qec", command], program="/dev/null", input=text).stdout
+
+    @property
+    def data(self):
+        return self.home / ".local/share/pflow"
+
+    @property
+    def packs(self):
+        lock = self.data / "packs.lock.json"
+        return json.loads(lock.read_text())["packs"] if lock.exists() else {}
+
+    def left(self):
+        """What is there, but for what is kept to be installed again, and directories that others use."""
+        usual = {self.home / each for each in (".cache", ".local", ".local/bin", ".local/share")}
+        return {each for each in self.home.rglob("*") if each not in usual and ".cache" not in each.parts}
+
+
+@pytest.fixture
+def home(tmp_path):
+    return Home(tmp_path)
+
+
+def write(folder, **nodes):
+    """Make a directory a pack of these nodes."""
+    shutil.rmtree(folder / "nodes", ignore_errors=True)
+    (folder / "nodes").mkdir(parents=True)
+    for name, text in nodes.items():
+        (folder / "nodes" / f"{name}.py").write_text(text)
+
+
+VERSIONS = {"v1": {"up": node("Up"), "gone": node("Gone")}, "v2": {"up": node("Up", NETWORK), "new": node("New")}}
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A bare repository with a pack in two versions: v2 has the network, and `new` in the place of `gone`."""
+    folder = tmp_path / "words"
+    write(folder, **VERSIONS["v1"])
+    git(make_repository(folder), "tag", "v1")
+    bare = add_remote(folder)
+    write(folder, **VERSIONS["v2"])
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "2")
+    git(folder, "tag", "v2")
+    git(folder, "push", "--quiet", "origin", "main", "v1", "v2")
+    return bare.rename(tmp_path / "words.git")
+
+
+def state_of(home):
+    """The version that is installed, with all its files; None for none."""
+    if not home.packs:
+        return None
+    pack = home.packs["words"]
+    for path, about in pack["files"].items():
+        data = (home.data / "packs/words" / pack["tree"][:12] / path).read_bytes()
+        assert bytes_digest(data) == about["digest"]
+    return next(
+        version for version, nodes in VERSIONS.items() if {*nodes} == {Path(each).stem for each in pack["files"]}
+    )
+
+
+def test_a_pack_is_installed_used_updated_and_removed_without_a_trace(home, source):
+    shown = home.ok("install", f"{source}@v1", "--yes")
+    assert shown.endswith("pflow gone\npflow up\n")
+    assert state_of(home) == "v1"
+    ran = subprocess.run(["pflow-up", "-r"], input="a", env=home.environment, capture_output=True, text=True)
+    assert ran.stdout == "A\n"
+    assert home.run("install", f"{source}@v1").returncode == 0
+    home.ok("update", "words@v2", "--yes", code=77)
+    assert "+ network" in home.answer("y\n", "update", "words@v2")
+    assert {each.name for each in (home.home / ".local/bin").iterdir()} == {"pflow-up", "pflow-new"}
+    assert state_of(home) == "v2"
+    home.ok("update", "words@v1", "--yes")
+    assert state_of(home) == "v1"
+    assert home.run("uninstall", "words", "other").returncode == 127
+    home.ok("uninstall", "words")
+    assert home.left() == set()
+
+
+REFUSED = {
+    "without an answer": (("{source}@v1",), 2, "--yes"),
+    "effects beyond --allow": (("{source}@v2", "--yes", "--allow=files"), 77, "up: network; --allow=network"),
+    "an unknown effect": (("{source}", "--yes", "--allow=net"), 2, "files, network, commands, anything"),
+    "no tag": (("{source}@v3", "--yes"), 66, "v3"),
+    "a bad name": (("{source}", "--name=a/b"), 65, "--name=NAME"),
+    "no pack": (("{home}",), 65, "neither nodes/ nor flows/"),
+    "no such pack": (("nowhere",), 66, "nowhere"),
+    "nothing": ((), 2, "no address"),
+    "two things": (("{source}", "--frozen"), 2, "--frozen"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_nothing_is_there_after_a_refusal(home, source, what):
+    words, code, said = REFUSED[what]
+    ran = home.run("install", *(word.format(source=source, home=home.home) for word in words))
+    assert (ran.returncode, said in ran.stderr) == (code, True), ran.stderr
+    assert home.left() == set()
+
+
+def test_a_pack_is_shown_without_being_there(home, source):
+    document = json.loads(home.ok("install", f"{source}@v2", "--dry-run", "--json"))
+    assert [(each["name"], each["effects"]) for each in document["nodes"]] == [("new", []), ("up", ["network"])]
+    assert (document["installed"], document["version"]) == (False, "v2")
+    home.answer("n\n", "install", f"{source}@v2")
+    assert home.left() == set()
+    assert "network" in home.answer("y\n", "install", f"{source}@v2")
+    assert state_of(home) == "v2"
+
+
+def test_another_pack_or_version_of_the_name_is_in_the_way(home, source):
+    home.ok("install", f"{source}@v1", "--yes")
+    write(home.folder / "other/words", up=node("Up"))
+    assert "pflow update words@v2" in home.run("install", f"{source}@v2", "--yes").stderr
+    ran = home.run("install", "other/words", "--yes")
+    assert (ran.returncode, "--name=NAME" in ran.stderr) == (73, True)
+    shown = json.loads(home.ok("install", "other/words", "--yes", "--name=more", "--json"))
+    assert shown["nodes"][0]["shadows"] == ["the pack 'words' has a node of this name"]
+    assert state_of(home) == "v1"
+
+
+def test_a_node_that_breaks_its_word_stays_out_unless_forced(home):
+    lies = "Path('evil').write_text('x')"
+    write(
+        home.folder / "lies",
+        up=node("Up"),
+        lie=node("Lie", act=lies),
+    )
+    ran = home.run("install", "lies", "--yes")
+    assert (ran.returncode, ran.stdout.splitlines()[-1]) == (1, "pflow up")
+    assert "lie does not do as it says: effects: it changed evil; it is left out" in ran.stderr
+    assert list(home.packs["lies"]["files"]) == ["nodes/up.py"]
+    home.ok("update", "lies")
+    home.ok("install", "lies", "--yes", "--force")
+    assert list(home.packs["lies"]["files"]) == ["nodes/lie.py", "nodes/up.py"]
+
+
+def test_a_changed_file_is_brought_back_without_the_network_or_kept(home, source):
+    home.ok("install", f"{source}@v1", "--yes")
+    shutil.rmtree(source)
+    for accepts in (False, True):
+        file = next(home.data.rglob("up.py"))
+        file.write_text(file.read_text().replace("upper", "lower"))
+        if accepts:
+            assert "+        return text.lower()" in home.ok("update", "words", "--accept-changes", "--yes")
+        else:
+            home.ok("update", "words")
+        assert home.ok("up", "--text=aB", "-r") == ("ab\n" if accepts else "AB\n")
+
+
+def test_a_project_pins_its_packs_to_the_byte(home, source):
+    write(home.folder / "own", up=node("Down").replace("upper", "lower"))
+    home.ok("install", f"{source}@v1", "--yes", "--lock")
+    home.ok("install", "own", "--yes", "--lock")
+    lock = home.folder / "pflow-packs.lock"
+    before = lock.read_text()
+    assert list(json.loads(before)["packs"]) == ["own", "words"]
+    assert json.loads(before)["packs"]["own"]["address"] == "./own"
+    home.ok("install", "--lock")
+    assert lock.read_text() == before
+    home.ok("uninstall", "own", "words")
+    git(source, "tag", "--force", "v1", "v2")
+    for wrong in (before.replace('"digest": "', '"digest": "0', 1), before.replace('"tree": "', '"tree": "0')):
+        lock.write_text(wrong)
+        home.ok("install", "--frozen", "--yes", code=78)
+        assert home.left() == set()
+    lock.write_text(before)
+    home.ok("install", "--frozen", "--yes")
+    home.ok("install", "--frozen")
+    assert home.packs["words"]["tree"] == json.loads(before)["packs"]["words"]["tree"]
+    home.ok("uninstall", "own")
+    write(home.folder / "own", up=node("Down"))
+    home.ok("install", "--frozen", "--yes", code=78)
+
+
+CHANGES = {
+    "install": (None, "v1", ("install", "words", "--yes")),
+    "update": ("v2", "v1", ("update", "words", "--yes")),
+    "uninstall": ("v1", None, ("uninstall", "words")),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_kill_9_at_a_write_leaves_the_old_or_the_new_and_a_second_try_is_whole(home, what):
+    need("strace")
+    (before, after, words), source, kept = CHANGES[what], home.folder / "words", home.folder / "kept"
+    if before:
+        write(source, **VERSIONS[before])
+        home.ok("install", source, "--yes", "--allow=network")
+    if after:
+        write(source, **VERSIONS[after])
+    shutil.copytree(home.home, kept)
+    home.ok(*words)
+    whole = home.left()
+    for call in ("rename", "renameat", "unlinkat", "mkdir", "linkat"):
+        code, at = -9, 1
+        while code == -9:
+            shutil.rmtree(home.home)
+            shutil.copytree(kept, home.home)
+            inject = ["-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={at}"]
+            code = home.run(*words, before=["strace", "-qq", "-o", "/dev/null", *inject]).returncode
+            assert state_of(home) in (before, after)
+            assert home.run(*words).returncode in (0, 127 if after is None else 0)
+            assert (state_of(home), home.left()) == (after, whole)
+            at *= 3
+
+
+def test_two_installs_at_once_both_end_well(home, source):
+    for name in ("other", "third"):
+        write(home.folder / name, **{name: node(name.title())})
+    addresses = [f"{source}@v1", f"{source}@v1", "other", "third"]
+    argv = [["pflow", "install", each, "--yes"] for each in addresses]
+    begun = [subprocess.Popen(each, env=home.environment, cwd=home.folder, stdout=-1, stderr=-1) for each in argv]
+    assert [(each.communicate(), each.returncode)[1] for each in begun] == [0, 0, 0, 0]
+    assert ({*home.packs}, state_of(home)) == ({"other", "third", "words"}, "v1")
+    assert not [each for each in (home.data / "packs").iterdir() if each.name[0] == "."]
+
+
+def test_a_full_disk_leaves_what_was_there(home):
+    source = home.folder / "words"
+    write(source, **VERSIONS["v1"])
+    home.ok("install", source, "--yes")
+    before = home.left()
+    write(source, up=node("Up") + "# it is long\n" * 9_999)
+    ran = home.run("update", "--yes", before=["sh", "-c", 'ulimit -f 50; exec "$@"', "sh"])
+    assert (ran.returncode, "file too large" in ran.stderr) == (73, True), ran.stderr
+    assert (state_of(home), home.left()) == ("v1", before)
