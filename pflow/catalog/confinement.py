@@ -104,6 +104,7 @@ def stand_in(pack: Pack, name: str, file: str) -> type[StandIn]:
     source = verified(pack, file)
     interface, _ = read_python(file)
     about = {
+        "__module__": "pflow_node_" + name.replace("-", "_"),  # whose file is not this one
         "confinement": Confinement(pack, name, file, interface),
         "source": source,
         "_pflow_interface": interface,

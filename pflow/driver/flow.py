@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.binding.sources import has
 from pflow.binding.store import without_flow
-from pflow.catalog.registry import load_file
+from pflow.catalog.interfaces import PYTHON, Kind
 from pflow.driver.arguments import PROGRAM
 from pflow.driver.driver import Driver
 from pflow.driver.inputs import RunInputs, missing_inputs
@@ -215,4 +215,5 @@ def load_node(file: str) -> type:
     """Return the class of a node in a Python file. Raises PflowError: 66 without the file, 78 without a package, 65."""
     if not os.path.isfile(file):
         raise PflowError(f"cannot load the node '{file}': no such file", exit=MISSING)
-    return load_file(file, os.path.basename(file).removesuffix(".py").replace("_", "-"))
+    name = os.path.basename(file).removesuffix(".py").replace("_", "-")
+    return Kind(name, PYTHON, os.path.abspath(file)).node_class()  # type: ignore[no-any-return]
