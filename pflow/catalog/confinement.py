@@ -12,12 +12,13 @@ from pflow.files.beneath import paths_in
 from pflow.interface.interface import ANYTHING, Interface
 from pflow.interface.source import plain, read_python, source_version
 from pflow.node import Node
-from pflow.process.confine import Declared, kept_environment, set_environment
+from pflow.process.confine import Declared, set_environment
 from pflow.process.start import programs_of
 
 UNCONFINED = "PFLOW_UNCONFINED"
 """The variable with the names of nodes and packs that a person has set free (--unconfined), a comma between them."""
 
+_KEPT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TERM", "TRACEPARENT")
 _DENIED = 126
 _DENIALS = ("permission denied", "not permitted")
 
@@ -54,8 +55,9 @@ class Confinement:
 
     def environment(self, declared: Declared) -> dict[str, str]:
         """Return the variables that the node gets."""
-        temporary = declared.temporary_directory()
-        return kept_environment(self.variables) | ({"TMPDIR": temporary} if temporary else {})
+        kept = {"TMPDIR": temporary} if (temporary := declared.temporary_directory()) else {}
+        names = [each for each in os.environ if each in _KEPT or each.startswith(("LC_", "PFLOW_"))]
+        return {name: os.environ[name] for name in {*names, *self.variables} if name in os.environ} | kept
 
     def explain(self, error: PflowError, cause: BaseException, said: bytes) -> None:
         """Say in the hint of a failure that it may come of the confinement; a program may have `said` so on stderr."""

@@ -286,7 +286,8 @@ def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
     asks = (step.retries, step.wait, step.timeout) != (None, None, None)
     is_streamed = context.emit is not None and context.emitter == wired.id
     tries = getattr(node, "max_retries", 1)
-    return not (asks or is_streamed or tries != 1 or isinstance(node, pocketflow.AsyncNode) or is_held(node))
+    is_other = isinstance(node, pocketflow.AsyncNode) or hasattr(node, "confinement")
+    return not (asks or is_streamed or tries != 1 or is_other)
 
 
 def is_restricted(wired: WiredStep, node: Any) -> bool:

@@ -5,7 +5,7 @@ import ctypes
 import os
 import struct
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fcntl import F_GETFL, fcntl
 
@@ -112,18 +112,6 @@ class Declared:
             _allow(ruleset, program, rights=_EXECUTE)
         _allow_open(ruleset)
         return ruleset
-
-
-_KEPT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TERM", "TRACEPARENT")
-
-
-def kept_environment(names: Collection[str]) -> dict[str, str]:
-    """Return the variables that a node from elsewhere gets: the usual ones, pflow's, and those of the `names`."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name in _KEPT or name in names or name.startswith(("LC_", "PFLOW_"))
-    }
 
 
 def set_environment(kept: Mapping[str, str]) -> None:
