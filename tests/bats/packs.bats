@@ -38,3 +38,10 @@ pack/nodes/pflow-loud' "'pack/flows/shout.pflow.json' is another flow; --force r
         pflow uninstall pack >/dev/null; echo hi | pflow outer -q; find bob/.local/share bob/.local/bin -type f'
     expect 0 $'# Notes\n\n# Notes\n\nhi\n# Notes\n\n# Notes\n\nhi'
 }
+
+@test "the pack of the examples is installed and used as its README says" {
+    in_shells 'export HOME=$PWD; ln -s "${NOTES%/notes.txt}" examples
+        sed -n "/^\`\`\`sh$/,/^\`\`\`$/p" examples/pack/README.md | sed "/^\`\`\`/d" >script; sh -e script | tail -n 4'
+    expect 0 - "removed 'pack'"
+    [[ $output == "- stall"*pflow-write-card ]]
+}
