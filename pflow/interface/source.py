@@ -146,10 +146,10 @@ def node_classes(classes: dict[str, Any], file: str) -> list[Any]:
 
 def _class_fault(nodes: list[Any], classes: dict[str, Any], file: str) -> str:
     """Say why none of these classes is the file's node, and the remedy; empty if one may be."""
-    from pflow.words.naming import joined
-
     first, bases = nodes[0].name, {base for each in nodes for base in _bases_of(each, classes)} - _NO_NODES
     if len(nodes) > 1 and bases <= _NODES:
+        from pflow.words.naming import joined
+
         name = "".join(part.title() for part in os.path.basename(file).removesuffix(".py").split("_"))
         return f"in {file}, {joined(each.name for each in nodes)} may each be the node; call one {name}"
     return "" if bases else f"in {file}, {first} does not inherit from pocketflow.Node; class {first}(pocketflow.Node)"

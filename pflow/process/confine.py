@@ -1,16 +1,16 @@
 """What a process may do by Landlock, where the kernel has it: within the bounds of a run, or as a node declares."""
 
+from __future__ import annotations
+
 import _thread
 import ctypes
 import os
 import struct
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from fcntl import F_GETFL, fcntl
 
-from pflow.errors import BAD_CONFIG, Attempt, result_of
-from pflow.files.atomic import open_private
+from pflow import Callable, Mapping, Sequence
+from pflow.errors import BAD_CONFIG, Attempt, Ignoring, result_of
 from pflow.files.beneath import CONFINED, Bounds, bounds_of, is_below
 from pflow.files.directories import cache_directory, llm_directory, make_private, own_directories
 from pflow.files.reading import Opened
@@ -119,7 +119,7 @@ def set_environment(kept: Mapping[str, str]) -> None:
     for name in os.environ.keys() - kept.keys():
         del os.environ[name]
     os.environ.update(kept)
-    with suppress(OSError), open("/proc/self/stat", "rb") as stat, open("/proc/self/environ", "rb") as environ:
+    with Ignoring(OSError), open("/proc/self/stat", "rb") as stat, open("/proc/self/environ", "rb") as environ:
         at = int(stat.read().rpartition(b") ")[2].split()[47])  # env_start of proc_pid_stat(5)
         for entry in environ.read().split(b"\0"):
             if entry and os.fsdecode(entry.partition(b"=")[0]) not in kept:
@@ -134,7 +134,7 @@ def shut_files(but: int) -> None:
     """
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for fd in map(int, os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ()):
-        with suppress(OSError):  # the listing's own is gone
+        with Ignoring(OSError):  # the listing's own is gone
             if fd > 2 and fd not in (but, null) and fcntl(fd, F_GETFL) & os.O_ACCMODE:
                 os.dup2(null, fd)
     os.close(null)
@@ -188,6 +188,8 @@ def _allow_open(ruleset: int) -> None:
         _allow(ruleset, path)
     trace = os.environ.get("PFLOW_TRACE", "")
     if trace not in ("", "0", "1"):
+        from pflow.files.atomic import open_private
+
         _allow(ruleset, trace, lambda path: os.close(open_private(path)))
 
 
@@ -202,7 +204,7 @@ def _allow_around(ruleset: int, folder: str, shut: Sequence[str], *, hides: bool
     if not any(is_below(each, folder) for each in shut):
         _allow(ruleset, folder, lambda path: make_private(path, mode))
         return
-    with suppress(OSError), os.scandir(folder) as entries:
+    with Ignoring(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if not entry.is_symlink() and not (hides and entry.name[0] == "."):
                 _allow_around(ruleset, entry.path, shut, hides=hides)
@@ -210,7 +212,7 @@ def _allow_around(ruleset: int, folder: str, shut: Sequence[str], *, hides: bool
 
 def _allow(ruleset: int, path: str, make: Callable[[str], None] | None = None, rights: int = 0) -> None:
     """Let processes write to a file or below a directory, or have other `rights`; if it is missing, `make` it first."""
-    with suppress(OSError):  # a pipe needs no rule, and what cannot be made cannot be written
+    with Ignoring(OSError):  # a pipe needs no rule, and what cannot be made cannot be written
         if make and not os.path.lexists(path):
             make(path)
         with Opened(os.open(path, os.O_PATH | os.O_CLOEXEC)) as fd:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from pflow.process.confine import has_landlock
-from tests.tools import need, put_pack
+from tests.tools import put_pack
 
 pytestmark = pytest.mark.skipif(not has_landlock(), reason="the kernel has no Landlock")
 
@@ -133,9 +133,12 @@ def probe(place, effects):
     install(place, **{"probe.py": PROBE.replace("EFFECTS", effects)})
 
 
-def pflow(*words, stdin="", **env):
-    command = [sys.executable, "-m", "pflow", *words]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, env={**os.environ, **env})
+def pflow(*words, stdin=""):
+    return python("-m", "pflow", *words, stdin=stdin)
+
+
+def python(*words, stdin=""):
+    return subprocess.run([sys.executable, *words], input=stdin, capture_output=True, text=True)
 
 
 def did(*words, **about):
@@ -175,7 +178,7 @@ def test_neither_do_items_branches_subflows_and_what_is_cached(place):
     hit = pflow("probe", "-n", "-r", "--cache", "-v")
     assert "cache: hit" in hit.stderr
     script = "import pflow; print(__import__('json').dumps(pflow.run('probe')['did']))"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    ended = python("-c", script)
     assert {*json.loads(ended.stdout)} - {"block above"} == FREE
     assert os.listdir(place / "work").count("made.txt") == 0
 
@@ -194,20 +197,26 @@ def test_a_program_does_no_more_either(place, effects, may):
     assert did("run", "probe", "-n", "-r") == may
 
 
-def test_a_node_without_an_interface_may_do_nothing(place):
-    install(place, **{"pflow-bare": '#!/bin/sh\necho x > made.txt\necho \'{"$pflow":{"v":1},"did":"it"}\'\n'})
+def test_a_node_without_an_interface_may_do_nothing_and_its_interpreter_is_found_by_env(place):
+    text = "#!/usr/bin/env python3\nprint('{\"$pflow\":{\"v\":1},\"n\":7}')\nopen('made.txt', 'w')\n"
+    install(place, **{"pflow-bare": text})
     ended = pflow("run", "bare", "-n")
-    assert not (place / "work" / "made.txt").exists(), ended.stderr
+    assert "Permission denied: 'made.txt'" in ended.stderr
+    assert "--unconfined=bare" in ended.stderr
 
 
-def test_a_person_sets_a_node_or_a_pack_free_and_no_flow_does(place):
+def test_a_person_sets_a_node_or_a_pack_free_and_no_flow_does(place, monkeypatch):
     probe(place, "none")
     assert did("probe", "-n", "-r", "--unconfined=another") == FREE
+    assert pflow("run", "probe --unconfined=probe => probe", "-n").returncode == 2
     for words in (["probe"], ["run", "probe"], ["map", "probe", "-"]):
         for name in ("probe", "stranger"):
             ended = pflow(*words, "-r", f"--unconfined={name}", stdin="a\n")
             assert '"execute"' in ended.stdout, ended.stderr
-    assert pflow("run", "probe --unconfined=probe => probe", "-n").returncode == 2
+    script = "import pflow; print(pflow.run('probe')['did'])"
+    monkeypatch.setenv("PFLOW_UNCONFINED", "probe")
+    ended = python("-c", script)
+    assert "'execute'" in ended.stdout
 
 
 WRITER = '''
@@ -356,10 +365,3 @@ def test_a_step_cannot_harm_its_run_by_what_it_sends(place, what):
     if what == "a record":
         (place / "work" / "go").touch()
         assert "forged" not in pflow("resume", "last", "--json").stdout
-
-
-def test_a_launcher_of_python_finds_its_interpreter_by_env(place):
-    need("env")
-    text = "#!/usr/bin/env python3\n# Interface:\n# - Writes: shared['n']: int [pipe]\n"
-    install(place, **{"pflow-snake": text.replace("'", '"') + 'print(\'{"$pflow":{"v":1},"n":7}\')\n'})
-    assert pflow("snake", "-n", "-r").stdout == "7\n"
