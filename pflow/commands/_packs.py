@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from pflow.catalog.packs import Pack
 from pflow.commands._output import print_table
 from pflow.errors import DENIED, FAILED, USAGE, PflowError
 from pflow.interface.interface import ANYTHING
@@ -16,14 +17,10 @@ from pflow.terminal.columns import AUTO, table, terminal_width
 from pflow.terminal.messages import say, write_line
 from pflow.words.printable import counted, one_line
 
-ALLOWED = {
-    "reads files": "files",
-    "writes files": "files",
-    "network": "network",
-    "runs commands": "commands",
-    ANYTHING: ANYTHING,
-}
-"""The word of --allow for each effect."""
+_WORDS = {"reads files": "files", "writes files": "files", "runs commands": "commands"}
+"""The word of --allow for an effect, if it is not the effect itself."""
+
+_ALLOWED = ("network", "files", "commands", ANYTHING)
 
 _ASPECTS = ("reads", "writes", "effects", "env", "secrets", "withheld", "commands", "hosts", "shadows", "fault")
 
@@ -40,24 +37,29 @@ def show(staged: Sequence[Staged], *, on_stderr: bool) -> None:
 
 def _rows(staged: Staged) -> Iterator[tuple[str, str, str]]:
     pack = staged.pack
-    there = shadows(declared_by(pack), pack.name)
     yield (
         pack.name,
         "pack",
-        one_line(f"{pack.version} from {pack.address}" + f", {pack.directory}" * bool(pack.directory)),
+        one_line(f"{pack.version} from {pack.address}" + f"#{pack.directory}" * bool(pack.directory)),
     )
-    for about in declared_by(pack).values():
-        yield about["name"], about["kind"], one_line(" ".join(filter(None, [about["version"], about["summary"]])))
-        for aspect in _ASPECTS:
-            value = {"effects": effects_of(about), "shadows": there.get(about["name"])}.get(aspect) or about.get(aspect)
+    for entry in _entries(pack):
+        yield entry["name"], entry["kind"], one_line(f"{entry['version']} {entry['summary']}")
+        for aspect, value in [(each, entry[each]) for each in _ASPECTS]:
             texts = [f"{key}: {type}" for key, type in value.items()] if isinstance(value, dict) else value
-            text = texts if isinstance(texts, str) else ", ".join(texts or [])
+            text = texts if isinstance(texts, str) else ", ".join(_effects_of(entry) if aspect == "effects" else texts)
             if text or aspect == "effects":
                 yield "", aspect, text or "none"
 
 
-def effects_of(about: dict[str, Any]) -> list[str]:
-    return [ANYTHING] if about["open"] else about["effects"]
+def _entries(pack: Pack) -> list[dict[str, Any]]:
+    """Return what is told of each node and flow of a pack."""
+    declared = declared_by(pack)
+    there = shadows(declared, pack.name)
+    return [{"path": path, **about, "shadows": there.get(about["name"], [])} for path, about in declared.items()]
+
+
+def _effects_of(entry: dict[str, Any]) -> list[str]:
+    return [ANYTHING] if entry["open"] else entry["effects"]
 
 
 def counts(staged: Sequence[Staged]) -> str:
@@ -70,8 +72,8 @@ def counts(staged: Sequence[Staged]) -> str:
 def allowed_words(allow: Iterable[str]) -> set[str]:
     """Return the words of --allow=network,files. Raises PflowError (2) for one that is unknown."""
     words = {word for each in allow for word in each.split(",")}
-    if unknown := words - {*ALLOWED.values()}:
-        hint = f"it takes {', '.join(dict.fromkeys(ALLOWED.values()))}"
+    if unknown := words - {*_ALLOWED}:
+        hint = f"it takes {', '.join(_ALLOWED)}"
         raise PflowError(f"cannot allow '{min(unknown)}': --allow does not know it", hint=hint, exit=USAGE)
     return words
 
@@ -79,15 +81,13 @@ def allowed_words(allow: Iterable[str]) -> set[str]:
 def beyond(staged: Sequence[Staged], allowed: set[str]) -> PflowError | None:
     """Return why --yes does not install these, if they have effects that --allow does not name (77)."""
     found: dict[str, list[str]] = {}
-    for about in [about for each in staged for about in declared_by(each.pack).values()]:
-        for effect in effects_of(about):
-            if not {ALLOWED[effect], ANYTHING} & allowed:
-                found.setdefault(effect, []).append(about["name"])
-    if not found:
-        return None
+    for entry in [entry for each in staged for entry in declared_by(each.pack).values()]:
+        for effect in _effects_of(entry):
+            if not {_WORDS.get(effect, effect), ANYTHING} & allowed:
+                found.setdefault(effect, []).append(entry["name"])
     what = "; ".join(f"{', '.join(names)}: {effect}" for effect, names in found.items())
-    hint = f"--allow={','.join(dict.fromkeys(ALLOWED[effect] for effect in found))} allows it"
-    return PflowError(f"cannot install {counts(staged)} unasked: {what}", hint=hint, exit=DENIED)
+    hint = f"--allow={','.join(dict.fromkeys(_WORDS.get(effect, effect) for effect in found))} allows it"
+    return PflowError(f"cannot install {counts(staged)} unasked: {what}", hint=hint, exit=DENIED) if found else None
 
 
 def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
@@ -114,9 +114,7 @@ def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
             verdicts = try_node(f"{each.folder}/{path}")
             faults = "; ".join(one_line(f"{each.check.id}: {each.failed.came}") for each in verdicts if each.failed)
             doubts = "; ".join({each.why: "" for each in verdicts if each.why})
-            what = (
-                f"does not do as it says: {faults}" if faults else f"does as it says{f' ({doubts})' if doubts else ''}"
-            )
+            what = f"does not do as it says: {faults}" if faults else "does as it says" + f" ({doubts})" * bool(doubts)
             say(program, f"{about['name']} {what}" + "; it is left out" * bool(faults and not force))
             if faults and not force:
                 each.leave_out(path, faults)
@@ -130,9 +128,6 @@ def document(staged: Staged, **more: Any) -> dict[str, Any]:
     """Return a pack as JSON has it."""
     pack, members = staged.pack, staged.pack.members()
     del members["files"]
-    there = shadows(declared_by(pack), pack.name)
-    declared = [
-        {"path": path, **about, "shadows": there.get(about["name"], [])} for path, about in declared_by(pack).items()
-    ]
-    listed = {f"{kind}s": [each for each in declared if each["kind"] == kind] for kind in ("node", "flow")}
+    entries = _entries(pack)
+    listed = {f"{kind}s": [each for each in entries if each["kind"] == kind] for kind in ("node", "flow")}
     return {"name": pack.name, "version": pack.version, **members, **listed, "left_out": staged.left_out, **more}

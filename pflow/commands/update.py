@@ -54,6 +54,8 @@ def command(names: list[str], json: bool, **flags: bool) -> int:
         raise PflowError("cannot accept changes of no pack, or of another version", hint=hint, exit=USAGE)
     for name, _ in wanted:
         find_pack(name, packs, "update")
+    if not wanted:
+        say("pflow update", "no pack is installed")
     documents, codes = [], [0]
     for name, tag in wanted:
         try:
@@ -90,9 +92,12 @@ def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, fo
         is_new = after.pack.tree != pack.tree
         if is_new:
             versions = " to ".join((each.commit or each.tree)[:12] for each in (pack, after.pack))
-            _show([f"{pack.name}: {versions}", *lines, *diff.splitlines()], on_stderr=is_json)
+            text = "\n".join([f"{pack.name}: {versions}", *lines, diff]).rstrip("\n")
+            write_line(text) if is_json else print_text(f"{text}\n")
         if is_new and not dry_run:
-            _agree(pack.name, wider, yes=yes)
+            why = f"{act} unasked, for it may do more: {'; '.join(wider)}"
+            refusal = PflowError(why, hint="without --yes, pflow update asks a person", exit=DENIED)
+            agree(f"Update {pack.name}?", refusal if wider else None, yes=yes)
             try_nodes("pflow update", [after], force=force)
         notes = [] if dry_run else commit([after], act)
     how = "as it was installed" if has_changed and pinned and not dry_run else "up to date"
@@ -121,17 +126,3 @@ def _fetched(pack: Pack, tag: str, folder: str) -> Staged:
     address = address_of(pack)
     fetched = fetch(replace(address, asked=tag, is_git=True) if tag else address)
     return stage(pack.name, fetched, folder, pack if fetched.tree == pack.tree else None)
-
-
-def _show(lines: list[str], *, on_stderr: bool) -> None:
-    text = "\n".join(lines)
-    write_line(text) if on_stderr else print_text(f"{text}\n")
-
-
-def _agree(name: str, wider: list[str], *, yes: bool) -> None:
-    refusal = PflowError(
-        f"cannot update '{name}' unasked, for it may do more: {'; '.join(wider)}",
-        hint="without --yes, pflow update asks a person",
-        exit=DENIED,
-    )
-    agree(f"Update {name}?", refusal if wider else None, yes=yes)

@@ -27,6 +27,7 @@ from pflow.packs.account import declare
 from pflow.packs.address import Address, parse_address
 from pflow.packs.project import address_of, check_exact, lock_text, read_project
 from pflow.packs.source import Fetched, fetch
+from pflow.process.signals import Interrupted, catch_signals, die_of, stop_catching
 from pflow.values.digest import bytes_digest
 
 _STAGING = ".staging-"
@@ -58,16 +59,20 @@ class Staged:
 @contextmanager
 def staging(act: str) -> Iterator[str]:
     """Yield a new directory for files that are not installed yet; the lock on it says that somebody needs it."""
-    with changing(act) as (place, _):
-        folder = tempfile.mkdtemp(prefix=_STAGING, dir=place)
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(fd, fcntl.LOCK_EX)
     try:
-        with Opened(fd), Attempt(act, as_error):
-            yield folder
-    finally:
-        with changing(act):  # clears it
-            pass
+        catch_signals()
+        with changing(act) as (place, _):
+            folder = tempfile.mkdtemp(prefix=_STAGING, dir=place)
+            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        try:
+            with Opened(fd), Attempt(act, as_error):
+                yield folder
+        finally:
+            with changing(act):  # clears it
+                stop_catching()
+    except Interrupted as interrupted:
+        die_of(interrupted.signal)
 
 
 def stage_new(text: str, name: str, folder: str, *, force: bool) -> Staged:

@@ -150,7 +150,7 @@ def test_a_pack_is_installed_used_updated_and_removed_without_a_trace(home, sour
 REFUSED = {
     "without an answer": (("{source}@v1",), 2, "--yes"),
     "effects beyond --allow": (("{source}@v2", "--yes", "--allow=files"), 77, "up: network; --allow=network"),
-    "an unknown effect": (("{source}", "--yes", "--allow=net"), 2, "files, network, commands, anything"),
+    "an unknown effect": (("{source}", "--yes", "--allow=net"), 2, "network, files, commands, anything"),
     "no tag": (("{source}@v3", "--yes"), 66, "v3"),
     "a bad name": (("{source}", "--name=a/b"), 65, "--name=NAME"),
     "no pack": (("{home}",), 65, "neither nodes/ nor flows/"),
