@@ -100,8 +100,8 @@ def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, fo
             agree(f"Update {pack.name}?", refusal if wider else None, yes=yes)
             try_nodes("pflow update", [after], force=force)
         notes = [] if dry_run else commit([after], act)
-    how = "as it was installed" if has_changed and pinned and not dry_run else "up to date"
-    for note in [*notes, *([] if is_new else [f"'{pack.name}' is {how}, version {pack.version}"])]:
+    how = "updated" if is_new else "as it was installed" if has_changed and not dry_run else "up to date"
+    for note in [*notes, *([] if is_new and dry_run else [f"'{pack.name}' is {how}, version {after.pack.version}"])]:
         say("pflow update", note)
     return document(after, wider=wider, differences=lines, diff=diff, updated=is_new and not dry_run)
 

@@ -142,9 +142,11 @@ def test_a_pack_is_installed_used_updated_and_removed_without_a_trace(home, sour
     assert state_of(home) == "v2"
     home.ok("update", "words@v1", "--yes")
     assert state_of(home) == "v1"
+    home.ok("save", "mine", "up", "--description=Mine")
     assert home.run("uninstall", "words", "other").returncode == 127
-    home.ok("uninstall", "words")
-    assert home.left() == set()
+    assert "the saved flow 'mine' uses up" in home.run("uninstall", "words").stderr
+    home.ok("remove", "mine")
+    assert not [each for each in home.left() if "flows" not in each.parts and each != home.data]
 
 
 REFUSED = {
