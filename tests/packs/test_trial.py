@@ -107,6 +107,7 @@ def test_a_node_in_python_that_does_more_than_it_declares_breaks_its_word(outsid
         (": </dev/tcp/127.0.0.1/@port@", "runs commands", "network"),
         ("echo x >/dev/udp/127.0.0.1/9", "runs commands", "network"),
         ("echo $SECRET_KEY $LLM_USER_PATH | grep -q . && echo x >evil", "runs commands", ""),
+        ("tr '\\0' '\\n' </proc/$PPID/environ | grep -q . && echo x >evil", "runs commands", ""),
         ("setsid sleep 6@port@ &", "runs commands", "leftovers"),
         ("exit 3", "runs commands", ""),
     ],
