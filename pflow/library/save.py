@@ -3,6 +3,7 @@
 They lie in `old/` beside the flows as NAME.N.pflow.json; the highest N is the last. The catalog does not look there.
 """
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -12,7 +13,15 @@ from pathlib import Path
 from shlex import quote
 
 from pflow.catalog.registry import SUFFIX, data_directory, flow_name, is_flow_type, own_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, Attempt, PflowError, not_written, reason_with_file, result_of
+from pflow.errors import (
+    BAD_DATA,
+    CANNOT_WRITE,
+    Attempt,
+    PflowError,
+    not_written,
+    reason_with_file,
+    result_of,
+)
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
@@ -26,6 +35,9 @@ from pflow.flow.wiring import wire
 from pflow.interface.source import plain
 from pflow.library.saved import check_name, file_for, find_saved, library_folder, name_of, saved_name
 from pflow.values.fast_json import write_json
+
+_TRIES = 100
+"""Tries for a directory that others lock and remove."""
 
 MOST = 10
 """Older versions of a name that are kept."""
@@ -130,15 +142,21 @@ def locked(folder: str, act: str) -> Iterator[None]:
 
 
 def _lock(folder: str) -> int:
-    """Make a directory, open and lock it; again if whoever had it locked has removed it meanwhile."""
-    while True:
-        make_private(folder)
-        with suppress(FileNotFoundError):
+    """Make a directory, open and lock it; again if whoever had it locked has removed it meanwhile. Raises OSError."""
+    for left in reversed(range(_TRIES)):
+        try:
+            make_private(folder)
             fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            take_turn(fd)
-            if os.path.samestat(os.fstat(fd), os.stat(folder)):
-                return fd
-            os.close(fd)
+        except (FileNotFoundError, FileExistsError):  # it went while it was made, unless it is a file
+            if not left:
+                raise
+            continue
+        take_turn(fd)
+        there = result_of(os.stat, folder, otherwise=None)
+        if there is not None and os.path.samestat(os.fstat(fd), there):
+            return fd
+        os.close(fd)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
 
 
 def _keep_old(name: str, data: bytes) -> str:
