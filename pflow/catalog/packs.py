@@ -142,7 +142,8 @@ def _is_whole(pack: Pack) -> bool:
     texts = (pack.name, pack.address, pack.asked, pack.directory, pack.commit, pack.tree)
     files = pack.files if isinstance(pack.files, dict) else {"": {}}
     is_inside = all(path and not path.startswith("/") and ".." not in path.split("/") for path in files)
-    is_inside = is_inside and all(isinstance(about, dict) for about in files.values())
+    texts += tuple(about["digest"] for about in files.values())
+    texts += tuple(about.get("declares", {}).get("name", "") for about in files.values())
     is_plain = pack.name[:1].isalnum() and "/" not in pack.name and pack.tree.isalnum()
     return all(isinstance(text, str) for text in texts) and is_plain and is_inside
 

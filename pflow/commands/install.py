@@ -38,6 +38,7 @@ from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.packs.install import commit, how_to_run, stage_frozen, stage_new, staging
 from pflow.packs.project import PROJECT_LOCK, write_project
 from pflow.terminal.messages import say
+from pflow.words.printable import counted
 
 
 @Command(
@@ -57,11 +58,12 @@ def command(
     lock: bool, frozen: bool,
 ) -> int:  # fmt: skip
     allowed = allowed_words(allow)
-    if bool(address) + frozen != 1 and not (lock and not frozen):
-        what = "an address with --frozen" if address else "--lock with --frozen" if frozen else "no address"
-        raise PflowError(f"cannot install with {what}", hint="pflow install --help", exit=USAGE)
+    if (frozen and (address or name or lock)) or not (frozen or address or lock):
+        what = "with --frozen and more" if frozen else "without an address"
+        raise PflowError(f"cannot install {what}", hint="pflow install --help", exit=USAGE)
     if not address and not frozen:
         write_project(installed_packs().values(), is_all=True)
+        say("pflow install", f"{counted(len(installed_packs()), 'pack')} recorded in {PROJECT_LOCK}")
         return 0
     with staging("cannot install") as folder:
         staged = stage_frozen(folder) if frozen else [stage_new(address or "", name or "", folder, force=force)]

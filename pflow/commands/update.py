@@ -86,7 +86,7 @@ def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, fo
             after = Staged(pack, pinned, pack) if is_enough else _fetched(pack, tag, folder)
         # What the lock file says of them may be another pflow's words, or somebody's.
         declared = declare(pinned, pack.files) if pinned else {}
-        before = {path: {"digest": "", **about, "declares": declared.get(path)} for path, about in pack.files.items()}
+        before = {path: about | {"declares": declared.get(path)} for path, about in pack.files.items()}
         wider = widened(before, after.pack.files)
         lines, diff = differences(pinned, before, after.folder or pack.folder, after.pack.files)
         is_new = after.pack.tree != pack.tree

@@ -157,7 +157,7 @@ REFUSED = {
     "a bad name": (("{source}", "--name=a/b"), 65, "--name=NAME"),
     "no pack": (("{home}",), 65, "neither nodes/ nor flows/"),
     "no such pack": (("nowhere",), 66, "nowhere"),
-    "nothing": ((), 2, "no address"),
+    "nothing": ((), 2, "without an address"),
     "two things": (("{source}", "--frozen"), 2, "--frozen"),
 }
 
