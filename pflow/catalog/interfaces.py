@@ -158,8 +158,14 @@ def node_in(file: str) -> Kind | None:
 
 def program_interface(file: str) -> tuple[Interface, str]:
     """Return a program's interface and the interpreter that it asks for. Raises PflowError (65), OSError."""
+    from pflow.catalog.packs import pack_of, verified
+
     beside = file + ".interface"
-    if os.path.isfile(beside):
+    pack = pack_of(os.path.abspath(file))
+    is_beside = os.path.isfile(beside)
+    if pack is not None and (is_beside or pack.digest_of(beside)):
+        verified(pack, os.path.abspath(beside))
+    if is_beside:
         text, _ = result_of(read_header, file, otherwise=("", False))  # the program may be unreadable
         return _parse(beside, *read_header(beside)), interpreter(text)
     text, is_cut = read_header(file)

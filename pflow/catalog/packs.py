@@ -145,6 +145,7 @@ def _is_whole(pack: Pack) -> bool:
     texts += tuple(about["digest"] for about in files.values())
     texts += tuple(about.get("declares", {}).get("name", "") for about in files.values())
     is_plain = pack.name[:1].isalnum() and "/" not in pack.name and pack.tree.isalnum()
+    is_plain = is_plain and (pack.commit or "0").isalnum()  # it is the name of a directory too
     return all(isinstance(text, str) for text in texts) and is_plain and is_inside
 
 

@@ -9,6 +9,7 @@ from copy import copy
 from pflow import Any, Iterator, Sequence
 from pflow.catalog.interfaces import node_in
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
+from pflow.catalog.packs import pack_of
 from pflow.catalog.registry import flow_file, is_flow_type, own_flow, pack_flow, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, result_of
 from pflow.flow.flow import INLINE, FlowInput, FlowSpec, Items
@@ -48,13 +49,19 @@ class FlowCatalog(Catalog):
             return find_kind(type)
         may_be_file = self.opens_files or bool(self.loading)
         file = flow_file(type, self.directory) if type.startswith("flow:") or may_be_file else None
-        if file is None:
+        if file is None or not (type.startswith("flow:") or self._may_name(file)):
             return None
         if file in self.loading:
             return FlowKind(type, file, self)
         if (type, file) not in self.kinds:
             self.kinds[type, file] = node_in(file) or FlowKind(type, file, self)
         return self.kinds[type, file]
+
+    def _may_name(self, file: str) -> bool:
+        """Return True unless the flow is of a pack and the file is not: its account has nothing of that."""
+        folder = os.path.abspath(self.directory)
+        pack = pack_of(os.path.join(folder, ""))
+        return pack is None or pack_of(file) is pack
 
     def inline(self, flow: FlowSpec, items: tuple[str, ...]) -> Kind:
         if (flow, items) not in self.kinds:

@@ -292,7 +292,8 @@ def _diff(path: str, *folders: str) -> list[str]:
         if folder:
             with open(os.path.join(folder, path), "rb") as file:
                 texts[side] = file.read()
-    before, after = (text.decode("utf-8", "replace").splitlines() for text in texts)
+    # Any byte that differs is shown: what ends a line for splitlines() may not end a comment for Python.
+    before, after = (text.decode("utf-8", "surrogateescape").split("\n") for text in texts)
     if any(b"\0" in text for text in texts) or max(len(before), len(after)) > _LONGEST:
         return [f"{path} differs: {' and '.join(f'{len(text):,} bytes' for text in texts)}, not shown"]
     old, new = (f"{side}/{path}" if folder else os.devnull for side, folder in zip("ab", folders, strict=True))

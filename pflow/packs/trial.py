@@ -17,7 +17,7 @@ _SECONDS = 10.0
 def try_node(file: str) -> list[Verdict]:
     """Run a node in directories of its own and return if it does more than it declares: a check that FAILED.
 
-    All that it starts can write nowhere else, has no secrets, and no TCP unless the node declares the network. A node
+    All that it starts can write nowhere else, has no secrets, and no internet unless it declares the network. A node
     that ends with an error, or declares nothing, fails no check by that: those that need its answer are SKIPPED.
     Raises PflowError if the file is no node, or without Landlock (78): nothing of a stranger's runs then.
     """

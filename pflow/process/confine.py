@@ -26,6 +26,11 @@ _CAPABILITIES_VERSION, _DROP_CAPABILITY = 0x20080522, 24
 _TO_READ_OTHERS = (19, 21, 38)
 """CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_PERFMON, which is enough for it since Linux 6.13."""
 
+_CALLS = {"x86_64": (0xC000003E, 16, 41), "aarch64": (0xC00000B7, 29, 198), "riscv64": (0xC00000F3, 29, 198)}
+"""The mark of each kind of processor in seccomp(2), and its numbers of ioctl and socket."""
+_SECCOMP, _FILTER, _IO_URING, _OTHER_NUMBERS, _UNIX, _TERMINAL_INPUT = 22, 2, 425, 1 << 30, 1, (0x5412, 0x541C)
+_LOAD, _IF_EQUAL, _IF_LEAST, _END, _REFUSE, _GRANT = 0x20, 0x15, 0x35, 0x06, 0x5000D, 0x7FFF0000
+
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/fd/1", "/dev/fd/2")
 
 _rulesets: dict[str, int] = {}
@@ -74,7 +79,7 @@ def _enter(ruleset: int) -> None:
     _call(_RESTRICT_SELF, ruleset, 0)
 
 
-def _enter_as_stranger(ruleset: int) -> None:
+def _enter_as_stranger(ruleset: int, *, has_network: bool) -> None:
     """Enter the rules without what lets root read the memory and environment of others in spite of Landlock."""
     libc, header, held = ctypes.CDLL(None), struct.pack("Ii", _CAPABILITIES_VERSION, 0), ctypes.create_string_buffer(24)
     for capability in _TO_READ_OTHERS:
@@ -85,6 +90,30 @@ def _enter_as_stranger(ruleset: int) -> None:
         header, struct.pack("6I", *(word & mask for word, mask in zip(struct.unpack("6I", held), kept, strict=True)))
     )
     _enter(ruleset)
+    if calls := _CALLS.get(os.uname().machine):
+        rules = _call_rules(*calls, has_network=has_network)
+        data = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in rules))
+        program = struct.pack("HP", len(rules), ctypes.addressof(data))
+        libc.prctl(_SECCOMP, _FILTER, program, 0, 0)
+
+
+def _call_rules(mark: int, ioctl: int, socket: int, *, has_network: bool) -> list[tuple[int, int, int, int]]:
+    """Return a program of seccomp(2) that refuses what Landlock lets pass.
+
+    That is to type into the terminal for the shell behind it, and without network all sockets but Unix's: Multipath TCP
+    and TCP Fast Open connect in a way that Landlock does not see. An instruction is a code, how many to skip if it
+    holds and if not, and a number.
+    """
+    closed = [] if has_network else [(_IF_EQUAL, 9, 0, _IO_URING), (_IF_EQUAL, 6, 0, socket)]
+    return [
+        *((_LOAD, 0, 0, 4), (_IF_EQUAL, 0, 10 + len(closed), mark)),
+        *((_LOAD, 0, 0, 0), (_IF_LEAST, 8 + len(closed), 0, _OTHER_NUMBERS)),
+        *closed,
+        *((_IF_EQUAL, 1, 0, ioctl), (_END, 0, 0, _GRANT)),
+        *((_LOAD, 0, 0, 24), *((_IF_EQUAL, 4 - at, 0, each) for at, each in enumerate(_TERMINAL_INPUT))),
+        *((_END, 0, 0, _GRANT), (_LOAD, 0, 0, 16), (_IF_EQUAL, 1, 0, _UNIX)),
+        *((_END, 0, 0, _REFUSE), (_END, 0, 0, _GRANT)),
+    ]
 
 
 class Declared:
@@ -108,7 +137,7 @@ class Declared:
             Attempt("cannot confine the node to what it declares", exit=BAD_CONFIG),
             Opened(self._make_ruleset()) as ruleset,
         ):
-            _enter_as_stranger(ruleset)
+            _enter_as_stranger(ruleset, has_network=self.has_network)
 
     def temporary_directory(self) -> str | None:
         """Return the directory for temporary files where the node may write only some; None for the usual one."""
@@ -160,12 +189,12 @@ def shut_files(but: int) -> None:
 def restrict_to(folders: Sequence[str], *, has_network: bool) -> None:
     """Confine this thread and all that it starts to writing below these folders. Raises OSError.
 
-    Where the kernel can, they have no TCP either unless they may have it, and signal nothing that is not confined so.
+    Where the kernel can, they have no network unless they may have it, and signal nothing that is not confined so.
     """
     with Opened(_new_ruleset(_OF_DIRECTORIES, 0 if has_network else _TCP, _SIGNALS)) as ruleset:
         for path in [*folders, *_DEVICES[:4]]:
             _allow(ruleset, path)
-        _enter_as_stranger(ruleset)
+        _enter_as_stranger(ruleset, has_network=has_network)
 
 
 def start_restricted(start: Callable[[], int], restrict: Callable[[], None] = restrict) -> int:

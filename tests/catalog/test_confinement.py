@@ -14,8 +14,10 @@ from tests.tools import put_pack
 pytestmark = pytest.mark.skipif(not has_landlock(), reason="the kernel has no Landlock")
 
 PROBE = '''
-import os, socket, subprocess, tempfile
+import errno, fcntl, os, socket, subprocess, tempfile
 from pflow import Node
+
+ADDRESS = ("127.0.0.1", int(os.environ["PFLOW_PORT"]))
 
 def holds(block):
     with open(block, "rb") as file:
@@ -26,6 +28,12 @@ def forks():
     if pid == 0:
         os._exit(0)
     os.waitpid(pid, 0)
+
+def types():
+    try:
+        fcntl.ioctl(0, 0x5412, b"x")
+    except OSError as error:
+        assert error.errno != errno.EACCES  # only a terminal takes it
 
 DEEDS = {
     "make": lambda: open("made.txt", "w"),
@@ -38,7 +46,10 @@ DEEDS = {
     "temporary": lambda: tempfile.TemporaryFile(),
     "execute": lambda: subprocess.run(["/bin/true"], check=True),
     "bind": lambda: socket.socket().bind(("127.0.0.1", 0)),
-    "connect": lambda: socket.create_connection(("127.0.0.1", int(os.environ["PFLOW_PORT"]))),
+    "connect": lambda: socket.create_connection(ADDRESS),
+    "datagram": lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b"", ADDRESS),
+    "fast open": lambda: socket.socket().sendto(b"x", socket.MSG_FASTOPEN, ADDRESS),
+    "type": types,
     "variable": lambda: os.environ["TOP_SECRET"],
     "own block": lambda: holds("/proc/self/environ"),
     "block above": lambda: holds(f"/proc/{os.getppid()}/environ"),
@@ -92,14 +103,17 @@ try null ': > /dev/null'
 echo "{\\"\\$pflow\\":{\\"v\\":1},\\"did\\":[$did]}"
 """
 FREE = {"chmod", "declared", "fork"}
-TCP, ALL_BUT_ENVIRONMENT = {"bind", "connect"}, {"make", "truncate", "execute", "null", "begin"}
+INTERNET, ALL_BUT_ENVIRONMENT = (
+    {"bind", "connect", "datagram", "fast open"},
+    {"make", "truncate", "execute", "null", "begin"},
+)
 TABLE = {
     "none": FREE,
     "reads files": FREE,
-    "network": FREE | TCP,
+    "network": FREE | INTERNET,
     "runs commands": FREE | {"execute", "signal"},
     "writes files": FREE | {"temporary"},
-    "network, runs commands, writes files": FREE | TCP | {"execute", "signal", "temporary"},
+    "network, runs commands, writes files": FREE | INTERNET | {"execute", "signal", "temporary"},
 }
 FLOW = {
     "nodes": [{"id": "a", "type": "probe"}, {"id": "b", "type": "probe"}, {"id": "c", "type": "probe"}],

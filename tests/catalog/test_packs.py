@@ -93,6 +93,22 @@ def test_only_files_that_the_lock_names_are_nodes_and_flows(pack):
     write(pack / "flows" / "sneaky.pflow.json", FLOW)
     assert find_kind("sneaky") is None
     assert (saved_flow("sneaky"), saved_flows()) == (None, ["count"])
+    write(pack / "nodes" / "pflow-shout.interface", SHELL.replace("runs commands", "anything"))
+    assert [pflow(*words, stdin="a").returncode for words in (["shout"], ["run", "shout"])] == [78, 78]
+
+
+def test_a_flow_of_a_pack_names_no_file_outside_of_the_pack(data, tmp_path):
+    types = {
+        "in": "words",
+        "near": "./in.pflow.json",
+        "far": f"{tmp_path}/f.pflow.json",
+        "run": f"{tmp_path}/pflow-run",
+    }
+    flows = {f"flows/{name}.pflow.json": json.dumps({"nodes": [{"type": type}]}) for name, type in types.items()}
+    put_pack(data, "pack", {"nodes/words.py": PYTHON, **flows})
+    write(tmp_path / "f.pflow.json", flows["flows/in.pflow.json"])
+    write(tmp_path / "pflow-run", SHELL, 0o755)
+    assert [pflow("run", f"flow:{name}", stdin="a b").returncode for name in types] == [0, 0, 65, 65]
 
 
 @pytest.mark.parametrize("act", [lambda file: file.write_text(file.read_text() + "\n# more"), os.unlink])

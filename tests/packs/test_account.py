@@ -167,9 +167,10 @@ def test_who_has_a_name_already_is_said_with_who_comes_first(data, monkeypatch, 
 
 def test_an_update_says_what_may_be_done_more_and_less_and_shows_the_code(tmp_path):
     before = {"nodes/pflow-a": PROGRAM + "git log\n", "nodes/b.py": NODE, "nodes/pflow-gone": PROGRAM, "LICENSE": b"\0"}
+    before["README"], other_lines = "#\u2028import x".encode() + b"\xff", b"#\nimport x\xfe"
     a = PROGRAM.replace("runs commands", "writes files") + "curl https://x.org?$KEY\n# \x1b[31m\n"
     b = NODE.replace("SEND_TOKEN", "GITHUB_TOKEN").replace("- Effects: network\n", "").replace("SEND_PLACE", "PLACE")
-    after = {"nodes/pflow-a": a, "nodes/b.py": b, "nodes/pflow-new": PROGRAM, "LICENSE": b"\0\0"}
+    after = {"nodes/pflow-a": a, "nodes/b.py": b, "nodes/pflow-new": PROGRAM, "LICENSE": b"\0\0", "README": other_lines}
     (old, one), (new, other) = (
         (put(tmp_path / name, files), tmp_path / name) for name, files in (("1", before), ("2", after))
     )
@@ -185,5 +186,6 @@ def test_an_update_says_what_may_be_done_more_and_less_and_shows_the_code(tmp_pa
     lines, diff = differences(str(one), old, str(other), new)
     assert {*lines} == wider | less
     assert {"-git log", "+# \\x1b[31m", "--- a/nodes/pflow-gone", "+++ /dev/null"} <= {*diff.splitlines()}
+    assert {"-# import x\\udcff", "+#", "+import x\\udcfe"} <= {*diff.splitlines()}
     assert "LICENSE differs: 1 bytes and 2 bytes, not shown" in diff
     assert (widened(new, new), differences(str(one), old, str(one), old)) == ([], ([], ""))

@@ -232,7 +232,8 @@ def test_a_project_pins_its_packs_to_the_byte(home, source):
     assert lock.read_text() == before
     home.ok("uninstall", "own", "words")
     git(source, "tag", "--force", "v1", "v2")
-    for wrong in (before.replace('"digest": "', '"digest": "0', 1), before.replace('"tree": "', '"tree": "0')):
+    for member, value in (("digest", "0"), ("tree", "0"), ("commit", "../../../../")):
+        wrong = before.replace(f'"{member}": "', f'"{member}": "{value}', 1)
         lock.write_text(wrong)
         home.ok("install", "--frozen", "--yes", code=78)
         assert home.left() == set()
