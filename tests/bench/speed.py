@@ -23,6 +23,7 @@ def measure(scratch: Path, rounds: int) -> list[Line]:
         *measure_engine(rounds),
         *measure_kept(scratch, rounds),
         *measure_tools(scratch, rounds),
+        measure_pack(scratch, rounds),
         measure_runs(scratch),
     ]
 
@@ -230,6 +231,20 @@ def measure_tools(scratch: Path, rounds: int) -> list[Line]:
     finally:
         mcp("down")
     return [pair, Line("its call, of 10 ms", warm * 1000, "ms", warm / 0.010, 1)]
+
+
+def measure_pack(scratch: Path, rounds: int) -> Line:
+    """A stage of an installed node, which is confined, against the same class as a user's own."""
+    home, pack = scratch / "of-packs", Path(__file__).parents[2] / "examples" / "pack"
+    home.mkdir()
+    kept = {**os.environ, "HOME": str(home), "XDG_DATA_HOME": "", "XDG_CACHE_HOME": ""}
+    own = kept | {"XDG_DATA_HOME": str(home), "PFLOW_NODES": str(pack / "nodes")}
+    install = [program("pflow"), "install", str(pack), "--yes", "--allow=files,commands"]
+    subprocess.run(install, env=kept, capture_output=True, check=True)
+    words = ["-n", "-q", "--text=a line of text"]
+    installed = [str(home / ".local/bin/pflow-frequent-words"), *words]
+    pair = Pair("a node of a pack", (installed, kept), ([program("pflow"), "frequent-words", *words], own), 1.2)
+    return measure_pair(pair, rounds)
 
 
 def loop_of(node: str, scratch: Path) -> Path:
