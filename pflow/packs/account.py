@@ -19,8 +19,9 @@ from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.flow.wired import WiredFlow
 from pflow.interface.interface import ANYTHING, COMMANDS, Interface, Item
 from pflow.interface.source import NO_CLASS, plain
-from pflow.packs.names import BINARY, GIVEN, Names, commands_in, hosts_in, names_of, texts_in
+from pflow.packs.names import BINARY, GIVEN, Names, commands_in, hosts_in, names_of
 from pflow.process.signals import Deadline
+from pflow.values.jsontext import texts_in
 from pflow.words.printable import clean, one_line
 
 Declared = dict[str, dict[str, Any]]
@@ -67,7 +68,6 @@ def _declare(folder: str, paths: list[str]) -> Declared:
 
 
 def _names_of(file: str) -> Names:
-    """Return the names in a file, none in one whose text cannot be parsed: its fault is told."""
     with open(file, "rb") as opened:
         data = opened.read(_LARGEST + 1)
     if b"\0" in data or len(data) > _LARGEST:
@@ -75,10 +75,7 @@ def _names_of(file: str) -> Names:
     first, text = data.partition(b"\n")[0], data.decode("utf-8", "replace")
     is_python = file.endswith(".py") or (first.startswith(b"#!") and b"python" in first)
     is_shell = first.rstrip().endswith(b"sh") or not first.startswith(b"#!")
-    try:
-        return names_of(text, is_python=is_python, is_shell=is_shell)
-    except (*UNREADABLE, SyntaxError):
-        return {"hosts": hosts_in([text])}
+    return names_of(text, is_python=is_python, is_shell=is_shell)
 
 
 def _with_modules(path: str, names: dict[str, Names]) -> Names:
@@ -151,9 +148,9 @@ def _of_steps(flow: WiredFlow, own: Declared) -> dict[str, Any]:
     parts += [own[file] for file in files & own.keys()]
     named = {name: {each for part in parts for each in part[name]} for name in _NAMED}
     origins = [origin for each in effects for key, of in each.values.items() if key in COMMANDS for origin in of]
-    texts = [*texts_in([[origin.get("value"), origin.get("text")] for origin in origins])]
+    texts = texts_in([[origin.get("value"), origin.get("text")] for origin in origins])
     named["commands"] |= {each for text in texts for each in commands_in(text)}
-    named["hosts"] |= hosts_in(texts_in(flow.flow.document))
+    named["hosts"] |= hosts_in("\n".join(texts_in(flow.flow.document)))
     is_open = any(step.interface.open for step in steps)
     return {**named, "effects": list(dict.fromkeys(done)), "open": is_open, "steps": {step.step.type for step in steps}}
 

@@ -13,10 +13,11 @@ SHELL = [
     ("# don't run $SECRET\ncat <<END | sort\nnot a command\nEND\nuname", "cat sort uname", "", ""),
     ("greet() { date; }\ngreet 'a; b'\necho \"`hostname` $(id -u)\"", "date hostname id", "", ""),
     ("TOKEN=x; echo $TOKEN ${API_KEY-} $HOME $PFLOW_NODE $PWD; for A in 1; do echo $A; done", "", "API_KEY", ""),
+    ('at="$(dirname "$(readlink -f "$0")")"; awk \'{ print }; next\'', "dirname readlink awk", "", ""),
     ('[ "${PFLOW_NODE-}" = x ] || exec pflow "$0" "$@"\nunset PFLOW_NODE\n$((1 + n))', "", "", ""),
 ]
 PYTHON = [
-    ('os.environ["A"]; os.environ.get("B"); getenv("C"); "D" in environ; os.environ["HOME"]', "", "A B C D", ""),
+    ('os.environ["A"]; os.environ.get("B"); getenv("C"); os.environ["HOME"]', "", "A B C", ""),
     ('subprocess.run(["git", x]); os.system("ls | wc"); shutil.which("gh"); run(x); os.execvp("sh", [])',
      "git ls wc gh sh", "", ""),
     ('"""See http://docs.org/x."""\nf"https://API.y.org/{x}"; "ftp://u:p@h.z:21/"; "a://"', "", "",
@@ -42,7 +43,28 @@ def test_other_languages_name_variables_and_hosts_but_no_commands():
 
 @pytest.mark.parametrize(
     "part",
-    ["<<a\n", '"\\', '"', "'", "${", "$((", "a=(", "\n", " ", "A ", "x://a@", "env", "case x in ", '"$(', "for A in "],
+    [
+        "<<a\n",
+        '"\\',
+        '"',
+        "'",
+        "${",
+        "$((",
+        "a=(",
+        "\n",
+        " ",
+        "A ",
+        "x://a@",
+        "env",
+        "case x in ",
+        '"$(',
+        "for A in ",
+        "=(",
+        "a |",
+        "A=if ",
+        "if A=",
+        "case x in a|",
+    ],
 )
 def test_no_text_takes_long(part):
     with limited():
