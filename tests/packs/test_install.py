@@ -4,11 +4,19 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from pflow.errors import PflowError
+from pflow.packs.address import parse_address
+from pflow.packs.install import commit, stage, stage_new, staging, uninstall
+from pflow.packs.source import fetch
 from pflow.values.digest import bytes_digest
 from tests.peers.repository import add_remote, git, make_repository
 from tests.tools import need
@@ -246,36 +254,72 @@ def test_a_project_pins_its_packs_to_the_byte(home, source):
     home.ok("install", "--frozen", "--yes", code=78)
 
 
-CHANGES = {
-    "install": (None, "v1", ("install", "words", "--yes")),
-    "update": ("v2", "v1", ("update", "words", "--yes")),
-    "uninstall": ("v1", None, ("uninstall", "words")),
-}
+WRITES = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "os.chmod", "os.truncate")
+
+
+def forked(act, *, killed_at=0):
+    """Do it in a process of its own, which is killed just before so many of its writes; return its exit code."""
+    if (pid := os.fork()) == 0:
+        left = killed_at
+
+        def hook(event, about):
+            nonlocal left
+            if event in WRITES or (event == "open" and about[2] & (os.O_WRONLY | os.O_RDWR)):
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(hook)
+        with suppress(BaseException):
+            act()
+            os._exit(0)
+        os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def installs():
+    with staging("install") as folder:
+        commit([stage_new("words", "", folder, force=False)], "install")
+
+
+def updates():
+    with staging("update") as folder:
+        commit([stage("words", fetch(parse_address("words")), folder)], "update")
+
+
+def uninstalls():
+    with suppress(PflowError):  # it is uninstalled already
+        uninstall(["words"])
+
+
+CHANGES = {"install": (None, "v1", installs), "update": ("v2", "v1", updates), "uninstall": ("v1", None, uninstalls)}
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_kill_9_at_a_write_leaves_the_old_or_the_new_and_a_second_try_is_whole(home, what):
-    need("strace")
-    (before, after, words), source, kept = CHANGES[what], home.folder / "words", home.folder / "kept"
+def test_kill_9_at_a_write_leaves_the_old_or_the_new_and_a_second_try_is_whole(home, what, monkeypatch):
+    monkeypatch.chdir(home.folder)
+    for name in [each for each in os.environ if each.startswith(("XDG_", "PFLOW_"))]:
+        monkeypatch.delenv(name)
+    for name in ("HOME", "PATH"):
+        monkeypatch.setenv(name, home.environment[name])
+    (before, after, act), source, kept = CHANGES[what], home.folder / "words", home.folder / "kept"
     if before:
         write(source, **VERSIONS[before])
-        home.ok("install", source, "--yes", "--allow=network")
+        assert forked(installs) == 0
     if after:
         write(source, **VERSIONS[after])
     shutil.copytree(home.home, kept)
-    home.ok(*words)
-    whole = home.left()
-    for call in ("rename", "renameat", "unlinkat", "mkdir", "linkat"):
-        code, at = -9, 1
-        while code == -9:
-            shutil.rmtree(home.home)
-            shutil.copytree(kept, home.home)
-            inject = ["-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={at}"]
-            code = home.run(*words, before=["strace", "-qq", "-o", "/dev/null", *inject]).returncode
-            assert state_of(home) in (before, after)
-            assert home.run(*words).returncode in (0, 127 if after is None else 0)
-            assert (state_of(home), home.left()) == (after, whole)
-            at *= 3
+    assert forked(act) == 0
+    whole, code, at, chance = home.left(), -9, 0, Random(what)
+    while code == -9:
+        at += chance.randint(1, 4)
+        shutil.rmtree(home.home)
+        shutil.copytree(kept, home.home)
+        code = forked(act, killed_at=at)
+        assert state_of(home) in (before, after)
+        assert forked(act) == 0
+        assert (state_of(home), home.left()) == (after, whole)
+    assert (code, at > 8) == (0, True)
 
 
 def test_two_installs_at_once_both_end_well(home, source):
