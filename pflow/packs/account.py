@@ -4,13 +4,14 @@ import difflib
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from pflow.catalog.interfaces import BUNDLED, Kind
 from pflow.catalog.kinds import find_kind, list_nodes, node_called, own_places
 from pflow.catalog.lines import UNREADABLE, cannot_read
 from pflow.catalog.packs import installed_sources
-from pflow.catalog.registry import SUFFIX, flow_name, is_flow_type, names_in, own_flows
+from pflow.catalog.registry import SUFFIX, flow_name, flows_of, is_flow_type, names_in, own_flows
 from pflow.errors import BAD_DATA
 from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
@@ -30,6 +31,7 @@ Declared = dict[str, dict[str, Any]]
 Files = dict[str, dict[str, Any]]
 """The files of a pack as it is pinned (pflow.catalog.packs): the digest of each, and what it declares."""
 
+_NAMES = ("env", "commands", "hosts")
 _NAMED = ("env", "secrets", "withheld", "commands", "hosts")
 _SECONDS = 60.0
 _LARGEST, _MOST, _LONGEST = 1 << 20, 100, 2_000
@@ -41,25 +43,30 @@ def declare(folder: str, paths: Iterable[str]) -> Declared:
 
     `withheld` are environment variables that the text names and the interface does not: a confined node does not get
     them. A node is `open` if it declares no interface: it is confined to no effect. `fault` says why a node or flow
-    cannot be read or used. The text of a module beside a node counts for each node that imports it. Raises PflowError
-    (65) for a pack that takes too long: flows of flows of flows may be endless.
+    cannot be read or used. The text of a file in nodes/ that is no node counts for each node, which may import it.
+    Raises PflowError (65) for a pack that takes too long: flows of flows of flows may be endless.
     """
     with Deadline(_SECONDS, "a pack", act="cannot read what the pack declares", exit=BAD_DATA):
         return _declare(os.path.abspath(folder), sorted(paths))
 
 
 def _declare(folder: str, paths: list[str]) -> Declared:
-    inside = [path for path in paths if os.path.dirname(path) == "nodes"]
-    names = {path: _names_of(os.path.join(folder, path)) for path in inside}
-    imported = {name for each in names.values() for name in each.get("imports", ())}
+    code = [path for path in paths if path.startswith("nodes/") and not path.endswith(".interface")]
+    names = {path: _names_of(os.path.join(folder, path)) for path in code}
+    imported = set().union(*(each.get("imports", ()) for each in names.values()))
     declared: Declared = {}
     kinds: dict[str, Kind] = {}
-    for path in inside:
+    for path in [each for each in names if os.path.dirname(each) == "nodes"]:
         kind = node_called(os.path.join(folder, path))
-        entry = kind and _of_node(kind, _with_modules(path, names))
+        entry = kind and _of_node(kind)
         is_module = os.path.basename(path).removesuffix(".py") in imported
         if kind and entry and not (entry["fault"].endswith(NO_CLASS) or (kind.class_fault and is_module)):
             declared[path], kinds[plain(kind.name)] = entry, kind
+    modules = [each for path, each in names.items() if path not in declared]
+    for path, entry in declared.items():
+        named = {what: set().union(*(each.get(what, ()) for each in [names[path], *modules])) for what in _NAMES}
+        withheld = named["env"] - {*entry["env"], *entry["secrets"]}
+        entry |= {"withheld": withheld, "commands": named["commands"], "hosts": named["hosts"]}
     own = {kind.file: declared[os.path.relpath(kind.file, folder)] for kind in kinds.values()}
     catalog = _StagedCatalog(folder, kinds)
     for path in [each for each in paths if os.path.dirname(each) == "flows" and flow_name(os.path.basename(each))]:
@@ -76,16 +83,6 @@ def _names_of(file: str) -> Names:
     is_python = file.endswith(".py") or (first.startswith(b"#!") and b"python" in first)
     is_shell = first.rstrip().endswith(b"sh") or not first.startswith(b"#!")
     return names_of(text, is_python=is_python, is_shell=is_shell)
-
-
-def _with_modules(path: str, names: dict[str, Names]) -> Names:
-    """Return the names in a file and in the modules beside it that it imports, and that these import."""
-    paths, seen = [path], {path}
-    for each in paths:
-        beside = {f"nodes/{name}.py" for name in names[each].get("imports", ())} & names.keys() - seen
-        paths += beside
-        seen |= beside
-    return {what: set().union(*(names[each].get(what, ()) for each in paths)) for what in ("env", "commands", "hosts")}
 
 
 def _entry(kind: str, name: str, fault: str = "") -> dict[str, Any]:
@@ -112,15 +109,14 @@ def _of_interface(interface: Interface) -> dict[str, Any]:
     }
 
 
-def _of_node(kind: Kind, names: Names) -> dict[str, Any]:
+def _of_node(kind: Kind) -> dict[str, Any]:
     entry = _entry("node", kind.name, kind.fault)
     try:
         entry |= {**_of_interface(kind.interface), "version": kind.version}
         entry["fault"] = kind.fault or kind.interface.fault or kind.class_fault or kind.interpreter_fault
     except UNREADABLE as error:
         entry["fault"] = cannot_read(kind.file, error)
-    withheld = names["env"] - {*entry["env"], *entry["secrets"]}
-    return entry | {"withheld": withheld, "commands": names["commands"], "hosts": names["hosts"]}
+    return entry
 
 
 def _of_flow(file: str, catalog: "_StagedCatalog", own: Declared) -> dict[str, Any]:
@@ -174,21 +170,14 @@ class _StagedCatalog(FlowCatalog):
         return super().find(os.path.normpath(place)) if is_ours else super().find(type) if is_saved else None
 
 
-def _printable(entry: dict[str, Any], folder: str) -> dict[str, Any]:
-    """Return an entry whose texts are safe to print, its sets as sorted lists that end somewhere."""
-    made: dict[str, Any] = {}
-    for name, value in entry.items():
-        if isinstance(value, dict):
-            made[name] = {clean(key): clean(text) for key, text in value.items()}
-        elif isinstance(value, str):
-            made[name] = clean(value.replace(f"{folder}/", ""))
-        elif isinstance(value, bool):
-            made[name] = value
-        else:
-            texts = [clean(each) for each in (sorted(value) if isinstance(value, set) else value)]
-            more = [f"(and {len(texts) - _MOST:,} more)"] * (len(texts) > _MOST)
-            made[name] = texts[:_MOST] + more
-    return made
+def _printable(value: Any, folder: str) -> Any:
+    """Return a value whose texts are safe to print, its sets as sorted lists that end somewhere."""
+    if isinstance(value, dict):
+        return {clean(key): _printable(each, folder) for key, each in value.items()}
+    if isinstance(value, set | list):
+        texts = [clean(each) for each in (sorted(value) if isinstance(value, set) else value)]
+        return texts[:_MOST] + [f"(and {len(texts) - _MOST:,} more)"] * (len(texts) > _MOST)
+    return clean(value.replace(f"{folder}/", "")) if isinstance(value, str) else value
 
 
 def shadows(declared: Declared, pack: str) -> dict[str, list[str]]:
@@ -214,20 +203,17 @@ def _names_there(pack: str) -> Iterator[tuple[str, str, str]]:
             yield "command" if kind == "command" else "node", name, f"pflow's own {kind} comes first"
     own = own_places()
     for found in list_nodes():
-        if found.pack is None and found.origin != BUNDLED:
-            is_own = os.path.dirname(found.file) in own
-            yield (
-                "node",
-                found.name,
-                f"your own '{found.file}' comes first" if is_own else f"'{found.file}' comes behind",
-            )
+        is_own = os.path.dirname(found.file) in own
+        words = f"your own '{found.file}' comes first" if is_own else f"'{found.file}' comes behind"
+        if found.pack:
+            words = f"the pack '{found.pack.name}' has a node of this name"
+        if found.origin != BUNDLED and not (found.pack and found.pack.name == pack):
+            yield "node", found.name, words
     for name in own_flows():
         yield "flow", name, "your own flow of this name comes first"
     for other in [each for each in installed_sources() if each.name != pack]:
-        for kind in ("node", "flow"):
-            for name, file in other.paths(f"{kind}s"):
-                name = name or os.path.basename(file).removeprefix("pflow-").removesuffix(".py").removesuffix(SUFFIX)
-                yield kind, name, f"the pack '{other.name}' has a {kind} of this name"
+        for name in flows_of(other):
+            yield "flow", name, f"the pack '{other.name}' has a flow of this name"
 
 
 def widened(before: Files, after: Files) -> list[str]:
@@ -263,9 +249,8 @@ def _changes(before: Files, after: Files) -> Iterator[tuple[str, bool]]:
             yield f"{label}: gone", False
         else:
             yield from [(f"{label}: {gain}", True) for gain in gains]
-            told = [
-                f"names env {each}, which it does not get" for each in now["withheld"] if each not in was["withheld"]
-            ]
+            withheld = sorted({*now["withheld"]} - {*was["withheld"]})
+            told = [f"names env {each}, which it does not get" for each in withheld]
             told += ["declares no interface any more"] * (now["open"] and not was["open"])
             told += [f"cannot be used: {now['fault']}"] * bool(now["fault"] and not was["fault"])
             yield from [(f"{label}: {each}", False) for each in losses + told]
@@ -284,11 +269,7 @@ def _more(less: dict[str, Any], more: dict[str, Any], now: str, sign: str) -> li
 
 def _diff(path: str, *folders: str) -> list[str]:
     """Return the unified diff of a file in two folders ("": in none of them), or a line that says that it differs."""
-    texts = [b"", b""]
-    for side, folder in enumerate(folders):
-        if folder:
-            with open(os.path.join(folder, path), "rb") as file:
-                texts[side] = file.read()
+    texts = [Path(folder, path).read_bytes() if folder else b"" for folder in folders]
     # Any byte that differs is shown: what ends a line for splitlines() may not end a comment for Python.
     before, after = (text.decode("utf-8", "surrogateescape").split("\n") for text in texts)
     if any(b"\0" in text for text in texts) or max(len(before), len(after)) > _LONGEST:

@@ -10,8 +10,7 @@ from unicodedata import normalize
 from pflow.catalog.registry import SUFFIX
 from pflow.errors import BAD_DATA, Attempt, PflowError, shorten
 from pflow.files.reading import Opened
-from pflow.terminal.messages import say
-from pflow.words.printable import clean, counted
+from pflow.words.printable import clean
 
 MOST, LARGEST, MOST_BYTES = 1_000, 8_000_000, 32_000_000
 """How many files and directories a pack may have, and how many bytes: each file, and all of them."""
@@ -39,7 +38,7 @@ class Contents:
         self.act = act
         self.files: dict[str, PackFile] = {}
         self._paths: dict[str, str] = {}
-        self._size = self._left_out = 0
+        self._size = 0
 
     def roots(self, modes: dict[str, int]) -> dict[str, str]:
         """Return which entries of the top directory belong to the pack, and the path of each in it.
@@ -73,26 +72,17 @@ class Contents:
         other = self._paths.setdefault(normalize("NFKC", normalize("NFKC", path).casefold()), path)
         if other != path:
             self._refuse(path, f"and '{other}' are the same name on some systems")
-        self.check_count(len(self._paths))
+        if len(self._paths) > MOST:
+            raise PflowError(f"{self.act}: it has more than {MOST:,} files and directories", exit=BAD_DATA)
         if stat.S_ISDIR(mode):
             return False
         if not stat.S_ISREG(mode) or path in _FOLDERS:
             self._refuse(path, _SPECIAL.get(stat.S_IFMT(mode), "is not a regular file"))
-        return self._admits_file(path, size)
-
-    def _admits_file(self, path: str, size: int) -> bool:
-        if path.startswith("flows/") and not path.endswith(SUFFIX):
-            self._left_out += 1
-            return False
         self._size += size
         if size > LARGEST or self._size > MOST_BYTES:
             least = f"it has more than {LARGEST:,} bytes" if size > LARGEST else f"all have more than {MOST_BYTES:,}"
             self._refuse(path, f"is too large: {least}")
         return True
-
-    def check_count(self, number: int) -> None:
-        if number > MOST:
-            raise PflowError(f"{self.act}: it has more than {MOST:,} files and directories", exit=BAD_DATA)
 
     def add(self, path: str, mode: int, data: bytes) -> None:
         """Take an admitted file."""
@@ -104,9 +94,7 @@ class Contents:
         """Return the files by path. Raises PflowError (65) if there are only texts."""
         if not any("/" in path for path in self.files):
             raise PflowError(f"{self.act}: it has no nodes and no flows", exit=BAD_DATA)
-        if self._left_out:
-            say("warning", f"left out {counted(self._left_out, 'file')} of flows/: only *{SUFFIX} belongs there")
-        return {path: self.files[path] for path in sorted(self.files)}
+        return dict(sorted(self.files.items()))
 
     def _refuse(self, path: str, why: str) -> NoReturn:
         raise PflowError(f"{self.act}: '{shorten(clean(path), 120)}' {clean(why)}", exit=BAD_DATA)

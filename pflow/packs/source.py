@@ -12,7 +12,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, result_of
 from pflow.files.atomic import replace
@@ -20,16 +20,13 @@ from pflow.files.directories import cache_directory, needed
 from pflow.files.reading import read_regular
 from pflow.library.save import locked
 from pflow.packs.address import PROTOCOLS, Address
-from pflow.packs.contents import MOST, Contents, PackFile, read_place
+from pflow.packs.contents import MOST, MOST_BYTES, Contents, PackFile, read_place
 from pflow.process.children import run
 from pflow.process.signals import Deadline
 from pflow.process.start import environment
 from pflow.terminal.messages import say
 from pflow.values.digest import bytes_digest, digest_of
 from pflow.words.printable import one_line
-
-if TYPE_CHECKING:
-    from pflow.process.children import Taker
 
 SECONDS = 120.0
 """How long git may take to fetch."""
@@ -165,11 +162,11 @@ class _Source:
     def _read(self, commit: str) -> Fetched:
         """Read the files of a kept commit."""
         contents, repo, top = Contents(self.act), self._kept(commit), f"{commit}:{self.address.directory}"
-        entries = self._list(contents, repo, top)
+        entries = self._list(repo, top)
         paths = contents.roots({entry.path: entry.mode for entry in entries})
         chosen = [entry._replace(path=paths[entry.path]) for entry in entries if entry.path in paths]
         if folders := [path for path in ("nodes", "flows") if path in paths]:
-            chosen += [entry for entry in self._list(contents, repo, "-rt", top, *folders) if "/" in entry.path]
+            chosen += [entry for entry in self._list(repo, "-rt", top, *folders) if "/" in entry.path]
         chosen = [entry for entry in chosen if contents.admits(entry.path, entry.mode, entry.size)]
         names = "".join(f"{entry.name}\n" for entry in chosen)
         printed = io.BytesIO(self._git(repo, "cat-file", "--batch", input=names.encode()))
@@ -179,25 +176,18 @@ class _Source:
             printed.readline()
         return Fetched(self.address, commit, contents.finish())
 
-    def _list(self, contents: Contents, repo: str, *words: str) -> list[_Entry]:
-        """List a tree; far too many entries end git early."""
-        found, seen = [], bytearray()
-
-        def hear(part: bytes) -> None:
-            seen.extend(part)
-            contents.check_count(seen.count(b"\0") if len(seen) < _MOST_PRINTED else MOST + 1)
-
-        self._git(repo, "ls-tree", "-zl", *words, on_stdout=hear)
-        for line in bytes(seen).split(b"\0")[:-1]:
+    def _list(self, repo: str, *words: str) -> list[_Entry]:
+        found = []
+        for line in self._git(repo, "ls-tree", "-zl", *words, most=_MOST_PRINTED).split(b"\0")[:-1]:
             about, _, path = line.decode("utf-8", "surrogateescape").partition("\t")
             mode, _, name, size = about.split()
             found.append(_Entry(path, int(mode, 8), int(size.replace("-", "0")), name))
         return found
 
-    def _git(self, repo: str, *words: str, input: bytes = b"", on_stdout: "Taker | None" = None) -> bytes:
+    def _git(self, repo: str, *words: str, input: bytes = b"", most: int = 2 * MOST_BYTES) -> bytes:
         """Run git on a bare repository and return its output. It has no terminal, so ssh asks nothing either.
 
-        Raises _GitFailed.
+        Raises PflowError (65) if it prints too much, and _GitFailed.
         """
         printed, said = bytearray(), bytearray()
         # The limit holds for git's own children too, which write the files.
@@ -205,9 +195,14 @@ class _Source:
         argv += [f"--git-dir={repo}", "--no-pager", *(word for each in _SETTINGS for word in ("-c", each)), *words]
 
         def hear(part: bytes) -> None:
+            printed.extend(part)
+            if len(printed) > most:  # a tree of few objects may have endless paths
+                raise PflowError(f"{self.act}: it has far more than {MOST:,} files and directories", exit=BAD_DATA)
+
+        def hear_fault(part: bytes) -> None:
             said.extend(part[: _MOST_PRINTED - len(said)])
 
-        if run(argv, input=input, env=_environment(), on_stdout=on_stdout or printed.extend, on_stderr=hear):
+        if run(argv, input=input, env=_environment(), on_stdout=hear, on_stderr=hear_fault):
             otherwise = TRY_AGAIN if words[0] == "fetch" else BAD_DATA  # the other end went, or git fell over the data
             raise _fault(self.act, otherwise, said.decode("utf-8", "replace"))
         return bytes(printed)
