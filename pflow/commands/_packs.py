@@ -8,6 +8,7 @@ from pflow.catalog.packs import Pack
 from pflow.commands._output import print_table
 from pflow.errors import DENIED, FAILED, USAGE, PflowError
 from pflow.interface.interface import ANYTHING
+from pflow.interface.source import plain
 from pflow.packs.account import shadows
 from pflow.packs.install import Staged, declared_by
 from pflow.packs.trial import try_node
@@ -46,9 +47,9 @@ def _rows(staged: Staged) -> Iterator[tuple[str, str, str]]:
         yield entry["name"], entry["kind"], one_line(f"{entry['version']} {entry['summary']}")
         for aspect, value in [(each, entry[each]) for each in _ASPECTS]:
             texts = [f"{key}: {type}" for key, type in value.items()] if isinstance(value, dict) else value
-            text = texts if isinstance(texts, str) else ", ".join(_effects_of(entry) if aspect == "effects" else texts)
+            text = texts if isinstance(texts, str) else ", ".join(texts)
             if text or aspect == "effects":
-                yield "", aspect, text or "none"
+                yield "", aspect, text or ("none (it declares no interface)" if entry["open"] else "none")
 
 
 def _entries(pack: Pack) -> list[dict[str, Any]]:
@@ -56,10 +57,6 @@ def _entries(pack: Pack) -> list[dict[str, Any]]:
     declared = declared_by(pack)
     there = shadows(declared, pack.name)
     return [{"path": path, **about, "shadows": there.get(about["name"], [])} for path, about in declared.items()]
-
-
-def _effects_of(entry: dict[str, Any]) -> list[str]:
-    return [ANYTHING] if entry["open"] else entry["effects"]
 
 
 def counts(staged: Sequence[Staged]) -> str:
@@ -82,7 +79,7 @@ def beyond(staged: Sequence[Staged], allowed: set[str]) -> PflowError | None:
     """Return why --yes does not install these, if they have effects that --allow does not name (77)."""
     found: dict[str, list[str]] = {}
     for entry in [entry for each in staged for entry in declared_by(each.pack).values()]:
-        for effect in _effects_of(entry):
+        for effect in entry["effects"]:
             if not {_WORDS.get(effect, effect), ANYTHING} & allowed:
                 found.setdefault(effect, []).append(entry["name"])
     what = "; ".join(f"{', '.join(names)}: {effect}" for effect, names in found.items())
@@ -103,25 +100,31 @@ def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
 
 def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
     """Test that each node keeps its word, and say so; one that does not is left out unless forced. Return 1 for any."""
-    code = 0
     if not has_landlock():
         say(program, "the nodes are not tried: this kernel has no Landlock, which would confine them")
-        return code
+        return 0
     for each in staged:
-        for path, about in [*declared_by(each.pack).items()]:
-            if about["kind"] == "flow" or about["fault"]:
-                continue
-            verdicts = try_node(f"{each.folder}/{path}")
-            faults = "; ".join(one_line(f"{each.check.id}: {each.failed.came}") for each in verdicts if each.failed)
-            doubts = "; ".join({each.why: "" for each in verdicts if each.why})
-            what = f"does not do as it says: {faults}" if faults else "does as it says" + f" ({doubts})" * bool(doubts)
-            say(program, f"{about['name']} {what}" + "; it is left out" * bool(faults and not force))
-            if faults and not force:
+        gone: dict[str, str] = {}
+        for path, about in declared_by(each.pack).items():  # nodes, then flows
+            if about["kind"] == "flow":
+                if lost := [gone[plain(type)] for type in about.get("steps", ()) if plain(type) in gone]:
+                    say(program, f"flow:{about['name']} cannot run without {', '.join(lost)}")
+            elif not about["fault"] and (faults := _try_node(program, f"{each.folder}/{path}", about, force=force)):
                 each.leave_out(path, faults)
-            code = max(code, bool(faults) and not force)
+                gone[plain(about["name"])] = about["name"]
         if not declared_by(each.pack):
             raise PflowError(f"cannot install '{each.pack.name}': no node of it does as it says", exit=FAILED)
-    return code
+    return int(any(each.left_out for each in staged))
+
+
+def _try_node(program: str, file: str, about: dict[str, Any], *, force: bool) -> str:
+    """Test a node, and say how it did; return why it is left out, empty if it is not."""
+    verdicts = try_node(file)
+    faults = "; ".join(one_line(f"{each.check.id}: {each.failed.came}") for each in verdicts if each.failed)
+    doubts = "; ".join({each.why: "" for each in verdicts if each.why})
+    what = f"does not do as it says: {faults}" if faults else "does as it says" + f" ({doubts})" * bool(doubts)
+    say(program, f"{about['name']} {what}" + "; it is left out" * bool(faults and not force))
+    return "" if force else faults
 
 
 def document(staged: Staged, **more: Any) -> dict[str, Any]:

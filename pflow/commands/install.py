@@ -6,7 +6,8 @@ shown first: what each node and flow reads, writes and touches, which variables,
 whose names it would take. Nothing of it runs before you agree. Then its nodes are tested in a sandbox. One that does
 not do as it says is named and left out, and the exit code is 1; --force takes it all the same.
 
-Without a terminal, --yes agrees to packs whose effects are all in --allow: network, files, commands, anything.
+Without a terminal, --yes agrees to packs whose effects are all in --allow: network, files, commands. A node that
+declares anything needs --allow=anything, which allows all effects. One without an interface is confined to none.
 --dry-run only shows the pack. --json prints one document.
 
 The commit and the digest of each file are recorded in ~/.local/share/pflow/packs.lock.json; a file that changes later
@@ -27,6 +28,8 @@ pflow install examples/pack --dry-run --json | jq -r '.nodes[].name'
 pflow uninstall pack
 """
 
+import os
+
 from pflow.admin.setup import find_share, read_setup
 from pflow.catalog.packs import installed_packs
 from pflow.commands._command import Command
@@ -36,7 +39,7 @@ from pflow.errors import FAILED, USAGE, PflowError, result_of
 from pflow.help import usage as kinds
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.packs.install import commit, how_to_run, stage_frozen, stage_new, staging
-from pflow.packs.project import PROJECT_LOCK, write_project
+from pflow.packs.project import PROJECT_LOCK, read_project, write_project
 from pflow.terminal.messages import say
 from pflow.words.printable import counted
 
@@ -62,9 +65,10 @@ def command(
         what = "with --frozen and more" if frozen else "without an address"
         raise PflowError(f"cannot install {what}", hint="pflow install --help", exit=USAGE)
     if not address and not frozen:
-        write_project(installed_packs().values(), is_all=True)
+        write_project(installed_packs().values())
         say("pflow install", f"{counted(len(installed_packs()), 'pack')} recorded in {PROJECT_LOCK}")
         return 0
+    recorded = read_project() if lock and os.path.lexists(PROJECT_LOCK) else {}  # a damaged one is told of first
     with staging("cannot install") as folder:
         staged = stage_frozen(folder) if frozen else [stage_new(address or "", name or "", folder, force=force)]
         new, code = [each for each in staged if each.is_new], 0
@@ -77,10 +81,13 @@ def command(
                 raise PflowError("cannot install these packs as they are", hint="--force does", exit=FAILED)
         notes = [] if dry_run else commit(staged, "cannot install")
     if lock and not dry_run:
-        write_project([each.pack for each in staged], is_all=False)
+        write_project((recorded | {each.pack.name: each.pack for each in staged}).values())
     for each in staged:
         if not each.is_new:
             say("pflow install", f"'{each.pack.name}' is installed already, version {each.pack.version}")
+        if each.before and each.before.asked != each.pack.asked:
+            followed = f"'{each.pack.asked}'" if each.pack.asked else "the default branch"
+            say("pflow install", f"pflow update {each.pack.name} follows {followed} now")
     if not dry_run and result_of(lambda: read_setup(find_share(None)).files, of=PflowError, otherwise={}):
         notes.append("pflow setup brings their man pages")
     for note in notes:

@@ -3,7 +3,6 @@
 They lie in `old/` beside the flows as NAME.N.pflow.json; the highest N is the last. The catalog does not look there.
 """
 
-import errno
 import os
 import re
 from collections.abc import Iterator
@@ -35,9 +34,6 @@ from pflow.flow.wiring import wire
 from pflow.interface.source import plain
 from pflow.library.saved import check_name, file_for, find_saved, library_folder, name_of, saved_name
 from pflow.values.fast_json import write_json
-
-_TRIES = 100
-"""Tries for a directory that others lock and remove."""
 
 MOST = 10
 """Older versions of a name that are kept."""
@@ -137,26 +133,11 @@ def as_error(act: str, error: OSError) -> PflowError:
 @contextmanager
 def locked(folder: str, act: str) -> Iterator[None]:
     """Lock a directory of the library, so that another process waits. Raises PflowError (73, 77) for any OSError."""
-    with Attempt(act, as_error), Opened(_lock(folder)):
-        yield
-
-
-def _lock(folder: str) -> int:
-    """Make a directory, open and lock it; again if whoever had it locked has removed it meanwhile. Raises OSError."""
-    for left in reversed(range(_TRIES)):
-        try:
-            make_private(folder)
-            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except (FileNotFoundError, FileExistsError):  # it went while it was made, unless it is a file
-            if not left:
-                raise
-            continue
-        take_turn(fd)
-        there = result_of(os.stat, folder, otherwise=None)
-        if there is not None and os.path.samestat(os.fstat(fd), there):
-            return fd
-        os.close(fd)
-    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+    with Attempt(act, as_error):
+        make_private(folder)
+        with Opened(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as fd:
+            take_turn(fd)
+            yield
 
 
 def _keep_old(name: str, data: bytes) -> str:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.catalog.kinds import find_node, forget_kinds, is_node_name
-from pflow.catalog.packs import Pack, forget_packs, installed_packs, lock_file, packs_directory, verified
+from pflow.catalog.packs import Pack, installed_packs, lock_file, packs_directory, verified
 from pflow.catalog.registry import names_in, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, PflowError, shorten
 from pflow.files.atomic import move, replace
-from pflow.files.directories import needed
+from pflow.files.directories import make_private, needed
 from pflow.files.reading import Opened
 from pflow.library.command import commands_of, is_on_path, make_command, pack_script, remove_commands
 from pflow.library.save import as_error, locked
@@ -61,8 +61,8 @@ def staging(act: str) -> Iterator[str]:
     """Yield a new directory for files that are not installed yet; the lock on it says that somebody needs it."""
     try:
         catch_signals()
-        with changing(act) as (place, _):
-            folder = tempfile.mkdtemp(prefix=_STAGING, dir=place)
+        with changing(act):
+            folder = tempfile.mkdtemp(prefix=_STAGING, dir=packs_directory())
             fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             fcntl.flock(fd, fcntl.LOCK_EX)
         try:
@@ -160,7 +160,7 @@ def commit(staged: Sequence[Staged], act: str) -> list[str]:
 
     Raises PflowError (73, 77, 78; 75 if another process has changed one of them since it was staged).
     """
-    with changing(act) as (_, packs):
+    with changing(act) as packs:
         for each in staged:
             now, name = packs.get(each.pack.name), each.pack.name
             if now and now.tree not in (each.pack.tree, each.before and each.before.tree):
@@ -168,21 +168,16 @@ def commit(staged: Sequence[Staged], act: str) -> list[str]:
                 raise PflowError(why, hint="try again", exit=TRY_AGAIN)
             if each.folder:
                 _put(each)
-            gone = nodes_of(now).items() - nodes_of(each.pack).items()
-            packs[name] = each.pack
-            _remove_commands(name, gone)
-        _write(packs, act)
+        _replace(packs, packs | {each.pack.name: each.pack for each in staged}, act)
         return [note for each in staged for note in make_commands(each.pack)]
 
 
 def uninstall(names: Iterable[str]) -> dict[str, Pack]:
     """Remove packs, all or none; return them by name. Raises PflowError (127 for an unknown one)."""
     act = "cannot uninstall"
-    with changing(act) as (_, packs):
+    with changing(act) as packs:
         gone = {name: find_pack(name, packs, "uninstall") for name in names}
-        for name, pack in gone.items():
-            _remove_commands(name, nodes_of(pack).items())
-        _write({name: pack for name, pack in packs.items() if name not in gone}, act)
+        _replace(packs, {name: pack for name, pack in packs.items() if name not in gone}, act)
     return gone
 
 
@@ -194,17 +189,20 @@ def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
     return packs[name]
 
 
+def nodes_found(pack: Pack) -> dict[str, str]:
+    """Return the paths of the nodes that their names find: the account of any other says whose name it is."""
+    found = {name: find_node(name) for name in nodes_of(pack)}
+    files = {name: os.path.join(pack.folder, path) for name, path in nodes_of(pack).items()}
+    return {name: path for name, path in nodes_of(pack).items() if (kind := found[name]) and kind.file == files[name]}
+
+
 def make_commands(pack: Pack) -> list[str]:
-    """Make the executable of each node that its name finds; return warnings about the others and PATH."""
+    """Make the executable of each node that its name finds; return warnings about PATH and those that cannot be."""
     notes, made = [], ""
-    for name, path in nodes_of(pack).items():
-        found = find_node(name)
-        if found is None or found.file != os.path.join(pack.folder, path):
-            continue  # its account says whose name it is
+    for name, path in nodes_found(pack).items():
         script = pack_script(pack.name, path, name)
-        is_there = bool(commands_of(name, script))
         try:
-            made = make_command(name, script) if not is_there else made
+            made = made if commands_of(name, script) else make_command(name, script)
         except PflowError as error:
             notes.append(f"warning: {error.message}; pflow {name} works all the same")
     if made and not is_on_path(folder := os.path.dirname(made)):
@@ -214,32 +212,28 @@ def make_commands(pack: Pack) -> list[str]:
 
 def how_to_run(pack: Pack) -> list[str]:
     """Return how each node and flow of an installed pack is run, if its name finds it."""
-    words = []
-    for path, about in declared_by(pack).items():
-        name, file = about["name"], os.path.join(pack.folder, path)
-        if about["kind"] == "flow" and saved_flow(name) == file:
-            words.append(f"pflow run flow:{name}")
-        elif (found := find_node(name)) and found.file == file:
-            words.append(f"pflow-{name}" if name in names_in("commands") else f"pflow {name}")
-    return words
+    nodes = [f"pflow-{name}" if name in names_in("commands") else f"pflow {name}" for name in nodes_found(pack)]
+    flows = [(each["name"], f"{pack.folder}/{path}") for path, each in declared_by(pack).items()]
+    return nodes + [f"pflow run flow:{name}" for name, file in flows if saved_flow(name) == file]
 
 
 @contextmanager
-def changing(act: str) -> Iterator[tuple[str, dict[str, Pack]]]:
-    """Lock the packs; yield their directory and those that are there. What no lock names is cleared at the end."""
+def changing(act: str) -> Iterator[dict[str, Pack]]:
+    """Lock the packs; yield those that are there. What no lock names is cleared at the end."""
     folder = needed(packs_directory(), act, "XDG_DATA_HOME")
-    with locked(folder, act):
-        forget_packs()
+    data = os.path.dirname(folder)
+    with locked(os.path.dirname(data), act):  # ours go with the last pack, while others wait for the lock
+        make_private(folder)
+        forget_kinds()
         try:
-            yield folder, dict(installed_packs())
+            yield dict(installed_packs())
         finally:
-            forget_packs()
             forget_kinds()
             with suppress(PflowError):
                 _clear(folder, installed_packs())
             with suppress(OSError):
                 os.rmdir(folder)
-                os.rmdir(os.path.dirname(folder))
+                os.rmdir(data)
 
 
 def _put(staged: Staged) -> None:
@@ -254,22 +248,19 @@ def _put(staged: Staged) -> None:
             os.fsync(fd)
 
 
-def _write(packs: dict[str, Pack], act: str) -> None:
-    """Replace the lock file, or remove it if there is no pack. Raises OSError."""
+def _replace(before: dict[str, Pack], after: dict[str, Pack], act: str) -> None:
+    """Replace the lock file, or remove it with the last pack; first the commands of nodes that go. Raises OSError."""
+    for name, pack in before.items():
+        for node, path in nodes_of(pack).items() - nodes_of(after.get(name)).items():
+            remove_commands(node, pack_script(name, path, node))
     file = needed(lock_file(), act, "XDG_DATA_HOME")
-    if packs:
+    if after:
         draft = os.path.join(packs_directory() or "", ".lock")  # is cleared, however this ends
-        replace(draft, lock_text(packs), mode=0o600)
+        replace(draft, lock_text(after), mode=0o600)
         move(draft, file)
     else:
         os.unlink(file)
-    forget_packs()
     forget_kinds()
-
-
-def _remove_commands(pack: str, nodes: Iterable[tuple[str, str]]) -> None:
-    for name, path in nodes:
-        remove_commands(name, pack_script(pack, path, name))
 
 
 def _clear(place: str, packs: dict[str, Pack]) -> None:

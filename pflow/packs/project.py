@@ -33,14 +33,12 @@ def read_project() -> dict[str, Pack]:
     return packs
 
 
-def write_project(packs: Iterable[Pack], *, is_all: bool) -> None:
-    """Record packs in this directory's lock file, beside those that are there unless these are all.
+def write_project(packs: Iterable[Pack]) -> None:
+    """Record these packs, and no other ones, in this directory's lock file. Raises PflowError (73, 77).
 
-    A directory below this one is recorded by its path from here, for a colleague has the project elsewhere. Raises
-    PflowError (73, 77, 78).
+    A directory below this one is recorded by its path from here, for a colleague has the project elsewhere.
     """
-    known = {} if is_all or not os.path.lexists(PROJECT_LOCK) else read_packs(PROJECT_LOCK)
-    here = os.path.realpath(".")
+    known, here = {}, os.path.realpath(".")
     for pack in packs:
         members = pack.members()
         if members["address"] == here or members["address"].startswith(f"{here}/"):

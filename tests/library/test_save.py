@@ -4,7 +4,6 @@ import json
 import os
 import stat
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -12,7 +11,7 @@ from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
 from pflow.flow.load import load_document, load_file
 from pflow.flow.subflow import FlowCatalog
-from pflow.library.save import MOST, AlreadySaved, locked, olds_of, remove_flow, save_flow, save_in_pack
+from pflow.library.save import MOST, AlreadySaved, olds_of, remove_flow, save_flow, save_in_pack
 from tests.flow.own_nodes import own_nodes
 
 COUNT = {"nodes": [{"id": "shell", "inputs": {"command": "wc -w"}}]}
@@ -210,18 +209,3 @@ def test_in_a_pack_paths_to_subflows_are_those_in_it_and_another_flow_stays(libr
     (tmp_path / "out.pflow.json").write_text(json.dumps(COUNT))
     with pytest.raises(PflowError, match=r"out\.pflow\.json', which is not in '.*pack'"):
         save_in_pack("third", flow({"nodes": [{"id": "a", "type": "out.pflow.json"}]}), pack)
-
-
-def test_who_waits_for_a_directory_that_goes_has_the_next_one(tmp_path):
-    folder, seen = str(tmp_path / "it"), []
-
-    def wait():
-        with locked(folder, "cannot wait"):
-            seen.append(os.path.isdir(folder))
-
-    with locked(folder, "cannot lock"):
-        waiting = Thread(target=wait)
-        waiting.start()
-        os.rmdir(folder)
-    waiting.join(10)
-    assert seen == [True]

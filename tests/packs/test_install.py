@@ -188,10 +188,23 @@ def test_a_pack_is_shown_without_being_there(home, source):
     assert state_of(home) == "v2"
 
 
+def test_a_node_without_an_interface_is_held_to_nothing_and_anything_is_allowed_by_name(home):
+    bare, free = home.folder / "pflow-bare", home.folder / "pflow-free"
+    bare.write_text("#!/bin/sh\ncat\n")
+    free.write_text("#!/bin/sh\n# Free.\n#\n# Interface:\n# - Effects: anything\ncat\n")
+    assert "none (it declares no interface)" in home.ok("install", bare, "--yes")
+    home.ok("install", free, "--yes", "--allow=network,files,commands", code=77)
+    home.ok("install", free, "--yes", "--allow=anything")
+    assert {*home.packs} == {"bare", "free"}
+
+
 def test_another_pack_or_version_of_the_name_is_in_the_way(home, source):
     home.ok("install", f"{source}@v1", "--yes")
     write(home.folder / "other/words", up=node("Up"))
     assert "pflow update words@v2" in home.run("install", f"{source}@v2", "--yes").stderr
+    git(source, "branch", "old", "v1")
+    assert "pflow update words follows 'old' now" in home.run("install", f"{source}@old", "--yes").stderr
+    assert home.packs["words"]["asked"] == "old"
     ran = home.run("install", "other/words", "--yes")
     assert (ran.returncode, "--name=NAME" in ran.stderr) == (73, True)
     shown = json.loads(home.ok("install", "other/words", "--yes", "--name=more", "--json"))
@@ -200,19 +213,17 @@ def test_another_pack_or_version_of_the_name_is_in_the_way(home, source):
 
 
 def test_a_node_that_breaks_its_word_stays_out_unless_forced(home):
-    lies = "Path('evil').write_text('x')"
-    write(
-        home.folder / "lies",
-        up=node("Up"),
-        lie=node("Lie", act=lies),
-    )
+    write(home.folder / "lies", up=node("Up"), lie=node("Lie", act="Path('evil').write_text('x')"))
+    (home.folder / "lies/flows").mkdir()
+    (home.folder / "lies/flows/both.pflow.json").write_text('{"nodes": [{"type": "up"}, {"type": "Lie"}]}')
     ran = home.run("install", "lies", "--yes")
-    assert (ran.returncode, ran.stdout.splitlines()[-1]) == (1, "pflow up")
+    assert (ran.returncode, ran.stdout.splitlines()[-2:]) == (1, ["pflow up", "pflow run flow:both"])
     assert "lie does not do as it says: effects: it changed evil; it is left out" in ran.stderr
-    assert list(home.packs["lies"]["files"]) == ["nodes/up.py"]
+    assert "flow:both cannot run without lie" in ran.stderr
+    assert list(home.packs["lies"]["files"]) == ["flows/both.pflow.json", "nodes/up.py"]
     home.ok("update", "lies")
     home.ok("install", "lies", "--yes", "--force")
-    assert list(home.packs["lies"]["files"]) == ["nodes/lie.py", "nodes/up.py"]
+    assert list(home.packs["lies"]["files"]) == ["flows/both.pflow.json", "nodes/lie.py", "nodes/up.py"]
 
 
 def test_a_changed_file_is_brought_back_without_the_network_or_kept(home, source):
@@ -239,6 +250,9 @@ def test_a_project_pins_its_packs_to_the_byte(home, source):
     home.ok("install", "--lock")
     assert lock.read_text() == before
     home.ok("uninstall", "own", "words")
+    lock.write_text("{")
+    home.ok("install", "own", "--yes", "--lock", code=78)
+    assert home.left() == set()
     git(source, "tag", "--force", "v1", "v2")
     for member, value in (("digest", "0"), ("tree", "0"), ("commit", "../../../../")):
         wrong = before.replace(f'"{member}": "', f'"{member}": "{value}', 1)
