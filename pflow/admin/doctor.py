@@ -180,10 +180,11 @@ def _nodes(installation: Installation) -> Iterator[Line]:
 
 
 def _packs(installation: Installation) -> Iterator[Line]:
-    from pflow.catalog.kinds import find_node, nodes_of
+    from pflow.catalog.kinds import nodes_of
     from pflow.catalog.packs import installed_distributions, installed_packs, verified
     from pflow.catalog.registry import flows_of
     from pflow.library.command import command_file
+    from pflow.packs.install import nodes_found
     from pflow.packs.project import address_of
     from pflow.process.confine import has_landlock
 
@@ -197,17 +198,12 @@ def _packs(installation: Installation) -> Iterator[Line]:
             except PflowError as error:
                 yield Line("packs", BROKEN, error.message, error.hint)
     for pack in packs:
-        found = [kind.name for kind in nodes_of(pack) if getattr(find_node(kind.name), "file", "") == kind.file]
-        if missing := [name for name in found if not os.path.lexists(command_file(name))]:
+        if missing := [each.name for each in nodes_found(pack) if not os.path.lexists(command_file(each.name))]:
             todo = f"pflow install {shlex.quote(str(address_of(pack)))}"
             yield Line("packs", ADVICE, f"{', '.join(missing)} of {pack.name} has no program pflow-NODE", todo)
-    for each in [each for each in distributions if not any(each.found.values())]:
-        text = f"the nodes of {each.label} are not found, as in some editable installations"
-        yield Line("packs", ADVICE, text, "install it without -e")
     if (packs or distributions) and not has_landlock():
-        yield Line(
-            "packs", ADVICE, "this kernel does not confine the nodes of packs", "Linux 6.2 or later, with Landlock"
-        )
+        text = "this kernel does not confine the nodes of packs"
+        yield Line("packs", ADVICE, text, "Linux 6.2 or later, with Landlock")
 
 
 def _state(installation: Installation) -> Iterator[Line]:

@@ -167,12 +167,9 @@ def installed_distributions() -> list[Distribution]:
 def file_in_pack(name: str, path: str) -> str:
     """Return the file of a pack, by the pack's name and the path in it. Raises PflowError (78) if one is gone."""
     pack = installed_packs().get(name)
-    if pack is None:
-        why, hint = f"cannot find the pack '{name}': it is not installed", "pflow install ADDRESS brings it"
-        raise PflowError(why, hint=hint, exit=BAD_CONFIG)
-    if path not in pack.files:
-        why = f"cannot find '{path}' in the pack '{name}': version {pack.version} does not have it"
-        raise PflowError(why, hint=f"pflow install {pack.address} removes its old commands", exit=BAD_CONFIG)
+    if pack is None or path not in pack.files:
+        why = f"cannot find '{path}' of the pack '{name}': it is not installed"
+        raise PflowError(why, hint=f"pflow install {pack.address if pack else 'ADDRESS'}", exit=BAD_CONFIG)
     return os.path.join(pack.folder, path)
 
 

@@ -10,7 +10,7 @@ from pflow.errors import DENIED, FAILED, USAGE, PflowError
 from pflow.interface.interface import ANYTHING
 from pflow.interface.source import plain
 from pflow.packs.account import shadows
-from pflow.packs.install import Staged, declared_by
+from pflow.packs.install import Staged
 from pflow.packs.trial import try_node
 from pflow.process.confine import has_landlock
 from pflow.terminal.ask import confirm
@@ -50,6 +50,13 @@ def _rows(staged: Staged) -> Iterator[tuple[str, str, str]]:
             text = texts if isinstance(texts, str) else ", ".join(texts)
             if text or aspect == "effects":
                 yield "", aspect, text or ("none (it declares no interface)" if entry["open"] else "none")
+
+
+def declared_by(pack: Pack) -> dict[str, dict[str, Any]]:
+    """Return what each node and flow of a pack declares, by its path, nodes first."""
+    files = sorted(pack.files.items(), key=lambda item: item[0].startswith("flows/"))
+    found = {path: about.get("declares") or {} for path, about in files}
+    return {path: declared for path, declared in found.items() if {"kind", "name"} <= declared.keys()}
 
 
 def _entries(pack: Pack) -> list[dict[str, Any]]:
@@ -110,7 +117,8 @@ def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
                 if lost := [gone[plain(type)] for type in about.get("steps", ()) if plain(type) in gone]:
                     say(program, f"flow:{about['name']} cannot run without {', '.join(lost)}")
             elif not about["fault"] and (faults := _try_node(program, f"{each.folder}/{path}", about, force=force)):
-                each.leave_out(path, faults)
+                each.left_out[path] = faults
+                del each.pack.files[path]
                 gone[plain(about["name"])] = about["name"]
         if not declared_by(each.pack):
             raise PflowError(f"cannot install '{each.pack.name}': no node of it does as it says", exit=FAILED)

@@ -34,11 +34,9 @@ pflow show words --old --json | pflow save words --force -
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from pflow.catalog.kinds import BUNDLED, TOOL, find_node, forget_kinds
-from pflow.catalog.packs import pack_of
-from pflow.catalog.registry import pack_flow
 from pflow.commands._command import Command
 from pflow.errors import FAILED, USAGE, PflowError, result_of, shorten
 from pflow.flow.checked import checked
@@ -88,7 +86,7 @@ def command(name: str, flow: list[str], description: str | None, command: bool, 
     if command:
         check_command(name_of(file_for(name)), flow_script(file_for(name)))
     saved = _save(name, loaded, force=force)
-    _report(name, saved, result_of(lambda: [*_others(saved.name)], of=PflowError, otherwise=[]))
+    _report(name, saved)
     if command:
         file = make_command(saved.name, flow_script(saved.file))
         say("pflow save", f"the command is {file}")
@@ -139,7 +137,7 @@ def _save(name: str, flow: FlowSpec, *, force: bool) -> SaveResult:
     return save_flow(name, flow, replace=True)
 
 
-def _report(name: str, saved: SaveResult, more: list[str]) -> None:
+def _report(name: str, saved: SaveResult, more: Sequence[str] = ()) -> None:
     lines = list(saved.notes)
     if not saved.is_changed:
         lines.append(f"'{saved.name}' is the same flow already")
@@ -147,14 +145,8 @@ def _report(name: str, saved: SaveResult, more: list[str]) -> None:
         lines.append(f"saved as '{saved.name}', which is the same name")
     if saved.old is not None:
         lines.append(f"the version of '{saved.name}' before is {saved.old}")
+    if found := result_of(find_node, saved.name, of=PflowError, otherwise=None):  # packs may be damaged
+        lines.append(f"warning: pflow {saved.name} is the node '{found.file}'; the flow is flow:{saved.name}")
     for line in [*lines, *more]:
         say("pflow save", line)
     write_pieces(1, [os.fsencode(saved.file) + b"\n"])
-
-
-def _others(name: str) -> Iterator[str]:
-    """Yield a line about the node of this name, and about a pack's flow. Raises PflowError (78) for the packs."""
-    if found := find_node(name):
-        yield f"warning: pflow {name} is the node '{found.file}'; the flow is flow:{name}"
-    if (file := pack_flow(name)) and (pack := pack_of(file)):
-        yield f"it comes before the flow '{name_of(file)}' of the pack '{pack.name}'"

@@ -10,12 +10,14 @@ pflow install examples/pack --yes --allow=files,commands
 pflow uninstall pack
 """
 
+from pflow.catalog.kinds import nodes_of
+from pflow.catalog.registry import flows_of
 from pflow.commands._command import Command
 from pflow.help import usage as kinds
 from pflow.interface.interface import TEXTS, argument
 from pflow.interface.source import plain
 from pflow.library.saved import list_saved
-from pflow.packs.install import declared_by, uninstall
+from pflow.packs.install import uninstall
 from pflow.terminal.messages import say
 from pflow.words.printable import clean
 
@@ -25,8 +27,8 @@ def command(names: list[str]) -> None:
     gone = uninstall(names)
     for pack in gone.values():
         say("pflow uninstall", f"removed '{pack.name}', version {pack.version}")
-    declared = [about for pack in gone.values() for about in declared_by(pack).values()]
-    types = {plain(f"flow:{each['name']}" if each["kind"] == "flow" else each["name"]) for each in declared}
+    types = {plain(kind.name) for pack in gone.values() for kind in nodes_of(pack)}
+    types |= {plain(f"flow:{name}") for pack in gone.values() for name in flows_of(pack)}
     for flow in list_saved():
         for type in flow.types:
             if plain(type) in types:

@@ -92,13 +92,9 @@ def it_runs(trial: Trial) -> None:
 @check("effects", "it touches no file unless it declares so")
 def it_touches_no_files(trial: Trial) -> None:
     if trial.confined and not trial.may("runs commands"):
-        own = [
-            "env",
-            "sh",
-            "pflow",
-            *map(os.path.basename, (trial.node.file, interpreter(read_header(trial.node.file)[0]))),
-        ]
-        command = rf'execve\("(?!([^"]*/)?(python[\d.]*|{"|".join(map(re.escape, own))})")'
+        own = map(os.path.basename, (trial.node.file, interpreter(read_header(trial.node.file)[0])))
+        names = "|".join(map(re.escape, ["env", "sh", "pflow", *own]))
+        command = rf'execve\("(?!([^"]*/)?(python[\d.]*|{names})")'
         _expect_no_call(trial, command, "-e", "trace=execve", effect="runs commands")
     _skip_declared(trial, "writes files")
     if trial.good.changed:

@@ -13,14 +13,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.catalog.kinds import find_node, forget_kinds, is_node_name
+from pflow.catalog.kinds import Kind, find_node, forget_kinds, is_node_name, nodes_of
 from pflow.catalog.packs import Pack, installed_packs, lock_file, packs_directory, verified
-from pflow.catalog.registry import names_in, saved_flow
+from pflow.catalog.registry import flows_of, names_in, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, PflowError, shorten
 from pflow.files.atomic import move, replace
 from pflow.files.directories import make_private, needed
 from pflow.files.reading import Opened
-from pflow.library.command import commands_of, is_on_path, make_command, pack_script, remove_commands
+from pflow.library.command import Script, commands_of, is_on_path, make_command, pack_script, remove_commands
 from pflow.library.save import as_error, locked
 from pflow.library.saved import LONGEST
 from pflow.packs.account import declare
@@ -50,10 +50,6 @@ class Staged:
         """True if other files are installed, or none."""
         before = self.before
         return before is None or before.tree != self.pack.tree or before.files.keys() != self.pack.files.keys()
-
-    def leave_out(self, path: str, why: str) -> None:
-        del self.pack.files[path]
-        self.left_out[path] = why
 
 
 @contextmanager
@@ -135,19 +131,6 @@ def _check_name(name: str, address: Address) -> Pack | None:
     return before
 
 
-def declared_by(pack: Pack | None) -> dict[str, dict[str, Any]]:
-    """Return what each node and flow of a pack declares, by its path, nodes first."""
-    files = sorted(pack.files.items() if pack else (), key=lambda item: item[0].startswith("flows/"))
-    return {
-        path: about["declares"] for path, about in files if {"kind", "name"} <= (about.get("declares") or {}).keys()
-    }
-
-
-def nodes_of(pack: Pack | None) -> dict[str, str]:
-    """Return the paths of a pack's nodes by their names."""
-    return {about["name"]: path for path, about in declared_by(pack).items() if about["kind"] != "flow"}
-
-
 def is_whole(pack: Pack) -> bool:
     """Return True if all files of a pack are as they were installed."""
     with suppress(PflowError):
@@ -189,32 +172,34 @@ def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
     return packs[name]
 
 
-def nodes_found(pack: Pack) -> dict[str, str]:
-    """Return the paths of the nodes that their names find: the account of any other says whose name it is."""
-    found = {name: find_node(name) for name in nodes_of(pack)}
-    files = {name: os.path.join(pack.folder, path) for name, path in nodes_of(pack).items()}
-    return {name: path for name, path in nodes_of(pack).items() if (kind := found[name]) and kind.file == files[name]}
+def nodes_found(pack: Pack) -> list[Kind]:
+    """Return the nodes of a pack that their names find: the account of any other says whose name it is."""
+    return [kind for kind in nodes_of(pack) if (found := find_node(kind.name)) and found.file == kind.file]
 
 
 def make_commands(pack: Pack) -> list[str]:
     """Make the executable of each node that its name finds; return warnings about PATH and those that cannot be."""
     notes, made = [], ""
-    for name, path in nodes_found(pack).items():
-        script = pack_script(pack.name, path, name)
+    for kind in nodes_found(pack):
         try:
-            made = made if commands_of(name, script) else make_command(name, script)
+            script = _script(pack, kind)
+            made = made if commands_of(kind.name, script) else make_command(kind.name, script)
         except PflowError as error:
-            notes.append(f"warning: {error.message}; pflow {name} works all the same")
+            notes.append(f"warning: {error.message}; pflow {kind.name} works all the same")
     if made and not is_on_path(folder := os.path.dirname(made)):
         notes.append(f"{folder} is not on PATH; in flows, and as pflow NODE, the nodes work")
     return notes
 
 
+def _script(pack: Pack, kind: Kind) -> Script:
+    return pack_script(pack.name, kind.file.removeprefix(f"{pack.folder}/"), kind.name)
+
+
 def how_to_run(pack: Pack) -> list[str]:
     """Return how each node and flow of an installed pack is run, if its name finds it."""
-    nodes = [f"pflow-{name}" if name in names_in("commands") else f"pflow {name}" for name in nodes_found(pack)]
-    flows = [(each["name"], f"{pack.folder}/{path}") for path, each in declared_by(pack).items()]
-    return nodes + [f"pflow run flow:{name}" for name, file in flows if saved_flow(name) == file]
+    names = [kind.name for kind in nodes_found(pack)]
+    nodes = [f"pflow-{name}" if name in names_in("commands") else f"pflow {name}" for name in names]
+    return nodes + [f"pflow run flow:{name}" for name, file in flows_of(pack).items() if saved_flow(name) == file]
 
 
 @contextmanager
@@ -251,8 +236,11 @@ def _put(staged: Staged) -> None:
 def _replace(before: dict[str, Pack], after: dict[str, Pack], act: str) -> None:
     """Replace the lock file, or remove it with the last pack; first the commands of nodes that go. Raises OSError."""
     for name, pack in before.items():
-        for node, path in nodes_of(pack).items() - nodes_of(after.get(name)).items():
-            remove_commands(node, pack_script(name, path, node))
+        later = after.get(name)
+        kept = [_script(later, kind) for kind in nodes_of(later)] if later else []
+        for kind in nodes_of(pack):
+            if (script := _script(pack, kind)) not in kept:
+                remove_commands(kind.name, script)
     file = needed(lock_file(), act, "XDG_DATA_HOME")
     if after:
         draft = os.path.join(packs_directory() or "", ".lock")  # is cleared, however this ends
