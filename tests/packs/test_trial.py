@@ -4,7 +4,6 @@ import os
 import re
 import socket
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +24,7 @@ class Copy(Node):
     Interface:
     - Reads: shared["text"]: str [pipe]
     - Writes: shared["out"]: str [pipe]
-    - Effects: reads files
+    - Effects: @effects@
     """
     def prep(self, shared):
         self.shared = shared
@@ -51,6 +50,7 @@ SHELL = """#!/bin/bash
 } 2>/dev/null
 jq -c '.out = .text'
 """
+NODES = {"copy.py": PYTHON, "pflow-copy": SHELL}
 
 
 @pytest.fixture
@@ -65,54 +65,36 @@ def outside(tmp_path, monkeypatch):
             server.accept()  # nobody came
 
 
-def failed(folder: Path, port: int, name: str, text: str) -> set[str]:
-    """The checks that a node fails, which has changed nothing beside it and has left no process."""
+@pytest.mark.parametrize(
+    ("name", "act", "effects", "broken"),
+    [
+        ("copy.py", "os.listdir('.')", "reads files", ""),
+        ("copy.py", "os.rename('@outside@/nodes', '@outside@/x')", "none", "effects"),
+        ("copy.py", "subprocess.run(['/usr/bin/env', 'date'], capture_output=True)", "none", "effects"),
+        ("copy.py", "socket.create_connection(('127.0.0.1', @port@))", "none", "network"),
+        ("copy.py", "self.shared.get('secret_key') and open('evil', 'w')", "none", "isolation"),
+        ("pflow-copy", ":", "reads files", "effects"),
+        ("pflow-copy", "echo x >evil", "writes files, runs commands", ""),
+        ("pflow-copy", "echo x >~/evil; exit 3", "runs commands", "effects"),
+        ("pflow-copy", "echo x >../evil", "runs commands", "effects"),
+        ("pflow-copy", "echo x >/dev/udp/127.0.0.1/9", "runs commands", "network"),
+        ("pflow-copy", "echo $SECRET_KEY $LLM_USER_PATH | cat - /proc/$PPID/environ | grep -qa . && echo x >evil",
+         "runs commands", ""),
+        ("pflow-copy", "setsid sleep 6@port@ &", "runs commands", "leftovers"),
+        ("pflow-copy", "exit 3", "runs commands", ""),
+    ],
+)  # fmt: skip
+def test_a_node_that_does_more_than_it_declares_breaks_its_word(outside, name, act, effects, broken):
     need("strace", "bash", "jq", "pgrep")
+    folder, port = outside
     node = folder / "nodes" / name
     node.parent.mkdir()
+    text = NODES[name].replace("@act@", act).replace("@effects@", effects)
     node.write_text(text.replace("@outside@", str(folder)).replace("@port@", str(port)))
     node.chmod(0o755)
     verdicts = try_node(str(node))
+    assert {each.check.id for each in verdicts if each.result == FAILED} == {*broken.split()}
+    assert "exit" in act or "with sample values" not in " ".join(each.why for each in verdicts)
+    # Nothing beside it has changed, and no process is left.
     assert [os.listdir(folder), os.listdir(node.parent)] == [["nodes"], [name]]
     assert subprocess.run(["pgrep", "-f", f"^sleep 6{port}$"], check=False).returncode == 1
-    assert "exit" in text or "with sample values" not in " ".join(each.why for each in verdicts)
-    return {each.check.id for each in verdicts if each.result == FAILED}
-
-
-@pytest.mark.parametrize(
-    ("act", "broken"),
-    [
-        ("os.listdir('.')", ""),
-        ("open(os.path.expanduser('~/evil'), 'w')", "effects"),
-        ("os.rename('@outside@/nodes', '@outside@/x')", "effects"),
-        ("subprocess.run(['/usr/bin/env', 'date'], capture_output=True)", "effects"),
-        ("socket.create_connection(('127.0.0.1', @port@))", "network"),
-        ("self.shared.get('secret_key') and open('evil', 'w')", "isolation"),
-        ("subprocess.Popen(['sleep', '6@port@'], start_new_session=True)", "leftovers"),
-    ],
-)
-def test_a_node_in_python_that_does_more_than_it_declares_breaks_its_word(outside, act, broken):
-    assert failed(*outside, "copy.py", PYTHON.replace("@act@", act)) == {*broken.split()}
-
-
-@pytest.mark.parametrize(
-    ("act", "effects", "broken"),
-    [
-        (":", "runs commands", ""),
-        (":", "reads files", "effects"),
-        ("echo x >evil", "writes files, runs commands", ""),
-        ("echo x >~/evil; exit 3", "runs commands", "effects"),
-        ("echo x >../evil", "runs commands", "effects"),
-        ("mkdir @outside@/evil", "runs commands", "effects"),
-        (": </dev/tcp/127.0.0.1/@port@", "runs commands", "network"),
-        ("echo x >/dev/udp/127.0.0.1/9", "runs commands", "network"),
-        ("echo $SECRET_KEY $LLM_USER_PATH | grep -q . && echo x >evil", "runs commands", ""),
-        ("tr '\\0' '\\n' </proc/$PPID/environ | grep -q . && echo x >evil", "runs commands", ""),
-        ("setsid sleep 6@port@ &", "runs commands", "leftovers"),
-        ("exit 3", "runs commands", ""),
-    ],
-)
-def test_a_script_that_does_more_than_it_declares_breaks_its_word(outside, act, effects, broken):
-    assert failed(*outside, "pflow-copy", SHELL.replace("@act@", act).replace("@effects@", effects)) == {
-        *broken.split()
-    }
