@@ -111,8 +111,8 @@ def test_what_cannot_be_used_says_why_without_the_folder(data, path, text, fault
 
 
 PARTS = ["class X(Node):\n", ' """\n', "Interface:\n", "- Reads: x: str\n", "- Effects: ", "\x1b[2J", "\u202e",
-         "#!/bin/sh\n", '{"nodes": [{"type": "', '"}]}', "flow:x", "x", "$A ", "https://a.b ", "\0", "\udcff", "(" * 300,
-         "\n"]  # fmt: skip
+         "#!/bin/sh\n", '{"nodes": [{"type": "', '"}]}', "flow:x", "x", "$A ", "https://a.b ", "\0", "\udcff",
+         "(" * 300, "\n"]  # fmt: skip
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
