@@ -181,15 +181,12 @@ def _nodes(installation: Installation) -> Iterator[Line]:
 
 def _packs(installation: Installation) -> Iterator[Line]:
     from pflow.catalog.kinds import nodes_of
-    from pflow.catalog.packs import installed_distributions, installed_packs, verified
+    from pflow.catalog.packs import installed_sources, verified
     from pflow.catalog.registry import flows_of
-    from pflow.library.command import command_file
-    from pflow.packs.install import nodes_found
-    from pflow.packs.project import address_of
     from pflow.process.confine import has_landlock
 
-    packs, distributions = installed_packs().values(), installed_distributions()
-    for pack in [*packs, *distributions]:
+    packs = installed_sources()
+    for pack in packs:
         count = f"{counted(len([*nodes_of(pack)]), 'node')}, {counted(len(flows_of(pack)), 'flow')}"
         yield Line("packs", WELL, f"{pack.label}: {count}, from {pack.address or 'a Python distribution'}")
         for path in pack.files:
@@ -197,11 +194,7 @@ def _packs(installation: Installation) -> Iterator[Line]:
                 verified(pack, os.path.join(pack.folder, path))
             except PflowError as error:
                 yield Line("packs", BROKEN, error.message, error.hint)
-    for pack in packs:
-        if missing := [each.name for each in nodes_found(pack) if not os.path.lexists(command_file(each.name))]:
-            todo = f"pflow install {shlex.quote(str(address_of(pack)))}"
-            yield Line("packs", ADVICE, f"{', '.join(missing)} of {pack.name} has no program pflow-NODE", todo)
-    if (packs or distributions) and not has_landlock():
+    if packs and not has_landlock():
         text = "this kernel does not confine the nodes of packs"
         yield Line("packs", ADVICE, text, "Linux 6.2 or later, with Landlock")
 

@@ -7,7 +7,7 @@ import sys
 
 from pflow import Any, NoReturn
 from pflow.catalog.registry import PACKAGE, names_in
-from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, own_error, result_of, shorten
+from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, own_error, shorten
 from pflow.flow.pipe.scan import is_cut_separator, secret_flags, separates
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, is_readable, secure_standard_files, write_pieces
@@ -201,17 +201,15 @@ def _run_flow(words: list[str], closed: list[int]) -> int:
 
 
 def _tell_of_own(word: str) -> None:
-    """Say, the first time, how a user's own flow or node is run whose name is a command of a later version."""
-    from pflow.catalog.kinds import PROGRAM, find_kind
+    """Say, the first time, how a user's own flow is run whose name is a command of a later version."""
     from pflow.catalog.registry import own_flow
-    from pflow.files.directories import is_first_time
+    from pflow.files.atomic import write_cached
+    from pflow.files.directories import state_directory
 
-    kind = result_of(find_kind, word, of=PflowError, otherwise=None)
-    told = [f"the saved flow '{word}' runs as pflow run flow:{word} now"] * (own_flow(word) is not None)
-    if kind is not None:
-        told.append(f"the node '{kind.file}' runs as pflow{'-' if kind.origin == PROGRAM else ' run '}{word} now")
-    for line in told if told and is_first_time(f"{word}-is-a-command") else ():
-        say("pflow", line)
+    told = os.path.join(state_directory() or os.devnull, f"{word}-is-a-command")
+    if own_flow(word) is not None and not os.path.exists(told):
+        say("pflow", f"the saved flow '{word}' runs as pflow run flow:{word} now")
+        write_cached(told, b"")
 
 
 def _close_again(closed: list[int]) -> None:

@@ -70,11 +70,9 @@ def _list_packs(color: str, *, in_json: bool) -> None:
         return
     if not packs:
         say("pflow list", "no pack is installed yet; pflow install ADDRESS installs one")
-    rows = []
     for each in packs:
-        inside = ", ".join([*each["nodes"], *(f"flow:{name}" for name in each["flows"])])
-        rows.append([clean(text) for text in (each["name"], each["version"], each["address"], inside)])
-    print_table(rows, color)
+        each["inside"] = ", ".join([*each["nodes"], *(f"flow:{name}" for name in each["flows"])])
+    print_table([[clean(each[it]) for it in ("name", "version", "address", "inside")] for each in packs], color)
 
 
 def _row(saved: Saved) -> tuple[str, str, str]:

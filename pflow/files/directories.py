@@ -72,20 +72,6 @@ def make_private(folder: str, mode: int = 0o700) -> None:
     os.makedirs(folder, mode, exist_ok=True)
 
 
-def is_first_time(what: str) -> bool:
-    """Return True for what this was not asked about before, or if that cannot be remembered."""
-    folder = state_directory()
-    try:
-        if folder is not None:
-            make_private(folder)
-            os.close(os.open(os.path.join(folder, what), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        return False
-    except OSError:
-        pass
-    return True
-
-
 def is_on_network(path: str) -> bool:
     """Return True unless the system says that a file is on a file system of this machine alone."""
     real, kind, longest = os.path.realpath(path), "", 0

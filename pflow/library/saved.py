@@ -86,7 +86,7 @@ def find_saved(name: str) -> str:
 def check_is_own(file: str, act: str) -> None:
     """Raise PflowError (77) for the flow of a pack, which changes only with its pack."""
     if pack := pack_of(os.path.abspath(file)):
-        hint = f"{pack.removal} removes the whole pack"
+        hint = f"pflow uninstall {pack.name} removes the whole pack" if pack.tree else "its Python package has it"
         raise PflowError(f"{act}: it is a flow of the pack '{pack.name}'", hint=hint, exit=DENIED)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from pflow.catalog.kinds import Kind, find_node, forget_kinds, is_node_name, nodes_of
 from pflow.catalog.packs import Pack, installed_packs, lock_file, packs_directory, verified
 from pflow.catalog.registry import flows_of, names_in, saved_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, PflowError, shorten
+from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, PflowError, result_of, shorten
 from pflow.files.atomic import move, replace
 from pflow.files.directories import make_private, needed
 from pflow.files.reading import Opened
@@ -103,11 +103,11 @@ def stage(name: str, fetched: Fetched, folder: str, pinned: Pack | None = None) 
 
     Raises PflowError (65) if it has no node and no flow.
     """
-    kept = {path: file for path, file in fetched.files.items() if not pinned or path in pinned.files}
-    files: dict[str, dict[str, Any]] = {path: {"digest": bytes_digest(file.data)} for path, file in kept.items()}
+    paths = [path for path in fetched.files if not pinned or path in pinned.files]
+    files: dict[str, dict[str, Any]] = {path: {"digest": bytes_digest(fetched.files[path].data)} for path in paths}
     folder = os.path.join(folder, name)
     fetched.put(folder)
-    declared = declare(folder, [*files])
+    declared = declare(folder, paths)
     if not declared:
         hint = "a pack has them in nodes/ and flows/; #DIR behind the address names another directory"
         raise PflowError(f"cannot install '{name}': it has no node and no flow", hint=hint, exit=BAD_DATA)
@@ -253,16 +253,12 @@ def _replace(before: dict[str, Pack], after: dict[str, Pack], act: str) -> None:
 
 def _clear(place: str, packs: dict[str, Pack]) -> None:
     """Remove what the lock file does not name, and nobody stages."""
-    kept = {place}
-    for file in [os.path.join(pack.folder, path) for pack in packs.values() for path in pack.files]:
-        while file not in kept:
-            kept.add(file)
-            file = os.path.dirname(file)
-    for folder, below, files in os.walk(place):
-        for file in [os.path.join(folder, name) for name in [*below, *files]]:
+    versions = {pack.folder for pack in packs.values()}
+    kept = {*versions, *map(os.path.dirname, versions)}
+    for folder in [place, *(kept - versions)]:
+        for file in [os.path.join(folder, name) for name in result_of(os.listdir, folder, otherwise=[])]:
             if file not in kept:
                 _remove(file)
-        below[:] = [name for name in below if os.path.join(folder, name) in kept]
 
 
 def _remove(file: str) -> None:

@@ -14,11 +14,7 @@ from pflow.process.start import spawn
 from pflow.process.streams import flush_prints
 
 if TYPE_CHECKING:
-    import signal as _signal
-
     from pflow.process.parent import Serve
-else:
-    import _signal  # signal's C part, as in pflow.process.signals
 
 
 class Worker(Child):
@@ -68,7 +64,7 @@ class Worker(Child):
         self.workers.remove(self)
         self.hang_up()
         if self.is_foreign:  # it need not heed that
-            self.signal(_signal.SIGKILL)
+            self.signal(9)
         while not self.has_ended():
             time.sleep(0.0005)
 

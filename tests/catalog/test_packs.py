@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from pflow.admin.doctor import ADVICE, BROKEN, CHECKS, WELL, examine
+from pflow.admin.doctor import BROKEN, CHECKS, WELL, examine
 from pflow.catalog.kinds import RUNS_NODE, find_kind, forget_kinds, list_nodes
 from pflow.catalog.lines import node_lines
 from pflow.catalog.registry import saved_flow, saved_flows
@@ -206,7 +206,7 @@ def test_entry_points_of_a_distribution_bring_nodes_and_flows_without_an_import(
     assert (find_kind("words").pack.name, find_kind("words").pack.version) == ("Text-Tools", "1.2")
     assert pflow("count", "-r", stdin="a b c").stdout == "3\n"
     assert pflow("run", "shout => count-words", "-r", stdin="a b").stdout == "2\n"
-    assert "pip uninstall" in pflow("remove", "count").stderr
+    assert "Python package" in pflow("remove", "count").stderr
 
 
 def test_a_pack_comes_before_a_distribution_which_is_gone_with_its_metadata(site, data):
@@ -254,7 +254,6 @@ def test_packs_are_listed_and_examined(site, data):
     lines = {(line.state, line.text) for line in CHECKS["packs"](read_installation())}
     assert (WELL, "other v1: 1 node, 1 flow, from /srv/other") in lines
     assert (WELL, "Text-Tools 1.2: 3 nodes, 1 flow, from a Python distribution") in lines
-    assert (ADVICE, "words of other has no program pflow-NODE") in lines
     (data / "packs.lock.json").write_text("{")
     forget_kinds()
     assert [(line.state, line.about) for line in examine() if "packs.lock" in line.text] == [(BROKEN, "packs")]
@@ -271,11 +270,8 @@ def test_nodes_and_flows_of_packs_complete_and_have_man_pages(data, pack, tmp_pa
     assert pflow("__complete", "bash", "9", "80", " ", "pflow words --te").stderr == ""
 
 
-def test_a_flow_or_node_with_the_name_of_a_new_command_is_told_of_once(data, tmp_path):
+def test_a_flow_with_the_name_of_a_new_command_is_told_of_once(data):
     write(data / "flows" / "install.pflow.json", FLOW)
-    write(data / "nodes" / "update.py", PYTHON.replace("Words", "Update"))
-    for name, told in (("install", "pflow run flow:install now"), ("update", "runs as pflow run update now")):
-        assert told in pflow(name, "--dry-run").stderr
-        assert told not in pflow(name, "--dry-run").stderr
-    assert pflow("run", "update", "-r", stdin="a b").stdout == "2\n"
+    told = "pflow run flow:install now"
+    assert [told in pflow("install", "--dry-run").stderr for _ in "ab"] == [True, False]
     assert pflow("save", "uninstall", "parse-json").returncode == 65

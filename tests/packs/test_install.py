@@ -229,6 +229,8 @@ def test_a_node_that_breaks_its_word_stays_out_unless_forced(home):
 def test_a_changed_file_is_brought_back_without_the_network_or_kept(home, source):
     home.ok("install", f"{source}@v1", "--yes")
     shutil.rmtree(source)
+    shutil.rmtree(home.data / "packs/words")
+    home.ok("update", "words")
     for accepts in (False, True):
         file = next(home.data.rglob("up.py"))
         file.write_text(file.read_text().replace("upper", "lower"))
