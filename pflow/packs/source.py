@@ -12,7 +12,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, result_of
 from pflow.files.atomic import replace
@@ -82,13 +82,8 @@ class _GitFailed(PflowError):
     """A failure of git itself."""
 
 
-class _Entry(NamedTuple):
-    """An entry of a tree: its path, its mode as stat(2) has it, its size, and the name of its object."""
-
-    path: str
-    mode: int
-    size: int
-    name: str
+_Entries = dict[str, tuple[int, int, str]]
+"""The entries of a tree by path: the mode of each as stat(2) has it, its size, and the name of its object."""
 
 
 class _Source:
@@ -152,36 +147,33 @@ class _Source:
 
     def _clear(self) -> None:
         """Remove what a killed fetch left, and the oldest commits."""
-        with os.scandir(self.folder) as entries:
-            folders = sorted((entry.stat().st_mtime, entry.path) for entry in entries if entry.is_dir())
-        new = [path for _, path in folders if not path.endswith(".git")]
-        kept = [path for _, path in folders if path.endswith(".git")]
-        for path in new + kept[: 1 - _KEPT]:
+        new, kept = Path(self.folder).glob("new-*"), Path(self.folder).glob("*.git")
+        for path in [*new, *sorted(kept, key=os.path.getmtime)[: 1 - _KEPT]]:
             shutil.rmtree(path, ignore_errors=True)
 
     def _read(self, commit: str) -> Fetched:
         """Read the files of a kept commit."""
         contents, repo, top = Contents(self.act), self._kept(commit), f"{commit}:{self.address.directory}"
-        entries = self._list(repo, top)
-        paths = contents.roots({entry.path: entry.mode for entry in entries})
-        chosen = [entry._replace(path=paths[entry.path]) for entry in entries if entry.path in paths]
+        there = self._list(repo, top)
+        paths = contents.roots({path: mode for path, (mode, _, _) in there.items()})
+        found = {paths[path]: entry for path, entry in there.items() if path in paths}
         if folders := [path for path in ("nodes", "flows") if path in paths]:
-            chosen += [entry for entry in self._list(repo, "-rt", top, *folders) if "/" in entry.path]
-        chosen = [entry for entry in chosen if contents.admits(entry.path, entry.mode, entry.size)]
-        names = "".join(f"{entry.name}\n" for entry in chosen)
+            found |= self._list(repo, "-rt", top, *folders)
+        chosen = [(path, *entry) for path, entry in found.items() if contents.admits(path, *entry[:2])]
+        names = "".join(f"{name}\n" for _, _, _, name in chosen)
         printed = io.BytesIO(self._git(repo, "cat-file", "--batch", input=names.encode()))
-        for entry in chosen:
+        for path, mode, size, _ in chosen:
             printed.readline()
-            contents.add(entry.path, entry.mode, printed.read(entry.size))
+            contents.add(path, mode, printed.read(size))
             printed.readline()
         return Fetched(self.address, commit, contents.finish())
 
-    def _list(self, repo: str, *words: str) -> list[_Entry]:
-        found = []
+    def _list(self, repo: str, *words: str) -> _Entries:
+        found = {}
         for line in self._git(repo, "ls-tree", "-zl", *words, most=_MOST_PRINTED).split(b"\0")[:-1]:
             about, _, path = line.decode("utf-8", "surrogateescape").partition("\t")
             mode, _, name, size = about.split()
-            found.append(_Entry(path, int(mode, 8), int(size.replace("-", "0")), name))
+            found[path] = int(mode, 8), int(size.replace("-", "0")), name
         return found
 
     def _git(self, repo: str, *words: str, input: bytes = b"", most: int = 2 * MOST_BYTES) -> bytes:
