@@ -22,6 +22,7 @@ from pflow.interface.interface import ANYTHING, COMMANDS, Interface, Item
 from pflow.interface.source import NO_CLASS, plain
 from pflow.packs.names import BINARY, GIVEN, Names, commands_in, hosts_in, names_of
 from pflow.process.signals import Deadline
+from pflow.values.digest import digest_of
 from pflow.values.jsontext import texts_in
 from pflow.words.printable import clean, one_line
 
@@ -176,7 +177,8 @@ def _printable(value: Any, folder: str) -> Any:
         return {clean(key): _printable(each, folder) for key, each in value.items()}
     if isinstance(value, set | list):
         texts = [clean(each) for each in (sorted(value) if isinstance(value, set) else value)]
-        return texts[:_MOST] + [f"(and {len(texts) - _MOST:,} more)"] * (len(texts) > _MOST)
+        more = texts[_MOST:]  # with its digest, so that an update that changes these alone is seen to
+        return texts[:_MOST] + [f"(and {len(more):,} more, {digest_of(more)[:8]})"] * bool(more)
     return clean(value.replace(f"{folder}/", "")) if isinstance(value, str) else value
 
 
@@ -237,15 +239,16 @@ def differences(before_folder: str, before: Files, after_folder: str, after: Fil
 def _changes(before: Files, after: Files) -> Iterator[tuple[str, bool]]:
     """Yield what differs in what two versions declare, and True if the second may do more."""
     old, new = (
-        {_label(each["declares"]): each["declares"] for each in files.values() if each.get("declares")}
-        for files in (before, after)
+        {path: each["declares"] for path, each in files.items() if each.get("declares")} for files in (before, after)
     )
-    for label in sorted({*old, *new}):
-        was, now = old.get(label, _NOTHING), new.get(label, _NOTHING)
+    for path in sorted({*old, *new}):
+        was, now = old.get(path, _NOTHING), new.get(path, _NOTHING)
+        shown = now if path in new else was
+        label = clean(f"{'flow:' * (shown['kind'] == 'flow')}{shown['name']}")
         gains, losses = _more(was, now, "now", "+"), _more(now, was, "no longer", "-")
-        if label not in old:
+        if path not in old:
             yield f"{label}: new: {', '.join(gains) or 'it touches nothing'}", bool(gains)
-        elif label not in new:
+        elif path not in new:
             yield f"{label}: gone", False
         else:
             yield from [(f"{label}: {gain}", True) for gain in gains]
@@ -254,10 +257,6 @@ def _changes(before: Files, after: Files) -> Iterator[tuple[str, bool]]:
             told += ["declares no interface any more"] * (now["open"] and not was["open"])
             told += [f"cannot be used: {now['fault']}"] * bool(now["fault"] and not was["fault"])
             yield from [(f"{label}: {each}", False) for each in losses + told]
-
-
-def _label(entry: dict[str, Any]) -> str:
-    return clean(f"{'flow:' * (entry['kind'] == 'flow')}{entry['name']}")
 
 
 def _more(less: dict[str, Any], more: dict[str, Any], now: str, sign: str) -> list[str]:

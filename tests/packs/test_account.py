@@ -156,13 +156,14 @@ def test_an_update_says_what_may_be_done_more_and_less_and_shows_the_code(tmp_pa
     before["README"], other_lines = "#\u2028import x".encode() + b"\xff", b"#\nimport x\xfe"
     a = PROGRAM.replace("runs commands", "writes files") + "curl https://x.org?$KEY\n# \x1b[31m\n"
     b = NODE.replace("SEND_TOKEN", "GITHUB_TOKEN").replace("- Effects: network\n", "").replace("SEND_PLACE", "PLACE")
-    after = {"nodes/pflow-a": a, "nodes/b.py": b, "nodes/pflow-new": PROGRAM, "LICENSE": b"\0\0", "README": other_lines}
+    after = {"nodes/pflow-a": a, "nodes/b.py": b, "LICENSE": b"\0\0", "README": other_lines}
+    after |= {"nodes/pflow-new": PROGRAM, "nodes/pflow-b": PROGRAM}
     (old, one), (new, other) = (
         (put(tmp_path / name, files), tmp_path / name) for name, files in (("1", before), ("2", after))
     )
     wider = {
         *("a: now writes files", "a: + command curl", "a: + host x.org", "b: + env PLACE", "b: + secret GITHUB_TOKEN"),
-        "new: new: now runs commands",
+        *("new: new: now runs commands", "b: new: now runs commands"),
     }
     less = {
         *("a: no longer runs commands", "a: - command git", "b: - network", "b: - env SEND_PLACE", "gone: gone"),
@@ -175,3 +176,9 @@ def test_an_update_says_what_may_be_done_more_and_less_and_shows_the_code(tmp_pa
     assert {"-# import x\\udcff", "+#", "+import x\\udcfe"} <= {*diff.splitlines()}
     assert "LICENSE differs: 1 bytes and 2 bytes, not shown" in diff
     assert (widened(new, new), differences(str(one), old, str(one), old)) == ([], ([], ""))
+
+
+def test_no_name_hides_among_many(tmp_path):
+    texts = [PROGRAM + "".join(f"# https://{each}.org\n" for each in (*range(999), last)) for last in "xy"]
+    old, new = (put(tmp_path / text[-6], {"nodes/pflow-a": text}) for text in texts)
+    assert (len(widened(old, new)), widened(old, old)) == (1, [])
