@@ -49,6 +49,37 @@ def limited(seconds: float = 3.0) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
+_NODE = '''{head}
+from pflow import Node
+
+class {name}(Node):
+    """Do it.
+
+    Interface:
+    - Reads: shared["text"]: str = "" [pipe]
+    - Writes: shared["did"]: any [pipe]
+    - Effects: {effects}{more}
+    """
+    version = "2.0.0"
+
+    def prep(self, shared):
+        return shared["text"]
+
+    def exec(self, text):
+        {act}
+
+    def post(self, shared, text, did):
+        shared["did"] = did
+'''
+
+
+def node_source(name: str, act: str, *, effects: str = "none", head: str = "", more: str = "") -> str:
+    """Return the file of a node in Python that does it to a text; `more` are lines of its interface."""
+    more = "".join(f"\n    - {line}" for line in more.splitlines())
+    act = act.strip("\n").replace("\n", "\n        ")
+    return _NODE.format(name=name, act=act, effects=effects, head=head, more=more)
+
+
 def put_pack(data: Path, name: str, files: dict[str, str], *, asked: str = "v1", address: str = "") -> Path:
     """Place a pack as pflow install does, in pflow's directory of data; return the directory of its files."""
     lock = data / "packs.lock.json"

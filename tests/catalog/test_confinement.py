@@ -9,13 +9,12 @@ import sys
 import pytest
 
 from pflow.process.confine import has_landlock
-from tests.tools import put_pack
+from tests.tools import node_source, put_pack
 
 pytestmark = pytest.mark.skipif(not has_landlock(), reason="the kernel has no Landlock")
 
-PROBE = '''
+PROBE = """
 import errno, fcntl, os, socket, subprocess, tempfile
-from pflow import Node
 
 ADDRESS = ("127.0.0.1", int(os.environ["PFLOW_PORT"]))
 
@@ -70,23 +69,7 @@ def done():
     return found
 
 EARLY = done()
-
-class Probe(Node):
-    """Do what may be done.
-
-    Interface:
-    - Reads: shared["text"]: str = "" [pipe]
-    - Writes: shared["did"]: list [pipe]
-    - Params: token: str = "" [env DECLARED]
-    - Effects: EFFECTS
-    """
-
-    def exec(self, _):
-        return sorted({*EARLY, *done()})
-
-    def post(self, shared, prepared, did):
-        shared["did"] = did
-'''
+"""
 SHELL = """#!/bin/sh
 # Do what may be done.
 #
@@ -144,7 +127,8 @@ def install(place, **files):
 
 
 def probe(place, effects):
-    install(place, **{"probe.py": PROBE.replace("EFFECTS", effects)})
+    act, env = "return sorted({*EARLY, *done()})", 'Params: token: str = "" [env DECLARED]'
+    install(place, **{"probe.py": node_source("Probe", act, effects=effects, head=PROBE, more=env)})
 
 
 def pflow(*words, stdin=""):
@@ -233,31 +217,16 @@ def test_a_person_sets_a_node_or_a_pack_free_and_no_flow_does(place, monkeypatch
     assert "'execute'" in ended.stdout
 
 
-WRITER = '''
-from pathlib import Path
-from pflow import Node
-
-class Writer(Node):
-    """Write a file, and try another.
-
-    Interface:
-    - Writes: shared["other"]: str [pipe]
-    - Params: path: path = "default.txt"
-    - Params: other: str = "kept.txt"
-    - Effects: writes files
-    """
-
-    def exec(self, _):
-        Path(self.params["path"]).write_text("written")
-        try:
-            Path(self.params["other"]).write_text("x")
-        except PermissionError as error:
-            return str(error)
-        return "written"
-
-    def post(self, shared, prepared, other):
-        shared["other"] = other
-'''
+WRITE = """
+Path(self.params["path"]).write_text("written")
+try:
+    Path(self.params["other"]).write_text("x")
+except PermissionError as error:
+    return str(error)
+return "written"
+"""
+PATHS = 'Params: path: path = "default.txt"\nParams: other: str = "kept.txt"'
+WRITER = node_source("Writer", WRITE, effects="writes files", head="from pathlib import Path", more=PATHS)
 
 
 @pytest.mark.parametrize("words", [["writer"], ["run", "writer"]])
@@ -325,37 +294,26 @@ def test_bytes_that_changed_do_not_run(place):
     assert not (place / "work" / "made.txt").exists()
 
 
-FORGER = '''
-import gc, os, pickle
-from pflow import Node
+FORGER = """
+import os, pickle
 
 class Harm:
     def __reduce__(self):
         return os.mkdir, ("made",)
 
-class Forger(Node):
-    """Send its parent a pickle, and a record for the journal.
-
-    Interface:
-    - Writes: shared["told"]: str [pipe]
-    """
-
-    def exec(self, _):
-        for fd in map(int, os.listdir("/proc/self/fd")):
-            try:
-                if fd > 2 and os.readlink(f"/proc/self/fd/{fd}").startswith("socket:"):
-                    SEND(fd)
-            except OSError:
-                pass
-        return "done"
-
-    def post(self, shared, prepared, told):
-        shared["told"] = told
-
 def send(fd, message):
     data = pickle.dumps(message)
     os.write(fd, len(data).to_bytes(8, "big") + data)
-'''
+"""
+FORGE = """
+for fd in map(int, os.listdir("/proc/self/fd")):
+    try:
+        if fd > 2 and os.readlink(f"/proc/self/fd/{fd}").startswith("socket:"):
+            SEND(fd)
+    except OSError:
+        pass
+return "done"
+"""
 SENT = {
     "a pickle with a call": 'send(fd, ("result", 1, Harm()))',
     "a record": 'send(fd, ("asked", 99, ("keep", {"end": "after@1", "changes": [[["told"], "forged"]]})))',
@@ -367,7 +325,7 @@ SENT = {
 
 @pytest.mark.parametrize("what", SENT)
 def test_a_step_cannot_harm_its_run_by_what_it_sends(place, what):
-    install(place, **{"forger.py": FORGER.replace("SEND(fd)", SENT[what])})
+    install(place, **{"forger.py": node_source("Forger", FORGE.replace("SEND(fd)", SENT[what]), head=FORGER)})
     steps = {"forger": "forger", "stop": "shell", "after": "shell"}
     nodes = [{"id": id, "type": type} for id, type in steps.items()]
     for node in nodes[1:]:

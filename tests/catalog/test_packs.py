@@ -10,27 +10,15 @@ import sys
 import pytest
 
 from pflow.admin.doctor import BROKEN, CHECKS, WELL, examine
-from pflow.catalog.kinds import RUNS_NODE, find_kind, forget_kinds, list_nodes
+from pflow.catalog.kinds import find_kind, forget_kinds, list_nodes
 from pflow.catalog.lines import node_lines
 from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
 from pflow.files.installation import read_installation
 from pflow.flow.subflow import FlowCatalog
-from tests.tools import put_pack
+from tests.tools import node_source, put_pack
 
-PYTHON = '''from pflow import Node
-class Words(Node):
-    """Count words.
-
-    Interface:
-    - Reads: shared["text"]: str [pipe]
-    - Writes: shared["count"]: int [pipe]
-    """
-    version = "2.0.0"
-    def prep(self, shared): return shared["text"]
-    def exec(self, text): return len(text.split())
-    def post(self, shared, text, count): shared["count"] = count
-'''
+PYTHON = node_source("Words", "return len(text.split())").replace("Do it", "Count words")
 SHELL = """#!/bin/sh
 # Shout.
 #
@@ -126,17 +114,6 @@ def test_a_file_that_changed_is_78_when_it_is_used_and_listed_as_broken(pack, pa
     assert [*faults] == ([] if type.startswith("flow:") else [type])
 
 
-def test_a_file_that_is_accepted_or_brought_back_is_whole_again(data, pack):
-    (pack / "nodes/words.py").write_text(PYTHON + "\n")
-    assert [line.name for line in node_lines() if line.fault] == ["words"]
-    lock = data / "packs.lock.json"
-    from pflow.values.digest import bytes_digest
-
-    lock.write_text(lock.read_text().replace(bytes_digest(PYTHON.encode()), bytes_digest(f"{PYTHON}\n".encode())))
-    forget_kinds()
-    assert [line.name for line in node_lines() if line.fault] == []
-
-
 def test_a_users_own_flow_comes_before_a_packs_and_only_it_is_saved_or_removed(data, pack):
     assert pflow("count", "-r", stdin="a b c").stdout == "3\n"
     refused = pflow("remove", "count")
@@ -158,24 +135,6 @@ def test_damaged_packs_break_nothing_but_names_that_only_they_could_have(data, p
     for words in (["words"], ["run", "words => shout"], ["run", "flow:count"], ["count"]):
         result = pflow(*words, stdin="a b")
         assert (result.returncode, "packs.lock.json" in result.stderr) == (78, True), words
-
-
-def test_the_executable_of_a_packs_node_runs_it_and_is_not_listed_beside_it(pack, tmp_path, monkeypatch):
-    begin = f"#!{sys.executable} -P\n{RUNS_NODE.decode()}pflow uninstall takes it away.\n"
-    run = "import sys\nfrom pflow.stage.main import main_of_pack\nmain_of_pack({!r}, {!r}, {!r}, sys.argv[1:])\n"
-    write(tmp_path / "bin" / "pflow-words", begin + run.format("text-tools", "nodes/words.py", "words"), 0o755)
-    write(tmp_path / "bin" / "pflow-shout", begin + run.format("text-tools", "nodes/pflow-shout", "shout"), 0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    forget_kinds()
-    assert [kind.file for kind in list_nodes() if kind.name in ("words", "shout")] == [
-        f"{pack}/nodes/words.py",
-        f"{pack}/nodes/pflow-shout",
-    ]
-    result = subprocess.run("pflow-shout | pflow-words -r", shell=True, input="a b", capture_output=True, text=True)
-    assert (result.stdout, result.stderr) == ("2\n", "")
-    os.unlink(tmp_path / "xdg_data_home/pflow/packs.lock.json")
-    result = subprocess.run("pflow-words", shell=True, input="a b", capture_output=True, text=True)
-    assert (result.returncode, "pflow install" in result.stderr) == (78, True)
 
 
 @pytest.fixture

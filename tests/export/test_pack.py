@@ -11,23 +11,14 @@ from pflow.export import exporter
 from pflow.flow.subflow import load_named
 from pflow.flow.unload import flow_hash
 from pflow.flow.wiring import wire
-
-CLASS = '''{imports}
-from pflow import Node
+from tests.tools import node_source
 
 
-class {name}(Node):
-    """Say a text anew.
+def source(name, imports):
+    key = "Params: key: str = null [secret] [env KEY]  # for nobody"
+    return node_source(name, "return text", head=imports, more=key)
 
-    Interface:
-    - Reads: shared["text"]: str [pipe]  # the text
-    - Writes: shared["said"]: str [pipe]  # the same
-    - Params: key: str = null [secret] [env KEY]  # for nobody
-    """
 
-    def post(self, shared, prepared, done):
-        shared["said"] = shared["text"]
-'''
 INTERFACE = """Make a text loud.
 
 Interface:
@@ -48,9 +39,7 @@ def home(tmp_path, monkeypatch):
     (tmp_path / "nodes" / "helper.py").write_text("import deeper\n")
     (tmp_path / "nodes" / "deeper.py").write_text("import json\n")
     (tmp_path / "nodes" / "unused.py").write_text("")
-    (tmp_path / "nodes" / "say_anew.py").write_text(
-        CLASS.format(name="SayAnew", imports="import helper\nimport pydantic")
-    )
+    (tmp_path / "nodes" / "say_anew.py").write_text(source("SayAnew", "import helper\nimport pydantic"))
     (tmp_path / "nodes" / "pflow-loud").write_bytes(b"\x7fELF\0")
     (tmp_path / "nodes" / "pflow-loud").chmod(0o755)
     (tmp_path / "nodes" / "pflow-loud.interface").write_text(INTERFACE)
@@ -89,6 +78,7 @@ def files_below(folder):
 
 def test_a_pack_has_all_that_the_flow_uses_and_elsewhere_it_is_the_same_flow(home, monkeypatch):
     before = flow_hash(load("main.pflow.json"))
+    (home / "work" / "new" / "pack").mkdir(parents=True)
     export("main.pflow.json", "new/pack")
     pack = home / "work" / "new" / "pack"
     flows = ["main", "saved", "sub/deep", "sub/inner"]
@@ -105,7 +95,7 @@ def test_a_pack_has_all_that_the_flow_uses_and_elsewhere_it_is_the_same_flow(hom
     assert flow_hash(load("flow:main")) == before
 
 
-TOOL = CLASS.format(name="McpWebGet", imports="from pflow.mcp.client.node import ToolNode")
+TOOL = source("McpWebGet", "from pflow.mcp.client.node import ToolNode")
 CANNOT = {
     "tool": (["mcp-web-get", "say-anew"], "'mcp-web-get' is a tool of an MCP server"),
     "up": (["../up.pflow.json"], "'../up.pflow.json', of 's0', leads out of it"),
@@ -119,7 +109,7 @@ CANNOT = {
 @pytest.mark.parametrize(("steps", "said"), CANNOT.values(), ids=CANNOT)
 def test_there_is_no_pack_of_a_flow_that_cannot_travel(home, monkeypatch, steps, said):
     for name, imports in [("dynamic", "import importlib; importlib.import_module(x)"), ("elsewhere", "import beyond")]:
-        (home / "nodes" / f"{name}.py").write_text(CLASS.format(name=name.title(), imports=imports))
+        (home / "nodes" / f"{name}.py").write_text(source(name.title(), imports))
     (home / "nodes" / "mcp_web_get.py").write_text(TOOL)
     (home / "work" / "beyond.py").write_text("")
     monkeypatch.syspath_prepend(home / "work")
@@ -150,9 +140,3 @@ def test_what_is_there_stays(home, there):
     with pytest.raises(PflowError) as failure:
         export("main.pflow.json", there)
     assert (failure.value.exit, files_below(home)) == (73, before)
-
-
-def test_an_empty_directory_is_filled(home):
-    (home / "work" / "pack").mkdir()
-    export("main.pflow.json", "pack/")
-    assert "README.md" in files_below(home / "work" / "pack")

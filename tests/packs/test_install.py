@@ -19,38 +19,11 @@ from pflow.packs.install import commit, stage, stage_new, staging, uninstall
 from pflow.packs.source import fetch
 from pflow.values.digest import bytes_digest
 from tests.peers.repository import add_remote, git, make_repository
-from tests.tools import need
-
-_NODE = '''from pathlib import Path
-
-from pflow import Node
+from tests.tools import need, node_source
 
 
-class {name}(Node):
-    """Make capitals.
-
-    Interface:
-    - Reads: shared["text"]: str [pipe]  # the text
-    - Writes: shared["made"]: str [pipe]  # capitals{more}
-    """
-
-    def prep(self, shared):
-        return shared["text"]
-
-    def exec(self, text):
-        {act}
-        return text.upper()
-
-    def post(self, shared, prepared, made):
-        shared["made"] = made
-'''
-
-
-def node(name, more="", act="pass"):
-    return _NODE.format(name=name, more=more, act=act)
-
-
-NETWORK = "\n    - Effects: network\n    - Repeats: yes"
+def node(name, act="pass", effects="none"):
+    return node_source(name, f"{act}\nreturn text.upper()", effects=effects, head="from pathlib import Path")
 
 
 class Home:
@@ -106,7 +79,8 @@ def write(folder, **nodes):
         (folder / "nodes" / f"{name}.py").write_text(text)
 
 
-VERSIONS = {"v1": {"up": node("Up"), "gone": node("Gone")}, "v2": {"up": node("Up", NETWORK), "new": node("New")}}
+NETS = node("Up", effects="network")
+VERSIONS = {"v1": {"up": node("Up"), "gone": node("Gone")}, "v2": {"up": NETS, "new": node("New")}}
 
 
 @pytest.fixture
@@ -141,8 +115,8 @@ def test_a_pack_is_installed_used_updated_and_removed_without_a_trace(home, sour
     shown = home.ok("install", f"{source}@v1", "--yes")
     assert shown.endswith("pflow gone\npflow up\n")
     assert state_of(home) == "v1"
-    ran = subprocess.run(["pflow-up", "-r"], input="a", env=home.environment, capture_output=True, text=True)
-    assert ran.stdout == "A\n"
+    assert home.ok("-r", program=f"{home.home}/.local/bin/pflow-up", input="a") == "A\n"
+    assert [each["name"] for each in json.loads(home.ok("nodes", "--json"))].count("up") == 1
     assert home.run("install", f"{source}@v1").returncode == 0
     home.ok("update", "words@v2", "--yes", code=77)
     assert "+ network" in home.answer("y\n", "update", "words@v2")
@@ -192,10 +166,14 @@ def test_a_node_without_an_interface_is_held_to_nothing_and_anything_is_allowed_
     bare, free = home.folder / "pflow-bare", home.folder / "pflow-free"
     bare.write_text("#!/bin/sh\ncat\n")
     free.write_text("#!/bin/sh\n# Free.\n#\n# Interface:\n# - Effects: anything\ncat\n")
+    free.chmod(0o755)
     assert "none (it declares no interface)" in home.ok("install", bare, "--yes")
     home.ok("install", free, "--yes", "--allow=network,files,commands", code=77)
     home.ok("install", free, "--yes", "--allow=anything")
     assert {*home.packs} == {"bare", "free"}
+    assert home.ok("--json", program=f"{home.home}/.local/bin/pflow-free", input='{"$pflow": {"v": 1}, "a": 5}')
+    (home.data / "packs.lock.json").unlink()
+    assert "pflow install" in home.run(program=f"{home.home}/.local/bin/pflow-free").stderr
 
 
 def test_another_pack_or_version_of_the_name_is_in_the_way(home, source):
@@ -213,7 +191,7 @@ def test_another_pack_or_version_of_the_name_is_in_the_way(home, source):
 
 
 def test_a_node_that_breaks_its_word_stays_out_unless_forced(home):
-    write(home.folder / "lies", up=node("Up"), lie=node("Lie", act="Path('evil').write_text('x')"))
+    write(home.folder / "lies", up=node("Up"), lie=node("Lie", "Path('evil').write_text('x')"))
     (home.folder / "lies/flows").mkdir()
     (home.folder / "lies/flows/both.pflow.json").write_text('{"nodes": [{"type": "up"}, {"type": "Lie"}]}')
     ran = home.run("install", "lies", "--yes")
@@ -234,11 +212,13 @@ def test_a_changed_file_is_brought_back_without_the_network_or_kept(home, source
     for accepts in (False, True):
         file = next(home.data.rglob("up.py"))
         file.write_text(file.read_text().replace("upper", "lower"))
+        assert "has changed since it was installed" in home.ok("nodes")
         if accepts:
             assert "+        return text.lower()" in home.ok("update", "words", "--accept-changes", "--yes")
         else:
             home.ok("update", "words")
         assert home.ok("up", "--text=aB", "-r") == ("ab\n" if accepts else "AB\n")
+        assert "has changed" not in home.ok("nodes")
 
 
 def test_a_project_pins_its_packs_to_the_byte(home, source):
