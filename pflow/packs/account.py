@@ -17,7 +17,7 @@ from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog, FlowKind
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import ANYTHING, COMMANDS, Interface, Item
 from pflow.interface.source import NO_CLASS, plain
 from pflow.packs.names import BINARY, GIVEN, Names, commands_in, hosts_in, names_of
@@ -137,19 +137,20 @@ def _of_steps(flow: WiredFlow, own: Declared) -> dict[str, Any]:
     """Return what a flow's steps are and do; those that are nodes of its own pack count with all that they name."""
     steps = [step for step in flow.all_steps() if step.subflow is None]
     effects = effects_of_flow(flow, Origins(flow))
-    files = {step.kind.file if step.kind else "" for step in steps}
-    done = [
-        each.name for each in effects if each.name != ANYTHING or not (each.step.kind and each.step.kind.file in own)
-    ]
-    parts = [{**_entry("", ""), **_of_interface(step.interface)} for step in steps]
-    parts += [own[file] for file in files & own.keys()]
+    parts = [_NOTHING | _of_interface(step.interface) for step in steps]
+    parts += [own[_file_of(step)] for step in steps if _file_of(step) in own]
     named = {name: {each for part in parts for each in part[name]} for name in _NAMED}
     origins = [origin for each in effects for key, of in each.values.items() if key in COMMANDS for origin in of]
     texts = texts_in([[origin.get("value"), origin.get("text")] for origin in origins])
     named["commands"] |= {each for text in texts for each in commands_in(text)}
     named["hosts"] |= hosts_in("\n".join(texts_in(flow.flow.document)))
+    done = dict.fromkeys(each.name for each in effects if each.name != ANYTHING or _file_of(each.step) not in own)
     is_open = any(step.interface.open for step in steps)
-    return {**named, "effects": list(dict.fromkeys(done)), "open": is_open, "steps": {step.step.type for step in steps}}
+    return {**named, "effects": list(done), "open": is_open, "steps": {step.step.type for step in steps}}
+
+
+def _file_of(step: WiredStep) -> str:
+    return step.kind.file if step.kind else ""
 
 
 class _StagedCatalog(FlowCatalog):

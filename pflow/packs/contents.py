@@ -90,12 +90,6 @@ class Contents:
             self._refuse(path, "is a pointer of Git LFS, not the file itself")
         self.files[path] = PackFile(data, bool(mode & _MAY_RUN))
 
-    def finish(self) -> dict[str, PackFile]:
-        """Return the files by path. Raises PflowError (65) if there are only texts."""
-        if not any("/" in path for path in self.files):
-            raise PflowError(f"{self.act}: it has no nodes and no flows", exit=BAD_DATA)
-        return dict(sorted(self.files.items()))
-
     def _refuse(self, path: str, why: str) -> NoReturn:
         raise PflowError(f"{self.act}: '{shorten(clean(path), 120)}' {clean(why)}", exit=BAD_DATA)
 
@@ -116,7 +110,7 @@ def read_place(place: str, directory: str, act: str) -> dict[str, PackFile]:
                 _take(contents, fd, name, path)
                 if stat.S_ISDIR(modes[name]):
                     _walk(contents, fd, name)
-    return contents.finish()
+    return dict(sorted(contents.files.items()))
 
 
 def _walk(contents: Contents, fd: int, root: str) -> None:

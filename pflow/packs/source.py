@@ -166,7 +166,7 @@ class _Source:
             printed.readline()
             contents.add(path, mode, printed.read(size))
             printed.readline()
-        return Fetched(self.address, commit, contents.finish())
+        return Fetched(self.address, commit, dict(sorted(contents.files.items())))
 
     def _list(self, repo: str, *words: str) -> _Entries:
         found = {}

@@ -109,9 +109,7 @@ HOSTILE = {
     "large": lambda pack: make_large(pack, 1, contents.LARGEST + 1),
     "large in all": make_large,
     "many": lambda pack: [(pack / f"nodes/{number}").touch() for number in range(contents.MOST)],
-    "case": lambda pack: (pack / "nodes/A.py").touch(),
     "bytes": make_bytes,
-    "nothing": lambda pack: (pack / "nodes/a.py").unlink(),
 }
 
 

@@ -93,12 +93,8 @@ HOSTILE = {
     "pointer of Git LFS": lambda repo: repo.pack(
         (FILE, "a.py", b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9")
     ),
-    "are the same name": lambda repo: repo.pack((FILE, "A.py", b""), (FILE, "a.py", b"")),
-    "has control characters": lambda repo: repo.pack((FILE, "a\x1b]0;x\x07.py", b"")),
     "too large": lambda repo: repo.pack((FILE, "a", bytes(LARGEST + 1))),
-    "more than 1,000 files": lambda repo: repo.pack((FOLDER, "d", nested(repo, repo.tree((FILE, "x", b"")), 2, 1000))),
     "more than 1,000 files and directories": lambda repo: repo.pack((FOLDER, "d", nested(repo, repo.tree(), 20, 10))),
-    "has too long a name": lambda repo: repo.pack((FOLDER, "d", nested(repo, repo.tree((FILE, "x", b"")), 300, 1))),
     "neither nodes/ nor flows/": lambda repo: repo.commit((FILE, "README", b"")),
     "expected commit type": lambda repo: git(repo.place, "update-ref", "refs/tags/v1", repo.add("blob", b"x")),
 }
