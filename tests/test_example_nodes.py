@@ -158,10 +158,3 @@ def test_a_headline_has_capitals_from_a_to_z_alone(from_pack, text):
     capitals = "".join(sign.upper() if sign.isascii() else sign for sign in text)
     store = json.loads(from_pack("headline", input=json.dumps({"$pflow": {"v": 1}, "text": text}).encode()))
     assert store["headline"] == capitals
-
-
-def test_the_flow_of_the_pack_writes_a_card(from_pack, tmp_path):
-    (tmp_path / "text").write_text("Many oars; MANY.\n")
-    flow = str(PACK / "flows" / "word-card.pflow.json")
-    from_pack("run", flow, "--file=text", "--card=card", "--title=Trees", "-q")
-    assert (tmp_path / "card").read_text() == "# TREES\n\n- many\n- oars\n"

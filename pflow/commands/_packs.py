@@ -38,18 +38,16 @@ def show(staged: Sequence[Staged], *, on_stderr: bool) -> None:
 
 def _rows(staged: Staged) -> Iterator[tuple[str, str, str]]:
     pack = staged.pack
-    yield (
-        pack.name,
-        "pack",
-        one_line(f"{pack.version} from {pack.address}" + f"#{pack.directory}" * bool(pack.directory)),
-    )
+    where = f"{pack.version} from {pack.address}" + f"#{pack.directory}" * bool(pack.directory)
+    yield pack.name, "pack", one_line(where)
     for entry in _entries(pack):
+        none = "none (it declares no interface)" if entry["open"] and entry["kind"] == "node" else "none"
         yield entry["name"], entry["kind"], one_line(f"{entry['version']} {entry['summary']}")
         for aspect, value in [(each, entry[each]) for each in _ASPECTS]:
             texts = [f"{key}: {type}" for key, type in value.items()] if isinstance(value, dict) else value
             text = texts if isinstance(texts, str) else ", ".join(texts)
             if text or aspect == "effects":
-                yield "", aspect, text or ("none (it declares no interface)" if entry["open"] else "none")
+                yield "", aspect, text or none
 
 
 def declared_by(pack: Pack) -> dict[str, dict[str, Any]]:
