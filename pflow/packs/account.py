@@ -124,10 +124,8 @@ def _of_flow(file: str, catalog: "_StagedCatalog", own: Declared) -> dict[str, A
     entry = _entry("flow", flow_name(os.path.basename(file)))
     try:
         kind = FlowKind(file, file, catalog)
-        flow = kind.flow
-        flow.opens_files = False
-        entry |= _of_interface(kind.interface) | _of_steps(flow, own)
-        entry["fault"] = next((str(each) for each in check(flow) if not each.is_warning), "")
+        entry |= _of_interface(kind.interface) | _of_steps(kind.flow, own)
+        entry["fault"] = next((str(each) for each in check(kind.flow) if not each.is_warning), "")
     except UNREADABLE as error:
         entry["fault"] = cannot_read(file, error)
     return entry

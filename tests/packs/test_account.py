@@ -80,6 +80,7 @@ def test_a_flow_declares_what_its_steps_do_those_of_its_own_pack_first(data):
     put(data.parents[1], {"own/send.py": "class Send(Node): pass"})  # the user's own, of the same name
     outer = {"nodes": [{"type": "flow:inner"}, {"type": "sort"}]}
     files = {"nodes/send.py": NODE, "nodes/pflow-sort": "#!/bin/sh\ncurl http://y.org\n", "nodes/lib/a.py": HELPER}
+    files |= {"nodes/pflow-shell": "#!/bin/sh\nwget z.org\n", "nodes/pflow-x.interface": "[env NOT_NAMED]"}
     flows = {"flows/inner.pflow.json": json.dumps(FLOW), "flows/outer.pflow.json": json.dumps(outer)}
     files = put(data, {**files, **flows})
     inner, outer = (files[path]["declares"] for path in flows)

@@ -76,10 +76,11 @@ def test_a_tag_comes_before_a_branch_and_a_commit_by_its_whole_hash(repo, daemon
     assert "40 digits" in error.hint
 
 
-def nested(repo, leaf, depth, width):
-    for _ in range(depth):
-        leaf = repo.tree(*((FOLDER, f"d{number:03}", leaf) for number in range(width)))
-    return leaf
+def endless(repo):
+    tree = repo.tree()
+    for _ in range(20):
+        tree = repo.tree(*((FOLDER, f"d{number}", tree) for number in range(10)))
+    return repo.pack((FOLDER, "d", tree))
 
 
 HOSTILE = {
@@ -94,7 +95,7 @@ HOSTILE = {
         (FILE, "a.py", b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9")
     ),
     "too large": lambda repo: repo.pack((FILE, "a", bytes(LARGEST + 1))),
-    "more than 1,000 files and directories": lambda repo: repo.pack((FOLDER, "d", nested(repo, repo.tree(), 20, 10))),
+    "far more than 1,000 files and directories": endless,
     "neither nodes/ nor flows/": lambda repo: repo.commit((FILE, "README", b"")),
     "expected commit type": lambda repo: git(repo.place, "update-ref", "refs/tags/v1", repo.add("blob", b"x")),
 }
