@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any, Sequence
-from pflow.catalog.packs import Pack, verified
+from pflow.catalog.packs import Pack, installed_sources, verified
 from pflow.catalog.registry import load_file
 from pflow.errors import PflowError, causes, node_error
 from pflow.files.beneath import paths_in
@@ -14,6 +14,7 @@ from pflow.interface.source import plain, read_python, source_version
 from pflow.node import Node
 from pflow.process.confine import Declared, set_environment
 from pflow.process.start import programs_of
+from pflow.terminal.messages import say
 
 UNCONFINED = "PFLOW_UNCONFINED"
 """The variable with the names of nodes and packs that a person has set free (--unconfined), a comma between them."""
@@ -26,6 +27,12 @@ _DENIALS = ("permission denied", "not permitted")
 def set_free(names: Sequence[str]) -> None:
     """Confine the nodes and packs of these names no more, in this process and in what it starts."""
     if names:
+        confined = [each for pack in installed_sources() for each in [(pack.name, ""), *pack.paths("nodes")]]
+        known = {
+            plain(name or os.path.basename(file).partition(".")[0].removeprefix("pflow-")) for name, file in confined
+        }
+        for name in [each for text in names for each in text.split(",") if plain(each) not in known]:
+            say("warning", f"--unconfined={name} is of no effect: no installed node or pack has that name")
         os.environ[UNCONFINED] = ",".join(filter(None, [os.environ.get(UNCONFINED), *names]))
 
 
@@ -65,6 +72,9 @@ class Confinement:
         is_denied = error.exit == _DENIED or any(words in text for words in _DENIALS)
         if is_denied or any(isinstance(each, PermissionError) for each in causes(cause)):
             error.hint = f"{self.name} is confined to what it declares; --unconfined={self.name} turns that off"
+            if "writes files" in self.effects:
+                where = "writes only beneath the directories it is given, and not beside pflow's own"
+                error.hint = f"{self.name} {where}: give it a directory of its own, or --unconfined={self.name}"
 
 
 class StandIn(Node):

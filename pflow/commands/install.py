@@ -18,8 +18,8 @@ of them (78).
 Each node gets a program pflow-NODE in ~/.local/bin, or in ~/bin if only that is on PATH. What was fetched is kept in
 ~/.cache/pflow/packs, so that the same commit needs no network again.
 
-Exit codes: 65 for what is no pack, 66 for a missing directory or tag, 69 for a server that does not answer, 73 if
-another pack or version is in the way, 77 for what --allow does not name.
+Exit codes: 65 for what is no pack, 66 for a missing directory or tag, 69 for a server that cannot be reached, 75 for
+one that answers too late, 73 if another pack or version is in the way, 77 for what --allow does not name.
 
 \b
 pflow install examples/pack --dry-run

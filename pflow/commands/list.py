@@ -20,7 +20,7 @@ pflow list --json
 from typing import Any
 
 from pflow.catalog.kinds import nodes_of
-from pflow.catalog.packs import installed_sources, pack_of
+from pflow.catalog.packs import installed_sources, pack_of, packs_directory
 from pflow.catalog.registry import flows_of
 from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json, print_table, tell_damage
@@ -69,7 +69,8 @@ def _list_packs(color: str, *, in_json: bool) -> None:
         print_json(packs)
         return
     if not packs:
-        say("pflow list", "no pack is installed yet; pflow install ADDRESS installs one")
+        none = "no pack is installed yet; pflow install ADDRESS installs one"
+        say("pflow list", none if packs_directory() else "the directory of packs is unknown; set HOME or XDG_DATA_HOME")
     for each in packs:
         each["inside"] = ", ".join([*each["nodes"], *(f"flow:{name}" for name in each["flows"])])
     print_table([[clean(each[it]) for it in ("name", "version", "address", "inside")] for each in packs], color)

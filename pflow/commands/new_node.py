@@ -42,6 +42,8 @@ def command(name: str, lang: str, dir: str | None, print: bool) -> None:
     _check_name(name)
     with open(os.path.join(PACKAGE, "commands", f"new_node_{LANGUAGES[lang]}.txt"), encoding="utf-8") as template:
         text = template.read().replace("@name@", name).replace("@Class@", _class_name(name))
+    if lang == "bash":
+        text = text.replace("#!/bin/sh", "#!/usr/bin/env bash", 1)
     if print:
         write_pieces(1, [text.encode()])
         return

@@ -116,7 +116,9 @@ def _expect_no_call(trial: Trial, pattern: str, *options: str, effect: str) -> N
     calls = [line for line in run.stderr.splitlines() if re.search(pattern, line)]
     if calls:
         call = re.sub(r"^\[pid +\d+\] ", "", calls[0])
-        run.fail(f"it called {call:.100}", "no effect but those it declares", f"declare it: - Effects: {effect}")
+        program = re.match(r'execve\("([^"]*)', call)
+        did = f"it started {os.path.basename(program[1])}" if program else f"it called {call:.100}"
+        run.fail(did, "no effect but those it declares", f"declare it: - Effects: {effect}")
     if "ptrace" in run.stderr:
         raise Skipped("strace may not trace processes here")
 

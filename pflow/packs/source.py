@@ -14,7 +14,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, result_of
+from pflow.errors import (
+    BAD_CONFIG,
+    BAD_DATA,
+    CANNOT_WRITE,
+    DENIED,
+    MISSING,
+    TRY_AGAIN,
+    UNAVAILABLE,
+    PflowError,
+    result_of,
+)
 from pflow.files.atomic import replace
 from pflow.files.directories import cache_directory, needed
 from pflow.files.reading import read_regular
@@ -121,6 +131,8 @@ class _Source:
         refs = [commit] if commit else [f"refs/tags/{asked}", f"refs/heads/{asked}"] if asked else ["HEAD"]
         with tempfile.TemporaryDirectory(prefix="new-", dir=self.folder, ignore_cleanup_errors=True) as place:
             new, old = os.path.join(place, "new"), os.path.join(place, "old")
+            if os.isatty(2):
+                say("pflow", f"fetching {self.address} …")
             self._git(new, "init", "--quiet", "--bare", "--template=", "--object-format=sha1")
             if not any(self._gets(new, ref) for ref in refs):
                 hint = "a commit is named by all 40 digits of its hash" * bool(re.fullmatch("[0-9a-f]{4,39}", asked))
@@ -142,6 +154,8 @@ class _Source:
         except _GitFailed as error:
             if any(words in error.message for words in _NO_REF):
                 return False
+            if error.exit == MISSING and _is_closed(self.address.place):
+                raise _GitFailed(f"{self.act}: permission denied", exit=DENIED) from None
             raise
         return True
 
@@ -154,7 +168,12 @@ class _Source:
     def _read(self, commit: str) -> Fetched:
         """Read the files of a kept commit."""
         contents, repo, top = Contents(self.act), self._kept(commit), f"{commit}:{self.address.directory}"
-        there = self._list(repo, top)
+        try:
+            there = self._list(repo, top)
+        except _GitFailed as error:
+            if error.exit != MISSING or not self.address.directory:
+                raise
+            raise _GitFailed(f"{self.act}: it has no directory '{self.address.directory}'", exit=MISSING) from None
         paths = contents.roots({path: mode for path, (mode, _, _) in there.items()})
         found = {paths[path]: entry for path, entry in there.items() if path in paths}
         if folders := [path for path in ("nodes", "flows") if path in paths]:
@@ -195,6 +214,8 @@ class _Source:
             said.extend(part[: _MOST_PRINTED - len(said)])
 
         if run(argv, input=input, env=_environment(), on_stdout=hear, on_stderr=hear_fault):
+            if b"index-pack output" in said and shutil.disk_usage(self.folder).free < _MOST_PRINTED:
+                said.extend(b"\nNo space left on device")  # which git swallows
             otherwise = TRY_AGAIN if words[0] == "fetch" else BAD_DATA  # the other end went, or git fell over the data
             raise _fault(self.act, otherwise, said.decode("utf-8", "replace"))
         return bytes(printed)
@@ -212,6 +233,12 @@ _OF_USER = ("GIT_ASKPASS", "GIT_CONFIG_", "GIT_EXEC_PATH", "GIT_HTTP", "GIT_PROX
 """The beginnings of git's variables that say how a user reaches servers. Others may be of another repository."""
 
 
+def _is_closed(place: str) -> bool:
+    """Return True for a repository on this machine that this user may not read; for git it is none."""
+    parts = (os.path.join(place, git, part) for git in ("", ".git") for part in ("", "HEAD", "objects", "refs"))
+    return any(os.path.exists(part) and not os.access(part, os.R_OK) for part in parts)
+
+
 def _environment() -> dict[str, str]:
     theirs, dropped = os.environ.get("GIT_ALLOW_PROTOCOL"), ("GIT_", "SSH_ASKPASS")  # which opens a window
     given = environment().items()
@@ -223,19 +250,21 @@ def _environment() -> dict[str, str]:
 
 
 _LOGIN = "git needs access without a prompt: a credential helper, an ssh key in the agent, or a token"
-_TRUST = "git config --global --add safe.directory DIRECTORY trusts it"
+_TRUST = "git config --global --add safe.directory "
 _TOO_LARGE = f"it may be too large: git may fetch {MOST_FETCHED >> 20} MiB"
 _NO_REF = ("couldn't find remote ref", "not our ref", "unadvertised object")
 _NO_ACCESS = ("prompts disabled", "could not read Username", "Authentication failed", "Permission denied", "error: 403")
 
 _FAULTS = (
+    (("No space left on device", "Disk quota exceeded", "could not set 'core."), CANNOT_WRITE, ""),
     (("dubious ownership",), DENIED, _TRUST),
     (("Host key verification failed",), DENIED, "connect to that host by ssh once, by hand"),
+    (("access './objects",), DENIED, ""),
     (_NO_ACCESS, DENIED, _LOGIN),
     ((" not allowed",), DENIED, ""),
     (("File too large", "attempting to allocate"), BAD_DATA, _TOO_LARGE),
     (("error: object ", "fsck error", "expected commit type"), BAD_DATA, ""),
-    (("Not a valid object name", "not a tree object"), MISSING, "#DIR names a directory in it"),
+    (("Not a valid object name", "not a tree object"), MISSING, ""),
     ((*_NO_REF, "does not appear to be a git repository", "not exported", " not found"), MISSING, ""),
     (("early EOF", "hung up", "error: 429", "error: 5"), TRY_AGAIN, ""),
     (("invalid index-pack output",), BAD_DATA, _TOO_LARGE),  # a signal ended what writes the file
@@ -246,8 +275,11 @@ _FAULTS = (
 
 def _fault(act: str, otherwise: int, said: str) -> _GitFailed:
     said = re.sub(r"//[^/@\s']*@", "//", said)  # a login that a user's settings put into the URL
+    said = re.sub(r"(connect to .*:)\n", r"\1 ", said)  # the reason follows in the next line
+    trust = re.search(f"{_TRUST}(.*)", said)
     lines = [line for line in said.splitlines() if line.strip()] or ["git ended early"]
     known = ((line, exit, hint) for words, exit, hint in _FAULTS for line in lines if any(map(line.count, words)))
     line, exit, hint = next(known, (lines[-1], otherwise, ""))
-    reason = one_line(re.sub("^((remote|fatal|error): )+", "", line)).removesuffix(".")
+    reason = one_line(re.sub("^((remote|fatal|error|warning): )+", "", line)).removesuffix(".")
+    hint = f"{one_line(trust[0])} trusts it" if trust and hint == _TRUST else hint
     return _GitFailed(f"{act}: {reason}", hint=hint, exit=exit)

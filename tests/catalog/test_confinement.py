@@ -206,6 +206,7 @@ def test_a_node_without_an_interface_may_do_nothing_and_its_interpreter_is_found
 def test_a_person_sets_a_node_or_a_pack_free_and_no_flow_does(place, monkeypatch):
     probe(place, "none")
     assert did("probe", "-n", "-r", "--unconfined=another") == FREE
+    assert "no installed node or pack has that name" in pflow("run", "probe", "-n", "--unconfined=another").stderr
     assert pflow("run", "probe --unconfined=probe => probe", "-n").returncode == 2
     for words in (["probe"], ["run", "probe"], ["map", "probe", "-"]):
         for name in ("probe", "stranger"):
@@ -238,7 +239,7 @@ def test_a_node_writes_beneath_the_directories_that_it_was_given_and_nowhere_els
     assert pflow(*words, "--path=out/c.txt", "--other=out/d.txt", "-n", "-r").stdout == "written\n"
     ended = pflow(*words, "-n")  # its own default names no directory that somebody gave
     assert ended.returncode == 77
-    assert "writer is confined to what it declares; --unconfined=writer turns that off" in ended.stderr
+    assert "give it a directory of its own, or --unconfined=writer" in ended.stderr
     own = place / "data" / "pflow" / "nodes"
     own.mkdir()
     for path in (own / "evil.py", place / "data" / "x"):  # a directory that holds pflow's own gets no new entry

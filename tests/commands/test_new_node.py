@@ -39,6 +39,8 @@ def test_a_node_that_is_there_stays_as_it_is_whatever_its_language(own, there, l
             new_node("mine", f"--lang={language}", *words)
         assert caught.value.exit == 73
     assert os.listdir(own) == [there]
+    new_node("other", f"--lang={language}")
+    assert any("bash" in each.read_text().partition("\n")[0] for each in own.iterdir()) == (language == "bash")
     assert (own / there).read_text() == "precious"
 
 

@@ -30,7 +30,7 @@ HOSTILE = [
 
 
 def _squeezed(text: str) -> str:
-    return "".join(text.split())
+    return "".join(text.replace("…", "...").split())
 
 
 def _page(name: str, *, summary: str = "", description: str = "", doc: str = "", example: str = "") -> str:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError
 from pflow.packs import source
 from pflow.packs.address import Address, parse_address
 from pflow.packs.contents import LARGEST
@@ -72,7 +72,7 @@ def test_a_tag_comes_before_a_branch_and_a_commit_by_its_whole_hash(repo, daemon
     assert get(place / "out").tree == found.tree
     for missing in ("@v2", f"@{'a' * 40}", "#other", f"@{branch[:12]}"):
         error = refusal(f"{repo.place}{missing}")
-        assert error.exit == MISSING
+        assert (error.exit, "no directory 'other'" in error.message) == (MISSING, missing == "#other")
     assert "40 digits" in error.hint
 
 
@@ -248,7 +248,19 @@ def test_a_repository_of_another_user_is_told_how_to_trust(repo, place, monkeypa
     repo.pack((FILE, "words.py", b""))
     for path in (repo.place, *repo.place.rglob("*")):
         os.chown(path, 12345, 12345)
-    assert (refusal(repo.place).exit, "safe.directory" in refusal(repo.place).hint) == (DENIED, True)
+    assert (refusal(repo.place).exit, f"--add safe.directory {repo.place} " in refusal(repo.place).hint) == (
+        DENIED,
+        True,
+    )
+    assert "Connection refused" in refusal("git://127.0.0.1:1/words").message
+
+
+@pytest.mark.parametrize("said", ["write error: No space left on device", "could not set 'core.bare' to 'true'"])
+def test_a_full_disk_is_told_from_bad_data(place, monkeypatch, said):
+    (place / "git").write_text(f'#!/bin/sh\necho "error: {said}" >&2\nexit 128\n')
+    (place / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(place), prepend=":")
+    assert refusal("https://h/r").exit == CANNOT_WRITE
 
 
 def test_without_git_a_directory_is_still_read(place, monkeypatch):
