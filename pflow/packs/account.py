@@ -32,7 +32,7 @@ Declared = dict[str, dict[str, Any]]
 Files = dict[str, dict[str, Any]]
 """The files of a pack as it is pinned (pflow.catalog.packs): the digest of each, and what it declares."""
 
-_NAMES = ("env", "commands", "hosts")
+_OF_TEXT = ("env", "commands", "hosts")
 _NAMED = ("env", "secrets", "withheld", "commands", "hosts")
 _SECONDS = 60.0
 _LARGEST, _MOST, _LONGEST = 1 << 20, 100, 2_000
@@ -65,7 +65,7 @@ def _declare(folder: str, paths: list[str]) -> Declared:
             declared[path], kinds[plain(kind.name)] = entry, kind
     modules = [each for path, each in names.items() if path not in declared]
     for path, entry in declared.items():
-        named = {what: set().union(*(each.get(what, ()) for each in [names[path], *modules])) for what in _NAMES}
+        named = {what: set().union(*(each.get(what, ()) for each in [names[path], *modules])) for what in _OF_TEXT}
         withheld = named["env"] - {*entry["env"], *entry["secrets"]}
         entry |= {"withheld": withheld, "commands": named["commands"], "hosts": named["hosts"]}
     own = {kind.file: declared[os.path.relpath(kind.file, folder)] for kind in kinds.values()}
@@ -176,7 +176,7 @@ def _printable(value: Any, folder: str) -> Any:
         return {clean(key): _printable(each, folder) for key, each in value.items()}
     if isinstance(value, set | list):
         texts = [clean(each) for each in (sorted(value) if isinstance(value, set) else value)]
-        more = texts[_MOST:]  # with its digest, so that an update that changes these alone is seen to
+        more = texts[_MOST:]  # with their digest, for an update may change these alone
         return texts[:_MOST] + [f"(and {len(more):,} more, {digest_of(more)[:8]})"] * bool(more)
     return clean(value.replace(f"{folder}/", "")) if isinstance(value, str) else value
 

@@ -12,7 +12,7 @@ BINARY = "(a binary: it cannot be read)"
 """Stands for the commands of a file that is no text."""
 
 GIVEN = re.compile(r"(?:PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|TERM|PFLOW_\w+|TRACEPARENT)$")
-"""What every confined node gets."""
+"""The environment variables that every confined node gets."""
 
 _HOST = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{0,20}://(?:[^\s/@\"'<>]{0,200}@)?([\w.-]{1,253}(?::\d{1,5})?)")
 _COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//)[^\n]*")
@@ -41,7 +41,7 @@ _COMMAND = re.compile(
     r"(?:^|[\n;&|()`])(?=[ \t]*(?:(?:if|then|elif|else|while|until|do|[!{]|time|exec|command|nohup|sudo|env|xargs|eval|"
     r"-[\w-]*|\w+\+?=[^\s;&|()`]*)[ \t]+)*([A-Za-z_./][\w./+-]*)(?![^\s;&|)`<>]))"
 )
-"""A place where a command begins, and its first word."""
+"""The place where a command begins, behind words that start another; its first word is the group."""
 
 _BUILTINS = (
     "fi done esac case for in select function if then elif else while until do time exec command env eval test echo "
@@ -53,7 +53,7 @@ _STARTS = re.compile(r"(?:run|call|Popen|check_output|check_call|system|popen|wh
 
 
 def names_of(text: str, *, is_python: bool = False, is_shell: bool = True) -> Names:
-    """Return the names in a file's text; of broken Python no commands, for its fault is told."""
+    """Return the names in a file's text; broken Python has no commands, and its fault is told elsewhere."""
     is_shell &= not is_python
     code = _COMMENT.sub("", text)
     variables = {one or other for one, other in _VARIABLE.findall(code)} - {*_ASSIGNED.findall(code * is_shell)}
@@ -73,7 +73,7 @@ def commands_in(text: str) -> set[str]:
 
 
 def _reduce(found: re.Match[str]) -> str:
-    """Return what counts of a text that is no command: the commands inside it, and that there is a word."""
+    """Return what stands for a part without a command: the commands inside it, after '' if it is a word."""
     rest = found["rest"] or "".join(_INNER.findall(found["quoted"] or ""))
     return "''" * bool(found["text"]) + _NO_COMMAND.sub(_reduce, rest)
 
