@@ -16,7 +16,7 @@ from pflow.process.confine import has_landlock
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import AUTO, table, terminal_width
 from pflow.terminal.messages import say, write_line
-from pflow.words.printable import counted, one_line
+from pflow.words.printable import one_line
 
 _WORDS = {"reads files": "files", "writes files": "files", "runs commands": "commands"}
 """The word of --allow for an effect, if it is not the effect itself."""
@@ -64,13 +64,6 @@ def _entries(pack: Pack) -> list[dict[str, Any]]:
     return [{"path": path, **about, "shadows": there.get(about["name"], [])} for path, about in declared.items()]
 
 
-def counts(staged: Sequence[Staged]) -> str:
-    """Return `2 nodes and 1 flow of words`."""
-    kinds = [about["kind"] for each in staged for about in declared_by(each.pack).values()]
-    numbers = [counted(kinds.count(kind), kind) for kind in ("node", "flow") if kind in kinds]
-    return f"{' and '.join(numbers)} of {', '.join(each.pack.name for each in staged)}"
-
-
 def allowed_words(allow: Iterable[str]) -> set[str]:
     """Return the words of --allow=network,files. Raises PflowError (2) for one that is unknown."""
     words = {word for each in allow for word in each.split(",")}
@@ -89,7 +82,7 @@ def beyond(staged: Sequence[Staged], allowed: set[str]) -> PflowError | None:
                 found.setdefault(effect, []).append(entry["name"])
     what = "; ".join(f"{', '.join(names)}: {effect}" for effect, names in found.items())
     hint = f"--allow={','.join(dict.fromkeys(_WORDS.get(effect, effect) for effect in found))} allows it"
-    return PflowError(f"cannot install {counts(staged)} unasked: {what}", hint=hint, exit=DENIED) if found else None
+    return PflowError(f"cannot install unasked: {what}", hint=hint, exit=DENIED) if found else None
 
 
 def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:

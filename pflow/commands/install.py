@@ -34,7 +34,7 @@ from pflow.admin.setup import find_share, read_setup
 from pflow.catalog.packs import installed_packs
 from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_text
-from pflow.commands._packs import agree, allowed_words, beyond, counts, document, show, try_nodes
+from pflow.commands._packs import agree, allowed_words, beyond, document, show, try_nodes
 from pflow.errors import FAILED, USAGE, PflowError, result_of
 from pflow.help import usage as kinds
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
@@ -75,7 +75,7 @@ def command(
         if new:
             show(new, on_stderr=json)
         if new and not dry_run:
-            agree(f"Install {counts(new)}?", beyond(new, allowed), yes=yes)
+            agree(f"Install {', '.join(each.pack.name for each in new)}?", beyond(new, allowed), yes=yes)
             code = try_nodes("pflow install", new, force=force)
             if code and frozen:
                 raise PflowError("cannot install these packs as they are", hint="--force does", exit=FAILED)
