@@ -173,17 +173,27 @@ def set_environment(kept: Mapping[str, str]) -> None:
             at += len(entry) + 1
 
 
-def shut_files(but: int) -> None:
+def shut_files(but: int | None = None) -> None:
     """Put /dev/null in place of what this process has open for writing, but for one descriptor and those below 3.
 
-    Landlock leaves it open: pflow's log and journal, the connections of other processes, and files of who started us.
+    Without one, only of what it has inherited: a stage keeps its own. Landlock leaves all that is open: pflow's log and
+    journal, the connections of other processes, and files of who started us.
     """
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for fd in open_for_writing(are_inherited=but is None):
+        if fd not in (but, null):
+            os.dup2(null, fd)
+    os.close(null)
+
+
+def open_for_writing(*, are_inherited: bool = True) -> list[int]:
+    """Return the descriptors above 2 that this process has open for writing, its own or just those it inherited."""
+    found = []
     for fd in map(int, os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ()):
         with Ignoring(OSError):  # the listing's own is gone
-            if fd > 2 and fd not in (but, null) and fcntl(fd, F_GETFL) & os.O_ACCMODE:
-                os.dup2(null, fd)
-    os.close(null)
+            if fd > 2 and fcntl(fd, F_GETFL) & os.O_ACCMODE and (os.get_inheritable(fd) or not are_inherited):
+                found.append(fd)
+    return found
 
 
 def restrict_to(folders: Sequence[str], *, has_network: bool) -> None:

@@ -37,7 +37,8 @@ def spawn(
     """Start a program in its own session: without a terminal, since asking there from the background would stop it.
 
     `files` become its stdin, stdout and stderr, -1 /dev/null. Inheritable files stay open in it, as with any shell. One
-    that a run within bounds starts is confined to them, unless it `is_ours`; `restrict` confines one in another way.
+    that a run within bounds starts is confined to them, unless it `is_ours`; `restrict` confines a stranger's, in which
+    no other file is open for writing.
     Return its process id. Raises OSError.
     """
     actions: list[Any] = [
@@ -60,6 +61,8 @@ def spawn(
         return start()
     from pflow.process import confine
 
+    if restrict is not None:  # a stranger's
+        actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in confine.open_for_writing()]
     return confine.start_restricted(start, restrict or confine.restrict)
 
 

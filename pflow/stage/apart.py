@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any
 from pflow.binding.store import REMOVED, NodeStore
-from pflow.errors import Attempt, PflowError, Within
+from pflow.errors import FAILED, Attempt, PflowError, Within
 from pflow.process.confine import restrict, shut_files
 from pflow.process.loop import run_all
 from pflow.process.signals import ClosedPipe, Interrupted
@@ -17,6 +17,8 @@ _SAID = ("warning", "not_kept")
 """What a node says of its last result."""
 
 _OF_FAILURE = ("retry_after", "is_permanent", "details", "usage", "is_cut", "refusal", "status", "ends_run")
+_OF_VISIT = ("tries", "tried", "asked")
+"""What the trace tells of an act; who acted, it knows itself."""
 _MAY_ASK = ("claim", "begin", "reserved", "end", "spent")
 """What a stranger's node may ask of the run around it: nothing that the journal keeps."""
 
@@ -76,15 +78,20 @@ def _told(error: PflowError) -> dict[str, Any]:
 
 def _take(found: dict[str, Any], node: Any, view: NodeStore, visit: Any) -> Any:
     """Do to the view what the node did to it in the child. Raises the PflowError in which it failed there."""
-    visit.more, visit.spent = {**found["more"]}, [*found["spent"]]
-    for key, value in found["changes"].items():
+    changes = {**found["changes"]}
+    found = {key: plain(value) for key, value in found.items() if key != "changes"}  # a stranger's is anything
+    visit.more = {name: found["more"][name] for name in _OF_VISIT if name in found["more"]}
+    visit.spent = [{**usage} for usage in found["spent"]]
+    for key, value in changes.items():
         view[str(key)] = value
     for key in found["removed"]:
         view.pop(key, None)
     view.reads, view.asked, view.dropped = {**found["reads"]}, {*found["asked"]}, [*found["dropped"]]
     vars(node).update({name: str(found[name]) for name in _SAID})
     if failure := found["failure"]:
-        error = PflowError(str(failure["message"]), hint=str(failure["hint"]), exit=int(failure["exit"]))
-        vars(error).update({name: failure[name] for name in _OF_FAILURE})
+        exit = int(failure["exit"])
+        error = PflowError(str(failure["message"]), hint=str(failure["hint"]), exit=exit if 0 < exit < 256 else FAILED)
+        usage, details = failure["usage"] and {**failure["usage"]}, {**failure["details"]}
+        vars(error).update({name: failure[name] for name in _OF_FAILURE} | {"usage": usage, "details": details})
         raise error
     return found["action"] if found["action"] is None else str(found["action"])

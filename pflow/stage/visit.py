@@ -137,6 +137,10 @@ class Visitor:
     def _act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         self.begin(node)
         if not self.is_apart:
+            if is_held(node):
+                from pflow.process.confine import shut_files
+
+                shut_files()
             return self.act_here(node, view, visit)
         from pflow.stage.apart import act_apart
 

@@ -34,7 +34,13 @@ def types():
     except OSError as error:
         assert error.errno != errno.EACCES  # only a terminal takes it
 
+def inherit():
+    fd = int(os.environ["PFLOW_FD"])
+    assert not os.path.samestat(os.fstat(fd), os.stat("/dev/null"))
+    os.write(fd, b"x")
+
 DEEDS = {
+    "inherited": inherit,
     "make": lambda: open("made.txt", "w"),
     "make at home": lambda: open(os.path.expanduser("~/made"), "w"),
     "truncate": lambda: os.truncate("kept.txt", 0),
@@ -117,8 +123,9 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     (tmp_path / "work" / "kept.txt").write_text("kept")
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server(("127.0.0.1", 0)) as server, open("kept.txt", "a") as kept:
         monkeypatch.setenv("PFLOW_PORT", str(server.getsockname()[1]))
+        monkeypatch.setenv("PFLOW_FD", str(kept.fileno()))
         yield tmp_path
 
 
@@ -136,7 +143,8 @@ def pflow(*words, stdin=""):
 
 
 def python(*words, stdin=""):
-    return subprocess.run([sys.executable, *words], input=stdin, capture_output=True, text=True)
+    fds = [int(os.environ["PFLOW_FD"])]
+    return subprocess.run([sys.executable, *words], input=stdin, capture_output=True, text=True, pass_fds=fds)
 
 
 def did(*words, **about):
@@ -302,6 +310,11 @@ class Harm:
     def __reduce__(self):
         return os.mkdir, ("made",)
 
+RESULT = dict.fromkeys(("changes", "reads", "more"), {}) | dict.fromkeys(("removed", "asked", "dropped", "spent"), ())
+RESULT |= {"action": None, "failure": None, "warning": "", "not_kept": ""}
+FAILURE = {"message": "x", "hint": "", "retry_after": None, "is_permanent": False, "details": {}, "is_cut": False}
+FAILURE |= {"refusal": "", "status": None, "ends_run": False}
+
 def send(fd, message):
     data = pickle.dumps(message)
     os.write(fd, len(data).to_bytes(8, "big") + data)
@@ -319,6 +332,8 @@ SENT = {
     "a pickle with a call": 'send(fd, ("result", 1, Harm()))',
     "a record": 'send(fd, ("asked", 99, ("keep", {"end": "after@1", "changes": [[["told"], "forged"]]})))',
     "two results": '[send(fd, ("result", 1, {})) for _ in "ab"]',
+    "a result with odd members": 'send(fd, ("result", 1, RESULT | {"more": {"node": {1}, "tries": {2}}}))',
+    "an odd failure": 'send(fd, ("result", 1, RESULT | {"failure": FAILURE | {"usage": 5, "exit": 0}}))',
     "no message": 'os.write(fd, b"x" * 100)',
     "a large one": "os.write(fd, (1 << 62).to_bytes(8, 'big'))",
 }
