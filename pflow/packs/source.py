@@ -14,17 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pflow.errors import (
-    BAD_CONFIG,
-    BAD_DATA,
-    CANNOT_WRITE,
-    DENIED,
-    MISSING,
-    TRY_AGAIN,
-    UNAVAILABLE,
-    PflowError,
-    result_of,
-)
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError
 from pflow.files.atomic import replace
 from pflow.files.directories import cache_directory, needed
 from pflow.files.reading import read_regular
@@ -114,7 +104,9 @@ class _Source:
             with Deadline(self.seconds, "a fetch", act=self.act, exit=TRY_AGAIN):
                 found = self._bring(commit)
         except PflowError as error:
-            found = result_of(lambda: read_regular(self.last).decode(), otherwise="")
+            found = ""
+            with suppress(OSError):
+                found = read_regular(self.last).decode("ascii", "replace")
             is_reached = error.exit == BAD_DATA or (error.exit == MISSING and not isinstance(error, _GitFailed))
             if commit or is_reached or not (found and os.path.isdir(self._kept(found))):
                 raise

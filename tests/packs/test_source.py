@@ -248,10 +248,8 @@ def test_a_repository_of_another_user_is_told_how_to_trust(repo, place, monkeypa
     repo.pack((FILE, "words.py", b""))
     for path in (repo.place, *repo.place.rglob("*")):
         os.chown(path, 12345, 12345)
-    assert (refusal(repo.place).exit, f"--add safe.directory {repo.place} " in refusal(repo.place).hint) == (
-        DENIED,
-        True,
-    )
+    error = refusal(repo.place)
+    assert (error.exit, f"--add safe.directory {repo.place} " in error.hint) == (DENIED, True)
     assert "Connection refused" in refusal("git://127.0.0.1:1/words").message
 
 
