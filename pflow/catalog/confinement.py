@@ -73,7 +73,7 @@ class Confinement:
         if is_denied or any(isinstance(each, PermissionError) for each in causes(cause)):
             error.hint = f"{self.name} is confined to what it declares; --unconfined={self.name} turns that off"
             if "writes files" in self.effects:
-                where = "writes only beneath the directories it is given, and not beside pflow's own"
+                where = "may write only beneath the directories it is given, and not beside pflow's own"
                 error.hint = f"{self.name} {where}: give it a directory of its own, or --unconfined={self.name}"
 
 

@@ -71,7 +71,7 @@ def _run(words: list[str], closed: list[int]) -> int:
     """
     asked = [word for word in words[1:] if word != "--"] if words[:1] == ["help"] else []
     is_help = len(asked) == 1 and _is_called(asked[0])
-    words = [*asked, "--help"] if is_help else words
+    words = [*["run"] * asked[0].startswith("flow:"), *asked, "--help"] if is_help else words
     commands = names_in("commands")
     if not words and is_readable():
         what = "cannot run pflow without a word: something comes through the pipe"
@@ -119,7 +119,7 @@ def _is_called(word: str) -> bool:
     from pflow.catalog.registry import saved_flow
 
     is_known = len(word.split()) > 1 or word in names_in("commands") or _find_program(word) is not None
-    return is_known or saved_flow(word.removeprefix("pflow-")) is not None
+    return is_known or saved_flow(word.removeprefix("pflow-").removeprefix("flow:")) is not None
 
 
 def _is_pipe(words: list[str]) -> bool:

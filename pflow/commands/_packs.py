@@ -21,7 +21,7 @@ from pflow.words.printable import one_line
 _WORDS = {"reads files": "files", "writes files": "files", "runs commands": "commands"}
 """The word of --allow for an effect, if it is not the effect itself."""
 
-_ALLOWED = ("network", "files", "commands", ANYTHING)
+ALLOWED = ("network", "files", "commands", ANYTHING)
 
 _ASPECTS = ("reads", "writes", "effects", "env", "secrets", "withheld", "commands", "hosts", "shadows", "fault")
 
@@ -67,8 +67,8 @@ def _entries(pack: Pack) -> list[dict[str, Any]]:
 def allowed_words(allow: Iterable[str]) -> set[str]:
     """Return the words of --allow=network,files. Raises PflowError (2) for one that is unknown."""
     words = {word for each in allow for word in each.split(",")}
-    if unknown := words - {*_ALLOWED}:
-        hint = f"it takes {', '.join(_ALLOWED)}"
+    if unknown := words - {*ALLOWED}:
+        hint = f"it takes {', '.join(ALLOWED)}"
         raise PflowError(f"cannot allow '{min(unknown)}': --allow does not know it", hint=hint, exit=USAGE)
     return words
 

@@ -34,7 +34,7 @@ from pflow.admin.setup import find_share, read_setup
 from pflow.catalog.packs import installed_packs
 from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_text
-from pflow.commands._packs import agree, allowed_words, beyond, document, show, try_nodes
+from pflow.commands._packs import ALLOWED, agree, allowed_words, beyond, document, show, try_nodes
 from pflow.errors import FAILED, USAGE, PflowError, result_of
 from pflow.help import usage as kinds
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
@@ -43,12 +43,14 @@ from pflow.packs.project import PROJECT_LOCK, read_project, write_project
 from pflow.terminal.messages import say
 from pflow.words.printable import counted
 
+_ALLOW = "with --yes, allow network, files, commands or anything"
+
 
 @Command(
     __doc__,
     Flag("name", "call the pack NAME; by default its address does", type=TEXT, metavar="NAME"),
     Flag("yes", "install it without asking, if --allow names its effects"),
-    Flag("allow", "with --yes, allow network, files, commands or anything", type=TEXTS, metavar="EFFECT,…"),
+    Flag("allow", _ALLOW, type=TEXTS, metavar="EFFECT,…", choices=ALLOWED),
     Flag("dry_run", "only show it"),
     Flag("json", "print one JSON document"),
     Flag("force", "take nodes that do not do as they say, too"),

@@ -6,7 +6,7 @@ run FILE. On a terminal the lines are fitted to its width; elsewhere each flow h
 optional, or comes through the pipe; its default follows the =. pflow show NAME shows more about a saved flow.
 
 Flows of installed packs follow your own, with their pack. --packs lists the packs instead: name, version, address, and
-what is in them.
+what is in them; "(changed)" means that a file is not as it was installed.
 
 Nothing is checked or run. stderr names each file that does not hold a flow, with the reason; in JSON it has a fault.
 The exit code is 0, even if there are such files, or no saved flows.
@@ -17,14 +17,15 @@ pflow list
 pflow list --json
 """
 
+import os
 from typing import Any
 
 from pflow.catalog.kinds import nodes_of
-from pflow.catalog.packs import installed_sources, pack_of, packs_directory
+from pflow.catalog.packs import Pack, installed_sources, pack_of, packs_directory, verified
 from pflow.catalog.registry import flows_of
 from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json, print_table, tell_damage
-from pflow.errors import PflowError, shorten
+from pflow.errors import PflowError, result_of, shorten
 from pflow.explain.account import Account, needs
 from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.interface.interface import Flag
@@ -62,7 +63,13 @@ def command(json: bool, packs: bool, color: str) -> None:
 def _list_packs(color: str, *, in_json: bool) -> None:
     """Print the packs, then the distributions. Raises PflowError (78) if they cannot be read."""
     packs: list[dict[str, Any]] = [
-        {**pack.about, "tree": pack.tree, "nodes": [kind.name for kind in nodes_of(pack)], "flows": [*flows_of(pack)]}
+        {
+            **pack.about,
+            "tree": pack.tree,
+            "changed": _changed(pack),
+            "nodes": [kind.name for kind in nodes_of(pack)],
+            "flows": [*flows_of(pack)],
+        }
         for pack in installed_sources()
     ]
     if in_json:
@@ -72,8 +79,17 @@ def _list_packs(color: str, *, in_json: bool) -> None:
         none = "no pack is installed yet; pflow install ADDRESS installs one"
         say("pflow list", none if packs_directory() else "the directory of packs is unknown; set HOME or XDG_DATA_HOME")
     for each in packs:
+        each["version"] += " (changed)" * bool(each["changed"])
         each["inside"] = ", ".join([*each["nodes"], *(f"flow:{name}" for name in each["flows"])])
     print_table([[clean(each[it]) for it in ("name", "version", "address", "inside")] for each in packs], color)
+
+
+def _changed(pack: Pack) -> list[str]:
+    """Return the paths in a pack whose files are not as they were installed."""
+    files = {path: os.path.join(pack.folder, path) for path in pack.files}
+    return [
+        path for path, file in files.items() if result_of(verified, pack, file, of=PflowError, otherwise=None) is None
+    ]
 
 
 def _row(saved: Saved) -> tuple[str, str, str]:

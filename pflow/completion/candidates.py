@@ -221,6 +221,7 @@ _NAMES = {
     kinds.NODE_OR_FILE: (names.nodes,),
     kinds.SERVER: (names.servers,),
     kinds.PACK: (names.packs,),
+    kinds.CONFINED: (names.confined,),
     kinds.SAVED: (names.flows,),
     kinds.FLOW: (names.flows, names.nodes),
     kinds.RUN: (names.runs,),
@@ -242,6 +243,8 @@ def _values(flag: Item, word: str, kept: int, run: str = "last") -> Candidates:
         wanted = ".gguf"
     if wanted is None or "/" not in typed:
         found += [candidate for list_all in _NAMES.get(kind, ()) for candidate in list_all()]
+    if kind in (kinds.FLOW, kinds.WORD) and typed.startswith("flow:"):
+        found += names.flows("flow:")
     if kind == kinds.STEP:
         found += names.steps_of(run)
     if wanted is not None:

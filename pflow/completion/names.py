@@ -108,6 +108,15 @@ def packs() -> list[Candidate]:
     return [Candidate(PACKS, pack.name, pack.version) for pack in installed.values()]
 
 
+def confined() -> list[Candidate]:
+    from pflow.catalog.kinds import nodes_of
+    from pflow.catalog.packs import Pack, installed_sources
+
+    found = result_of(installed_sources, of=PflowError, otherwise=list[Pack]())
+    inside = [Candidate(NODES, kind.name, pack.label) for pack in found for kind in nodes_of(pack)]
+    return [*(Candidate(PACKS, pack.name, pack.version) for pack in found), *inside]
+
+
 def runs(kind: str = kinds.RUN) -> list[Candidate]:
     """Return those of the newest runs that are of a kind, newest first, and `last` for the newest of all."""
     import time

@@ -25,11 +25,11 @@ TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
 MODEL, NODE, FLOW, SAVED, STEP, WORD = "model", "node", "flow", "saved", "step", "word"
 RUN, UNFINISHED, RUNNING = "run", "unfinished", "running"
 NODE_OR_FILE = "node or file"
-SERVER, PACK = "server", "pack"
+SERVER, PACK, CONFINED = "server", "pack", "confined"
 """The kind of a value, for TAB (an item's `tab`): none (a switch), any text, one of its choices, a path (its choices
 may replace a directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved
 flow; a run; a step of the run that is named beside it; anything that may follow `pflow`; a node by its name or its
-file; an MCP server, after `serve` what it offers; or an installed pack."""
+file; an MCP server, after `serve` what it offers; an installed pack; or a pack or a node of one."""
 
 SENTENCE = "pflow SENTENCE"
 """The name of the usage of a sentence, which is not a command."""

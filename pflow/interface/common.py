@@ -53,7 +53,7 @@ COMMON = _table(
     Flag("max_input", _MOST_INPUT, type=COUNT, default=MOST_INPUT, metavar="BYTES", of=RUN, least=1),
     Flag("cache", _CACHE, word="require", of=BOTH),
     Flag("refresh", "run the node and keep its result, even if one is kept already", of=NODE),
-    Flag("unconfined", _UNCONFINED, type=TEXTS, metavar="NAME", of=RUN),
+    Flag("unconfined", _UNCONFINED, type=TEXTS, metavar="NAME", of=RUN, tab="confined"),
     Flag("debug", "show the traceback of a failure", of=RUN),
     Flag("verbose", "show where each value comes from and goes to, and the usage of models", letter="v", of=RUN),
     Flag("describe", "print the interface as JSON", of=NODE),
