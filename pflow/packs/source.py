@@ -96,10 +96,8 @@ class _Source:
     def get(self, commit: str) -> Fetched:
         """Return the files of a commit, or of what is asked for."""
         if commit and os.path.isdir(self._kept(commit)):
-            try:
+            with suppress(_GitFailed):  # a power cut damaged it; a fetch replaces it
                 return self._read(commit)
-            except _GitFailed:  # a power cut damaged it
-                shutil.rmtree(self._kept(commit), ignore_errors=True)
         try:
             with Deadline(self.seconds, "a fetch", act=self.act, exit=TRY_AGAIN):
                 found = self._bring(commit)

@@ -169,6 +169,7 @@ def test_what_is_kept_needs_no_network_and_serves_when_there_is_none(repo, place
     assert (get(address).commit, get(address, old).commit) == (new, old)  # the tag was moved
     assert capfd.readouterr().err == ""
     repo.place.rename(place / "away")
+    assert refusal(Address(str(repo.place), old, "other", is_git=True)).exit
     assert get(address, old).files["nodes/words.py"].data == b"old"
     assert capfd.readouterr().err == ""
     assert get(address).commit == new
