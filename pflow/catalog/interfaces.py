@@ -236,13 +236,17 @@ def interpreter(text: str) -> str:
     return os.path.join(".", words[0]) if words else ""
 
 
+MISSING = "its interpreter"
+"""The beginning of the only fault of a node that may go without a change of it."""
+
+
 def interpreter_fault(name: str) -> str:
     """Say why an interpreter cannot be used; empty if it can."""
     if name and name not in _can_run:
         folders = [""] if "/" in name else os.environ.get("PATH", "").split(os.pathsep)
         files = (os.path.join(folder, name) for folder in folders)
         if not any(os.path.isfile(file) and os.access(file, os.X_OK) for file in files):
-            return f"its interpreter {name.removeprefix('./')!r} is missing"
+            return f"{MISSING} {name.removeprefix('./')!r} is missing"
         _can_run.add(name)
     return ""
 

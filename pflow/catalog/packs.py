@@ -10,7 +10,7 @@ import os
 import sys
 
 from pflow import Any
-from pflow.errors import BAD_CONFIG, PflowError, reason_of, result_of
+from pflow.errors import BAD_CONFIG, PflowError, reason_of, result_of, shorten
 from pflow.files.directories import data_directory, needed
 from pflow.files.reading import read_regular
 from pflow.values.jsontext import decode
@@ -63,6 +63,11 @@ class Pack:
         found = (path for path, about in self.files.items() if os.path.dirname(path) == folder and "declares" in about)
         return [("", f"{self.folder}/{path}") for path in found]
 
+    @property
+    def removal(self) -> str:
+        """The command that removes it."""
+        return f"{'pflow' if self.tree else 'pip'} uninstall {self.name}"
+
     def digest_of(self, file: str) -> str:
         """Return the pinned digest of a file; empty if the lock file does not name it."""
         return str(self.files.get(file[len(self.folder) + 1 :], {}).get("digest", ""))
@@ -112,11 +117,14 @@ def forget_packs() -> None:
     _distributions.clear()
 
 
-def read_packs(file: str) -> dict[str, Pack]:
+def read_packs(file: str, remedy: str = "move it away, then install the packs again") -> dict[str, Pack]:
     """Read a lock file. Raises PflowError (78)."""
-    act, hint = f"cannot read the packs in '{file}'", "pflow install writes it; it is not edited by hand"
+    act, fault = f"cannot read the packs in '{file}'", "it is damaged"
     try:
         document = decode(read_regular(file))
+        if document[MARK] > VERSION:
+            fault = f"it has version {shorten(str(document[MARK]), 20)}, but this pflow reads version {VERSION}"
+            remedy = f"a newer pflow reads it; or {remedy}"
         found = {name: Pack(name, **members) for name, members in document["packs"].items()}
         if document[MARK] != VERSION or not all(map(_is_whole, found.values())):
             raise ValueError
@@ -124,7 +132,7 @@ def read_packs(file: str) -> dict[str, Pack]:
     except OSError as error:
         raise PflowError(f"{act}: {reason_of(error)}", exit=BAD_CONFIG) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, PflowError):
-        raise PflowError(f"{act}: it is damaged", hint=hint, exit=BAD_CONFIG) from None
+        raise PflowError(f"{act}: {fault}", hint=remedy, exit=BAD_CONFIG) from None
 
 
 def _is_whole(pack: Pack) -> bool:

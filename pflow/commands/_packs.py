@@ -4,13 +4,14 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pflow.catalog.packs import Pack
+from pflow.catalog.interfaces import MISSING
+from pflow.catalog.packs import Pack, installed_sources
 from pflow.commands._output import print_table
 from pflow.errors import DENIED, FAILED, USAGE, PflowError
 from pflow.interface.interface import ANYTHING
 from pflow.interface.source import plain
 from pflow.packs.account import shadows
-from pflow.packs.install import Staged
+from pflow.packs.install import Staged, names_taken
 from pflow.packs.trial import try_node
 from pflow.process.confine import has_landlock
 from pflow.terminal.ask import confirm
@@ -81,15 +82,20 @@ def beyond(staged: Sequence[Staged], allowed: set[str]) -> PflowError | None:
             if not {_WORDS.get(effect, effect), ANYTHING} & allowed:
                 found.setdefault(effect, []).append(entry["name"])
     what = "; ".join(f"{', '.join(names)}: {effect}" for effect, names in found.items())
-    hint = f"--allow={','.join(dict.fromkeys(_WORDS.get(effect, effect) for effect in found))} allows it"
+    hint = f"--yes --allow={','.join(dict.fromkeys(_WORDS.get(effect, effect) for effect in found))} allows it"
     return PflowError(f"cannot install unasked: {what}", hint=hint, exit=DENIED) if found else None
 
 
 def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
-    """Return if a person agrees, or a script's --yes without a refusal. Raises PflowError (1, 2, or the refusal)."""
+    """Return if a person agrees, or a script's --yes without a refusal. Raises PflowError (1, 2, or the refusal).
+
+    Without a terminal the refusal is told at once, for --yes alone would end there too.
+    """
     if yes and refusal is not None:
         raise refusal
     answer = yes or confirm(question)
+    if answer is None and refusal is not None:
+        raise refusal
     if answer is None:
         raise PflowError("cannot ask whether to do that", hint="--yes does it without asking", exit=USAGE)
     if not answer:
@@ -97,27 +103,42 @@ def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
 
 
 def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
-    """Test that each node keeps its word, and say so; one that does not is left out unless forced. Return 1 for any."""
+    """Leave out what has a name of another pack, and unless forced each node that is broken or breaks its word.
+
+    Each is named. Return 1 for any. A flow that cannot run is only told: what it lacks may come.
+    """
     if not has_landlock():
         say(program, "the nodes are not tried: this kernel has no Landlock, which would confine them")
-        return 0
     for each in staged:
-        gone: dict[str, str] = {}
+        taken, gone = names_taken(each, installed_sources()), dict[str, str]()
         for path, about in declared_by(each.pack).items():  # nodes, then flows
-            if about["kind"] == "flow":
-                if lost := [gone[plain(type)] for type in about.get("steps", ()) if plain(type) in gone]:
-                    say(program, f"flow:{about['name']} cannot run without {', '.join(lost)}")
-            elif not about["fault"] and (faults := _try_node(program, f"{each.folder}/{path}", about, force=force)):
-                each.left_out[path] = faults
+            name, is_flow = about["name"], about["kind"] == "flow"
+            if why := taken.get(path, ""):
+                say(program, f"{'flow:' * is_flow}{name} is left out: {why}")
+            elif is_flow:
+                lost = [gone[plain(type)] for type in about.get("steps", ()) if plain(type) in gone]
+                if lost or about["fault"]:
+                    what = f"needs {', '.join(lost)}, which is left out" if lost else f"cannot run: {about['fault']}"
+                    say(program, f"flow:{name} {what}")
+            else:
+                why = _try_node(program, f"{each.folder}/{path}", about, force=force)
+            if why:
+                each.left_out[path] = why
                 del each.pack.files[path]
-                gone[plain(about["name"])] = about["name"]
+                gone[plain(name)] = name
         if not declared_by(each.pack):
-            raise PflowError(f"cannot install '{each.pack.name}': no node of it does as it says", exit=FAILED)
+            raise PflowError(f"cannot install '{each.pack.name}': all of it is left out", exit=FAILED)
     return int(any(each.left_out for each in staged))
 
 
 def _try_node(program: str, file: str, about: dict[str, Any], *, force: bool) -> str:
     """Test a node, and say how it did; return why it is left out, empty if it is not."""
+    if fault := about["fault"]:
+        is_kept = force or fault.startswith(MISSING)  # an interpreter may be installed later
+        say(program, f"{about['name']} cannot be used: {fault}" + "; it is left out" * (not is_kept))
+        return "" if is_kept else str(fault)
+    if not has_landlock():
+        return ""
     verdicts = try_node(file)
     faults = "; ".join(one_line(f"{each.check.id}: {each.failed.came}") for each in verdicts if each.failed)
     doubts = "; ".join({each.why: "" for each in verdicts if each.why})

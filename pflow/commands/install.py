@@ -3,8 +3,8 @@
 ADDRESS is a directory, a file of one node or flow, or what git clones: a URL, HOST:PATH or a bare repository. @TAG
 behind it names a tag, branch or commit, #DIR a directory in it. A pack has nodes in nodes/ and flows in flows/. It is
 shown first: what each node and flow reads, writes and touches, which variables, commands and hosts its text names, and
-whose names it would take. Nothing of it runs before you agree. Then its nodes are tested in a sandbox. One that does
-not do as it says is named and left out, and the exit code is 1; --force takes it all the same.
+whose names it would take. Nothing of it runs before you agree. Then its nodes are tested in a sandbox. One that
+cannot be read, or does not do as it says, is named and left out, and the exit code is 1; --force takes it all the same.
 
 Without a terminal, --yes agrees to packs whose effects are all in --allow: network, files, commands. A node that
 declares anything needs --allow=anything, which allows all effects. One without an interface is confined to none.
@@ -18,8 +18,12 @@ of them (78).
 Each node gets a program pflow-NODE in ~/.local/bin, or in ~/bin if only that is on PATH. What was fetched is kept in
 ~/.cache/pflow/packs, so that the same commit needs no network again.
 
-Exit codes: 65 for what is no pack, 66 for a missing directory or tag, 69 for a server that cannot be reached, 75 for
-one that answers too late, 73 if another pack or version is in the way, 77 for what --allow does not name.
+A name belongs to one pack: a node or flow that another pack has already is named and left out too (1), even with
+--force. A flow that cannot run yet is installed and told.
+
+Exit codes: 2 without a terminal and --yes, 65 for what is no pack, 66 for a missing directory or tag, 69 for a server
+that cannot be reached, 75 for one that answers too late, 73 if another pack or version is in the way, 77 for what
+--allow does not name, 78 for a damaged lock file.
 
 \b
 pflow install examples/pack --dry-run
@@ -28,20 +32,18 @@ pflow install examples/pack --dry-run --json | jq -r '.nodes[].name'
 pflow uninstall pack
 """
 
-import os
-
 from pflow.admin.setup import find_share, read_setup
-from pflow.catalog.packs import installed_packs
+from pflow.catalog.packs import Pack, installed_packs
 from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_text
 from pflow.commands._packs import ALLOWED, agree, allowed_words, beyond, document, show, try_nodes
-from pflow.errors import FAILED, USAGE, PflowError, result_of
+from pflow.errors import FAILED, MISSING, USAGE, PflowError, result_of
 from pflow.help import usage as kinds
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.packs.install import commit, how_to_run, stage_frozen, stage_new, staging
-from pflow.packs.project import PROJECT_LOCK, read_project, write_project
+from pflow.packs.project import PROJECT_LOCK, recorded_before, write_project
 from pflow.terminal.messages import say
-from pflow.words.printable import counted
+from pflow.words.printable import clean, counted
 
 _ALLOW = "with --yes, allow network, files, commands or anything"
 
@@ -53,7 +55,7 @@ _ALLOW = "with --yes, allow network, files, commands or anything"
     Flag("allow", _ALLOW, type=TEXTS, metavar="EFFECT,…", choices=ALLOWED),
     Flag("dry_run", "only show it"),
     Flag("json", "print one JSON document"),
-    Flag("force", "take nodes that do not do as they say, too"),
+    Flag("force", "take nodes that are broken or do not do as they say, too"),
     Flag("lock", f"record it in ./{PROJECT_LOCK} too; without ADDRESS, all that are installed"),
     Flag("frozen", f"install just the packs of ./{PROJECT_LOCK}"),
     argument("[ADDRESS]", kinds.DIRECTORY, name="address", type=TEXT),
@@ -63,16 +65,14 @@ def command(
     lock: bool, frozen: bool,
 ) -> int:  # fmt: skip
     allowed = allowed_words(allow)
-    if (frozen and (address or name or lock)) or not (frozen or address or lock):
+    if (frozen and (address or name or lock)) or not (frozen or address or (lock and not dry_run)):
         what = "with --frozen and more" if frozen else "without an address"
         raise PflowError(f"cannot install {what}", hint="pflow install --help", exit=USAGE)
+    recorded = recorded_before() if lock else {}  # a fault of it is told before all else
     if not address and not frozen:
-        write_project(installed_packs().values())
-        say("pflow install", f"{counted(len(installed_packs()), 'pack')} recorded in {PROJECT_LOCK}")
-        return 0
-    recorded = read_project() if lock and os.path.lexists(PROJECT_LOCK) else {}  # a damaged one is told of first
+        return _record(installed_packs(), recorded)
     with staging("cannot install") as folder:
-        staged = stage_frozen(folder) if frozen else [stage_new(address or "", name or "", folder, force=force)]
+        staged = stage_frozen(folder) if frozen else [stage_new(address or "", name or "", folder)]
         new, code = [each for each in staged if each.is_new], 0
         if new:
             show(new, on_stderr=json)
@@ -83,7 +83,8 @@ def command(
                 raise PflowError("cannot install these packs as they are", hint="--force does", exit=FAILED)
         notes = [] if dry_run else commit(staged, "cannot install")
     if lock and not dry_run:
-        write_project((recorded | {each.pack.name: each.pack for each in staged}).values())
+        done = f"'{staged[0].pack.name}' is installed, but "
+        write_project((recorded | {each.pack.name: each.pack for each in staged}).values(), done)
     for each in staged:
         if not each.is_new:
             say("pflow install", f"'{each.pack.name}' is installed already, version {each.pack.version}")
@@ -100,3 +101,14 @@ def command(
     elif not dry_run:
         print_text("".join(f"{word}\n" for each in staged for word in how_to_run(each.pack)))
     return code
+
+
+def _record(packs: dict[str, Pack], before: dict[str, Pack]) -> int:
+    """Record all installed packs in the project's lock file. Raises PflowError (66) if there is none."""
+    if not packs:
+        hint = "pflow install ADDRESS --lock installs and records one"
+        raise PflowError(f"cannot write '{PROJECT_LOCK}': no pack is installed", hint=hint, exit=MISSING)
+    write_project(packs.values())
+    gone = f"; no longer: {', '.join(name for name in before if name not in packs)}".removesuffix("; no longer: ")
+    say("pflow install", f"{counted(len(packs), 'pack')} recorded in {PROJECT_LOCK}{clean(gone)}")
+    return 0

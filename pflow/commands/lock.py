@@ -19,7 +19,7 @@ from pflow.cache.code import code_of
 from pflow.commands._command import Command
 from pflow.commands._output import write_output
 from pflow.flow.checked import checked
-from pflow.flow.lock import lock_file, lock_text
+from pflow.flow.lock import lock_command, lock_file, lock_text
 from pflow.flow.subflow import load_named
 from pflow.help.usage import FLOW
 from pflow.interface.interface import TEXTS, argument
@@ -32,7 +32,7 @@ from pflow.terminal.messages import say
 def command(flow: list[str]) -> None:
     loaded = load_named(flow)
     file = lock_file(loaded)
-    check_is_own(loaded.file, f"cannot lock '{loaded.file}'")
+    check_is_own(loaded.file, f"cannot lock '{loaded.file}'", lock_command(loaded.file))
     wired = checked(loaded, "lock")
     write_output(file, lock_text(wired).encode(), mode=os.stat(wired.flow.file).st_mode & 0o666)
     kinds = {step.kind.name: step.kind for step in wired.all_steps() if step.kind is not None and step.subflow is None}

@@ -5,11 +5,11 @@ NAME@TAG takes a tag, branch or commit instead, an older one too. First it is sh
 present one may not, and less of; then the difference of the files. Nothing of it runs before you agree. Then the nodes
 are tested as pflow install does; the exit code is 1 if one is left out.
 
-Without a terminal, --yes agrees, but never to a version that may do more (77). --dry-run only shows the difference,
---json prints one document, a list with all of it.
+Without a terminal, --yes agrees, but never to a version that may do more (77); without --yes, the exit code is 2.
+--dry-run only shows the difference, --json prints one document, a list with all of it.
 
 If files were changed since they were installed, pflow update NAME brings them back, without the network if the commit
-is kept. --accept-changes keeps the changes instead, once they are shown and agreed to.
+is kept. --accept-changes keeps the changes instead, once they are shown and agreed to; the next update replaces them.
 
 \b
 pflow install examples/pack --yes --allow=files,commands
@@ -35,6 +35,7 @@ from pflow.packs.install import Staged, commit, find_pack, is_whole, stage, stag
 from pflow.packs.project import address_of
 from pflow.packs.source import fetch
 from pflow.terminal.messages import say, say_error, write_line
+from pflow.words.printable import clean
 
 
 @Command(
@@ -42,7 +43,7 @@ from pflow.terminal.messages import say, say_error, write_line
     Flag("yes", "update without asking what may do no more than before"),
     Flag("dry_run", "only show the difference"),
     Flag("json", "print one JSON document"),
-    Flag("force", "take nodes that do not do as they say, too"),
+    Flag("force", "take nodes that are broken or do not do as they say, too"),
     Flag("accept_changes", "pin the files as they are now"),
     argument("[NAME[@TAG]]…", kinds.PACK, name="names", type=TEXTS),
 )
@@ -91,19 +92,29 @@ def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, fo
         lines, diff = differences(pinned, before, after.folder or pack.folder, after.pack.files)
         is_new = after.pack.tree != pack.tree
         if is_new:
-            versions = " to ".join((each.commit or each.tree)[:12] for each in (pack, after.pack))
+            versions = " to ".join(_version(each) for each in (pack, after.pack))
             text = "\n".join([f"{pack.name}: {versions}", *lines, diff]).rstrip("\n")
             write_line(text) if is_json else print_text(f"{text}\n")
         if is_new and not dry_run:
             why = f"{act} unasked, for it may do more: {'; '.join(wider)}"
-            refusal = PflowError(why, hint="without --yes, pflow update asks a person", exit=DENIED)
-            agree(f"Update {pack.name}?", refusal if wider else None, yes=yes)
+            refusal = PflowError(why, hint="a person has to agree, at a terminal and without --yes", exit=DENIED)
+            question = f"Keep the changed files of {pack.name}?" if accept_changes else f"Update {pack.name}?"
+            agree(question, refusal if wider else None, yes=yes)
             try_nodes("pflow update", [after], force=force)
         notes = [] if dry_run else commit([after], act)
     how = "updated" if is_new else "as it was installed" if has_changed and not dry_run else "up to date"
-    for note in [*notes, *([] if is_new and dry_run else [f"'{pack.name}' is {how}, version {after.pack.version}"])]:
-        say("pflow update", note)
+    asked, name = after.pack.asked, pack.name
+    follows = f": it follows '{asked}'; pflow update {name}@TAG takes another" * bool(asked and not tag and not is_new)
+    told = [] if is_new and dry_run else [f"'{name}' is {how}, version {after.pack.version}{follows}"]
+    for note in [*notes, *told]:
+        say("pflow update", clean(note))
     return document(after, wider=wider, differences=lines, diff=diff, updated=is_new and not dry_run)
+
+
+def _version(pack: Pack) -> str:
+    """Return `v1 (7fab0c1d2e3f)`, or the digits alone."""
+    digits = (pack.commit or pack.tree)[:12]
+    return clean(f"{pack.asked} ({digits})" if pack.asked else digits)
 
 
 def _pinned(pack: Pack, folder: str) -> str:

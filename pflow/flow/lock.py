@@ -7,6 +7,8 @@ import os
 from pflow import Any, Iterator
 from pflow.cache.code import code_of, pack_part
 from pflow.catalog.kinds import FLOW
+from pflow.catalog.packs import pack_of
+from pflow.catalog.registry import flow_name
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec, Input, Step
@@ -60,7 +62,7 @@ def lock_text(flow: WiredFlow) -> str:
 def drift(flow: WiredFlow) -> list[Finding]:
     """Return a finding for each difference from the lock file. Raises PflowError (2) for a flow without a file."""
     file = lock_file(flow.flow)
-    remedy = _remedy(flow.flow)
+    remedy = lock_command(flow.flow.file)
     if not os.path.exists(file):
         return [Finding("PF17", (), f"there is no lock file '{file}'", remedy)]
     now = parse_json(lock_text(flow), file)
@@ -175,10 +177,14 @@ def _finding(flow: WiredFlow, path: Path, said: str) -> Finding:
     of = f"'{'/'.join(ids)}'" if ids else ""
     place = flow.steps[ids[0]].step.place if ids and ids[0] in flow.steps else ()
     what = " of ".join(filter(None, (names, of)))
-    return Finding("PF17", place, f"{what} {said}", _remedy(flow.flow))
+    return Finding("PF17", place, f"{what} {said}", lock_command(flow.flow.file))
 
 
-def _remedy(flow: FlowSpec) -> str:
+def lock_command(file: str) -> str:
+    """Return what locks the flow in a file; that of a pack has to become a flow of the user's own."""
     from shlex import quote
 
-    return f"pflow lock {quote(flow.file)}"
+    if pack_of(os.path.abspath(file)) is None:
+        return f"pflow lock {quote(file)}"
+    name = quote(flow_name(os.path.basename(file)))
+    return f"pflow save {name} flow:{name} makes your own, and pflow lock flow:{name} locks that"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pflow.catalog.kinds import RUNS_FLOW, RUNS_NODE, RUNS_TOOL, launcher
+from pflow.catalog.packs import installed_packs
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, Attempt, PflowError
 from pflow.files.atomic import replace
 from pflow.library.save import as_error
@@ -18,6 +19,8 @@ _LARGEST = 1 << 14
 _LONGEST_FIRST_LINE = 120
 """The most letters of a #! line that every system takes."""
 
+
+NOT_ON_PATH = "'{0}' is not on PATH; export PATH=\"{0}:$PATH\" in your profile"
 
 _ENDS = (' "$@"\n', ", sys.argv[1:])\n")
 """The ends of all executables."""
@@ -89,7 +92,7 @@ def is_on_path(folder: str) -> bool:
 def check_command(name: str, script: Script) -> None:
     """Raise PflowError if the executable cannot be made: 73 for a file in its way, 77, 78."""
     file = command_file(name)
-    if os.path.lexists(file) and not _runs(file, script):
+    if os.path.lexists(file) and not _runs(file, script) and not _is_stale(file):
         what = "it runs something else, or was changed" if _is_ours(file) else "the file is not pflow's"
         hint = "move it away, or choose another name"
         raise PflowError(f"cannot make the command '{file}': {what}", hint=hint, exit=CANNOT_WRITE)
@@ -149,6 +152,14 @@ def _is_ours(file: str) -> bool:
 
 def _runs(file: str, script: Script) -> bool:
     return _is_ours(file) and _text(file).endswith(script.end)
+
+
+def _is_stale(file: str) -> bool:
+    """Return True for the executable of a node in this library whose pack is gone, as after a loss of the lock file."""
+    text = _text(file)
+    begin, _, end = text.rpartition("\nmain_of_pack('")
+    is_of_this = f"= {_library()!r}\n" in begin if _library() else "XDG_DATA_HOME" not in begin
+    return bool(begin) and _is_ours(file) and is_of_this and end.partition("'")[0] not in installed_packs()
 
 
 def _text(file: str) -> str:

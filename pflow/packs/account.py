@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pflow.catalog.interfaces import BUNDLED, Kind
-from pflow.catalog.kinds import find_kind, list_nodes, node_called, own_places
+from pflow.catalog.kinds import find_kind, list_nodes, node_called, nodes_of, own_places
 from pflow.catalog.lines import UNREADABLE, cannot_read
-from pflow.catalog.packs import installed_sources
+from pflow.catalog.packs import Pack, installed_sources
 from pflow.catalog.registry import SUFFIX, flow_name, flows_of, is_flow_type, names_in, own_flows
 from pflow.errors import BAD_DATA
 from pflow.explain.effects import effects_of_flow
@@ -61,7 +61,7 @@ def _declare(folder: str, paths: list[str]) -> Declared:
         kind = node_called(os.path.join(folder, path))
         entry = kind and _of_node(kind)
         is_module = os.path.basename(path).removesuffix(".py") in imported
-        if kind and entry and not (entry["fault"].endswith(NO_CLASS) or (kind.class_fault and is_module)):
+        if kind and entry and not (is_module and (kind.class_fault or entry["fault"].endswith(NO_CLASS))):
             declared[path], kinds[plain(kind.name)] = entry, kind
     modules = [each for path, each in names.items() if path not in declared]
     for path, entry in declared.items():
@@ -206,15 +206,23 @@ def _names_there(pack: str) -> Iterator[tuple[str, str, str]]:
     for found in list_nodes():
         is_own = os.path.dirname(found.file) in own
         words = f"your own '{found.file}' comes first" if is_own else f"'{found.file}' comes behind"
-        if found.pack:
-            words = f"the pack '{found.pack.name}' has a node of this name"
-        if found.origin != BUNDLED and not (found.pack and found.pack.name == pack):
+        if found.origin != BUNDLED and not found.pack:
             yield "node", found.name, words
     for name in own_flows():
         yield "flow", name, "your own flow of this name comes first"
-    for other in [each for each in installed_sources() if each.name != pack]:
-        for name in flows_of(other):
-            yield "flow", name, f"the pack '{other.name}' has a flow of this name"
+    for (kind, name), words in owners(each for each in installed_sources() if each.name != pack).items():
+        yield kind, name, words
+
+
+def owners(packs: Iterable[Pack]) -> dict[tuple[str, str], str]:
+    """Return for the kind and name of each node and flow of these packs whose it is, and what makes it free."""
+    found: dict[tuple[str, str], str] = {}
+    for pack in packs:
+        names = [("node", node.name) for node in nodes_of(pack)] + [("flow", name) for name in flows_of(pack)]
+        for kind, name in names:
+            words = f"the pack '{pack.name}' has a {kind} of this name; {pack.removal}, then install again"
+            found.setdefault((kind, plain(name)), words)
+    return found
 
 
 def widened(before: Files, after: Files) -> list[str]:

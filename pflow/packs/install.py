@@ -14,18 +14,38 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.catalog.kinds import Kind, find_node, forget_kinds, is_node_name, nodes_of
-from pflow.catalog.packs import Pack, installed_packs, lock_file, packs_directory, verified
+from pflow.catalog.packs import Pack, installed_distributions, installed_packs, lock_file, packs_directory, verified
 from pflow.catalog.registry import flows_of, names_in, saved_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, PflowError, result_of, shorten
+from pflow.errors import (
+    BAD_CONFIG,
+    BAD_DATA,
+    CANNOT_WRITE,
+    MISSING,
+    NOT_FOUND,
+    TRY_AGAIN,
+    Attempt,
+    PflowError,
+    result_of,
+    shorten,
+)
 from pflow.files.atomic import move, replace
 from pflow.files.directories import make_private, needed
 from pflow.files.reading import Opened
-from pflow.library.command import Script, commands_of, is_on_path, make_command, pack_script, remove_commands
+from pflow.interface.source import plain
+from pflow.library.command import (
+    NOT_ON_PATH,
+    Script,
+    commands_of,
+    is_on_path,
+    make_command,
+    pack_script,
+    remove_commands,
+)
 from pflow.library.save import as_error, locked
 from pflow.library.saved import LONGEST
-from pflow.packs.account import declare
+from pflow.packs.account import declare, owners
 from pflow.packs.address import Address, parse_address
-from pflow.packs.project import address_of, check_exact, lock_text, read_project
+from pflow.packs.project import PROJECT_LOCK, address_of, check_exact, lock_text, read_project
 from pflow.packs.source import Fetched, fetch
 from pflow.process.signals import Interrupted, catch_signals, die_of, stop_catching
 from pflow.values.digest import bytes_digest
@@ -71,7 +91,7 @@ def staging(act: str) -> Iterator[str]:
         die_of(interrupted.signal)
 
 
-def stage_new(text: str, name: str, folder: str, *, force: bool) -> Staged:
+def stage_new(text: str, name: str, folder: str) -> Staged:
     """Stage the pack at an address. Raises PflowError: 73 if another one, or another version, has its name."""
     address = parse_address(text)
     name = name or address.name
@@ -81,7 +101,7 @@ def stage_new(text: str, name: str, folder: str, *, force: bool) -> Staged:
         hint = f"pflow update {name}" + f"@{address.asked}" * bool(address.asked)
         why = f"cannot install '{name}': its version {before.version} is installed"
         raise PflowError(why, hint=hint, exit=CANNOT_WRITE)
-    return stage(name, fetched, folder, before if before and not force else None)
+    return stage(name, fetched, folder)
 
 
 def stage_frozen(folder: str) -> list[Staged]:
@@ -92,10 +112,37 @@ def stage_frozen(folder: str) -> list[Staged]:
         if before and before.tree == pinned.tree and before.files.keys() == pinned.files.keys() and is_whole(before):
             staged.append(Staged(before, "", before))
             continue
-        fetched = fetch(address_of(pinned), pinned.commit)
+        try:
+            fetched = fetch(address_of(pinned), pinned.commit)
+        except PflowError as error:
+            if error.exit != MISSING or not pinned.commit:
+                raise
+            why = f"its commit {pinned.commit[:12]} is no longer at '{pinned.address}'"
+            hint = f"pflow install --lock, where another is installed, writes '{PROJECT_LOCK}' anew"
+            raise PflowError(f"cannot install '{name}': {why}", hint=hint, exit=BAD_CONFIG) from None
         check_exact(fetched, pinned)
         staged.append(stage(name, fetched, folder, pinned))
+    _check_owners(staged, installed_packs())
     return staged
+
+
+def names_taken(staged: Staged, packs: Iterable[Pack]) -> dict[str, str]:
+    """Return for each path of a node or flow that takes a name of another pack whose it is: first come, first served.
+
+    Otherwise the alphabet of packs would decide, and a stranger's node would run in the place of a trusted one.
+    """
+    theirs = owners(each for each in packs if each.name != staged.pack.name)
+    own = owners([staged.before] if staged.before else [])
+    files = {path: about["declares"] for path, about in staged.pack.files.items() if about.get("declares")}
+    keys = {path: (declared["kind"], plain(declared["name"])) for path, declared in files.items()}
+    return {path: theirs[key] for path, key in keys.items() if key in theirs and key not in own}
+
+
+def _check_owners(staged: Sequence[Staged], packs: dict[str, Pack]) -> None:
+    """Raise PflowError (73) for a node or flow with the name of one of another pack."""
+    for each in staged:
+        for path, why in names_taken(each, packs.values()).items():
+            raise PflowError(f"cannot install '{path}' of '{each.pack.name}': {why}", exit=CANNOT_WRITE)
 
 
 def stage(name: str, fetched: Fetched, folder: str, pinned: Pack | None = None) -> Staged:
@@ -151,6 +198,7 @@ def commit(staged: Sequence[Staged], act: str) -> list[str]:
                 raise PflowError(why, hint="try again", exit=TRY_AGAIN)
             if each.folder:
                 _put(each)
+        _check_owners(staged, packs | {each.pack.name: each.pack for each in staged})
         _replace(packs, packs | {each.pack.name: each.pack for each in staged}, act)
         return [note for each in staged for note in make_commands(each.pack)]
 
@@ -165,8 +213,11 @@ def uninstall(names: Iterable[str]) -> dict[str, Pack]:
 
 
 def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
-    """Return an installed pack. Raises PflowError (127)."""
+    """Return an installed pack. Raises PflowError (127), for a Python distribution too."""
     if name not in packs:
+        if other := next((each for each in installed_distributions() if each.name == name), None):
+            why = f"cannot {act} '{name}': it is a Python package, which pip or uv {act}s"
+            raise PflowError(why, hint=other.removal if act == "uninstall" else "", exit=NOT_FOUND)
         hint = "installed: " + ", ".join(packs) if packs else "pflow install ADDRESS installs one"
         raise PflowError(f"cannot {act} '{name}': no such pack is installed", hint=hint, exit=NOT_FOUND)
     return packs[name]
@@ -187,7 +238,7 @@ def make_commands(pack: Pack) -> list[str]:
         except PflowError as error:
             notes.append(f"warning: {error.message}; pflow {kind.name} works all the same")
     if made and not is_on_path(folder := os.path.dirname(made)):
-        notes.append(f"{folder} is not on PATH; in flows, and as pflow NODE, the nodes work")
+        notes.append(f"{NOT_ON_PATH.format(folder)}; in flows, and as pflow NODE, the nodes work")
     return notes
 
 

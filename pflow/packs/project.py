@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 
 from pflow.catalog.packs import MARK, VERSION, Pack, read_packs
-from pflow.errors import BAD_CONFIG, MISSING, Attempt, PflowError, not_written
+from pflow.errors import BAD_CONFIG, DENIED, MISSING, Attempt, PflowError, not_written
 from pflow.files.atomic import replace
 from pflow.packs.address import Address
 from pflow.packs.source import Fetched
@@ -26,15 +26,22 @@ def read_project() -> dict[str, Pack]:
     if not os.path.lexists(PROJECT_LOCK):
         hint = "pflow install --lock writes it"
         raise PflowError(f"cannot read '{PROJECT_LOCK}': no such file", hint=hint, exit=MISSING)
-    packs = read_packs(PROJECT_LOCK)
+    packs = read_packs(PROJECT_LOCK, "restore it from your repository, or remove it, then pflow install --lock")
     for pack in packs.values():
         if pack.address.partition("/")[0] == ".":
             pack.address = os.path.realpath(pack.address)
     return packs
 
 
-def write_project(packs: Iterable[Pack]) -> None:
-    """Record these packs, and no other ones, in this directory's lock file. Raises PflowError (73, 77).
+def recorded_before() -> dict[str, Pack]:
+    """Return the packs of the lock file, if there is one. Raises PflowError: 78 as above, 77 if none can be written."""
+    if not os.access(".", os.W_OK | os.X_OK):
+        raise PflowError(f"cannot write '{PROJECT_LOCK}': permission denied", exit=DENIED)
+    return read_project() if os.path.lexists(PROJECT_LOCK) else {}
+
+
+def write_project(packs: Iterable[Pack], done: str = "") -> None:
+    """Record these packs, and no other ones, in this directory's lock file. Raises PflowError (73, 77), behind `done`.
 
     A directory below this one is recorded by its path from here, for a colleague has the project elsewhere.
     """
@@ -44,7 +51,7 @@ def write_project(packs: Iterable[Pack]) -> None:
         if members["address"] == here or members["address"].startswith(f"{here}/"):
             members["address"] = os.path.join(".", os.path.relpath(members["address"], here))
         known[pack.name] = Pack(pack.name, **members)
-    with Attempt(f"cannot write '{PROJECT_LOCK}'", not_written):
+    with Attempt(f"{done}cannot write '{PROJECT_LOCK}'", not_written):
         replace(PROJECT_LOCK, lock_text(known))
 
 

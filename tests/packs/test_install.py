@@ -275,7 +275,7 @@ def forked(act, *, killed_at=0):
 
 def installs():
     with staging("install") as folder:
-        commit([stage_new("words", "", folder, force=False)], "install")
+        commit([stage_new("words", "", folder)], "install")
 
 
 def updates():
