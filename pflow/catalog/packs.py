@@ -63,11 +63,6 @@ class Pack:
         found = (path for path, about in self.files.items() if os.path.dirname(path) == folder and "declares" in about)
         return [("", f"{self.folder}/{path}") for path in found]
 
-    @property
-    def removal(self) -> str:
-        """The command that removes it."""
-        return f"{'pflow' if self.tree else 'pip'} uninstall {self.name}"
-
     def digest_of(self, file: str) -> str:
         """Return the pinned digest of a file; empty if the lock file does not name it."""
         return str(self.files.get(file[len(self.folder) + 1 :], {}).get("digest", ""))

@@ -45,7 +45,7 @@ from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
 from pflow.help.usage import FLOW
 from pflow.interface.interface import PATH, TEXT, TEXTS, Flag, argument
-from pflow.library.command import NOT_ON_PATH, check_command, flow_script, is_on_path, make_command
+from pflow.library.command import check_command, flow_script, make_command, path_fault
 from pflow.library.save import AlreadySaved, SaveResult, save_flow, save_in_pack
 from pflow.library.saved import check_name, file_for, name_of, read_saved
 from pflow.process.streams import write_pieces
@@ -90,8 +90,8 @@ def command(name: str, flow: list[str], description: str | None, command: bool, 
     if command:
         file = make_command(saved.name, flow_script(saved.file))
         say("pflow save", f"the command is {file}")
-        if not is_on_path(folder := os.path.dirname(file)):
-            say("pflow save", f"warning: {NOT_ON_PATH.format(folder)}")
+        if fault := path_fault(os.path.dirname(file)):
+            say("pflow save", f"warning: {fault}")
 
 
 def _left_out(wired: WiredFlow, pack: str) -> list[str]:

@@ -20,8 +20,6 @@ _LONGEST_FIRST_LINE = 120
 """The most letters of a #! line that every system takes."""
 
 
-NOT_ON_PATH = "'{0}' is not on PATH; export PATH=\"{0}:$PATH\" in your profile"
-
 _ENDS = (' "$@"\n', ", sys.argv[1:])\n")
 """The ends of all executables."""
 
@@ -87,6 +85,11 @@ def command_file(name: str) -> str:
 
 def is_on_path(folder: str) -> bool:
     return os.path.realpath(folder) in map(os.path.realpath, _path())
+
+
+def path_fault(folder: str) -> str:
+    """Return that a directory is not on PATH, and what adds it; empty if it is."""
+    return "" if is_on_path(folder) else f"'{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile"
 
 
 def check_command(name: str, script: Script) -> None:

@@ -86,8 +86,8 @@ def find_saved(name: str) -> str:
 def check_is_own(file: str, act: str, hint: str = "") -> None:
     """Raise PflowError (77) for the flow of a pack, which changes only with its pack."""
     if pack := pack_of(os.path.abspath(file)):
-        hint = hint or f"{pack.removal} removes the whole pack"
-        raise PflowError(f"{act}: it is a flow of the pack '{pack.name}'", hint=hint, exit=DENIED)
+        whole = f"pflow uninstall {pack.name} removes the whole pack" if pack.tree else "its Python package has it"
+        raise PflowError(f"{act}: it is a flow of the pack '{pack.name}'", hint=hint or whole, exit=DENIED)
 
 
 def read_saved(name: str) -> Saved:

@@ -220,7 +220,8 @@ def owners(packs: Iterable[Pack]) -> dict[tuple[str, str], str]:
     for pack in packs:
         names = [("node", node.name) for node in nodes_of(pack)] + [("flow", name) for name in flows_of(pack)]
         for kind, name in names:
-            words = f"the pack '{pack.name}' has a {kind} of this name; {pack.removal}, then install again"
+            removal = f"{'pflow' if pack.tree else 'pip'} uninstall {pack.name}"
+            words = f"the pack '{pack.name}' has a {kind} of this name; {removal}, then install again"
             found.setdefault((kind, plain(name)), words)
     return found
 

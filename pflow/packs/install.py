@@ -16,36 +16,17 @@ from typing import Any
 from pflow.catalog.kinds import Kind, find_node, forget_kinds, is_node_name, nodes_of
 from pflow.catalog.packs import Pack, installed_distributions, installed_packs, lock_file, packs_directory, verified
 from pflow.catalog.registry import flows_of, names_in, saved_flow
-from pflow.errors import (
-    BAD_CONFIG,
-    BAD_DATA,
-    CANNOT_WRITE,
-    MISSING,
-    NOT_FOUND,
-    TRY_AGAIN,
-    Attempt,
-    PflowError,
-    result_of,
-    shorten,
-)
+from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, PflowError, result_of, shorten
 from pflow.files.atomic import move, replace
 from pflow.files.directories import make_private, needed
 from pflow.files.reading import Opened
 from pflow.interface.source import plain
-from pflow.library.command import (
-    NOT_ON_PATH,
-    Script,
-    commands_of,
-    is_on_path,
-    make_command,
-    pack_script,
-    remove_commands,
-)
+from pflow.library.command import Script, commands_of, make_command, pack_script, path_fault, remove_commands
 from pflow.library.save import as_error, locked
 from pflow.library.saved import LONGEST
 from pflow.packs.account import declare, owners
 from pflow.packs.address import Address, parse_address
-from pflow.packs.project import PROJECT_LOCK, address_of, check_exact, lock_text, read_project
+from pflow.packs.project import address_of, fetch_exact, lock_text, read_project
 from pflow.packs.source import Fetched, fetch
 from pflow.process.signals import Interrupted, catch_signals, die_of, stop_catching
 from pflow.values.digest import bytes_digest
@@ -112,16 +93,7 @@ def stage_frozen(folder: str) -> list[Staged]:
         if before and before.tree == pinned.tree and before.files.keys() == pinned.files.keys() and is_whole(before):
             staged.append(Staged(before, "", before))
             continue
-        try:
-            fetched = fetch(address_of(pinned), pinned.commit)
-        except PflowError as error:
-            if error.exit != MISSING or not pinned.commit:
-                raise
-            why = f"its commit {pinned.commit[:12]} is no longer at '{pinned.address}'"
-            hint = f"pflow install --lock, where another is installed, writes '{PROJECT_LOCK}' anew"
-            raise PflowError(f"cannot install '{name}': {why}", hint=hint, exit=BAD_CONFIG) from None
-        check_exact(fetched, pinned)
-        staged.append(stage(name, fetched, folder, pinned))
+        staged.append(stage(name, fetch_exact(pinned), folder, pinned))
     _check_owners(staged, installed_packs())
     return staged
 
@@ -133,8 +105,8 @@ def names_taken(staged: Staged, packs: Iterable[Pack]) -> dict[str, str]:
     """
     theirs = owners(each for each in packs if each.name != staged.pack.name)
     own = owners([staged.before] if staged.before else [])
-    files = {path: about["declares"] for path, about in staged.pack.files.items() if about.get("declares")}
-    keys = {path: (declared["kind"], plain(declared["name"])) for path, declared in files.items()}
+    files = [(path, about["declares"]) for path, about in staged.pack.files.items() if about.get("declares")]
+    keys = {path: (each["kind"], plain(each["name"])) for path, each in files}
     return {path: theirs[key] for path, key in keys.items() if key in theirs and key not in own}
 
 
@@ -215,9 +187,9 @@ def uninstall(names: Iterable[str]) -> dict[str, Pack]:
 def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
     """Return an installed pack. Raises PflowError (127), for a Python distribution too."""
     if name not in packs:
-        if other := next((each for each in installed_distributions() if each.name == name), None):
-            why = f"cannot {act} '{name}': it is a Python package, which pip or uv {act}s"
-            raise PflowError(why, hint=other.removal if act == "uninstall" else "", exit=NOT_FOUND)
+        if name in [each.name for each in installed_distributions()]:
+            hint = f"pip {act.replace('update', 'install --upgrade')} {name}"
+            raise PflowError(f"cannot {act} '{name}': it is a Python package", hint=hint, exit=NOT_FOUND)
         hint = "installed: " + ", ".join(packs) if packs else "pflow install ADDRESS installs one"
         raise PflowError(f"cannot {act} '{name}': no such pack is installed", hint=hint, exit=NOT_FOUND)
     return packs[name]
@@ -237,8 +209,8 @@ def make_commands(pack: Pack) -> list[str]:
             made = made if commands_of(kind.name, script) else make_command(kind.name, script)
         except PflowError as error:
             notes.append(f"warning: {error.message}; pflow {kind.name} works all the same")
-    if made and not is_on_path(folder := os.path.dirname(made)):
-        notes.append(f"{NOT_ON_PATH.format(folder)}; in flows, and as pflow NODE, the nodes work")
+    if made and (fault := path_fault(os.path.dirname(made))):
+        notes.append(f"{fault}; in flows, and as pflow NODE, the nodes work")
     return notes
 
 

@@ -7,7 +7,7 @@ from pflow.catalog.packs import MARK, VERSION, Pack, read_packs
 from pflow.errors import BAD_CONFIG, DENIED, MISSING, Attempt, PflowError, not_written
 from pflow.files.atomic import replace
 from pflow.packs.address import Address
-from pflow.packs.source import Fetched
+from pflow.packs.source import Fetched, fetch
 from pflow.values.digest import bytes_digest
 from pflow.values.fast_json import write_json
 from pflow.words.printable import clean
@@ -60,11 +60,20 @@ def address_of(pack: Pack) -> Address:
     return Address(pack.address, pack.asked, pack.directory, is_git=bool(pack.commit))
 
 
-def check_exact(fetched: Fetched, pack: Pack) -> None:
-    """Raise PflowError (78) unless what was fetched is what is pinned."""
-    digests = {path: bytes_digest(file.data) for path, file in fetched.files.items()}
-    wrong = next((path for path, about in pack.files.items() if digests.get(path) != about.get("digest")), "")
-    if wrong or (fetched.commit, fetched.tree) != (pack.commit, pack.tree):
-        what = f"'{clean(wrong)}' is not as it was" if wrong else "its files are not those that were"
+def fetch_exact(pack: Pack) -> Fetched:
+    """Fetch what is pinned. Raises PflowError (78) for anything else, and as `fetch` does."""
+    fault = ""
+    try:
+        fetched = fetch(address_of(pack), pack.commit)
+        digests = {path: bytes_digest(file.data) for path, file in fetched.files.items()}
+        wrong = next((path for path, about in pack.files.items() if digests.get(path) != about.get("digest")), "")
+        if wrong or (fetched.commit, fetched.tree) != (pack.commit, pack.tree):
+            fault = f"'{clean(wrong)}' is not as it was pinned" if wrong else "its files are not those that were pinned"
+    except PflowError as error:
+        if error.exit != MISSING or not pack.commit:
+            raise
+        fault = f"its commit {pack.commit[:12]} is no longer at '{pack.address}'"
+    if fault:
         hint = f"pflow install --lock, where it is installed as it should be, writes '{PROJECT_LOCK}' anew"
-        raise PflowError(f"cannot install '{pack.name}': {what} pinned", hint=hint, exit=BAD_CONFIG)
+        raise PflowError(f"cannot install '{pack.name}': {fault}", hint=hint, exit=BAD_CONFIG)
+    return fetched

@@ -133,8 +133,10 @@ def test_a_pack_is_installed_used_updated_and_removed_without_a_trace(home, sour
 
 REFUSED = {
     "without an answer": (("{source}@v1",), 2, "--yes"),
-    "effects beyond --allow": (("{source}@v2", "--yes", "--allow=files"), 77, "up: network; --allow=network"),
+    "effects beyond --allow": (("{source}@v2", "--yes", "--allow=files"), 77, "up: network; --yes --allow=network"),
     "an unknown effect": (("{source}", "--yes", "--allow=net"), 2, "network, files, commands, anything"),
+    "effects without an answer": (("{source}@v2",), 77, "--yes --allow=network allows it"),
+    "a lock file without packs": (("--lock",), 66, "no pack is installed"),
     "no tag": (("{source}@v3", "--yes"), 66, "v3"),
     "a bad name": (("{source}", "--name=a/b"), 65, "--name=NAME"),
     "no pack": (("{home}",), 65, "neither nodes/ nor flows/"),
@@ -166,7 +168,8 @@ def test_a_node_without_an_interface_is_held_to_nothing_and_anything_is_allowed_
     bare, free = home.folder / "pflow-bare", home.folder / "pflow-free"
     bare.write_text("#!/bin/sh\ncat\n")
     free.write_text("#!/bin/sh\n# Free.\n#\n# Interface:\n# - Effects: anything\ncat\n")
-    free.chmod(0o755)
+    for each in (bare, free):
+        each.chmod(0o755)
     assert "none (it declares no interface)" in home.ok("install", bare, "--yes")
     home.ok("install", free, "--yes", "--allow=network,files,commands", code=77)
     home.ok("install", free, "--yes", "--allow=anything")
@@ -185,23 +188,59 @@ def test_another_pack_or_version_of_the_name_is_in_the_way(home, source):
     assert home.packs["words"]["asked"] == "old"
     ran = home.run("install", "other/words", "--yes")
     assert (ran.returncode, "--name=NAME" in ran.stderr) == (73, True)
-    shown = json.loads(home.ok("install", "other/words", "--yes", "--name=more", "--json"))
-    assert shown["nodes"][0]["shadows"] == ["the pack 'words' has a node of this name"]
     assert state_of(home) == "v1"
 
 
+def test_a_name_belongs_to_the_pack_that_had_it_first(home, source):
+    home.ok("install", f"{source}@v1", "--yes")
+    write(home.folder / "an", up=node("Up"), an=node("An"))
+    free = "pflow uninstall words, then install again"
+    for words in ((), ("--force", "--lock")):
+        ran = home.run("install", "an", "--yes", *words)
+        assert (ran.returncode, list(home.packs["an"]["files"])) == (1, ["nodes/an.py"])
+        assert f"up is left out: the pack 'words' has a node of this name; {free}" in ran.stderr
+    (home.data / "packs.lock.json").write_text('{"pflow_packs": 2}')
+    for words in (("list", "--packs"), ("install", "an", "--yes"), ("update",)):
+        ran = home.run(*words)
+        assert (ran.returncode, "version 2, but this pflow reads version 1" in ran.stderr) == (78, True)
+    (home.data / "packs.lock.json").unlink()
+    assert home.run("install", "an", "--yes").stderr.count("warning") == 0  # the command of words' up is stale
+    assert "'an'" in (home.home / ".local/bin/pflow-up").read_text()
+    home.ok("install", "an", "--yes", "--lock")
+    home.ok("uninstall", "an")
+    home.ok("install", f"{source}@v1", "--yes")
+    before = home.left()
+    ran = home.run("install", "--frozen", "--yes", "--force")
+    assert (ran.returncode, free in ran.stderr, home.left()) == (73, True, before)
+    assert "no longer: an" in home.run("install", "--lock").stderr
+
+
 def test_a_node_that_breaks_its_word_stays_out_unless_forced(home):
-    write(home.folder / "lies", up=node("Up"), lie=node("Lie", "Path('evil').write_text('x')"))
+    broken = {
+        "no_class": "x = 1\n",
+        "bad_type": node("Bad").replace('text"]: str', 'text"]: strg'),
+        "syntax": "class X(",
+    }
+    write(home.folder / "lies", up=node("Up"), lie=node("Lie", "Path('evil').write_text('x')"), **broken)
+    (home.folder / "lies/nodes/pflow-lacks").write_text("#!/no/such\n# Lack.\n#\n# Interface:\n# - Repeats: yes\n")
+    (home.folder / "lies/nodes/pflow-lacks").chmod(0o755)
     (home.folder / "lies/flows").mkdir()
+    (home.folder / "lies/flows/bad.pflow.json").write_text('{"nodes": [{"type": "no-such"}]}')
     (home.folder / "lies/flows/both.pflow.json").write_text('{"nodes": [{"type": "up"}, {"type": "Lie"}]}')
-    ran = home.run("install", "lies", "--yes")
-    assert (ran.returncode, ran.stdout.splitlines()[-2:]) == (1, ["pflow up", "pflow run flow:both"])
+    ran = home.run("install", "lies", "--yes", "--allow=anything")
+    assert (ran.returncode, ran.stdout.splitlines()[-2:]) == (1, ["pflow run flow:bad", "pflow run flow:both"])
     assert "lie does not do as it says: effects: it changed evil; it is left out" in ran.stderr
-    assert "flow:both cannot run without lie" in ran.stderr
-    assert list(home.packs["lies"]["files"]) == ["flows/both.pflow.json", "nodes/up.py"]
+    for name, why in (("no-class", "it has no class"), ("bad-type", "strg"), ("syntax", "SyntaxError")):
+        assert [line for line in ran.stderr.splitlines() if name in line and why in line and "left out" in line]
+    assert "lacks cannot be used: its interpreter '/no/such' is missing\n" in ran.stderr
+    assert "flow:both needs lie, which is left out" in ran.stderr
+    assert "flow:bad cannot run: PF11: there is no node 'no-such'" in ran.stderr
+    whole = ["flows/bad.pflow.json", "flows/both.pflow.json", "nodes/pflow-lacks", "nodes/up.py"]
+    assert list(home.packs["lies"]["files"]) == whole
     home.ok("update", "lies")
-    home.ok("install", "lies", "--yes", "--force")
-    assert list(home.packs["lies"]["files"]) == ["flows/both.pflow.json", "nodes/lie.py", "nodes/up.py"]
+    home.ok("install", "lies", "--yes", "--allow=anything", "--force")
+    forced = {*whole, "nodes/lie.py", *(f"nodes/{name}.py" for name in broken)}
+    assert {*home.packs["lies"]["files"]} == forced
 
 
 def test_a_changed_file_is_brought_back_without_the_network_or_kept(home, source):
@@ -222,7 +261,7 @@ def test_a_changed_file_is_brought_back_without_the_network_or_kept(home, source
 
 
 def test_a_project_pins_its_packs_to_the_byte(home, source):
-    write(home.folder / "own", up=node("Down").replace("upper", "lower"))
+    write(home.folder / "own", down=node("Down"))
     home.ok("install", f"{source}@v1", "--yes", "--lock")
     home.ok("install", "own", "--yes", "--lock")
     lock = home.folder / "pflow-packs.lock"
@@ -233,7 +272,7 @@ def test_a_project_pins_its_packs_to_the_byte(home, source):
     assert lock.read_text() == before
     home.ok("uninstall", "own", "words")
     lock.write_text("{")
-    home.ok("install", "own", "--yes", "--lock", code=78)
+    assert "pflow install --lock" in home.run("install", "own", "--yes", "--lock").stderr
     assert home.left() == set()
     git(source, "tag", "--force", "v1", "v2")
     for member, value in (("digest", "0"), ("tree", "0"), ("commit", "../../../../")):
@@ -246,8 +285,20 @@ def test_a_project_pins_its_packs_to_the_byte(home, source):
     home.ok("install", "--frozen")
     assert home.packs["words"]["tree"] == json.loads(before)["packs"]["words"]["tree"]
     home.ok("uninstall", "own")
-    write(home.folder / "own", up=node("Down"))
+    write(home.folder / "own", down=node("Up"))
     home.ok("install", "--frozen", "--yes", code=78)
+    home.ok("uninstall", "words")
+    shutil.rmtree(home.home / ".cache")
+    git(source, "tag", "--delete", "v1")
+    git(source, "update-ref", "refs/heads/main", git(source, "commit-tree", "-m", "x", "main^{tree}"))
+    git(source, "tag", "--delete", "v2")
+    git(source, "reflog", "expire", "--expire=now", "--all")
+    git(source, "gc", "--quiet", "--prune=now")
+    own = json.loads(before)
+    del own["packs"]["own"]
+    lock.write_text(json.dumps(own))
+    ran = home.run("install", "--frozen", "--yes")
+    assert (ran.returncode, "is no longer at" in ran.stderr) == (78, True), ran.stderr
 
 
 WRITES = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "os.chmod", "os.truncate")
