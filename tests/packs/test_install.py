@@ -234,7 +234,7 @@ def test_a_node_that_breaks_its_word_stays_out_unless_forced(home):
         assert [line for line in ran.stderr.splitlines() if name in line and why in line and "left out" in line]
     assert "lacks cannot be used: its interpreter '/no/such' is missing\n" in ran.stderr
     assert "flow:both needs lie, which is left out" in ran.stderr
-    assert "flow:bad cannot run: PF11: there is no node 'no-such'" in ran.stderr
+    assert "flow:bad cannot run: nodes[0].type: PF11: there is no node 'no-such'" in ran.stderr
     whole = ["flows/bad.pflow.json", "flows/both.pflow.json", "nodes/pflow-lacks", "nodes/up.py"]
     assert list(home.packs["lies"]["files"]) == whole
     home.ok("update", "lies")
