@@ -46,12 +46,20 @@ def act_apart(visitor: Any, node: Any, view: NodeStore, visit: Any) -> Any:
         return _result(visitor, node, view, visit, found)
 
     def ask(name: str, question: Any, reply: Any) -> None:
-        reply(None) if is_foreign and name not in _MAY_ASK else visitor.answer(name, question, reply)
+        may_ask = not is_foreign or (name in _MAY_ASK and is_fair(question))
+        visitor.answer(name, question, reply) if may_ask else reply(None)
 
     [found] = run_all(1, serve, take=sink or (lambda part: None), ask=ask, is_foreign=True)
     kinds = (TypeError, KeyError, ValueError, AttributeError)
     with Attempt(f"cannot take the result of '{visitor.id}'", of=kinds):
         return _take(found, node, view, visit)
+
+
+def is_fair(question: Any) -> bool:
+    """Return True if no number in a question is negative or NaN: who spends less than nothing has a larger budget."""
+    if isinstance(question, dict | list | tuple):
+        return all(map(is_fair, question.values() if isinstance(question, dict) else question))
+    return not isinstance(question, int | float) or question >= 0
 
 
 def _result(visitor: Any, node: Any, view: NodeStore, visit: Any, found: dict[str, Any]) -> dict[str, Any]:
