@@ -210,6 +210,8 @@ def test_packs_are_listed_and_examined(site, data):
     ]
     assert "other       v1   /srv/other  words, flow:mine\n" in pflow("list", "--packs").stdout
     assert "theirs (from other v1)" in pflow("list").stdout
+    next(data.glob("packs/other/*/nodes/words.py")).write_text("")
+    assert "other       v1 (changed)  " in pflow("list", "--packs").stdout
     lines = {(line.state, line.text) for line in CHECKS["packs"](read_installation())}
     assert (WELL, "other v1: 1 node, 1 flow, from /srv/other") in lines
     assert (WELL, "Text-Tools 1.2: 3 nodes, 1 flow, from a Python distribution") in lines
@@ -219,9 +221,13 @@ def test_packs_are_listed_and_examined(site, data):
 
 
 def test_nodes_and_flows_of_packs_complete_and_have_man_pages(data, pack, tmp_path):
-    for line, wanted in (("pflow wor", "words"), ("pflow coun", "count"), ("pflow words --te", "--text=")):
+    lines = {"pflow wor": "words", "pflow coun": "count", "pflow words --te": "--text="}
+    for line, wanted in (
+        lines | {"pflow run flow:co": "flow:count", "pflow run x --unconfined=": "text-tools"}
+    ).items():
         assert wanted in pflow("__complete", "bash", "9", "80", " ", line).stdout, line
     assert "Count words" in pflow("help", "words").stdout
+    assert "pflow count" in pflow("help", "flow:count").stdout
     pflow("setup", f"--prefix={tmp_path}/usr")
     assert (tmp_path / "usr/share/man/man1/pflow-shout.1").exists()
     (data / "packs.lock.json").write_text("{")

@@ -94,6 +94,8 @@ def test_a_node_that_does_more_than_it_declares_breaks_its_word(outside, name, a
     node.chmod(0o755)
     verdicts = try_node(str(node))
     assert {each.check.id for each in verdicts if each.result == FAILED} == {*broken.split()}
+    came = " ".join(each.failed.came for each in verdicts if each.failed)
+    assert ("it started jq" in came) == (act == ":")
     assert "exit" in act or "with sample values" not in " ".join(each.why for each in verdicts)
     # Nothing beside it has changed, and no process is left.
     assert [os.listdir(folder), os.listdir(node.parent)] == [["nodes"], [name]]
