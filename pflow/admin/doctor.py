@@ -181,7 +181,7 @@ def _nodes(installation: Installation) -> Iterator[Line]:
 
 def _packs(installation: Installation) -> Iterator[Line]:
     from pflow.catalog.kinds import nodes_of
-    from pflow.catalog.packs import installed_sources, verified
+    from pflow.catalog.packs import faults_of, installed_sources
     from pflow.catalog.registry import flows_of
     from pflow.process.confine import has_landlock
 
@@ -189,11 +189,7 @@ def _packs(installation: Installation) -> Iterator[Line]:
     for pack in packs:
         count = f"{counted(len([*nodes_of(pack)]), 'node')}, {counted(len(flows_of(pack)), 'flow')}"
         yield Line("packs", WELL, f"{pack.label}: {count}, from {pack.address or 'a Python distribution'}")
-        for path in pack.files:
-            try:
-                verified(pack, os.path.join(pack.folder, path))
-            except PflowError as error:
-                yield Line("packs", BROKEN, error.message, error.hint)
+        yield from [Line("packs", BROKEN, error.message, error.hint) for error in faults_of(pack).values()]
     if packs and not has_landlock():
         text = "this kernel does not confine the nodes of packs"
         yield Line("packs", ADVICE, text, "Linux 6.2 or later, with Landlock")

@@ -190,3 +190,14 @@ def verified(pack: Pack, file: str) -> bytes:
         hint = f"pflow update {pack.name} brings it back; pflow update {pack.name} --accept-changes keeps the change"
         raise PflowError(f"cannot use '{file}' of the pack '{pack.name}': it {what}", hint=hint, exit=BAD_CONFIG)
     return data
+
+
+def faults_of(pack: Pack) -> dict[str, PflowError]:
+    """Return why files of a pack cannot be used, by their paths in it: they are not as they were installed."""
+    found = {}
+    for path in pack.files:
+        try:
+            verified(pack, os.path.join(pack.folder, path))
+        except PflowError as error:
+            found[path] = error
+    return found

@@ -17,15 +17,14 @@ pflow list
 pflow list --json
 """
 
-import os
 from typing import Any
 
 from pflow.catalog.kinds import nodes_of
-from pflow.catalog.packs import Pack, installed_sources, pack_of, packs_directory, verified
+from pflow.catalog.packs import faults_of, installed_sources, pack_of, packs_directory
 from pflow.catalog.registry import flows_of
 from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json, print_table, tell_damage
-from pflow.errors import PflowError, result_of, shorten
+from pflow.errors import PflowError, shorten
 from pflow.explain.account import Account, needs
 from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.interface.interface import Flag
@@ -66,7 +65,7 @@ def _list_packs(color: str, *, in_json: bool) -> None:
         {
             **pack.about,
             "tree": pack.tree,
-            "changed": _changed(pack),
+            "changed": [*faults_of(pack)],
             "nodes": [kind.name for kind in nodes_of(pack)],
             "flows": [*flows_of(pack)],
         }
@@ -82,14 +81,6 @@ def _list_packs(color: str, *, in_json: bool) -> None:
         each["version"] += " (changed)" * bool(each["changed"])
         each["inside"] = ", ".join([*each["nodes"], *(f"flow:{name}" for name in each["flows"])])
     print_table([[clean(each[it]) for it in ("name", "version", "address", "inside")] for each in packs], color)
-
-
-def _changed(pack: Pack) -> list[str]:
-    """Return the paths in a pack whose files are not as they were installed."""
-    files = {path: os.path.join(pack.folder, path) for path in pack.files}
-    return [
-        path for path, file in files.items() if result_of(verified, pack, file, of=PflowError, otherwise=None) is None
-    ]
 
 
 def _row(saved: Saved) -> tuple[str, str, str]:

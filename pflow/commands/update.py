@@ -22,7 +22,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from pflow.catalog.packs import Pack, installed_packs
+from pflow.catalog.packs import Pack, faults_of, installed_packs
 from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_text
 from pflow.commands._packs import agree, document, try_nodes
@@ -31,7 +31,7 @@ from pflow.help import usage as kinds
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.packs.account import declare, differences, widened
 from pflow.packs.address import Address
-from pflow.packs.install import Staged, commit, find_pack, is_whole, stage, staging
+from pflow.packs.install import Staged, commit, find_pack, stage, staging
 from pflow.packs.project import address_of
 from pflow.packs.source import fetch
 from pflow.terminal.messages import say, say_error, write_line
@@ -75,7 +75,7 @@ def command(names: list[str], json: bool, **flags: bool) -> int:
 
 def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, force: bool, accept_changes: bool) -> Any:
     """Update a pack, and return what was done as a document. Raises PflowError."""
-    act, has_changed = f"cannot update '{pack.name}'", not is_whole(pack)
+    act, has_changed = f"cannot update '{pack.name}'", bool(faults_of(pack))
     if has_changed:
         say("pflow update", f"files of '{pack.name}' have changed since they were installed")
     with staging(act) as folder:

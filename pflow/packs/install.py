@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.catalog.kinds import Kind, find_node, forget_kinds, is_node_name, nodes_of
-from pflow.catalog.packs import Pack, installed_distributions, installed_packs, lock_file, packs_directory, verified
+from pflow.catalog.packs import Pack, faults_of, installed_distributions, installed_packs, lock_file, packs_directory
 from pflow.catalog.registry import flows_of, names_in, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, PflowError, result_of, shorten
 from pflow.files.atomic import move, replace
@@ -90,7 +90,7 @@ def stage_frozen(folder: str) -> list[Staged]:
     staged = []
     for name, pinned in read_project().items():
         before = _check_name(name, address_of(pinned))
-        if before and before.tree == pinned.tree and before.files.keys() == pinned.files.keys() and is_whole(before):
+        if before and not (Staged(pinned, "", before).is_new or faults_of(before)):
             staged.append(Staged(before, "", before))
             continue
         staged.append(stage(name, fetch_exact(pinned), folder, pinned))
@@ -148,13 +148,6 @@ def _check_name(name: str, address: Address) -> Pack | None:
         hint = f"--name=NAME gives this one another name, and pflow uninstall {name} takes that one away"
         raise PflowError(why, hint=hint, exit=CANNOT_WRITE)
     return before
-
-
-def is_whole(pack: Pack) -> bool:
-    """Return True if all files of a pack are as they were installed."""
-    with suppress(PflowError):
-        return all(verified(pack, os.path.join(pack.folder, path)) is not None for path in pack.files)
-    return False
 
 
 def commit(staged: Sequence[Staged], act: str) -> list[str]:
