@@ -94,10 +94,8 @@ def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
     if yes and refusal is not None:
         raise refusal
     answer = yes or confirm(question)
-    if answer is None and refusal is not None:
-        raise refusal
     if answer is None:
-        raise PflowError("cannot ask whether to do that", hint="--yes does it without asking", exit=USAGE)
+        raise refusal or PflowError("cannot ask whether to do that", hint="--yes does it without asking", exit=USAGE)
     if not answer:
         raise PflowError("nothing is changed", exit=FAILED)
 

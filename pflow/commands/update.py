@@ -104,7 +104,9 @@ def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, fo
         notes = [] if dry_run else commit([after], act)
     how = "updated" if is_new else "as it was installed" if has_changed and not dry_run else "up to date"
     asked, name = after.pack.asked, pack.name
-    follows = f": it follows '{asked}'; pflow update {name}@TAG takes another" * bool(asked and not tag and not is_new)
+    follows = f": it follows '{asked}'; pflow update {name}@TAG takes another" * bool(
+        asked and not tag and how == "up to date"
+    )
     told = [] if is_new and dry_run else [f"'{name}' is {how}, version {after.pack.version}{follows}"]
     for note in [*notes, *told]:
         say("pflow update", clean(note))

@@ -166,6 +166,7 @@ def test_entry_points_of_a_distribution_bring_nodes_and_flows_without_an_import(
     assert pflow("count", "-r", stdin="a b c").stdout == "3\n"
     assert pflow("run", "shout => count-words", "-r", stdin="a b").stdout == "2\n"
     assert "Python package" in pflow("remove", "count").stderr
+    assert "it is a Python package; pip uninstall Text-Tools" in pflow("uninstall", "Text-Tools").stderr
 
 
 def test_a_pack_comes_before_a_distribution_which_is_gone_with_its_metadata(site, data):

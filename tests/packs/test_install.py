@@ -118,8 +118,12 @@ def test_a_pack_is_installed_used_updated_and_removed_without_a_trace(home, sour
     assert home.ok("-r", program=f"{home.home}/.local/bin/pflow-up", input="a") == "A\n"
     assert [each["name"] for each in json.loads(home.ok("nodes", "--json"))].count("up") == 1
     assert home.run("install", f"{source}@v1").returncode == 0
-    home.ok("update", "words@v2", "--yes", code=77)
-    assert "+ network" in home.answer("y\n", "update", "words@v2")
+    assert "it follows 'v1'; pflow update words@TAG takes another" in home.run("update", "words").stderr
+    for words in ((), ("--yes",)):
+        ran = home.run("update", "words@v2", *words)
+        assert (ran.returncode, "+ network; a person has to agree, at a terminal" in ran.stderr) == (77, True)
+    shown = home.answer("y\n", "update", "words@v2")
+    assert ("words: v1 (" in shown, ") to v2 (" in shown) == (True, True)
     assert {each.name for each in (home.home / ".local/bin").iterdir()} == {"pflow-up", "pflow-new"}
     assert state_of(home) == "v2"
     home.ok("update", "words@v1", "--yes")
@@ -238,6 +242,7 @@ def test_a_node_that_breaks_its_word_stays_out_unless_forced(home):
     whole = ["flows/bad.pflow.json", "flows/both.pflow.json", "nodes/pflow-lacks", "nodes/up.py"]
     assert list(home.packs["lies"]["files"]) == whole
     home.ok("update", "lies")
+    assert "pflow save both flow:both makes your own" in home.run("lock", "flow:both").stderr
     home.ok("install", "lies", "--yes", "--allow=anything", "--force")
     forced = {*whole, "nodes/lie.py", *(f"nodes/{name}.py" for name in broken)}
     assert {*home.packs["lies"]["files"]} == forced
@@ -253,6 +258,7 @@ def test_a_changed_file_is_brought_back_without_the_network_or_kept(home, source
         file.write_text(file.read_text().replace("upper", "lower"))
         assert "has changed since it was installed" in home.ok("nodes")
         if accepts:
+            assert "Keep the changed files of words?" in home.answer("n\n", "update", "words", "--accept-changes")
             assert "+        return text.lower()" in home.ok("update", "words", "--accept-changes", "--yes")
         else:
             home.ok("update", "words")
