@@ -27,10 +27,8 @@ _DENIALS = ("permission denied", "not permitted")
 def set_free(names: Sequence[str]) -> None:
     """Confine the nodes and packs of these names no more, in this process and in what it starts."""
     if names:
-        confined = [each for pack in installed_sources() for each in [(pack.name, ""), *pack.paths("nodes")]]
-        known = {
-            plain(name or os.path.basename(file).partition(".")[0].removeprefix("pflow-")) for name, file in confined
-        }
+        found = [each for pack in installed_sources() for each in [(pack.name, ""), *pack.paths("nodes")]]
+        known = {plain(name or os.path.basename(file).partition(".")[0].removeprefix("pflow-")) for name, file in found}
         for name in [each for text in names for each in text.split(",") if plain(each) not in known]:
             say("warning", f"--unconfined={name} is of no effect: no installed node or pack has that name")
         os.environ[UNCONFINED] = ",".join(filter(None, [os.environ.get(UNCONFINED), *names]))
