@@ -105,7 +105,10 @@ def find_node(name: str) -> Kind | None:
     if not is_node_name(name):
         return None
     names = [wanted, wanted.removesuffix("node")] if wanted.endswith("node") else [wanted]
-    return next((found for each in names if each for found in _candidates(each) if not found.fault), None)
+    firsts = [next((kind for kind in _candidates(each) if not kind.fault), None) for each in names if each]
+    found = [kind for kind in firsts if kind]
+    # A pack's words-node does not stand in for a node that is called by its class, WordsNode.
+    return found[-1] if len(found) > 1 and found[0].pack and not found[1].pack else next(iter(found), None)
 
 
 def list_nodes() -> Iterator[Kind]:

@@ -185,13 +185,18 @@ def shadows(declared: Declared, pack: str) -> dict[str, list[str]]:
     """Return, for each name in a pack that something else has too, who has it and which of them comes first."""
     there: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for kind, name, words in _names_there(pack):
-        there[kind, plain(name)].append(words)
-    mine = Counter((entry["kind"], plain(entry["name"])) for entry in declared.values())
+        there[name_key(kind, name)].append(words)
+    mine = Counter(name_key(entry["kind"], entry["name"]) for entry in declared.values())
     found: defaultdict[str, list[str]] = defaultdict(list)
     for entry in declared.values():
-        name, kind, key = entry["name"], entry["kind"], plain(entry["name"])
-        found[name] += there[kind, key] + [f"the pack has more than one {kind} of this name"] * (mine[kind, key] > 1)
-        is_command, is_node = there["command", key], kind == "flow" and (there["node", key] or mine["node", key])
+        name, kind, key, node = (
+            entry["name"],
+            entry["kind"],
+            name_key(entry["kind"], entry["name"]),
+            name_key("node", entry["name"]),
+        )
+        found[name] += there[key] + [f"the pack has more than one {kind} of this name"] * (mine[key] > 1)
+        is_command, is_node = there["command", plain(name)], kind == "flow" and (there[node] or mine[node])
         what, other = "command of pflow" if is_command else "node", f"{'flow:' if kind == 'flow' else 'pflow-'}{name}"
         found[name] += [f"pflow {name} is a {what}; this {kind} is {other}"] * bool(is_command or is_node)
     return {name: [*dict.fromkeys(map(clean, words))] for name, words in found.items() if words}
@@ -214,6 +219,11 @@ def _names_there(pack: str) -> Iterator[tuple[str, str, str]]:
         yield kind, name, words
 
 
+def name_key(kind: str, name: str) -> tuple[str, str]:
+    """Return what two things of one name share: a flow may call a node `words` by its class, WordsNode."""
+    return kind, plain(name).removesuffix("node" * (kind == "node"))
+
+
 def owners(packs: Iterable[Pack]) -> dict[tuple[str, str], str]:
     """Return for the kind and name of each node and flow of these packs whose it is, and what makes it free."""
     found: dict[tuple[str, str], str] = {}
@@ -222,7 +232,7 @@ def owners(packs: Iterable[Pack]) -> dict[tuple[str, str], str]:
         for kind, name in names:
             removal = f"{'pflow' if pack.tree else 'pip'} uninstall {pack.name}"
             words = f"the pack '{pack.name}' has a {kind} of this name; {removal}, then install again"
-            found.setdefault((kind, plain(name)), words)
+            found.setdefault(name_key(kind, name), words)
     return found
 
 

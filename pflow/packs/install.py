@@ -20,11 +20,10 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, 
 from pflow.files.atomic import move, replace
 from pflow.files.directories import make_private, needed
 from pflow.files.reading import Opened
-from pflow.interface.source import plain
 from pflow.library.command import Script, commands_of, make_command, pack_script, path_fault, remove_commands
 from pflow.library.save import as_error, locked
 from pflow.library.saved import LONGEST
-from pflow.packs.account import declare, owners
+from pflow.packs.account import declare, name_key, owners
 from pflow.packs.address import Address, parse_address
 from pflow.packs.project import address_of, fetch_exact, lock_text, read_project
 from pflow.packs.source import Fetched, fetch
@@ -106,7 +105,7 @@ def names_taken(staged: Staged, packs: Iterable[Pack]) -> dict[str, str]:
     theirs = owners(each for each in packs if each.name != staged.pack.name)
     own = owners([staged.before] if staged.before else [])
     files = [(path, about["declares"]) for path, about in staged.pack.files.items() if about.get("declares")]
-    keys = {path: (each["kind"], plain(each["name"])) for path, each in files}
+    keys = {path: name_key(each["kind"], each["name"]) for path, each in files}
     return {path: theirs[key] for path, key in keys.items() if key in theirs and key not in own}
 
 

@@ -134,12 +134,12 @@ def test_who_has_a_name_already_is_said_with_who_comes_first(data, monkeypatch, 
     )
     put_pack(data, "other", {"nodes/pflow-theirs": PROGRAM, "flows/g.pflow.json": "{}"})
     put_pack(data, "pack", {"nodes/pflow-before": PROGRAM})
-    names = ["llm", "get", "run", "mine", "tool", "theirs", "before", "f", "fresh"]
+    names = ["llm-node", "get", "run", "mine", "tool", "theirs", "before", "f", "fresh"]
     files = {f"nodes/pflow-{name}": PROGRAM for name in names} | {"nodes/fresh.py": NODE}
     files |= {f"flows/{name}.pflow.json": "{}" for name in ("f", "g", "Run")}
     declared = declare(str(tmp_path / "staged"), put(tmp_path / "staged", files))
     assert shadows(declared, "pack") == {
-        "llm": ["pflow's own node comes first"],
+        "llm-node": ["pflow's own node comes first"],
         "get": ["pflow's own tool comes first"],
         "run": ["pflow run is a command of pflow; this node is pflow-run"],
         "mine": [f"your own '{tmp_path}/own/mine.py' comes first"],

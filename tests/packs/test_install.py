@@ -197,17 +197,18 @@ def test_another_pack_or_version_of_the_name_is_in_the_way(home, source):
 
 def test_a_name_belongs_to_the_pack_that_had_it_first(home, source):
     home.ok("install", f"{source}@v1", "--yes")
-    write(home.folder / "an", up=node("Up"), an=node("An"))
+    write(home.folder / "an", up_node=node("Up"), an=node("An"))
     free = "pflow uninstall words, then install again"
     for words in ((), ("--force", "--lock")):
         ran = home.run("install", "an", "--yes", *words)
         assert (ran.returncode, list(home.packs["an"]["files"])) == (1, ["nodes/an.py"])
-        assert f"up is left out: the pack 'words' has a node of this name; {free}" in ran.stderr
+        assert f"up-node is left out: the pack 'words' has a node of this name; {free}" in ran.stderr
     (home.data / "packs.lock.json").write_text('{"pflow_packs": 2}')
     for words in (("list", "--packs"), ("install", "an", "--yes"), ("update",)):
         ran = home.run(*words)
         assert (ran.returncode, "version 2, but this pflow reads version 1" in ran.stderr) == (78, True)
     (home.data / "packs.lock.json").unlink()
+    write(home.folder / "an", up=node("Up"), an=node("An"))
     assert home.run("install", "an", "--yes").stderr.count("warning") == 0  # the command of words' up is stale
     assert "'an'" in (home.home / ".local/bin/pflow-up").read_text()
     home.ok("install", "an", "--yes", "--lock")
