@@ -195,8 +195,9 @@ def held(flow: FlowSpec) -> None:
     if isinstance(said, str):
         compiled = parse_pipe([said], FlowCatalog())
         assert flow_to_ir(parse_pipe([write_pipe(compiled)], FlowCatalog())) == flow_to_ir(compiled)
-    for name in targets() if not errors_of(findings) else ():
-        tried(exporter(name).export, wired)
+    for module in map(exporter, targets()) if not errors_of(findings) else ():
+        if hasattr(module, "export"):  # a pack is a directory
+            tried(module.export, wired)
 
 
 @target(
