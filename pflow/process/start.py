@@ -110,12 +110,29 @@ def programs_of(file: str) -> list[str]:
             name = next((word for word in words[1:] if word[0] != "-" and "=" not in word), "")
             places = os.environ.get("PATH", os.defpath).split(os.pathsep) if name else []
             todo += [each for place in places if os.access(each := os.path.join(place, name), os.X_OK)][:1]
-        if begin.startswith(_ELF):  # its loader stands behind its headers (elf(5))
-            todo += [os.fsdecode(text) for text in begin.split(b"\0") if text.startswith(b"/") and b"/ld" in text][:1]
+        todo += _loaders(begin)
     return found
 
 
 _ELF = b"\x7fELF"
+_INTERPRETER = 3
+
+
+def _loaders(begin: bytes) -> list[str]:
+    """Return the loader that a compiled program names in its program headers (elf(5)), if it does."""
+    order: Any = "little" if begin[5:6] == b"\1" else "big"
+
+    def at(place: int, size: int) -> int:
+        return int.from_bytes(begin[place : place + size], order)
+
+    is_wide = begin[4:5] == b"\2"
+    first, size, count = (at(32, 8), at(54, 2), at(56, 2)) if is_wide else (at(28, 4), at(42, 2), at(44, 2))
+    headers = range(first, first + size * count, size) if begin.startswith(_ELF) and size else ()
+    for header in [each for each in headers if at(each, 4) == _INTERPRETER]:
+        place, length = (at(header + 8, 8), at(header + 32, 8)) if is_wide else (at(header + 4, 4), at(header + 16, 4))
+        name = os.fsdecode(begin[place : place + length].rstrip(b"\0"))
+        return [name] if name.startswith("/") and "/ld" in name else []
+    return []
 
 
 def pass_guard(file: str, name: str) -> None:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import subprocess
 import time
 
 import pytest
@@ -249,6 +250,8 @@ def test_a_repository_of_another_user_is_told_how_to_trust(repo, place, monkeypa
     repo.pack((FILE, "words.py", b""))
     for path in (repo.place, *repo.place.rglob("*")):
         os.chown(path, 12345, 12345)
+    if not subprocess.run(["git", "ls-remote", repo.place], capture_output=True).returncode:
+        pytest.skip("this git reads the repositories of other users")
     error = refusal(repo.place)
     assert (error.exit, f"--add safe.directory {repo.place} " in error.hint) == (DENIED, True)
     assert "Connection refused" in refusal("git://127.0.0.1:1/words").message
