@@ -43,7 +43,7 @@ def is_current(kind: Kind) -> bool:
 
 
 def pack_part(pack: Any) -> str:
-    """Return the name of the part for the pack of a kind's file, which is the tree and the version of that."""
+    """Return the name of the part of a kind's code that records its pack: the pack's tree and version."""
     return f"pack {pack.name}"
 
 

@@ -1,4 +1,4 @@
-"""Nodes from elsewhere: what one may do once it runs, and the class that stands for it until then."""
+"""Confine installed nodes: what such a node may do once it runs, and the class that represents it until then."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pflow.process.start import programs_of
 from pflow.terminal.messages import say
 
 UNCONFINED = "PFLOW_UNCONFINED"
-"""The variable with the names of nodes and packs that a person has set free (--unconfined), a comma between them."""
+"""The variable with the nodes and packs that a person has freed with --unconfined, separated by commas."""
 
 _KEPT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TERM", "TRACEPARENT")
 _DENIED = 126
@@ -25,7 +25,7 @@ _DENIALS = ("permission denied", "not permitted")
 
 
 def set_free(names: Sequence[str]) -> None:
-    """Confine the nodes and packs of these names no more, in this process and in what it starts."""
+    """Stop confining the nodes and packs of these names, in this process and in those that it starts."""
     if names:
         found = [each for pack in installed_sources() for each in [(pack.name, ""), *pack.paths("nodes")]]
         known = {plain(name or os.path.basename(file).partition(".")[0].removeprefix("pflow-")) for name, file in found}
@@ -35,7 +35,7 @@ def set_free(names: Sequence[str]) -> None:
 
 
 class Confinement:
-    """What a node from elsewhere declares: it runs with that and no more. One without an interface declares nothing."""
+    """The limits of an installed node: it may do only what it declares, which is nothing without an interface."""
 
     def __init__(self, pack: Pack, name: str, file: str, interface: Interface) -> None:
         self.pack, self.name, self.file = pack, name, file
@@ -49,7 +49,7 @@ class Confinement:
         return {plain(self.name), plain(self.pack.name)}.isdisjoint(names)
 
     def declared(self, given: Sequence[Any], *, is_program: bool = False) -> Declared:
-        """Return what the node may do where the paths that it was `given` are these."""
+        """Return what the node may do if it was `given` these paths: it may write in their directories."""
         effects = {*self.effects}
         return Declared(
             [path for value in given for path in paths_in(value)] if "writes files" in effects else None,
@@ -59,13 +59,13 @@ class Confinement:
         )
 
     def environment(self, declared: Declared) -> dict[str, str]:
-        """Return the variables that the node gets."""
+        """Return the environment variables that the node gets."""
         kept = {"TMPDIR": temporary} if (temporary := declared.temporary_directory()) else {}
         names = [each for each in os.environ if each in _KEPT or each.startswith(("LC_", "PFLOW_"))]
         return {name: os.environ[name] for name in {*names, *self.variables} if name in os.environ} | kept
 
     def explain(self, error: PflowError, cause: BaseException, said: bytes) -> None:
-        """Say in the hint of a failure that it may come of the confinement; a program may have `said` so on stderr."""
+        """Set a failure's hint if the confinement may have caused it. `said` is what a program wrote to stderr."""
         text = f"{error} {said.decode(errors='replace')}".lower()
         is_denied = error.exit == _DENIED or any(words in text for words in _DENIALS)
         if is_denied or any(isinstance(each, PermissionError) for each in causes(cause)):
@@ -76,16 +76,16 @@ class Confinement:
 
 
 class StandIn(Node):
-    """Stands for a node in Python from elsewhere, of which nothing is imported before its process is confined."""
+    """Represents an installed Python node, none of whose code is imported before its process is confined."""
 
     confinement: Confinement
     source: bytes
-    """What was installed, as it was verified."""
+    """The verified source. It is kept, because the file could change between the check and the import."""
 
     is_program = False
 
     def enter(self, declared: Declared | None) -> Any:
-        """Confine this process, for good, to what is declared (None: not at all), and make the node itself in it."""
+        """Confine this process for good to what is declared (None: do not), then load the node's class and make it."""
         held = self.confinement
         if declared is not None:
             declared.restrict()
@@ -110,11 +110,11 @@ class StandIn(Node):
 
 
 def stand_in(pack: Pack, name: str, file: str) -> type[StandIn]:
-    """Return the class that stands for a node in Python. Raises PflowError: 78 if its file has changed, 65."""
+    """Return the class that represents a Python node. Raises PflowError: 78 if its file has changed, 65."""
     source = verified(pack, file)
     interface, _ = read_python(file)
     about = {
-        "__module__": "pflow_node_" + name.replace("-", "_"),  # whose file is not this one
+        "__module__": "pflow_node_" + name.replace("-", "_"),  # the node's module, not this one
         "confinement": Confinement(pack, name, file, interface),
         "source": source,
         "_pflow_interface": interface,

@@ -1,8 +1,8 @@
-"""Python distributions that bring nodes or flows, by their entry points `pflow.nodes` and `pflow.flows`.
+"""Find Python distributions with nodes or flows, by their entry points `pflow.nodes` and `pflow.flows`.
 
-The value is a package whose files all count, or for nodes a module with one node, which has the entry's name. Nothing
-is imported. Their metadata are read without importlib.metadata, whose import takes longer than a stage: that is 1 ms
-for a hundred distributions.
+An entry point names a package, whose files are all nodes or flows. One of `pflow.nodes` may also name a module with one
+node, which gets the entry's name. Nothing is imported. The metadata is read directly, in 1 ms for a hundred
+distributions, because importing importlib.metadata alone takes longer than a stage.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from pflow.files.reading import read_regular
 _GROUPS = {"[pflow.nodes]": "nodes", "[pflow.flows]": "flows"}
 
 Found = tuple[str, str, dict[str, list[tuple[str, str]]]]
-"""A distribution's name and version, and its nodes and flows: the name of each, empty if its file has it, and the file.
+"""A distribution's name and version, and its nodes and flows: the name of each, empty if the file's name counts, and
+its file.
 """
 
 
 def find_distributions() -> list[Found]:
-    """Return the distributions on sys.path with nodes or flows; an editable one has files if a path leads to them."""
+    """Return the distributions with nodes or flows on sys.path. An editable one needs its files on sys.path too."""
     places = tuple(dict.fromkeys(os.path.abspath(each) for each in sys.path if each))
     found: dict[str, Found] = {}
     for place in places:
@@ -35,7 +36,7 @@ def find_distributions() -> list[Found]:
 
 
 def _parse(text: str) -> list[list[str]]:
-    """Return the kind, name and value of each of our entries."""
+    """Return the kind, name and module of each entry point of pflow."""
     kind, entries = "", []
     for line in map(str.strip, text.splitlines()):
         name, equals, value = line.partition("=")
@@ -47,7 +48,7 @@ def _parse(text: str) -> list[list[str]]:
 
 
 def _files(places: tuple[str, ...], entries: list[list[str]]) -> dict[str, list[tuple[str, str]]]:
-    """Return the nodes and flows that the entries mean: those in a package's directory, or a module."""
+    """Return the nodes and flows of these entries: the files in a package's directory, or a module's file."""
     files: dict[str, list[tuple[str, str]]] = {"nodes": [], "flows": []}
     for kind, name, module in entries:
         paths = [os.path.join(place, *module.split(".")) for place in places]

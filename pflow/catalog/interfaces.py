@@ -47,7 +47,7 @@ class Kind:
 
     @property
     def pack(self) -> Any:
-        """The pack that it is of (pflow.catalog.packs); None for a node of pflow's, or a user's own."""
+        """The pack that it belongs to (pflow.catalog.packs); None for pflow's nodes and a user's own."""
         if self._pack is ...:
             from pflow.catalog.packs import pack_of
 
@@ -105,7 +105,7 @@ class Kind:
     def node_class(self) -> Any:
         """Import the class of a node in Python. Raises PflowError if that fails, or the class is not a node (PF09).
 
-        For a node from elsewhere another class stands, and its own is imported when it runs.
+        For a node of a pack, return a stand-in: its own class is imported only when it runs, confined.
         """
         if self._class is None:
             from pflow.node import load_bundled
@@ -237,7 +237,7 @@ def interpreter(text: str) -> str:
 
 
 MISSING = "its interpreter"
-"""The beginning of the only fault of a node that may go without a change of it."""
+"""How this fault begins. It is the only one that can be mended without changing the node: install the interpreter."""
 
 
 def interpreter_fault(name: str) -> str:

@@ -1,7 +1,6 @@
 """Finding kinds of nodes by name, without opening or running a file.
 
-Nodes and tools that come with pflow are first, then a user's own directories, then packs, then PATH; the first of a
-name wins.
+The first match wins: nodes and tools that come with pflow, then a user's own directories, then packs, then PATH.
 Names that differ only in case, `-` and `_` are one name.
 """
 
@@ -107,7 +106,7 @@ def find_node(name: str) -> Kind | None:
     names = [wanted, wanted.removesuffix("node")] if wanted.endswith("node") else [wanted]
     firsts = [next((kind for kind in _candidates(each) if not kind.fault), None) for each in names if each]
     found = [kind for kind in firsts if kind]
-    # A pack's words-node does not stand in for a node that is called by its class, WordsNode.
+    # "WordsNode" may name the node `words` by its class. A pack's node `words-node` must not take its place.
     return found[-1] if len(found) > 1 and found[0].pack and not found[1].pack else next(iter(found), None)
 
 
@@ -138,7 +137,7 @@ def node_at(file: str) -> Kind | None:
 
 
 def node_called(file: str) -> Kind | None:
-    """Return the node that a file is by its name alone, even a broken one; None for any other file."""
+    """Return the node in a file, going by the file's name alone, even if it is broken; None for any other file."""
     found = _named(*os.path.split(file))
     return found if found and _is_meant(found) else None
 
@@ -181,7 +180,7 @@ def _candidates(wanted: str | None = None) -> Iterator[Kind]:
                 yield Kind(name, origin, file)
     for directory in own_places():
         yield from _in_own(directory, wanted)
-    is_damage = PflowError if wanted is None else ()  # a list has the rest, and its command says what is damaged
+    is_damage = PflowError if wanted is None else ()  # a list shows the other nodes, and reports the damage itself
     in_packs: list[Kind] = result_of(_in_packs, of=is_damage, otherwise=[])
     yield from [found for found in in_packs if wanted in (None, plain(found.name))]
     made = {*own_flows(), *(found.name for found in in_packs)}
@@ -216,14 +215,14 @@ def _in_own(directory: str, wanted: str | None) -> Iterator[Kind]:
 
 
 def _in_packs() -> list[Kind]:
-    """Return the nodes that were installed; one whose file has changed or is gone too, and it fails when it is used."""
+    """Return the nodes of packs. One whose file is changed or missing is included, and fails when it is used."""
     from pflow.catalog.packs import installed_sources
 
     return [found for pack in installed_sources() for found in nodes_of(pack)]
 
 
 def nodes_of(pack: Any) -> Iterator[Kind]:
-    """Yield the nodes of a pack, by their names alone: classes in Python, then programs."""
+    """Yield the nodes of a pack, going by file names alone: Python classes, then programs."""
     for name, file in sorted(pack.paths("nodes"), key=lambda each: not each[1].endswith(".py")):
         found = Kind(name, PYTHON, file) if name else _named(*os.path.split(file))
         if found is not None and is_node_name(found.name):
@@ -256,7 +255,7 @@ def _is_meant(found: Kind) -> bool:
 def _on_path(directory: str, wanted: str | None, made: set[str]) -> Iterator[Kind]:
     """Yield the nodes of a directory on PATH: those that a shell would find, and broken links.
 
-    `made` are the names for which pflow may have made an executable.
+    `made` holds the names for which pflow may have made an executable.
     """
     for file in sorted(file for file in _listed(directory) if file.startswith("pflow-")):
         if is_node_name(file[6:]) and (wanted is None or plain(file[6:]) == wanted):

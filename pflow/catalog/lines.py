@@ -195,7 +195,7 @@ def entry(kind: Kind) -> dict[str, Any]:
 
 
 def pack_entry(kind: Kind) -> dict[str, Any]:
-    """Return the member that tells of a kind's pack; none for a kind without one."""
+    """Return the member `pack` of a kind's entry; empty for a kind that is not from a pack."""
     return {} if kind.pack is None else {"pack": kind.pack.about}
 
 

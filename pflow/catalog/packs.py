@@ -1,7 +1,7 @@
-"""The installed packs: where each came from, where its files lie, and the digest that pins each of them.
+"""The installed packs: where each came from, where its files are, and the digest that pins each file.
 
-`packs.lock.json` in the user's data is the one truth: a directory that it does not name is no pack. It is replaced as a
-whole, after the files of a pack are in place and before those of the version before it are removed.
+`packs.lock.json` in the user's data directory decides which packs are installed. It is replaced as a whole, after the
+files of a new version are in place and before those of the old version are removed.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pflow.words.printable import clean
 MARK, VERSION = "pflow_packs", 1
 
 _SHORT = 12
-"""The digits of a commit that a person reads."""
+"""How many digits of a commit or tree are shown."""
 
 
 class Pack:
     """A pack as it is pinned.
 
-    `address` is what git or the system takes, `asked` a tag, branch or commit (or empty), `directory` one in it (or
-    empty), `commit` the whole hash (empty for a directory), `tree` the digest of all files. `files` has for each path
-    its `digest`, and for a node or flow what it `declares`.
+    `address` is a URL or path without tag and directory; `asked` is a tag, branch or commit, or empty; `directory` is
+    the one in the address, or empty; `commit` is the whole hash, empty for a copied directory; `tree` is the digest of
+    all files. `files` maps each path to its `digest` and, for a node or flow, to what it `declares`.
     """
 
     __slots__ = ("address", "asked", "commit", "directory", "files", "folder", "name", "tree")
@@ -38,27 +38,27 @@ class Pack:
         self.name, self.address, self.asked, self.directory = name, address, asked, directory
         self.commit, self.tree, self.files = commit, tree, files
         self.folder = os.path.join(packs_directory() or "", name, tree[:_SHORT])
-        """The directory of its files, another one for each version. A confined process no longer knows the place."""
+        """The directory of this version's files. Kept, because a confined process lacks the variables that name it."""
 
     @property
     def version(self) -> str:
-        """What a person calls this version: the tag or branch that was asked for, else the commit, else the tree."""
+        """The version as shown to people: the tag or branch that was asked for, else the commit, else the tree."""
         return self.asked or (self.commit or self.tree)[:_SHORT]
 
     @property
     def label(self) -> str:
-        """Its name and version, harmless on a terminal."""
+        """Its name and version, safe to print on a terminal."""
         return clean(f"{self.name} {self.version}".strip())
 
     @property
     def about(self) -> dict[str, str]:
-        """What is told of it wherever one of its nodes or flows is."""
+        """What the account of each of its nodes and flows says about it."""
         return {"name": self.name, "version": self.version, "address": self.address}
 
     def paths(self, folder: str) -> list[tuple[str, str]]:
-        """Return its nodes' or flows' files that the lock file names, there or not, each after its own name.
+        """Return a name and a file for each node or flow that the lock file names, even if the file is missing.
 
-        The name is empty if that of the file counts.
+        The name is empty if the file's own name counts.
         """
         found = (path for path, about in self.files.items() if os.path.dirname(path) == folder and "declares" in about)
         return [("", f"{self.folder}/{path}") for path in found]
@@ -73,7 +73,7 @@ class Pack:
 
 
 class Distribution(Pack):
-    """A Python distribution as a pack: nothing of it is pinned, and pip or uv installs and removes it."""
+    """A Python distribution as a pack: pip or uv installs and removes it, and its files are not pinned."""
 
     __slots__ = ("found",)
 
@@ -107,7 +107,7 @@ def installed_packs() -> dict[str, Pack]:
 
 
 def forget_packs() -> None:
-    """Forget what was read: the lock file has changed."""
+    """Forget the packs that were read, because the lock file has changed."""
     _packs.clear()
     _distributions.clear()
 
@@ -157,7 +157,7 @@ def installed_distributions() -> list[Distribution]:
 
 
 def file_in_pack(name: str, path: str) -> str:
-    """Return the file of a pack, by the pack's name and the path in it. Raises PflowError (78) if one is gone."""
+    """Return the file at a path in the pack of this name. Raises PflowError (78) if the pack does not have it."""
     pack = installed_packs().get(name)
     if pack is None or path not in pack.files:
         needed(packs_directory(), f"cannot find '{path}' of the pack '{name}'", "XDG_DATA_HOME")
@@ -167,7 +167,7 @@ def file_in_pack(name: str, path: str) -> str:
 
 
 def pack_of(file: str) -> Pack | None:
-    """Return the installed pack or distribution that a file, by its absolute path, is of; None for any other file."""
+    """Return the installed pack or distribution to which a file (an absolute path) belongs; None for other files."""
     folder = packs_directory()
     if folder is None or not file.startswith(f"{folder}/"):
         may_be = any(place and file.startswith(f"{place}/") for place in sys.path)
@@ -180,7 +180,7 @@ def pack_of(file: str) -> Pack | None:
 
 
 def verified(pack: Pack, file: str) -> bytes:
-    """Read a file of a pack. Raises PflowError (78) if it is not what was installed, as far as it is pinned."""
+    """Read a file of a pack. Raises PflowError (78) if it is missing, or differs from what was pinned."""
     from pflow.values.digest import bytes_digest
 
     data = result_of(read_regular, file, otherwise=None)
@@ -193,7 +193,7 @@ def verified(pack: Pack, file: str) -> bytes:
 
 
 def faults_of(pack: Pack) -> dict[str, PflowError]:
-    """Return why files of a pack cannot be used, by their paths in it: they are not as they were installed."""
+    """Return an error for each file of a pack that is not as it was installed, by its path in the pack."""
     found = {}
     for path in pack.files:
         try:

@@ -18,7 +18,7 @@ def bundled_directory() -> str:
 
 
 def load_file(file: str, name: str, read: Callable[[str], bytes] | None = None) -> type:
-    """Load the class in a user's own file, or in one from elsewhere, which `read` reads and nobody has compiled.
+    """Load the class in a file. For a pack's file, `read` verifies and returns the source; no .pyc is used.
 
     Raises PflowError: 78 if an import is missing, 65 for other faults.
     """
@@ -166,7 +166,7 @@ def flow_file(type: str, directory: str = ".") -> str | None:
 
 
 def saved_flow(name: str) -> str | None:
-    """Return the file of a saved flow, a user's own or a pack's, or None.
+    """Return the file of a user's saved flow or of a pack's flow; None if there is none.
 
     Names that differ only in case, `-` and `_` are one name. Raises PflowError (78) if the packs cannot be read.
     """
@@ -189,7 +189,7 @@ def own_flow(name: str) -> str | None:
 
 
 def pack_flow(name: str) -> str | None:
-    """Return the file of a pack's flow, which may be gone, or None. Raises PflowError (78)."""
+    """Return the file of a pack's flow, even if it is missing; None for an unknown name. Raises PflowError (78)."""
     from pflow.interface.source import plain
 
     wanted = plain(name) if name.replace("-", "").replace("_", "").isalnum() else ""
@@ -197,7 +197,7 @@ def pack_flow(name: str) -> str | None:
 
 
 def pack_flows(besides: Iterable[str] = ()) -> dict[str, str]:
-    """Return the file of each flow of the packs by name, without those of the names in `besides`.
+    """Return the files of the packs' flows by name, except for the names in `besides`.
 
     Raises PflowError (78).
     """
@@ -219,7 +219,7 @@ def flows_of(pack: Any) -> dict[str, str]:
 
 
 def saved_flows() -> list[str]:
-    """Return the names of all saved flows, a user's own and those of the packs, if these can be read."""
+    """Return the names of a user's saved flows and, if the packs can be read, of their flows."""
     own = own_flows()
     return sorted([*own, *result_of(pack_flows, own, of=PflowError, otherwise={})])
 

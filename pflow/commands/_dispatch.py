@@ -20,7 +20,7 @@ _RUNS = ("run", "resume", "replay")
 """The commands that run a flow; with -q they need no stdout."""
 
 _LATE = ("install", "uninstall", "update")
-"""The commands that came after flows could be saved under their names."""
+"""The newer commands: a user may have saved a flow under such a name before the command existed."""
 
 
 def run(words: list[str]) -> int:
@@ -201,7 +201,7 @@ def _run_flow(words: list[str], closed: list[int]) -> int:
 
 
 def _tell_of_own(word: str) -> None:
-    """Say, the first time, how a user's own flow is run whose name is a command of a later version."""
+    """Say once how to run a user's saved flow whose name has since become a command."""
     from pflow.catalog.registry import own_flow
     from pflow.files.atomic import write_cached
     from pflow.files.directories import state_directory

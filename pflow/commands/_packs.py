@@ -1,4 +1,4 @@
-"""What the commands for packs share: how a pack is shown, agreed to, tried and told of."""
+"""Shared by the commands for packs: show a pack, ask for agreement, try its nodes, and describe it in JSON."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from pflow.terminal.messages import say, write_line
 from pflow.words.printable import one_line
 
 _WORDS = {"reads files": "files", "writes files": "files", "runs commands": "commands"}
-"""The word of --allow for an effect, if it is not the effect itself."""
+"""The word in --allow for an effect whose own name is not that word."""
 
 ALLOWED = ("network", "files", "commands", ANYTHING)
 
@@ -28,7 +28,7 @@ _ASPECTS = ("reads", "writes", "effects", "env", "secrets", "withheld", "command
 
 
 def show(staged: Sequence[Staged], *, on_stderr: bool) -> None:
-    """Print what packs are and declare, a block for each node and flow; on stderr if stdout gets JSON."""
+    """Print packs and what they declare, a block for each node and flow; on stderr if stdout gets JSON."""
     rows = [row for each in staged for row in _rows(each)]
     if on_stderr:
         write_line("\n".join(table(rows, terminal_width(), indent=0)))
@@ -59,7 +59,7 @@ def declared_by(pack: Pack) -> dict[str, dict[str, Any]]:
 
 
 def _entries(pack: Pack) -> list[dict[str, Any]]:
-    """Return what is told of each node and flow of a pack."""
+    """Return the account of each node and flow of a pack."""
     declared = declared_by(pack)
     there = shadows(declared, pack.name)
     return [{"path": path, **about, "shadows": there.get(about["name"], [])} for path, about in declared.items()]
@@ -87,9 +87,9 @@ def beyond(staged: Sequence[Staged], allowed: set[str]) -> PflowError | None:
 
 
 def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
-    """Return if a person agrees, or a script's --yes without a refusal. Raises PflowError (1, 2, or the refusal).
+    """Return if a person agrees, or if --yes is given and there is no refusal. Raises PflowError (1, 2, the refusal).
 
-    Without a terminal the refusal is told at once, for --yes alone would end there too.
+    Without a terminal, raise the refusal at once: adding --yes would only lead to it.
     """
     if yes and refusal is not None:
         raise refusal
@@ -101,9 +101,10 @@ def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
 
 
 def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
-    """Leave out what has a name of another pack, and unless forced each node that is broken or breaks its word.
+    """Leave out nodes and flows whose name another pack has and, unless forced, nodes that fail the trial or to load.
 
-    Each is named. Return 1 for any. A flow that cannot run is only told: what it lacks may come.
+    Say so for each, and return 1 if any is left out. A flow that cannot run is only reported: what it lacks may be
+    installed later.
     """
     if not has_landlock():
         say(program, "the nodes are not tried: this kernel has no Landlock, which would confine them")
@@ -130,7 +131,7 @@ def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
 
 
 def _try_node(program: str, file: str, about: dict[str, Any], *, force: bool) -> str:
-    """Test a node, and say how it did; return why it is left out, empty if it is not."""
+    """Test a node and report the result; return why it is left out, or an empty text."""
     if fault := about["fault"]:
         is_kept = force or fault.startswith(MISSING)  # an interpreter may be installed later
         say(program, f"{about['name']} cannot be used: {fault}" + "; it is left out" * (not is_kept))
@@ -146,7 +147,7 @@ def _try_node(program: str, file: str, about: dict[str, Any], *, force: bool) ->
 
 
 def document(staged: Staged, **more: Any) -> dict[str, Any]:
-    """Return a pack as JSON has it."""
+    """Return what --json prints for a pack."""
     pack, members = staged.pack, staged.pack.members()
     del members["files"]
     entries = _entries(pack)

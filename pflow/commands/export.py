@@ -3,9 +3,9 @@
 FLOW is a file, a saved flow, pipe syntax, or - for stdin. A flow that breaks a rule, or that the target cannot express,
 is not exported (65); stderr says why.
 
---to=pack writes a directory, DIR of -o DIR, which must be new or empty (73): the flow, its subflows and those of its
-nodes that are your own, with the modules beside them, and a README.md. Others install it with pflow install. A tool of
-an MCP server cannot travel (65), nor can a subflow whose path leads elsewhere: save it, and name it flow:NAME.
+--to=pack -o DIR writes a directory for pflow install, which must be new or empty (73): the flow, its subflows, your own
+nodes that it uses with the modules beside them, and a README.md. A tool of an MCP server cannot be exported (65), nor a
+subflow whose path leads out of the flow's directory: save that one, and use it as flow:NAME.
 
 \b
 pflow export --to=python -o report.py examples/report.pflow.json

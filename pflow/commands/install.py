@@ -1,29 +1,31 @@
 """pflow install: Install a pack of nodes and flows from elsewhere.
 
-ADDRESS is a directory, a file of one node or flow, or what git clones: a URL, HOST:PATH or a bare repository. @TAG
-behind it names a tag, branch or commit, #DIR a directory in it. A pack has nodes in nodes/ and flows in flows/. It is
-shown first: what each node and flow reads, writes and touches, which variables, commands and hosts its text names, and
-whose names it would take. Nothing of it runs before you agree. Then its nodes are tested in a sandbox. One that
-cannot be read, or does not do as it says, is named and left out, and the exit code is 1; --force takes it all the same.
+ADDRESS is a directory, a file with one node or flow, or a git repository: a URL, HOST:PATH or a bare repository. @TAG
+after it names a tag, branch or commit, and #DIR a directory in it. A pack has nodes in nodes/ and flows in flows/.
+
+First you see what each node and flow reads, writes and touches, which variables, commands and hosts its text names, and
+which names it shares with others. Nothing of the pack runs before you agree. Then its nodes are tested in a sandbox. A
+node that cannot be read, or does not keep to what it declares, is named and left out, and the exit code is 1; --force
+installs it all the same.
 
 Without a terminal, --yes agrees to packs whose effects are all in --allow: network, files, commands. A node that
-declares anything needs --allow=anything, which allows all effects. One without an interface is confined to none.
+declares anything needs --allow=anything, which allows all effects. A node without an interface may have no effects.
 --dry-run only shows the pack. --json prints one document.
 
 The commit and the digest of each file are recorded in ~/.local/share/pflow/packs.lock.json; a file that changes later
-is not run (78). --lock records the pack in pflow-packs.lock of the working directory too, to be committed with a
-project; without ADDRESS it records all that are installed. --frozen installs just these packs: the same bytes, or none
-of them (78).
+is not run (78). --lock also records the pack in pflow-packs.lock in the working directory, to be committed with a
+project; without ADDRESS, it records all installed packs. --frozen installs exactly the packs in that file: the same
+bytes, or none of them (78).
 
-Each node gets a program pflow-NODE in ~/.local/bin, or in ~/bin if only that is on PATH. What was fetched is kept in
-~/.cache/pflow/packs, so that the same commit needs no network again.
+Each node gets a program pflow-NODE in ~/.local/bin, or in ~/bin if only that is on PATH. Fetched commits are kept in
+~/.cache/pflow/packs; installing them again needs no network.
 
-A name belongs to one pack: a node or flow that another pack has already is named and left out too (1), even with
---force. A flow that cannot run yet is installed and told.
+A name belongs to one pack: a node or flow whose name another pack has is named and left out (1), even with --force. A
+flow that cannot run yet is installed, and you are told why.
 
-Exit codes: 2 without a terminal and --yes, 65 for what is no pack, 66 for a missing directory or tag, 69 for a server
-that cannot be reached, 75 for one that answers too late, 73 if another pack or version is in the way, 77 for what
---allow does not name, 78 for a damaged lock file.
+Exit codes: 2 without a terminal and --yes, 65 for an address that is not a pack, 66 for a missing directory or tag, 69
+for a server that cannot be reached, 75 for one that answers too late, 73 if another pack or version is in the way, 77
+for effects that --allow does not name, 78 for a damaged lock file.
 
 \b
 pflow install examples/pack --dry-run
@@ -50,14 +52,14 @@ _ALLOW = "with --yes, allow network, files, commands or anything"
 
 @Command(
     __doc__,
-    Flag("name", "call the pack NAME; by default its address does", type=TEXT, metavar="NAME"),
+    Flag("name", "name the pack NAME, instead of after its address", type=TEXT, metavar="NAME"),
     Flag("yes", "install it without asking, if --allow names its effects"),
     Flag("allow", _ALLOW, type=TEXTS, metavar="EFFECT,…", choices=ALLOWED),
-    Flag("dry_run", "only show it"),
+    Flag("dry_run", "show the pack, and install nothing"),
     Flag("json", "print one JSON document"),
-    Flag("force", "take nodes that are broken or do not do as they say, too"),
-    Flag("lock", f"record it in ./{PROJECT_LOCK} too; without ADDRESS, all that are installed"),
-    Flag("frozen", f"install just the packs of ./{PROJECT_LOCK}"),
+    Flag("force", "also install nodes that are broken or do not keep to what they declare"),
+    Flag("lock", f"also record it in ./{PROJECT_LOCK}; without ADDRESS, all installed packs"),
+    Flag("frozen", f"install exactly the packs in ./{PROJECT_LOCK}"),
     argument("[ADDRESS]", kinds.DIRECTORY, name="address", type=TEXT),
 )
 def command(
@@ -68,7 +70,7 @@ def command(
     if (frozen and (address or name or lock)) or not (frozen or address or (lock and not dry_run)):
         what = "with --frozen and more" if frozen else "without an address"
         raise PflowError(f"cannot install {what}", hint="pflow install --help", exit=USAGE)
-    recorded = recorded_before() if lock else {}  # a fault of it is told before all else
+    recorded = recorded_before() if lock else {}  # before anything is fetched: a damaged file fails at once
     if not address and not frozen:
         return _record(installed_packs(), recorded)
     with staging("cannot install") as folder:
@@ -104,7 +106,7 @@ def command(
 
 
 def _record(packs: dict[str, Pack], before: dict[str, Pack]) -> int:
-    """Record all installed packs in the project's lock file. Raises PflowError (66) if there is none."""
+    """Record all installed packs in the project's lock file. Raises PflowError (66) if no pack is installed."""
     if not packs:
         hint = "pflow install ADDRESS --lock installs and records one"
         raise PflowError(f"cannot write '{PROJECT_LOCK}': no pack is installed", hint=hint, exit=MISSING)

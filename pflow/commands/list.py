@@ -5,8 +5,8 @@ flows: those in .pflow.json files of this directory and of flows/ below it. Thei
 run FILE. On a terminal the lines are fitted to its width; elsewhere each flow has one line. An input in brackets is
 optional, or comes through the pipe; its default follows the =. pflow show NAME shows more about a saved flow.
 
-Flows of installed packs follow your own, with their pack. --packs lists the packs instead: name, version, address, and
-what is in them; "(changed)" means that a file is not as it was installed.
+Flows of installed packs follow your own, with the name of their pack. --packs lists the packs instead, each with its
+version, address, nodes and flows; "(changed)" means that a file is not as it was installed.
 
 Nothing is checked or run. stderr names each file that does not hold a flow, with the reason; in JSON it has a fault.
 The exit code is 0, even if there are such files, or no saved flows.

@@ -17,9 +17,9 @@ With --command, pflow-NAME is written to ~/.local/bin, or to ~/bin if only that 
 and without PATH, as under cron; your own nodes must then be in ~/.local/share/pflow/nodes/. pflow remove removes it. A
 file that pflow did not write is not touched (73).
 
---to=DIR writes DIR/flows/NAME.pflow.json instead: DIR is a pack for pflow install, or becomes one. Nodes in DIR/nodes
-are found, and paths to subflows are those in DIR; a flow that is elsewhere has to be saved there first (65). The file
-of another flow is only replaced with --force (73), and no older version is kept.
+--to=DIR writes DIR/flows/NAME.pflow.json instead, and so makes DIR a pack for pflow install. FLOW may use the nodes in
+DIR/nodes. Paths to subflows become relative; save a subflow that is elsewhere into DIR first (65). Only --force
+replaces the file of another flow (73), and no older version is kept.
 
 The exit code is 0, even if the same flow was saved before; 1 if you answer no; 65 for a flow that breaks a rule or has
 a secret, and for an invalid name; 73 if another flow or a file is in the way.

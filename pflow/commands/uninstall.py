@@ -1,9 +1,9 @@
 """pflow uninstall: Remove installed packs with their nodes and flows.
 
-The files of the packs are removed, with the programs of their nodes. If one of the names is unknown, nothing is
-removed, and the exit code is 127. A saved flow that uses a node or flow of them is named. What was fetched is kept in
-~/.cache/pflow/packs, so that another pflow install needs no network. Man pages that pflow setup wrote for the nodes go
-at the next pflow setup.
+The packs' files and the programs pflow-NODE of their nodes are removed. If one of the names is unknown, nothing is
+removed, and the exit code is 127. A warning names each saved flow that uses a removed node or flow. Fetched commits are
+kept in ~/.cache/pflow/packs, so that installing them again needs no network. The next pflow setup removes the man pages
+that it wrote for the nodes.
 
 \b
 pflow install examples/pack --yes --allow=files,commands

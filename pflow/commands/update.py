@@ -1,15 +1,15 @@
-"""pflow update: Update installed packs, once their changes are shown.
+"""pflow update: Update installed packs, after showing what changes.
 
-Without NAME all packs are looked at; each is fetched from where it came, by the branch or tag that was asked for then.
-NAME@TAG takes a tag, branch or commit instead, an older one too. First it is shown what the new version may do that the
-present one may not, and less of; then the difference of the files. Nothing of it runs before you agree. Then the nodes
-are tested as pflow install does; the exit code is 1 if one is left out.
+Without NAME, all packs are updated. Each is fetched from its address, at the branch or tag that was installed. NAME@TAG
+takes another tag, branch or commit instead, even an older one. First you see what the new version may do that the
+installed one may not, and what it no longer does; then how the files differ. Nothing of the new version runs before you
+agree. Then its nodes are tested as by pflow install; the exit code is 1 if one is left out.
 
 Without a terminal, --yes agrees, but never to a version that may do more (77); without --yes, the exit code is 2.
---dry-run only shows the difference, --json prints one document, a list with all of it.
+--dry-run only shows the difference. --json prints one document: a list of the updates.
 
-If files were changed since they were installed, pflow update NAME brings them back, without the network if the commit
-is kept. --accept-changes keeps the changes instead, once they are shown and agreed to; the next update replaces them.
+If files have changed since they were installed, pflow update NAME restores them, without the network if the commit is
+kept. --accept-changes shows the changes and, if you agree, keeps them instead; the next update replaces them.
 
 \b
 pflow install examples/pack --yes --allow=files,commands
@@ -40,11 +40,11 @@ from pflow.words.printable import clean
 
 @Command(
     __doc__,
-    Flag("yes", "update without asking what may do no more than before"),
-    Flag("dry_run", "only show the difference"),
+    Flag("yes", "update without asking, unless the new version may do more"),
+    Flag("dry_run", "show the difference, and update nothing"),
     Flag("json", "print one JSON document"),
-    Flag("force", "take nodes that are broken or do not do as they say, too"),
-    Flag("accept_changes", "pin the files as they are now"),
+    Flag("force", "also take nodes that are broken or do not keep to what they declare"),
+    Flag("accept_changes", "keep the changed files, and pin them as they are now"),
     argument("[NAME[@TAG]]…", kinds.PACK, name="names", type=TEXTS),
 )
 def command(names: list[str], json: bool, **flags: bool) -> int:
@@ -85,7 +85,7 @@ def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, fo
         else:
             is_enough = has_changed and pinned and not tag
             after = Staged(pack, pinned, pack) if is_enough else _fetched(pack, tag, folder)
-        # What the lock file says of them may be another pflow's words, or somebody's.
+        # Read again what the installed files declare: another version of pflow, or somebody, may have written the lock.
         declared = declare(pinned, pack.files) if pinned else {}
         before = {path: about | {"declares": declared.get(path)} for path, about in pack.files.items()}
         wider = widened(before, after.pack.files)
@@ -120,7 +120,7 @@ def _version(pack: Pack) -> str:
 
 
 def _pinned(pack: Pack, folder: str) -> str:
-    """Put the files of a pack aside as they were installed; return where, empty if they are no longer to be had."""
+    """Fetch the files of a pack as they were installed; return their directory, empty if they have changed there."""
     kept, place = fetch(address_of(pack), pack.commit), os.path.join(folder, ".pinned")
     if kept.tree == pack.tree:
         kept.put(place)
@@ -135,7 +135,7 @@ def _as_it_is(pack: Pack, folder: str) -> Staged:
 
 
 def _fetched(pack: Pack, tag: str, folder: str) -> Staged:
-    """Stage what is at a pack's address now, or at a tag."""
+    """Stage what a pack's address has now, at another tag if one is given."""
     address = address_of(pack)
     fetched = fetch(replace(address, asked=tag, is_git=True) if tag else address)
     return stage(pack.name, fetched, folder, pack if fetched.tree == pack.tree else None)

@@ -19,7 +19,7 @@ from pflow.values.types import Type
 
 _CHANGES = "creat|mk|rename|rmdir|unlink|link|symlink|truncate"
 _WRITE = rf"(O_(WRONLY|RDWR|CREAT)|\b({_CHANGES})\w*\().* = -1 EACCES"
-"""A call that would change a file and is denied, as strace shows it."""
+"""A denied attempt to change a file, as strace shows it."""
 
 _MOST_DECOYS, _MOST_BYTES = 5_000, 4_000_000
 
@@ -102,12 +102,12 @@ def it_touches_no_files(trial: Trial) -> None:
 @check("network", "it uses no network unless it declares so")
 def it_stays_off_the_network(trial: Trial) -> None:
     _skip_declared(trial, "network")
-    calls = "connect,sendto,bind" + ",socket" * trial.confined  # which is refused, and so none of these follows
+    calls = "connect,sendto,bind" + ",socket" * trial.confined  # refused there, so no other call follows
     _expect_no_call(trial, "AF_INET", "-e", f"trace={calls}", effect="network")
 
 
 def _expect_no_call(trial: Trial, pattern: str, *options: str, effect: str) -> None:
-    """Run the node under strace. Raises Failed if it shows such a call, Skipped without strace."""
+    """Run the node under strace. Raises Failed if a call matches the pattern, Skipped without strace."""
     if shutil.which("strace") is None:
         raise Skipped("strace, which would show it, is not installed")
     if trial.good.left_running:
@@ -124,7 +124,7 @@ def _expect_no_call(trial: Trial, pattern: str, *options: str, effect: str) -> N
 
 
 def _skip_declared(trial: Trial, effect: str) -> None:
-    """Raise Skipped if the node declares an effect, or commands, with which one of ours may do anything."""
+    """Raise Skipped if the node declares this effect, or is not confined and runs commands, which may have any."""
     if trial.may(effect, *["runs commands"] * (not trial.confined)):
         raise Skipped(f"it declares: {', '.join(trial.interface.effects)}")
 

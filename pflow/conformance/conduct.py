@@ -59,7 +59,7 @@ def conduct(
 ) -> Generator[Verdict]:  # fmt: skip
     """Yield the verdict of each check on a node. `given` are the user's words for runs that must succeed.
 
-    A `confined` one is a stranger's (NodeRun).
+    A stranger's node runs `confined` (NodeRun).
     Everything happens in a new directory, which is removed at the end. Raises PflowError (2, 73).
     """
     with Attempt("cannot make a directory to test in", exit=CANNOT_WRITE):

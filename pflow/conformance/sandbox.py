@@ -37,7 +37,7 @@ _WATCHED = {"work": "", "home": "$HOME/", "tmp": "$TMPDIR/"}
 """The directories that a program may write into, with their names in a report."""
 _DIRECTORIES = (*_WATCHED, "xdg")
 _KEPT = ("PATH", "LANG", "TZ", "TERM")
-"""What a confined run has of our environment, with all of LC_*."""
+"""The variables that a confined run keeps, besides LC_*."""
 
 _DROPPED = ("PFLOW_NODE", "PFLOW_NODES", "PFLOW_TRACE", "TRACEPARENT", "LC_ALL")
 
@@ -190,7 +190,7 @@ def _read_one_byte(fd: int) -> None:
 def _environment(place: Path, *, bare: bool) -> dict[str, str]:
     """Return our environment with home and temporary directory in `place`, and with our settings of models.
 
-    A `bare` one has no more than a node from elsewhere gets, and leaves no bytecode beside the modules that it imports.
+    A `bare` one has only what an installed node gets, and keeps Python from writing bytecode beside its modules.
     """
     kept = {name: value for name, value in os.environ.items() if name not in _DROPPED}
     models = llm_directory()

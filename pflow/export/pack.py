@@ -20,11 +20,11 @@ from pflow.values.fast_json import write_json
 from pflow.words.printable import clean
 
 _DIGEST = 64
-"""The letters of a digest. The other parts of a class's code are versions of distributions."""
+"""The length of a file's digest: any other part of a class's code is the version of a distribution."""
 
 
 def export_to(wired: WiredFlow, directory: str) -> None:
-    """Write the directory, whole or not at all. Raises PflowError: 65 if not all of the flow can travel, 73, 77."""
+    """Write the directory, whole or not at all. Raises PflowError: 65 if part of the flow cannot go along, 73, 77."""
     target, contents = os.path.realpath(directory), _Contents()
     name = flow_name(os.path.basename(wired.flow.file)) or wired.flow.name or os.path.basename(target)
     if not is_node_name(name):
@@ -46,7 +46,7 @@ def export_to(wired: WiredFlow, directory: str) -> None:
 
 
 class _Contents:
-    """What is in a pack: its files, each with True for a program; what it needs besides; why it cannot be made."""
+    """A pack to be written: its files, each with True for a program; what else it needs; why it cannot be made."""
 
     def __init__(self) -> None:
         self.files: dict[str, tuple[bytes, bool]] = {}
@@ -62,7 +62,7 @@ class _Contents:
             self.put(path, Path(file).read_bytes(), is_program=os.access(file, os.X_OK))
 
     def add_steps(self, wired: WiredFlow, folder: str) -> None:
-        """Add what the steps of a flow use; `folder` is its own, where the paths of its subflows begin."""
+        """Add what the steps of a flow use. Paths of its subflows are relative to `folder`, the flow's own."""
         self.faults |= {f"'{place[-1]}' is a secret: {remedy}": None for place, remedy in literal_secrets(wired)}
         for step in wired.steps.values():
             kind, type = step.kind, step.step.type
@@ -98,7 +98,7 @@ class _Contents:
             self._add_modules(kind.file)
 
     def _add_modules(self, file: str) -> None:
-        """Add the modules beside a node that it imports."""
+        """Add the modules that a node imports from its own directory."""
         code = PythonCode(file)
         self.faults |= {f"what '{file}' imports is unknown: {code.fault}": None} if code.fault else {}
         for part, version in code.parts.items():
@@ -113,7 +113,7 @@ class _Contents:
 
 
 def _readme(name: str, wired: WiredFlow, needs: dict[str, None]) -> str:
-    """Say what the pack is, how to install and run it, what it needs besides, and all that pflow explain says."""
+    """Say what the pack is, how to install and run it, what else it needs, and all that pflow explain says."""
     flags = [f"{spell_flag(each.name)}={each.type.name.upper()}" for each in wired.asked() if each.required]
     lines = [f"# {name}", "", *([wired.flow.description, ""] if wired.flow.description else [])]
     lines += ["    pflow install ADDRESS", "    " + " ".join([f"pflow run flow:{name}", *flags]), ""]

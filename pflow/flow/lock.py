@@ -181,7 +181,7 @@ def _finding(flow: WiredFlow, path: Path, said: str) -> Finding:
 
 
 def lock_command(file: str) -> str:
-    """Return what locks the flow in a file; that of a pack has to become a flow of the user's own."""
+    """Return the command that locks the flow in a file. A pack's flow has to be saved as the user's own first."""
     from shlex import quote
 
     if pack_of(os.path.abspath(file)) is None:

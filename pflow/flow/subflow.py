@@ -58,7 +58,7 @@ class FlowCatalog(Catalog):
         return self.kinds[type, file]
 
     def _may_name(self, file: str) -> bool:
-        """Return True unless the flow is of a pack and the file is not: its account has nothing of that."""
+        """Return True unless a pack's flow names a file outside its pack: nobody was shown that file."""
         folder = os.path.abspath(self.directory)
         pack = pack_of(os.path.join(folder, ""))
         return pack is None or pack_of(file) is pack

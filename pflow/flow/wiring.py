@@ -85,7 +85,7 @@ class _Layout:
                 step.params = {**step.params, **implied}
             interface = with_keys(kind.interface, step.params, mapped) if kind else Interface()
         except PflowError as error:
-            if error.exit == BAD_CONFIG:  # the packs, not the flow, are to be mended
+            if error.exit == BAD_CONFIG:  # the installed packs are damaged, not the flow
                 raise
             wired = WiredStep(step, number, None, Interface())
             wired.fault = error.message

@@ -95,7 +95,7 @@ def _page(usage: CommandUsage, usages: list[CommandUsage]) -> str:
     rows += [".Sh NAME", f".Nm {word(name)}", f".Nd {_about(usage)}"]
     for title, section in _sections(usage, usages):
         rows += [heading(title), *section] if section else []
-    return "\n".join([*rows, ""]).replace("\\[u2026]", "\\&...")  # which a terminal without UTF-8 has too
+    return "\n".join([*rows, ""]).replace("\\[u2026]", "\\&...")  # a terminal without UTF-8 shows three dots
 
 
 def _sections(usage: CommandUsage, usages: list[CommandUsage]) -> Iterator[tuple[str, list[str]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _ast  # ast's C part
+import _ast  # the C part of ast, which imports fast
 import builtins
 import os
 
@@ -99,13 +99,13 @@ def _declared(node: Any, file: str) -> Interface | None:
 
 
 def _docstring(node: Any) -> str:
-    first = node.body[0]  # without ast, whose enum takes a stage too long
+    first = node.body[0]  # not ast.get_docstring: ast imports enum, too slow for a stage
     value = getattr(first.value, "value", None) if isinstance(first, _ast.Expr) else None
     return value if isinstance(value, str) else ""
 
 
 def _text_of(node: Any) -> str:
-    """Return an expression as it is written."""
+    """Return the source text of an expression."""
     if isinstance(node, _ast.Name):
         return str(node.id)
     if isinstance(node, _ast.Attribute):

@@ -50,12 +50,12 @@ def tool_script(name: str, file: str) -> Script:
 
 
 def pack_script(pack: str, path: str, name: str) -> Script:
-    """Return the script for a pack's node, which names no version: an update leaves it as it is."""
+    """Return the script for a pack's node. It does not name the version, so that an update need not change it."""
     return _in_python(f"{RUNS_NODE.decode()}pflow uninstall takes it away.\n", "main_of_pack", pack, path, name)
 
 
 def _in_python(about: str, function: str, *arguments: str) -> Script:
-    """Return a script that calls a function of pflow.stage.main with these arguments and the words."""
+    """Return a script that calls a function of pflow.stage.main with these arguments and its own command line."""
     first = f"#!{sys.executable} -P\n"
     if len(first) > _LONGEST_FIRST_LINE or " " in sys.executable:
         first = "#!/bin/sh\n"  # it runs the line after the comment, which is a text for Python
@@ -88,7 +88,7 @@ def is_on_path(folder: str) -> bool:
 
 
 def path_fault(folder: str) -> str:
-    """Return that a directory is not on PATH, and what adds it; empty if it is."""
+    """Say that a directory is not on PATH and how to add it; empty if it is."""
     return "" if is_on_path(folder) else f"'{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile"
 
 
@@ -158,7 +158,7 @@ def _runs(file: str, script: Script) -> bool:
 
 
 def _is_stale(file: str) -> bool:
-    """Return True for the executable of a node in this library whose pack is gone, as after a loss of the lock file."""
+    """Return True for an executable of this library's whose pack is gone, for example with a lost lock file."""
     text = _text(file)
     begin, _, end = text.rpartition("\nmain_of_pack('")
     is_of_this = f"= {_library()!r}\n" in begin if _library() else "XDG_DATA_HOME" not in begin

@@ -90,7 +90,7 @@ def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult
 
 
 def save_in_pack(name: str, flow: FlowSpec, folder: str, *, replace: bool = False) -> SaveResult:
-    """Save a flow that the caller has checked in a pack that is made, below its directory. Raises as `save_flow`."""
+    """Save a checked flow into the directory of a pack that the user makes. Raises as `save_flow`."""
     check_name(name)
     act, flows = f"cannot save '{name}'", os.path.join(folder, "flows")
     there = result_of(os.listdir, flows, otherwise=[])
@@ -192,7 +192,7 @@ def portable(flow: FlowSpec, name: str, file: str, pack: str = "") -> tuple[Flow
 
 
 def _path_in(pack: str, file: str, act: str) -> str:
-    """Return the path of a file of a pack as a flow of it has it. Raises PflowError (65) for any other file."""
+    """Return a file's path as the pack's flows write it. Raises PflowError (65) for a file outside the pack."""
     path = os.path.relpath(os.path.realpath(file), os.path.realpath(os.path.join(pack, "flows")))
     if path.startswith("../") and not path.startswith("../nodes/"):
         hint = f"pflow save NAME {quote(file)} --to={quote(pack)} brings it"

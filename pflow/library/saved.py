@@ -50,7 +50,7 @@ class Saved:
 def list_saved() -> list[Saved]:
     """Return every saved flow by name, then those of packs; unreadable flows too.
 
-    Raises PflowError (77) for the directory. Packs that cannot be read have no flows here.
+    Raises PflowError (77) if the directory cannot be read. Packs that cannot be read are left out.
     """
     folder = data_directory("flows")
     with Attempt(f"cannot list the saved flows in '{folder}'"):
@@ -84,7 +84,7 @@ def find_saved(name: str) -> str:
 
 
 def check_is_own(file: str, act: str, hint: str = "") -> None:
-    """Raise PflowError (77) for the flow of a pack, which changes only with its pack."""
+    """Raise PflowError (77) for a pack's flow: only an update of the pack may change it."""
     if pack := pack_of(os.path.abspath(file)):
         whole = f"pflow uninstall {pack.name} removes the whole pack" if pack.tree else "its Python package has it"
         raise PflowError(f"{act}: it is a flow of the pack '{pack.name}'", hint=hint or whole, exit=DENIED)

@@ -1,4 +1,4 @@
-"""What the files of a pack declare, read and never run: whose names they take, and how two versions differ."""
+"""Read, without running it, what a pack declares: the names that it takes, and how two versions of it differ."""
 
 import difflib
 import os
@@ -36,16 +36,16 @@ _OF_TEXT = ("env", "commands", "hosts")
 _NAMED = ("env", "secrets", "withheld", "commands", "hosts")
 _SECONDS = 60.0
 _LARGEST, _MOST, _LONGEST = 1 << 20, 100, 2_000
-"""The most bytes of a text that is read for names, the most names, and the most lines that are compared."""
+"""The most bytes of a file that are searched for names, the most names listed, and the most lines compared."""
 
 
 def declare(folder: str, paths: Iterable[str]) -> Declared:
     """Return what each node and flow among these paths in a folder declares, and what its text names.
 
-    `withheld` are environment variables that the text names and the interface does not: a confined node does not get
-    them. A node is `open` if it declares no interface: it is confined to no effect. `fault` says why a node or flow
-    cannot be read or used. The text of a file in nodes/ that is no node counts for each node, which may import it.
-    Raises PflowError (65) for a pack that takes too long: flows of flows of flows may be endless.
+    `withheld` lists the environment variables that the text names but the interface does not declare: a confined node
+    does not get them. A node without an interface is `open`: it may have no effects. `fault` says why a node or flow
+    cannot be read or used. What a helper module in nodes/ names counts for every node, because each may import it.
+    Raises PflowError (65) for a pack that takes too long: nested flows can multiply without end.
     """
     with Deadline(_SECONDS, "a pack", act="cannot read what the pack declares", exit=BAD_DATA):
         return _declare(os.path.abspath(folder), sorted(paths))
@@ -132,7 +132,7 @@ def _of_flow(file: str, catalog: "_StagedCatalog", own: Declared) -> dict[str, A
 
 
 def _of_steps(flow: WiredFlow, own: Declared) -> dict[str, Any]:
-    """Return what a flow's steps are and do; those that are nodes of its own pack count with all that they name."""
+    """Return a flow's steps and effects. For nodes of its own pack, also count all that their text names."""
     steps = [step for step in flow.all_steps() if step.subflow is None]
     effects = effects_of_flow(flow, Origins(flow))
     parts = [_NOTHING | _of_interface(step.interface) for step in steps]
@@ -152,7 +152,7 @@ def _file_of(step: WiredStep) -> str:
 
 
 class _StagedCatalog(FlowCatalog):
-    """Finds the nodes and flows of a pack that is not installed first, then those that are there; no other files."""
+    """Finds nodes and flows in a staged pack first, then among those installed; it opens no other files."""
 
     def __init__(self, folder: str, nodes: dict[str, Kind]) -> None:
         super().__init__()
@@ -171,18 +171,18 @@ class _StagedCatalog(FlowCatalog):
 
 
 def _printable(value: Any, folder: str) -> Any:
-    """Return a value whose texts are safe to print, its sets as sorted lists that end somewhere."""
+    """Return a value that is safe to print: its texts cleaned, its sets as sorted lists of limited length."""
     if isinstance(value, dict):
         return {clean(key): _printable(each, folder) for key, each in value.items()}
     if isinstance(value, set | list):
         texts = [clean(each) for each in (sorted(value) if isinstance(value, set) else value)]
-        more = texts[_MOST:]  # with their digest, for an update may change these alone
+        more = texts[_MOST:]  # shown by their digest, because an update may change only these
         return texts[:_MOST] + [f"(and {len(more):,} more, {digest_of(more)[:8]})"] * bool(more)
     return clean(value.replace(f"{folder}/", "")) if isinstance(value, str) else value
 
 
 def shadows(declared: Declared, pack: str) -> dict[str, list[str]]:
-    """Return, for each name in a pack that something else has too, who has it and which of them comes first."""
+    """Return, for each name in a pack that is taken elsewhere, who has it and which of them wins."""
     there: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for kind, name, words in _names_there(pack):
         there[name_key(kind, name)].append(words)
@@ -203,7 +203,7 @@ def shadows(declared: Declared, pack: str) -> dict[str, list[str]]:
 
 
 def _names_there(pack: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the kind and name of what is there without a pack, and who has it."""
+    """Yield the kind, name and owner of everything that exists apart from this pack."""
     for folder, kind in (("nodes", "node"), ("plumbing", "tool"), ("commands", "command")):
         for name in names_in(folder):
             yield "command" if kind == "command" else "node", name, f"pflow's own {kind} comes first"
@@ -220,12 +220,12 @@ def _names_there(pack: str) -> Iterator[tuple[str, str, str]]:
 
 
 def name_key(kind: str, name: str) -> tuple[str, str]:
-    """Return what two things of one name share: a flow may call a node `words` by its class, WordsNode."""
+    """Return a key that clashing names share. `words` and `WordsNode` clash: a flow may name a node by its class."""
     return kind, plain(name).removesuffix("node" * (kind == "node"))
 
 
 def owners(packs: Iterable[Pack]) -> dict[tuple[str, str], str]:
-    """Return for the kind and name of each node and flow of these packs whose it is, and what makes it free."""
+    """Return, for the key of each node and flow of these packs, which pack owns the name and how to free it."""
     found: dict[tuple[str, str], str] = {}
     for pack in packs:
         names = [("node", node.name) for node in nodes_of(pack)] + [("flow", name) for name in flows_of(pack)]
@@ -237,15 +237,12 @@ def owners(packs: Iterable[Pack]) -> dict[tuple[str, str], str]:
 
 
 def widened(before: Files, after: Files) -> list[str]:
-    """Return what each node or flow may do now that it could not do before: `words: + network`.
-
-    Both are the files of a pack as it is pinned.
-    """
+    """Return what each node or flow in `after` may do that it could not do in `before`: `words: + network`."""
     return [line for line, is_wider in _changes(before, after) if is_wider]
 
 
 def differences(before_folder: str, before: Files, after_folder: str, after: Files) -> tuple[list[str], str]:
-    """Return what two versions of a pack may do differently, a line each, and a unified diff of their files."""
+    """Return the lines that tell how two versions of a pack differ in what they may do, and a diff of their files."""
     lines = [line for line, _ in _changes(before, after)]
     digests = [{path: about["digest"] for path, about in files.items()} for files in (before, after)]
     diff: list[str] = []
@@ -285,9 +282,9 @@ def _more(less: dict[str, Any], more: dict[str, Any], now: str, sign: str) -> li
 
 
 def _diff(path: str, *folders: str) -> list[str]:
-    """Return the unified diff of a file in two folders ("": in none of them), or a line that says that it differs."""
+    """Return the unified diff of a file in two folders ("" if it is missing there), or one line if it is too long."""
     texts = [Path(folder, path).read_bytes() if folder else b"" for folder in folders]
-    # Any byte that differs is shown: what ends a line for splitlines() may not end a comment for Python.
+    # Split at newlines only: splitlines() also splits where Python does not end a comment, and would hide the change.
     before, after = (text.decode("utf-8", "surrogateescape").split("\n") for text in texts)
     if any(b"\0" in text for text in texts) or max(len(before), len(after)) > _LONGEST:
         return [f"{path} differs: {' and '.join(f'{len(text):,} bytes' for text in texts)}, not shown"]

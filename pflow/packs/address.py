@@ -9,31 +9,31 @@ from pflow.errors import DENIED, MISSING, USAGE, PflowError, shorten
 from pflow.words.printable import clean
 
 PROTOCOLS = ("https", "http", "ssh", "git", "file")
-"""What git may speak: any other is a program of its own, and `ext::` is a command."""
+"""The protocols that git may use. It would start a helper program for any other, and `ext::` runs any command."""
 
 _PLACE = re.compile(
     rf"(?P<origin>(?:{'|'.join(PROTOCOLS)})://(?:[^-/][^/]*)?(?=/)|[^-/:][^/:]*:(?![-:]|//))(?P<path>.+)|/.*", re.DOTALL
 )
-"""A URL, HOST:PATH for ssh, or an absolute path. A host that begins with `-` would be an option of ssh."""
+"""A URL, HOST:PATH for ssh, or an absolute path. ssh would take a host that begins with `-` for an option."""
 
 _SECRET = re.compile(r"https?://([^/]*@|.*\?)|\w+://[^/@]*:[^/]*@")
-"""A user, password or query for a server of the web, or a password for any other."""
+"""A user, password or query in a web address, or a password in any other. The lock file would publish them."""
 
 _ASKED = re.compile(r"(?![-/])(?!.*(\.\.|@\{))[^ :?*\[\\^~]*")
-"""What is one ref and no option (git-check-ref-format(1))."""
+"""A single ref that git cannot take for an option (git-check-ref-format(1))."""
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 _VERSION = re.compile("(?<=[^/:])@")
-"""The beginning of @TAG: in `/@user/repo@v1` the second @."""
+"""The @ that begins @TAG: the second one in `/@user/repo@v1`."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a pack is.
+    """The address of a pack.
 
-    `place` is a URL or a real path, `asked` a tag, branch or whole commit or empty, `directory` one in it or empty.
-    Raises PflowError (2, 77) for what git could take for an option, a command or more than one ref: the lock file that
-    an address comes from may be a stranger's.
+    `place` is a URL or a real path; `asked` is a tag, a branch, a whole commit, or empty; `directory` is a path in the
+    place, or empty. Raises PflowError (2, 77) for anything that git could take for an option, a command or several
+    refs: an address may come from a stranger's lock file.
     """
 
     place: str
@@ -59,13 +59,13 @@ class Address:
 
     @property
     def name(self) -> str:
-        """What the pack is called unless its user says otherwise: the last part of its directory, file or place."""
+        """The default name of the pack: the last part of its directory, file or place."""
         last = re.split("[/:]", self.directory or self.place.rstrip("/").removesuffix("/.git"))[-1]
         return last.removesuffix(SUFFIX).removesuffix(".git").removesuffix(".py").removeprefix("pflow-")
 
     @property
     def commit(self) -> str:
-        """The commit that is asked for; empty for a tag, a branch and nothing."""
+        """The commit if `asked` is one, else empty."""
         return self.asked if _COMMIT.fullmatch(self.asked) else ""
 
 

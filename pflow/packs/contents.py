@@ -1,4 +1,4 @@
-"""The files of a pack: which of a directory or commit they are, within limits, without links or clashing names."""
+"""Choose the files of a pack from a directory or commit, within limits, and refuse links and clashing names."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ MOST, LARGEST, MOST_BYTES = 1_000, 8_000_000, 32_000_000
 """How many files and directories a pack may have, and how many bytes: each file, and all of them."""
 
 _LONGEST_NAME, _LONGEST_PATH = 200, 800
-"""Bytes of a name and of a path, which any system takes below the directory of packs."""
+"""The most bytes of a name and of a path: any file system still takes them below the directory of packs."""
 
 _FOLDERS, _TEXTS = ("nodes", "flows"), ("README", "LICENSE")
 _LFS = b"version https://git-lfs.github.com/spec/"
@@ -32,7 +32,7 @@ class PackFile:
 
 
 class Contents:
-    """Chooses the files of a pack, whose modes are as stat(2) has them; `act` begins the errors."""
+    """Chooses the files of a pack. Modes are those of stat(2); `act` begins the error messages."""
 
     def __init__(self, act: str) -> None:
         self.act = act
@@ -41,7 +41,7 @@ class Contents:
         self._size = 0
 
     def roots(self, modes: dict[str, int]) -> dict[str, str]:
-        """Return which entries of the top directory belong to the pack, and the path of each in it.
+        """Return the entries of the top directory that belong to the pack, each with its path in the pack.
 
         Raises PflowError (65) if there is neither nodes/ nor flows/, nor a single file that is a node or flow.
         """
@@ -55,9 +55,9 @@ class Contents:
         return {name: name for name in {*found, *(each for each in files if each.startswith(_TEXTS))}} | singles
 
     def admits(self, path: str, mode: int, size: int) -> bool:
-        """Return True for a file of the pack; False for a directory, and for what is left out.
+        """Return True for a file of the pack, False for a directory or a file that is left out.
 
-        Raises PflowError (65) for what no pack may have.
+        Raises PflowError (65) for a file that no pack may have.
         """
         parts = path.split("/")
         if _OUTSIDE & {*parts}:
@@ -68,7 +68,8 @@ class Contents:
             self._refuse(path, "has control characters in its name, or is not UTF-8")
         if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_NAME for part in parts):
             self._refuse(path, "has too long a name")
-        # To some file systems, names are the same that differ in case only, or in how an umlaut is encoded.
+        # Some file systems take names for one that differ only in case or in how an umlaut is encoded. One file would
+        # overwrite the other there, after it was shown and checked.
         other = self._paths.setdefault(normalize("NFKC", normalize("NFKC", path).casefold()), path)
         if other != path:
             self._refuse(path, f"and '{other}' are the same name on some systems")
@@ -97,7 +98,7 @@ class Contents:
 def read_place(place: str, directory: str, act: str) -> dict[str, PackFile]:
     """Read a pack from a directory, or a single file, without following a link in it.
 
-    Raises PflowError: 65 for what no pack may have; 66 and 77 if it cannot be read.
+    Raises PflowError: 65 for a file that no pack may have; 66 and 77 if the place cannot be read.
     """
     contents, top = Contents(act), os.path.join(place, directory) if directory else place
     if os.path.realpath(top) != top:
@@ -124,6 +125,7 @@ def _take(contents: Contents, folder: int, name: str, path: str) -> None:
     about = os.lstat(name, dir_fd=folder)
     if not contents.admits(path, about.st_mode, about.st_size):
         return
+    # Between lstat and open, somebody may put a link or a pipe in its place.
     with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
         if not os.path.samestat(about, os.fstat(file.fileno())):
             raise OSError(errno.ESTALE, "it changes while it is read", path)

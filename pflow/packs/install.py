@@ -1,7 +1,7 @@
-"""Installing and removing packs: each change is whole, and whatever an interrupted one has left is cleared by the next.
+"""Install and remove packs: each change happens as a whole, and the next one clears what an interrupted one left.
 
-The lock file decides which packs there are. The files of a pack are in place before it is written, and those that it
-no longer names are removed after that; the commands of nodes come last, and go first.
+The lock file decides which packs are installed. A pack's files are put in place before the lock file names them, and
+removed after it no longer does. The executables of nodes are made last and removed first, so none lacks its node.
 """
 
 import fcntl
@@ -35,9 +35,9 @@ _STAGING = ".staging-"
 
 @dataclass
 class Staged:
-    """A pack as it would be installed, with its files in a `folder` aside (empty: in their place already).
+    """A pack as it would be installed. Its files are in a staging `folder`, or in place if that is empty.
 
-    `before` is what is installed of it, `left_out` says for a path why it stays out.
+    `before` is the installed version. `left_out` says, for each path that is not installed, why.
     """
 
     pack: Pack
@@ -47,14 +47,14 @@ class Staged:
 
     @property
     def is_new(self) -> bool:
-        """True if other files are installed, or none."""
+        """True if the pack is not installed, or with other files."""
         before = self.before
         return before is None or before.tree != self.pack.tree or before.files.keys() != self.pack.files.keys()
 
 
 @contextmanager
 def staging(act: str) -> Iterator[str]:
-    """Yield a new directory for files that are not installed yet; the lock on it says that somebody needs it."""
+    """Yield a new staging directory. A lock on it keeps other processes from clearing it."""
     try:
         catch_signals()
         with changing(act):
@@ -65,14 +65,14 @@ def staging(act: str) -> Iterator[str]:
             with Opened(fd), Attempt(act, as_error):
                 yield folder
         finally:
-            with changing(act):  # clears it
+            with changing(act):  # clears the directory, whose lock is gone
                 stop_catching()
     except Interrupted as interrupted:
         die_of(interrupted.signal)
 
 
 def stage_new(text: str, name: str, folder: str) -> Staged:
-    """Stage the pack at an address. Raises PflowError: 73 if another one, or another version, has its name."""
+    """Stage the pack at an address. Raises PflowError: 73 if another pack or version of this name is installed."""
     address = parse_address(text)
     name = name or address.name
     before = _check_name(name, address)
@@ -85,7 +85,7 @@ def stage_new(text: str, name: str, folder: str) -> Staged:
 
 
 def stage_frozen(folder: str) -> list[Staged]:
-    """Stage what the project's lock file pins. Raises PflowError: 73 as `stage_new`, 78 for other files."""
+    """Stage the packs that the project's lock file pins. Raises PflowError: 73 as `stage_new`, 78 for other files."""
     staged = []
     for name, pinned in read_project().items():
         before = _check_name(name, address_of(pinned))
@@ -98,9 +98,10 @@ def stage_frozen(folder: str) -> list[Staged]:
 
 
 def names_taken(staged: Staged, packs: Iterable[Pack]) -> dict[str, str]:
-    """Return for each path of a node or flow that takes a name of another pack whose it is: first come, first served.
+    """Return the paths of nodes and flows whose name another pack has already, each with that owner.
 
-    Otherwise the alphabet of packs would decide, and a stranger's node would run in the place of a trusted one.
+    The pack that was installed first keeps the name. If the order of packs' names decided, a new pack could replace a
+    trusted node.
     """
     theirs = owners(each for each in packs if each.name != staged.pack.name)
     own = owners([staged.before] if staged.before else [])
@@ -110,14 +111,14 @@ def names_taken(staged: Staged, packs: Iterable[Pack]) -> dict[str, str]:
 
 
 def _check_owners(staged: Sequence[Staged], packs: dict[str, Pack]) -> None:
-    """Raise PflowError (73) for a node or flow with the name of one of another pack."""
+    """Raise PflowError (73) if a node or flow has a name that another pack has."""
     for each in staged:
         for path, why in names_taken(each, packs.values()).items():
             raise PflowError(f"cannot install '{path}' of '{each.pack.name}': {why}", exit=CANNOT_WRITE)
 
 
 def stage(name: str, fetched: Fetched, folder: str, pinned: Pack | None = None) -> Staged:
-    """Put what was fetched into a directory; only the files of a pack that pins them.
+    """Put a fetched pack into a staging directory; of a `pinned` pack, only the files that it pins.
 
     Raises PflowError (65) if it has no node and no flow.
     """
@@ -137,7 +138,7 @@ def stage(name: str, fetched: Fetched, folder: str, pinned: Pack | None = None) 
 
 
 def _check_name(name: str, address: Address) -> Pack | None:
-    """Return the pack of this name, if it is installed from there. Raises PflowError: 65, 73 if it is another one."""
+    """Return the installed pack of this name. Raises PflowError: 65 for a bad name, 73 if it has another address."""
     if not (is_node_name(name.replace(".", "-")) and len(name) <= LONGEST):
         hint = "--name=NAME gives it one, of letters, digits, - and _"
         raise PflowError(f"cannot call a pack '{shorten(name)}'", hint=hint, exit=BAD_DATA)
@@ -150,7 +151,7 @@ def _check_name(name: str, address: Address) -> Pack | None:
 
 
 def commit(staged: Sequence[Staged], act: str) -> list[str]:
-    """Install packs, all or none of them; return what there is to say of their commands.
+    """Install packs, all or none; return notes about their executables.
 
     Raises PflowError (73, 77, 78; 75 if another process has changed one of them since it was staged).
     """
@@ -177,7 +178,7 @@ def uninstall(names: Iterable[str]) -> dict[str, Pack]:
 
 
 def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
-    """Return an installed pack. Raises PflowError (127), for a Python distribution too."""
+    """Return an installed pack. Raises PflowError (127) if there is none, and for a Python distribution."""
     if name not in packs:
         if name in [each.name for each in installed_distributions()]:
             hint = f"pip {act.replace('update', 'install --upgrade')} {name}"
@@ -188,12 +189,12 @@ def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
 
 
 def nodes_found(pack: Pack) -> list[Kind]:
-    """Return the nodes of a pack that their names find: the account of any other says whose name it is."""
+    """Return the nodes of a pack that are found by name, and not shadowed by another node."""
     return [kind for kind in nodes_of(pack) if (found := find_node(kind.name)) and found.file == kind.file]
 
 
 def make_commands(pack: Pack) -> list[str]:
-    """Make the executable of each node that its name finds; return warnings about PATH and those that cannot be."""
+    """Make an executable for each node that its name finds; return warnings about PATH and about failures."""
     notes, made = [], ""
     for kind in nodes_found(pack):
         try:
@@ -211,7 +212,7 @@ def _script(pack: Pack, kind: Kind) -> Script:
 
 
 def how_to_run(pack: Pack) -> list[str]:
-    """Return how each node and flow of an installed pack is run, if its name finds it."""
+    """Return the command that runs each node and flow of an installed pack, if its name finds it."""
     names = [kind.name for kind in nodes_found(pack)]
     nodes = [f"pflow-{name}" if name in names_in("commands") else f"pflow {name}" for name in names]
     return nodes + [f"pflow run flow:{name}" for name, file in flows_of(pack).items() if saved_flow(name) == file]
@@ -219,10 +220,11 @@ def how_to_run(pack: Pack) -> list[str]:
 
 @contextmanager
 def changing(act: str) -> Iterator[dict[str, Pack]]:
-    """Lock the packs; yield those that are there. What no lock names is cleared at the end."""
+    """Lock the packs and yield the installed ones. At the end, clear the files that the lock file does not name."""
     folder = needed(packs_directory(), act, "XDG_DATA_HOME")
     data = os.path.dirname(folder)
-    with locked(os.path.dirname(data), act):  # ours go with the last pack, while others wait for the lock
+    # The lock is on the directory above: with the last pack our own ones are removed, while others wait for the lock.
+    with locked(os.path.dirname(data), act):
         make_private(folder)
         forget_kinds()
         try:
@@ -237,7 +239,7 @@ def changing(act: str) -> Iterator[dict[str, Pack]]:
 
 
 def _put(staged: Staged) -> None:
-    """Move the files of a pack to their place, and make that last. Raises OSError."""
+    """Move the files of a pack into place, and sync them to disk. Raises OSError."""
     place = staged.pack.folder
     for path in staged.pack.files:
         os.makedirs(os.path.dirname(os.path.join(place, path)), 0o700, exist_ok=True)
@@ -249,7 +251,10 @@ def _put(staged: Staged) -> None:
 
 
 def _replace(before: dict[str, Pack], after: dict[str, Pack], act: str) -> None:
-    """Replace the lock file, or remove it with the last pack; first the commands of nodes that go. Raises OSError."""
+    """Remove the executables of nodes that go, then replace the lock file, or remove it if no pack is left.
+
+    Raises OSError.
+    """
     for name, pack in before.items():
         later = after.get(name)
         kept = [_script(later, kind) for kind in nodes_of(later)] if later else []
@@ -258,7 +263,7 @@ def _replace(before: dict[str, Pack], after: dict[str, Pack], act: str) -> None:
                 remove_commands(kind.name, script)
     file = needed(lock_file(), act, "XDG_DATA_HOME")
     if after:
-        draft = os.path.join(packs_directory() or "", ".lock")  # is cleared, however this ends
+        draft = os.path.join(packs_directory() or "", ".lock")  # where `_clear` finds it if we are killed here
         replace(draft, lock_text(after), mode=0o600)
         move(draft, file)
     else:
@@ -267,7 +272,7 @@ def _replace(before: dict[str, Pack], after: dict[str, Pack], act: str) -> None:
 
 
 def _clear(place: str, packs: dict[str, Pack]) -> None:
-    """Remove what the lock file does not name, and nobody stages."""
+    """Remove all that the lock file does not name, but for staging directories in use."""
     versions = {pack.folder for pack in packs.values()}
     kept = {*versions, *map(os.path.dirname, versions)}
     for folder in [place, *(kept - versions)]:
@@ -277,7 +282,7 @@ def _clear(place: str, packs: dict[str, Pack]) -> None:
 
 
 def _remove(file: str) -> None:
-    """Remove a file or directory, if the system allows it; not what another process stages."""
+    """Remove a file or directory if possible, unless another process has it locked for staging."""
     with suppress(OSError):
         if os.path.islink(file) or not os.path.isdir(file):
             os.unlink(file)

@@ -1,4 +1,4 @@
-"""The environment variables, commands and hosts that a file's text names: a help for who reads it, no guarantee."""
+"""The environment variables, commands and hosts that a file's text names: a hint for readers, not a guarantee."""
 
 import ast
 import re
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 Names = dict[str, set[str]]
-"""The names by what they are: `env`, `commands`, `hosts`, and of Python `imports`."""
+"""The names found, by kind: `env`, `commands`, `hosts`, and for Python `imports`."""
 
 BINARY = "(a binary: it cannot be read)"
-"""Stands for the commands of a file that is no text."""
+"""Listed as the command of a file that is not text."""
 
 GIVEN = re.compile(r"(?:PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|TERM|PFLOW_\w+|TRACEPARENT)$")
 """The environment variables that every confined node gets."""
@@ -31,8 +31,9 @@ _NO_COMMAND = re.compile(
     | (?P<text>=\([^)]{0,200}\) | \\. | '[^']*'? | "(?P<quoted>(?:[^"\\]|\\.)*)"?)""",
     re.VERBOSE | re.DOTALL,
 )
-"""What has no command in it but between `$(` and `)`: comments, the line by which a node starts pflow, sums, here
-documents, redirections, arrays and quoted texts; with bounds wherever a hostile text could make the search take long.
+"""Parts of a shell script that hold no command, except between `$(` and `)`: comments, the line by which a node starts
+pflow, sums, here documents, redirections, arrays and quoted texts. Repetitions are bounded where a hostile text could
+make the search take very long.
 """
 
 _INNER = re.compile(r"\$\([^()]*|`[^`]*`?")
@@ -41,7 +42,7 @@ _COMMAND = re.compile(
     r"(?:^|[\n;&|()`])(?=[ \t]*(?:(?:if|then|elif|else|while|until|do|[!{]|time|exec|command|nohup|sudo|env|xargs|eval|"
     r"-[\w-]*|\w+\+?=[^\s;&|()`]*)[ \t]+)*([A-Za-z_./][\w./+-]*)(?![^\s;&|)`<>]))"
 )
-"""The place where a command begins, behind words that start another; its first word is the group."""
+"""The beginning of a command, after words that start another one, such as `sudo`. The group is the command's name."""
 
 _BUILTINS = (
     "fi done esac case for in select function if then elif else while until do time exec command env eval test echo "
@@ -53,7 +54,7 @@ _STARTS = re.compile(r"(?:run|call|Popen|check_output|check_call|system|popen|wh
 
 
 def names_of(text: str, *, is_python: bool = False, is_shell: bool = True) -> Names:
-    """Return the names in a file's text; broken Python has no commands, and its fault is told elsewhere."""
+    """Return the names in a file's text. Python that cannot be parsed has no commands; its fault is shown elsewhere."""
     is_shell &= not is_python
     code = _COMMENT.sub("", text)
     variables = {one or other for one, other in _VARIABLE.findall(code)} - {*_ASSIGNED.findall(code * is_shell)}
@@ -67,13 +68,13 @@ def hosts_in(text: str) -> set[str]:
 
 
 def commands_in(text: str) -> set[str]:
-    """Return the first words of a shell's commands which are neither its own nor functions of the script."""
+    """Return the first words of commands in a shell script, without the shell's builtins and the script's functions."""
     functions = {one or other for one, other in _FUNCTION.findall(text)}
     return {*_COMMAND.findall(_CASE.sub(";", _NO_COMMAND.sub(_reduce, text)))} - functions - {*_BUILTINS.split()}
 
 
 def _reduce(found: re.Match[str]) -> str:
-    """Return what stands for a part without a command: the commands inside it, after '' if it is a word."""
+    """Return the replacement for a part without a command: the commands inside it, after '' if it is a word."""
     rest = found["rest"] or "".join(_INNER.findall(found["quoted"] or ""))
     return "''" * bool(found["text"]) + _NO_COMMAND.sub(_reduce, rest)
 

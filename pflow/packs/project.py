@@ -1,4 +1,4 @@
-"""The lock files of packs as text, and pflow-packs.lock: the packs that a project is used with, to be committed."""
+"""Write lock files of packs, and read a project's: pflow-packs.lock, which is committed with the project."""
 
 import os
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ from pflow.values.fast_json import write_json
 from pflow.words.printable import clean
 
 PROJECT_LOCK = "pflow-packs.lock"
-"""The file, in the working directory."""
+"""The name of the project's lock file, in the working directory."""
 
 
 def lock_text(packs: dict[str, Pack]) -> str:
-    """Return the text of a lock file: canonical JSON, so that equal packs have equal files."""
+    """Return the text of a lock file: canonical JSON, so that equal packs make equal files."""
     return write_json({MARK: VERSION, "packs": {name: pack.members() for name, pack in packs.items()}}, sort=True)
 
 
@@ -34,16 +34,16 @@ def read_project() -> dict[str, Pack]:
 
 
 def recorded_before() -> dict[str, Pack]:
-    """Return the packs of the lock file, if there is one. Raises PflowError: 78 as above, 77 if none can be written."""
+    """Return the packs in the project's lock file, if it exists. Raises PflowError: 78 as above, 77 if not writable."""
     if not os.access(".", os.W_OK | os.X_OK):
         raise PflowError(f"cannot write '{PROJECT_LOCK}': permission denied", exit=DENIED)
     return read_project() if os.path.lexists(PROJECT_LOCK) else {}
 
 
 def write_project(packs: Iterable[Pack], done: str = "") -> None:
-    """Record these packs, and no other ones, in this directory's lock file. Raises PflowError (73, 77), behind `done`.
+    """Record exactly these packs in this directory's lock file. Raises PflowError (73, 77); `done` begins the message.
 
-    A directory below this one is recorded by its path from here, for a colleague has the project elsewhere.
+    A directory below this one is recorded by its relative path, because a colleague has the project elsewhere.
     """
     known, here = {}, os.path.realpath(".")
     for pack in packs:
@@ -56,12 +56,12 @@ def write_project(packs: Iterable[Pack], done: str = "") -> None:
 
 
 def address_of(pack: Pack) -> Address:
-    """Return the address of a pinned pack. Raises PflowError (2, 77) for one that git should not get."""
+    """Return the address of a pinned pack. Raises PflowError (2, 77) for one that git must not be given."""
     return Address(pack.address, pack.asked, pack.directory, is_git=bool(pack.commit))
 
 
 def fetch_exact(pack: Pack) -> Fetched:
-    """Fetch what is pinned. Raises PflowError (78) for anything else, and as `fetch` does."""
+    """Fetch a pack exactly as it is pinned. Raises PflowError (78) if the files differ, and as `fetch` does."""
     fault = ""
     try:
         fetched = fetch(address_of(pack), pack.commit)

@@ -1,7 +1,7 @@
-"""Fetching a pack: from a directory, or by git into a bare repository that is kept and never checked out.
+"""Fetch a pack from a directory, or with git into a bare repository that is kept and never checked out.
 
-Without a checkout no filter, hook, submodule, link or attribute of a stranger's repository acts: the files are read out
-of git's objects. Each commit is kept in a repository of its own, which is made under another name and renamed.
+The files are read out of git's objects: without a checkout, no filter, hook, submodule, link or attribute of a
+stranger's repository can act. Each commit is kept in its own repository, which gets its name only when it is complete.
 """
 
 import io
@@ -32,18 +32,18 @@ SECONDS = 120.0
 """How long git may take to fetch."""
 
 MOST_FETCHED = 64 << 20
-"""Bytes that git may fetch: one commit with all its files, packed."""
+"""The most bytes that git may fetch: one commit with all its files, packed."""
 
 _MOST_PRINTED = 1 << 20
-"""Bytes of a list of files, and of an error."""
+"""The most bytes that are read of a list of files, and of git's errors."""
 
 _KEPT = 5
-"""Commits of an address that are kept."""
+"""How many commits of an address are kept."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A pack's files by path, as they were at `commit`; that is empty for a directory."""
+    """A pack's files by path, as they were at `commit`, which is empty for a directory."""
 
     address: Address
     commit: str
@@ -64,8 +64,8 @@ class Fetched:
 def fetch(address: Address, commit: str = "", *, seconds: float = SECONDS) -> Fetched:
     """Fetch a pack, at this commit if one is given. A commit that is kept needs no network.
 
-    What is kept serves too if the address cannot be reached, which is said on stderr. Raises PflowError: 65 for what no
-    pack may have and for more than the limits; 66, 69, 75, 77 if it cannot be fetched; 78 without git.
+    If the address cannot be reached, use the commit fetched last, with a warning. Raises PflowError: 65 for a pack that
+    breaks a rule or a limit; 66, 69, 75, 77 if it cannot be fetched; 78 without git.
     """
     act = f"cannot fetch '{address}'"
     if not address.is_git:
@@ -79,11 +79,11 @@ def fetch(address: Address, commit: str = "", *, seconds: float = SECONDS) -> Fe
 
 
 class _GitFailed(PflowError):
-    """A failure of git itself."""
+    """A failure that git reported, unlike a limit or a missing ref that pflow found."""
 
 
 _Entries = dict[str, tuple[int, int, str]]
-"""The entries of a tree by path: the mode of each as stat(2) has it, its size, and the name of its object."""
+"""The entries of a tree by path: mode as in stat(2), size, and name of the object."""
 
 
 class _Source:
@@ -94,9 +94,9 @@ class _Source:
         self.last = os.path.join(folder, f"asked-{digest_of(address.asked)[:32]}")
 
     def get(self, commit: str) -> Fetched:
-        """Return the files of a commit, or of what is asked for."""
+        """Return the files of a commit, or without one of what the address asks for."""
         if commit and os.path.isdir(self._kept(commit)):
-            with suppress(_GitFailed):  # a power cut damaged it; a fetch replaces it
+            with suppress(_GitFailed):  # a power cut may have damaged it; the fetch below replaces it
                 return self._read(commit)
         try:
             with Deadline(self.seconds, "a fetch", act=self.act, exit=TRY_AGAIN):
@@ -115,7 +115,7 @@ class _Source:
         return os.path.join(self.folder, f"{commit}.git")
 
     def _bring(self, commit: str) -> str:
-        """Fetch into a repository of its own, which is then kept. Return its commit."""
+        """Fetch into a new repository, keep it under the name of its commit, and return the commit."""
         self._clear()
         asked = self.address.asked
         refs = [commit] if commit else [f"refs/tags/{asked}", f"refs/heads/{asked}"] if asked else ["HEAD"]
@@ -129,7 +129,7 @@ class _Source:
                 what = f"tag, branch or commit '{asked or commit}'" if asked or commit else "commit"
                 raise PflowError(f"{self.act}: it has no {what}", hint=hint, exit=MISSING)
             found = self._git(new, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
-            with suppress(FileNotFoundError):  # what is kept may be damaged; and half removed, it would be
+            with suppress(FileNotFoundError):  # renamed, not removed: a kill would leave half of it
                 os.rename(self._kept(found), old)
             os.rename(new, self._kept(found))
         if not commit:
@@ -150,7 +150,7 @@ class _Source:
         return True
 
     def _clear(self) -> None:
-        """Remove what a killed fetch left, and the oldest commits."""
+        """Remove leftovers of killed fetches, and the oldest commits."""
         new, kept = Path(self.folder).glob("new-*"), Path(self.folder).glob("*.git")
         for path in [*new, *sorted(kept, key=os.path.getmtime)[: 1 - _KEPT]]:
             shutil.rmtree(path, ignore_errors=True)
@@ -186,18 +186,18 @@ class _Source:
         return found
 
     def _git(self, repo: str, *words: str, input: bytes = b"", most: int = 2 * MOST_BYTES) -> bytes:
-        """Run git on a bare repository and return its output. It has no terminal, so ssh asks nothing either.
+        """Run git on a bare repository and return its output. Without a terminal, ssh cannot prompt either.
 
         Raises PflowError (65) if it prints too much, and _GitFailed.
         """
         printed, said = bytearray(), bytearray()
-        # The limit holds for git's own children too, which write the files.
+        # git's children write the files, so the limit is set by a shell before git starts: they inherit it.
         argv = ["/bin/sh", "-c", 'ulimit -f "$1"; shift; exec git "$@"', "sh", str(MOST_FETCHED // 512)]
         argv += [f"--git-dir={repo}", "--no-pager", *(word for each in _SETTINGS for word in ("-c", each)), *words]
 
         def hear(part: bytes) -> None:
             printed.extend(part)
-            if len(printed) > most:  # a tree of few objects may have endless paths
+            if len(printed) > most:  # a few objects that name each other again and again make endless paths
                 raise PflowError(f"{self.act}: it has far more than {MOST:,} files and directories", exit=BAD_DATA)
 
         def hear_fault(part: bytes) -> None:
@@ -205,8 +205,8 @@ class _Source:
 
         if run(argv, input=input, env=_environment(), on_stdout=hear, on_stderr=hear_fault):
             if b"index-pack output" in said and shutil.disk_usage(self.folder).free < _MOST_PRINTED:
-                said.extend(b"\nNo space left on device")  # which git swallows
-            otherwise = TRY_AGAIN if words[0] == "fetch" else BAD_DATA  # the other end went, or git fell over the data
+                said.extend(b"\nNo space left on device")  # git does not pass this reason on
+            otherwise = TRY_AGAIN if words[0] == "fetch" else BAD_DATA  # the server hung up, or the data broke git
             raise _fault(self.act, otherwise, said.decode("utf-8", "replace"))
         return bytes(printed)
 
@@ -215,27 +215,28 @@ _SETTINGS = (
     *("core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false", "pack.threads=1"),
     *("fetch.fsckObjects=true", "fetch.unpackLimit=1", "fetch.writeCommitGraph=false", "core.bigFileThreshold=1m"),
 )
-"""No hook, nothing in the background; what comes is checked, is one file, which a limit can bound, and large files are
-never whole in memory.
+"""Run no hook and nothing in the background, check what is fetched, write it as one file, whose size ulimit can bound,
+and never hold a large file in memory.
 """
 
 _OF_USER = ("GIT_ASKPASS", "GIT_CONFIG_", "GIT_EXEC_PATH", "GIT_HTTP", "GIT_PROXY", "GIT_SSH", "GIT_SSL")
-"""The beginnings of git's variables that say how a user reaches servers. Others may be of another repository."""
+"""Prefixes of the git variables that say how a user reaches servers. The rest, such as GIT_DIR, may point git to
+another repository."""
 
 
 def _is_closed(place: str) -> bool:
-    """Return True for a repository on this machine that this user may not read; for git it is none."""
+    """Return True for a local repository that this user may not read; git would say that it is not a repository."""
     parts = (os.path.join(place, git, part) for git in ("", ".git") for part in ("", "HEAD", "objects", "refs"))
     return any(os.path.exists(part) and not os.access(part, os.R_OK) for part in parts)
 
 
 def _environment() -> dict[str, str]:
-    theirs, dropped = os.environ.get("GIT_ALLOW_PROTOCOL"), ("GIT_", "SSH_ASKPASS")  # which opens a window
+    theirs, dropped = os.environ.get("GIT_ALLOW_PROTOCOL"), ("GIT_", "SSH_ASKPASS")  # SSH_ASKPASS opens a window
     given = environment().items()
     kept = {name: value for name, value in given if not name.startswith(dropped) or name.startswith(_OF_USER)}
     kept |= {"LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS_REQUIRE": "never"}
     kept["GIT_ALLOW_PROTOCOL"] = ":".join(each for each in PROTOCOLS if theirs is None or each in theirs.split(":"))
-    # A repository on this machine may say that another has what it lacks, and name a command that gets it.
+    # A local repository may claim that a remote has its missing objects, and name a command that git runs to get them.
     return kept | {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOC_LIMIT": "128m"}
 
 
@@ -260,7 +261,7 @@ _FAULTS = (
     (("invalid index-pack output",), BAD_DATA, _TOO_LARGE),  # a signal ended what writes the file
     (("nable to connect", "unable to look up", "ssh: ", "unable to access", "not read from remote"), UNAVAILABLE, ""),
 )
-"""Words of git, with exit code and hint; the first match counts."""
+"""Parts of git's messages, each group with its exit code and hint. The first match counts."""
 
 
 def _fault(act: str, otherwise: int, said: str) -> _GitFailed:

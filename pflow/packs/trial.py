@@ -1,4 +1,4 @@
-"""The trial of a stranger's node before it is installed: it runs confined, and has to keep its word."""
+"""Try a stranger's node before it is installed: run it confined, and check that it does only what it declares."""
 
 from dataclasses import replace
 
@@ -11,15 +11,15 @@ from pflow.process.confine import has_landlock
 from pflow.words.printable import clean
 
 _SECONDS = 10.0
-"""Seconds of its longest run."""
+"""The most seconds that one run of the node may take."""
 
 
 def try_node(file: str) -> list[Verdict]:
-    """Run a node in directories of its own and return if it does more than it declares: a check that FAILED.
+    """Run a node in directories of its own, and return the verdicts: FAILED if it does not keep to what it declares.
 
-    All that it starts can write nowhere else, has no secrets, and no internet unless it declares the network. A node
-    that ends with an error, or declares nothing, fails no check by that: those that need its answer are SKIPPED.
-    Raises PflowError if the file is no node, or without Landlock (78): nothing of a stranger's runs then.
+    The node, and all that it starts, can write only there, gets no secrets, and no internet unless it declares the
+    network. Ending with an error or declaring nothing is no failure: checks that need a result are SKIPPED then.
+    Raises PflowError if the file is not a node, or if there is no Landlock (78): without it, nothing is run.
     """
     if not has_landlock():
         raise PflowError(f"cannot try '{file}': the kernel has no Landlock to confine it", exit=BAD_CONFIG)

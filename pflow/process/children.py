@@ -248,7 +248,7 @@ def output_of(argv: Sequence[str | bytes], env: Mapping[str, str] | None = None)
 
 
 def adopt_orphans(*, is_on: bool) -> None:
-    """Become the parent of all that our children start and leave behind, in whatever session, or do so no more."""
+    """Become the parent of every process that our children leave behind, even in another session; or stop that."""
     import ctypes
 
     set_child_subreaper = 36  # prctl(2)
@@ -256,7 +256,7 @@ def adopt_orphans(*, is_on: bool) -> None:
 
 
 def end_orphans(known: set[int], grace: float) -> bool:
-    """End the children of this process but those that are known; return True if one still ran after `grace` seconds."""
+    """End all children of this process that are not `known`. Return True if one still ran after `grace` seconds."""
     limit, is_late = time.monotonic() + grace, False
     while (there := children_of(os.getpid()) - known) and time.monotonic() < limit + GRACE:
         is_late = is_late or time.monotonic() >= limit

@@ -1,4 +1,4 @@
-"""What a process may do by Landlock, where the kernel has it: within the bounds of a run, or as a node declares."""
+"""Confine processes with Landlock, where the kernel has it: to the bounds of a run, or to what a node declares."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _OF_FILES = 1 << 1 | 1 << 14  # write and truncate
 _OF_DIRECTORIES = _OF_FILES | sum(1 << bit for bit in range(4, 14))  # remove, make, link and rename too
 _CAPABILITIES_VERSION, _DROP_CAPABILITY = 0x20080522, 24
 _TO_READ_OTHERS = (19, 21, 38)
-"""CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_PERFMON, which is enough for it since Linux 6.13."""
+"""CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_PERFMON: each lets a process read others, the last since Linux 6.13."""
 
 _CALLS = {"x86_64": (0xC000003E, 16, 41), "aarch64": (0xC00000B7, 29, 198), "riscv64": (0xC00000F3, 29, 198)}
-"""The mark of each kind of processor in seccomp(2), and its numbers of ioctl and socket."""
+"""For each kind of processor, its mark in seccomp(2) and its numbers of the calls ioctl and socket."""
 _SECCOMP, _FILTER, _IO_URING, _OTHER_NUMBERS, _UNIX, _TERMINAL_INPUT = 22, 2, 425, 1 << 30, 1, (0x5412, 0x541C)
 _LOAD, _IF_EQUAL, _IF_LEAST, _END, _REFUSE, _GRANT = 0x20, 0x15, 0x35, 0x06, 0x5000D, 0x7FFF0000
 
@@ -80,7 +80,7 @@ def _enter(ruleset: int) -> None:
 
 
 def _enter_as_stranger(ruleset: int, *, has_network: bool) -> None:
-    """Enter the rules without what lets root read the memory and environment of others in spite of Landlock."""
+    """Enter the rules, after dropping the capabilities by which root reads other processes in spite of Landlock."""
     libc, header, held = ctypes.CDLL(None), struct.pack("Ii", _CAPABILITIES_VERSION, 0), ctypes.create_string_buffer(24)
     for capability in _TO_READ_OTHERS:
         libc.prctl(_DROP_CAPABILITY, capability, 0, 0, 0)
@@ -98,11 +98,11 @@ def _enter_as_stranger(ruleset: int, *, has_network: bool) -> None:
 
 
 def _call_rules(mark: int, ioctl: int, socket: int, *, has_network: bool) -> list[tuple[int, int, int, int]]:
-    """Return a program of seccomp(2) that refuses what Landlock lets pass.
+    """Return a program for seccomp(2) that refuses what Landlock does not.
 
-    That is to type into the terminal for the shell behind it, and without network all sockets but Unix's: Multipath TCP
-    and TCP Fast Open connect in a way that Landlock does not see. An instruction is a code, how many to skip if it
-    holds and if not, and a number.
+    A node could type commands into the terminal (TIOCSTI, TIOCLINUX), which the user's shell would run. Without the
+    network, it gets only Unix sockets: Landlock does not see connections by UDP, Multipath TCP or TCP Fast Open. An
+    instruction has a code, how many instructions to skip if its test holds, how many if not, and a number.
     """
     closed = [] if has_network else [(_IF_EQUAL, 9, 0, _IO_URING), (_IF_EQUAL, 6, 0, socket)]
     return [
@@ -117,10 +117,10 @@ def _call_rules(mark: int, ioctl: int, socket: int, *, has_network: bool) -> lis
 
 
 class Declared:
-    """What a node from elsewhere may do, as it declares: the rest is forbidden, as far as the kernel can hold it.
+    """What an installed node declares that it does. All else is forbidden, as far as the kernel can enforce it.
 
-    It writes beneath the directories that the values of its `paths` name (None: nowhere), starts only `programs` (None:
-    any), and uses TCP if it `has_network`. Nobody holds one that `may_all`.
+    The node writes below the directories of these `paths` (None: nowhere), starts only these `programs` (None: any),
+    and uses the internet if it `has_network`. A node that `may_all` is not confined.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Declared:
         self.paths, self.programs, self.has_network, self.may_all = paths, programs, has_network, may_all
 
     def restrict(self) -> None:
-        """Confine this thread and all that it starts for good, also to the bounds of a run. Raises PflowError (78)."""
+        """Confine this thread and all it starts for good, and to the bounds of a run too. Raises PflowError (78)."""
         restrict()
         if self.may_all or not has_landlock():
             return
@@ -140,7 +140,7 @@ class Declared:
             _enter_as_stranger(ruleset, has_network=self.has_network)
 
     def temporary_directory(self) -> str | None:
-        """Return the directory for temporary files where the node may write only some; None for the usual one."""
+        """Return pflow's directory for temporary files if the node's writes are confined; None for the usual one."""
         cache = cache_directory() if self.paths is not None and not self.may_all and has_landlock() else None
         return cache and os.path.join(cache, "tmp")
 
@@ -161,7 +161,7 @@ class Declared:
 
 
 def set_environment(kept: Mapping[str, str]) -> None:
-    """Keep no other variables in this process, nor in the memory that /proc shows as its environment."""
+    """Remove all other variables from this process, and overwrite them in the memory that /proc/PID/environ shows."""
     for name in os.environ.keys() - kept.keys():
         del os.environ[name]
     os.environ.update(kept)
@@ -174,10 +174,10 @@ def set_environment(kept: Mapping[str, str]) -> None:
 
 
 def shut_files(but: int | None = None) -> None:
-    """Put /dev/null in place of what this process has open for writing, but for one descriptor and those below 3.
+    """Replace what this process has open for writing by /dev/null, except descriptors below 3 and `but`.
 
-    Without one, only of what it has inherited: a stage keeps its own. Landlock leaves all that is open: pflow's log and
-    journal, the connections of other processes, and files of who started us.
+    Without `but`, replace only inherited descriptors: a stage keeps its own. This is needed because Landlock does not
+    touch what is already open: pflow's log and journal, connections of other processes, files of whoever started us.
     """
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for fd in open_for_writing(are_inherited=but is None):
@@ -187,10 +187,10 @@ def shut_files(but: int | None = None) -> None:
 
 
 def open_for_writing(*, are_inherited: bool = True) -> list[int]:
-    """Return the descriptors above 2 that this process has open for writing, its own or just those it inherited."""
+    """Return the descriptors above 2 that are open for writing: only the inheritable ones, or all of them."""
     found = []
     for fd in map(int, os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ()):
-        with Ignoring(OSError):  # the listing's own is gone
+        with Ignoring(OSError):  # the listing's own descriptor is closed by now
             if fd > 2 and fcntl(fd, F_GETFL) & os.O_ACCMODE and (os.get_inheritable(fd) or not are_inherited):
                 found.append(fd)
     return found
@@ -199,7 +199,7 @@ def open_for_writing(*, are_inherited: bool = True) -> list[int]:
 def restrict_to(folders: Sequence[str], *, has_network: bool) -> None:
     """Confine this thread and all that it starts to writing below these folders. Raises OSError.
 
-    Where the kernel can, they have no network unless they may have it, and signal nothing that is not confined so.
+    Where the kernel supports it, they have no network unless `has_network`, and cannot signal processes outside.
     """
     with Opened(_new_ruleset(_OF_DIRECTORIES, 0 if has_network else _TCP, _SIGNALS)) as ruleset:
         for path in [*folders, *_DEVICES[:4]]:
@@ -208,7 +208,7 @@ def restrict_to(folders: Sequence[str], *, has_network: bool) -> None:
 
 
 def start_restricted(start: Callable[[], int], restrict: Callable[[], None] = restrict) -> int:
-    """Start a program in a thread that is confined: so is the program then, and it cannot trace this process."""
+    """Start a program from a confined thread: the program inherits its limits, and cannot trace this process."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as thread:
@@ -217,7 +217,7 @@ def start_restricted(start: Callable[[], int], restrict: Callable[[], None] = re
 
 
 def _new_ruleset(files: int, tcp: int = 0, scopes: int = 0) -> int:
-    """Make rules that forbid this, as far as the kernel knows it."""
+    """Make rules that forbid these rights, as far as this kernel's version of Landlock knows them."""
     version = _landlock_version()
     about = [files, tcp, scopes][: 3 if version >= 6 else 2 if version >= 4 else 1]
     return _call(_CREATE_RULESET, struct.pack(f"{len(about)}Q", *about), 8 * len(about), 0)
@@ -252,8 +252,8 @@ def _allow_open(ruleset: int) -> None:
 def _allow_around(ruleset: int, folder: str, shut: Sequence[str], *, hides: bool, mode: int = 0o700) -> None:
     """Let processes write below a directory, but not below those that are `shut`.
 
-    Landlock takes nothing back below what it allows. So a directory that holds a shut one gets no new entries, and each
-    of its other entries is allowed: with `hides` only those whose names are not hidden.
+    Landlock cannot forbid part of a directory that it allows. So if a directory holds a shut one, each of its other
+    entries is allowed instead, with `hides` only those that are not hidden, and no new entry can be made in it.
     """
     if any(is_below(folder, each) for each in shut):
         return

@@ -33,13 +33,13 @@ LINE, SAID, ASKED, ANSWER, WORK, RESULT, GONE = "line", "said", "asked", "answer
 
 _PART = 1 << 16
 _MOST = 1 << 30
-"""Bytes of a stranger's message, at most."""
+"""The most bytes of a message from a stranger's process."""
 _STACK = 1 << 21
 """Bytes of a thread's stack: Python's limit of recursion comes before its end."""
 
 
 class _Plain(pickle.Unpickler):
-    """Reads texts, numbers, lists and the like alone: a pickle with the name of a class could call anything."""
+    """Reads only texts, numbers, lists and the like: a pickle that names a class or function could call anything."""
 
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"{module}.{name}")
@@ -81,7 +81,7 @@ def _plain_message(data: bytes | bytearray) -> Message:
         kind, number, value = _Plain(BytesIO(data)).load()
         is_request = kind == ASKED and isinstance(value, tuple) and len(value) == 2
         is_known = is_request or (kind == LINE and isinstance(value, str | bytes)) or (kind == RESULT and number == 1)
-    except Exception:  # a pickle can fail in any way
+    except Exception:  # a forged pickle can raise anything
         is_known = False
     return (kind, number, value) if is_known else (GONE, 0, None)
 

@@ -37,9 +37,8 @@ def spawn(
     """Start a program in its own session: without a terminal, since asking there from the background would stop it.
 
     `files` become its stdin, stdout and stderr, -1 /dev/null. Inheritable files stay open in it, as with any shell. One
-    that a run within bounds starts is confined to them, unless it `is_ours`; `restrict` confines a stranger's, in which
-    no other file is open for writing.
-    Return its process id. Raises OSError.
+    that a run within bounds starts is confined to them, unless it `is_ours`. A stranger's program is confined by
+    `restrict`, and inherits no other file that is open for writing. Return its process id. Raises OSError.
     """
     actions: list[Any] = [
         (os.POSIX_SPAWN_DUP2, fd, n) if fd >= 0 else (os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_RDWR, 0)
@@ -61,7 +60,7 @@ def spawn(
         return start()
     from pflow.process import confine
 
-    if restrict is not None:  # a stranger's
+    if restrict is not None:  # Landlock would let a stranger's program write to files that are open already
         actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in confine.open_for_writing()]
     return confine.start_restricted(start, restrict or confine.restrict)
 

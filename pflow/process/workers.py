@@ -150,7 +150,7 @@ class Pool:
                 say_once(*value)
             elif kind == ASKED:
                 self._pass_on(worker, number, *value)
-            elif kind == RESULT and number in worker.numbers:  # a stranger might send a second one
+            elif kind == RESULT and number in worker.numbers:  # a stranger's process might send a second result
                 worker.numbers.remove(number)
                 worker.changed = time.monotonic()
                 if self.places.pop(number, None) is not None:

@@ -1,4 +1,4 @@
-"""A node's act in a child process, from which only data comes back: changes, action, usage, and how it failed."""
+"""Run a node in a child process that sends back only data: changes, action, usage, and how it failed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from pflow.process.parent import Parent
 
 _SAID = ("warning", "not_kept")
-"""What a node says of its last result."""
+"""The attributes in which a node reports on its last result."""
 
 _OF_FAILURE = ("retry_after", "is_permanent", "details", "usage", "is_cut", "refusal", "status", "ends_run")
 _OF_VISIT = ("tries", "tried", "asked")
-"""What the trace tells of an act; who acted, it knows itself."""
+"""The members of a trace entry that a child may set. The name of the node is not one: a child could forge it."""
 _MAY_ASK = ("claim", "begin", "reserved", "end", "spent")
-"""What a stranger's node may ask of the run around it: nothing that the journal keeps."""
+"""The requests that a stranger's node may send to the run. None of them writes to the journal."""
 
 
 def act_apart(visitor: Any, node: Any, view: NodeStore, visit: Any) -> Any:
@@ -56,14 +56,14 @@ def act_apart(visitor: Any, node: Any, view: NodeStore, visit: Any) -> Any:
 
 
 def is_fair(question: Any) -> bool:
-    """Return True if no number in a question is negative or NaN: who spends less than nothing has a larger budget."""
+    """Return True if no number in a request is negative or NaN: spending a negative amount would raise the budget."""
     if isinstance(question, dict | list | tuple):
         return all(map(is_fair, question.values() if isinstance(question, dict) else question))
     return not isinstance(question, int | float) or question >= 0
 
 
 def _result(visitor: Any, node: Any, view: NodeStore, visit: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """Return what there is to tell of an act, as plain values."""
+    """Return what the child reports to its parent, as plain values."""
     for key, value in view.changes(visitor.binding.is_watched).items():
         if value is REMOVED:
             found["removed"].append(key)
@@ -85,9 +85,9 @@ def _told(error: PflowError) -> dict[str, Any]:
 
 
 def _take(found: dict[str, Any], node: Any, view: NodeStore, visit: Any) -> Any:
-    """Do to the view what the node did to it in the child. Raises the PflowError in which it failed there."""
+    """Repeat on this view the changes that the node made in the child. Raises the PflowError with which it failed."""
     changes = {**found["changes"]}
-    found = {key: plain(value) for key, value in found.items() if key != "changes"}  # a stranger's is anything
+    found = {key: plain(value) for key, value in found.items() if key != "changes"}  # it may hold anything
     visit.more = {name: found["more"][name] for name in _OF_VISIT if name in found["more"]}
     visit.spent = [{**usage} for usage in found["spent"]]
     for key, value in changes.items():

@@ -33,7 +33,7 @@ def main(name: str) -> NoReturn:
 
 
 def main_of_file(file: str | None, name: str, words: list[str], *, member: tuple[str, str] | None = None) -> NoReturn:
-    """Run a user's own node as a stage, or a pack's `member`, or the bundled one of this name, with these words."""
+    """Run a node as a stage with these words: a user's own file, a pack's `member`, or the bundled one of this name."""
     prepare_python()
     from pflow.process.signals import die_quietly_of_interrupt
 
@@ -44,7 +44,7 @@ def main_of_file(file: str | None, name: str, words: list[str], *, member: tuple
 
 
 def main_of_pack(pack: str, path: str, name: str, words: list[str]) -> NoReturn:
-    """Run a node of an installed pack as a stage, with these words: the file at `path` in the pack, as it is pinned."""
+    """Run a pack's node as a stage with these words, from the file at `path` in the installed version."""
     main_of_file(None, name, words, member=(pack, path))
 
 

@@ -38,16 +38,16 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     name: str
     interface: Interface
     confinement: Confinement | None = None
-    """For one from elsewhere, what it may do."""
+    """The limits of an installed program; None for a user's own."""
     is_program = True
     said = b""
     """The end of what it wrote to stderr."""
     _declared: Declared | None = None
 
     def enter(self, declared: Declared | None) -> ProgramNode:
-        """Note what the program may do (None: all), if it is still the one that was installed. Raises PflowError (78).
+        """Verify that the program is as it was installed, and set its limits (None: no limits). Raises PflowError (78).
 
-        Only its process is confined.
+        Only the program's process is confined, not this one.
         """
         assert self.confinement is not None
         verified(self.confinement.pack, self.file)

@@ -194,7 +194,7 @@ class Stage(Visitor):
         node = self._make_node(node_class, params)
         if self.cached:
             self.cached.secrets.add(self.secrets)
-            self.is_apart = is_held(node)  # what is confined cannot write to the cache
+            self.is_apart = is_held(node)  # a confined process could not write to the cache
         try:
             changes, lookup = self.visit(node, view, outcome.document, visit)
         finally:

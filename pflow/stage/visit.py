@@ -65,7 +65,7 @@ class Visitor:
         as_failure: Callable[[BaseException], PflowError]
         """Says in words how a node failed."""
         answer: Callable[[str, Any, Callable[[Any], None]], None]
-        """Answers what a child process of this one asks of what is around the node."""
+        """Answers requests that a child process sends to the run."""
         learn: Callable[[list[Any]], None]
         """Takes values for secrets from now on."""
         warn: Callable[[str], None]
@@ -73,7 +73,7 @@ class Visitor:
     is_apart = False
     """True if the node acts in a child process."""
     is_restricted = False
-    """True if that child is confined to the bounds of the run."""
+    """True if the child process is confined to the bounds of the run."""
 
     def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         """Run the node on its view of the store and return its action."""
@@ -83,14 +83,14 @@ class Visitor:
         """Note that the node is about to act."""
 
     def equip(self, node: Any) -> None:
-        """Give a node what it asks while it acts."""
+        """Give a node the services that it uses while it acts."""
 
     def sink(self) -> Callable[[Any], None] | None:
-        """Return what takes the parts that the node emits, if anything does."""
+        """Return the function that takes the parts that the node emits; None if nobody listens."""
         raise NotImplementedError
 
     def enter_child(self, parent: Parent) -> None:
-        """Go on in a child process, for one act."""
+        """Prepare this process, a new child, to run the node."""
 
     def places_read(self, view: NodeStore, store: Any) -> Places:
         """Return the places that the values of each read came from."""
@@ -147,7 +147,7 @@ class Visitor:
         return act_apart(self, node, view, visit)
 
     def act_here(self, node: Any, view: NodeStore, visit: Visit) -> Any:
-        """Run a node in this process. What stands for one from elsewhere first confines the process, then loads it."""
+        """Run a node in this process. A stand-in first confines the process, then loads the installed node."""
         held = getattr(node, "confinement", None)
         if held is None:
             return self._act_counted(node, view, visit)
@@ -168,7 +168,7 @@ class Visitor:
             vars(node).update(warning=getattr(made, "warning", ""), not_kept=getattr(made, "not_kept", ""))
 
     def _given(self, held: Any, node: Any, view: NodeStore) -> list[Any]:
-        """Return the values of paths that a person, a flow or a step before gave: no defaults, which a stranger set."""
+        """Return the paths given by a person, a flow or an earlier step. Defaults do not count: a stranger set them."""
         found = []
         for key in (item.name for item in held.items):
             if key in self.interface.reads and view.is_given(key):
@@ -239,7 +239,7 @@ class Visitor:
 
 
 def is_held(node: Any) -> bool:
-    """Return True for a stand-in of a node from elsewhere, which is to run with no more than it declares."""
+    """Return True for the stand-in of an installed Python node that must run confined."""
     held = getattr(node, "confinement", None)
     return held is not None and held.is_on and not node.is_program
 

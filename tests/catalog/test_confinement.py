@@ -1,4 +1,4 @@
-"""Nodes from elsewhere: hostile ones in Python and sh get no further than they declare, honest ones work."""
+"""Installed nodes: hostile ones in Python and sh can do only what they declare, and honest ones work."""
 
 import json
 import os
@@ -113,7 +113,7 @@ FLOW = {
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """An installation of nobody's, in a directory with a file, whose environment has a secret."""
+    """A fresh installation, in a directory with a file, and with a secret in the environment."""
     for name in ("DATA", "CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
     (tmp_path / "home").mkdir()
@@ -148,7 +148,7 @@ def python(*words, stdin=""):
 
 
 def did(*words, **about):
-    """Return what the probes did that ran, if all did the same."""
+    """Return what the probes that ran could do, if it was the same for all."""
     ended = pflow(*words, **about)
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
@@ -245,7 +245,7 @@ def test_a_node_writes_beneath_the_directories_that_it_was_given_and_nowhere_els
         assert "Permission denied" in pflow(*words, f"--path={path}", "-n", "-r").stdout
         assert (place / "work" / path).read_text() == "written"
     assert pflow(*words, "--path=out/c.txt", "--other=out/d.txt", "-n", "-r").stdout == "written\n"
-    ended = pflow(*words, "-n")  # its own default names no directory that somebody gave
+    ended = pflow(*words, "-n")  # a default allows no directory: only a path that somebody gave does
     assert ended.returncode == 77
     assert "give it a directory of its own, or --unconfined=writer" in ended.stderr
     own = place / "data" / "pflow" / "nodes"

@@ -1,4 +1,4 @@
-"""Installed packs among the nodes and flows of a user: where they come, and what happens when a file has changed."""
+"""Installed packs among a user's nodes and flows: which of them wins, and what happens when a file has changed."""
 
 import json
 import os

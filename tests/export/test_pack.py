@@ -1,4 +1,4 @@
-"""A flow as a pack: all that it uses of a user's own is in it, or there is none; elsewhere it is the same flow."""
+"""A flow exported as a pack: it has all of the user's own that the flow uses, and the flow is the same elsewhere."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def home(tmp_path, monkeypatch):
 
 
 def write(name, *steps, **more):
-    """Write a flow of these types; of a dict, with a flow inside."""
+    """Write a flow whose steps have these types; a dict is an inline subflow."""
     nodes = [
         {"id": f"s{number}", "type": "flow", "nodes": [{"id": "in", "type": step["flow"]}]}
         if isinstance(step, dict)

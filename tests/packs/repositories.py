@@ -1,4 +1,4 @@
-"""Repositories whose trees no git would make, and a git daemon on 127.0.0.1 that can be cut."""
+"""Repositories with trees that git itself would not make, and a git daemon on 127.0.0.1 that can break off."""
 
 import os
 import socket
@@ -27,7 +27,7 @@ class Bare:
         git(place, "init", "--quiet", "--bare", "--initial-branch=main", "--template=", ".")
 
     def add(self, kind: str, data: bytes) -> str:
-        """Add an object, whether it is sound or not, and return its name."""
+        """Add an object, valid or not, and return its name."""
         whole = f"{kind} {len(data)}\0".encode() + data
         name = sha1(whole).hexdigest()
         file = self.place / "objects" / name[:2] / name[2:]
@@ -45,7 +45,7 @@ class Bare:
         return self.add("tree", b"".join(row for _, row in sorted(rows)))
 
     def commit(self, *entries: Entry, ref: str = "refs/heads/main") -> str:
-        """Commit a tree of these entries as what a ref names; return the commit."""
+        """Commit a tree of these entries, point a ref to it, and return the commit."""
         made = git(self.place, "commit-tree", "-m", "x", self.tree(*entries))
         git(self.place, "update-ref", ref, made)
         return made
@@ -72,7 +72,7 @@ class Daemon:
 
     def __exit__(self, *error: object) -> None:
         self.ended.set()
-        self.listener.shutdown(socket.SHUT_RDWR)  # before its number may be another socket's
+        self.listener.shutdown(socket.SHUT_RDWR)  # close() alone would let another socket get its number
         self.serving.join()
         self.listener.close()
 

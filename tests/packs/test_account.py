@@ -1,4 +1,4 @@
-"""What a pack declares is read and never run; whose names it takes and what an update may do more is said."""
+"""What a pack declares is read without running it; clashing names, and what an update may do more, are reported."""
 
 import json
 import os

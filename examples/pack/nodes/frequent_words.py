@@ -8,8 +8,8 @@ class FrequentWords(Node):
     Interface:
     - Reads: shared["text"]: str [pipe]  # the text
     - Writes: shared["frequent"]: list[str] [pipe]  # the words in lower case, the most frequent first
-    - Params: most: int = 5 [positive]  # how many there are at most
-    - Params: letters: int = 4 [positive]  # letters that make a word
+    - Params: most: int = 5 [positive]  # the most words to find
+    - Params: letters: int = 4 [positive]  # the fewest letters of a word
 
     Examples:
     echo 'Ash, oak, ash.' | pflow frequent-words --letters=3 -r

@@ -90,7 +90,7 @@ def _label(name: str) -> str:
 
 
 def state_of_files() -> State:
-    """Return the state of own nodes, saved flows, packs and directories on PATH, on which the list of tools depends."""
+    """Return the state of all that the list of tools depends on: own nodes, saved flows, packs, PATH."""
     folders = [*own_places(), data_directory("flows") or "."]
     listable = [folder for folder in folders if os.access(folder, os.R_OK) and os.path.isdir(folder)]
     paths = [os.path.join(folder, name) for folder in listable for name in os.listdir(folder)]
