@@ -10,7 +10,7 @@ LOADER = "/none/ld-of-another-system.so"
 def test_a_compiled_program_has_the_loader_that_its_headers_name_and_no_other(tmp_path):
     for folder, layout in {
         "wide": ("<16s16xQ14xHH6x", 64, "<IIQ16xQ"),
-        "narrow": (">16s12xI10xHH8x", 52, ">II8xI"),
+        "narrow": (">16s12xI10xHH6x", 52, ">II8xI"),
     }.items():
         form, size, header = layout
         ident = b"\x7fELF" + (b"\2\1" if folder == "wide" else b"\1\2")
