@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools import need
+from tests.tools import need, need_for
 
 FOLDER = Path(__file__).parent.parent / "examples" / "nodes"
 PACK = FOLDER.parent / "pack"
@@ -150,11 +150,13 @@ def from_pack(tmp_path):
 
 @pytest.mark.parametrize("file", ["frequent_words.py", "pflow-headline", "write_card.py"])
 def test_each_node_of_the_pack_keeps_its_word(from_pack, file):
+    need_for((PACK / "nodes" / file).read_text())
     assert " 0 failed, " in from_pack("test-node", str(PACK / "nodes" / file))
 
 
 @pytest.mark.parametrize("text", ["", "a\\nb \\\\t\n\\", NASTY, '", "text":"'])
 def test_a_headline_has_capitals_from_a_to_z_alone(from_pack, text):
+    need("sed")
     capitals = "".join(sign.upper() if sign.isascii() else sign for sign in text)
     store = json.loads(from_pack("headline", input=json.dumps({"$pflow": {"v": 1}, "text": text}).encode()))
     assert store["headline"] == capitals

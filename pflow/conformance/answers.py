@@ -86,15 +86,15 @@ def it_runs(trial: Trial) -> None:
 
 @check("effects", "it touches no file unless it declares so")
 def it_touches_no_files(trial: Trial) -> None:
+    if trial.good.changed and not _declares(trial, "writes files"):  # first: this needs no strace
+        change = "declare it: - Effects: writes files; or leave no file behind"
+        trial.good.fail(f"it changed {', '.join(trial.good.changed)}", "no file is touched", change)
     if trial.confined and not trial.may("runs commands"):
         own = map(os.path.basename, (trial.node.file, interpreter(read_header(trial.node.file)[0])))
         names = "|".join(map(re.escape, ["env", "sh", "pflow", *own]))
         command = rf'execve\("(?!([^"]*/)?(python[\d.]*|{names})")'
         _expect_no_call(trial, command, "-e", "trace=execve", effect="runs commands")
     _skip_declared(trial, "writes files")
-    if trial.good.changed:
-        change = "declare it: - Effects: writes files; or leave no file behind"
-        trial.good.fail(f"it changed {', '.join(trial.good.changed)}", "no file is touched", change)
     if trial.confined:
         _expect_no_call(trial, _WRITE, "-Z", "-e", f"trace=/^(open|{_CHANGES})", effect="writes files")
 
@@ -124,9 +124,14 @@ def _expect_no_call(trial: Trial, pattern: str, *options: str, effect: str) -> N
 
 
 def _skip_declared(trial: Trial, effect: str) -> None:
-    """Raise Skipped if the node declares this effect, or is not confined and runs commands, which may have any."""
-    if trial.may(effect, *["runs commands"] * (not trial.confined)):
+    """Raise Skipped if the node declares this effect."""
+    if _declares(trial, effect):
         raise Skipped(f"it declares: {', '.join(trial.interface.effects)}")
+
+
+def _declares(trial: Trial, effect: str) -> bool:
+    """Return True if the node declares this effect, or is not confined and runs commands, which may have any."""
+    return trial.may(effect, *["runs commands"] * (not trial.confined))
 
 
 @check("isolation", "it reads only keys that it declares")

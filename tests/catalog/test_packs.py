@@ -16,7 +16,7 @@ from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
 from pflow.files.installation import read_installation
 from pflow.flow.subflow import FlowCatalog
-from tests.tools import node_source, put_pack
+from tests.tools import need, node_source, put_pack
 
 PYTHON = node_source("Words", "return len(text.split())").replace("Do it", "Count words")
 SHELL = """#!/bin/sh
@@ -164,6 +164,7 @@ def test_entry_points_of_a_distribution_bring_nodes_and_flows_without_an_import(
     }
     assert (find_kind("words").pack.name, find_kind("words").pack.version) == ("Text-Tools", "1.2")
     assert pflow("count", "-r", stdin="a b c").stdout == "3\n"
+    need("sed")
     assert pflow("run", "shout => count-words", "-r", stdin="a b").stdout == "2\n"
     assert "Python package" in pflow("remove", "count").stderr
     assert "it is a Python package; pip uninstall Text-Tools" in pflow("uninstall", "Text-Tools").stderr
