@@ -68,7 +68,7 @@ class PythonCode:
 
     def _read(self, file: str, package: str, root: str) -> None:
         top = os.path.relpath(file, root).removesuffix(".py").split(os.sep)[0]
-        if _is_installed(file) and top in _distributions():  # else a directory of nodes, which is no package
+        if _is_installed(file) and top in _distributions():  # a directory of nodes there is not a package
             self._add_distribution(top)
         else:
             self._add_source(os.path.basename(file), file, package)

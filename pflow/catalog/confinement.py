@@ -48,11 +48,11 @@ class Confinement:
         names = map(plain, os.environ.get(UNCONFINED, "").split(","))
         return {plain(self.name), plain(self.pack.name)}.isdisjoint(names)
 
-    def declared(self, given: Sequence[Any], *, is_program: bool = False) -> Declared:
-        """Return what the node may do if it was `given` these paths: it may write in their directories."""
+    def declared(self, values: Sequence[Any], *, is_program: bool = False) -> Declared:
+        """Return what the node may do if its paths have these `values`: it may write in their directories."""
         effects = {*self.effects}
         return Declared(
-            [path for value in given for path in paths_in(value)] if "writes files" in effects else None,
+            [path for value in values for path in paths_in(value)] if "writes files" in effects else None,
             None if "runs commands" in effects else programs_of(self.file) if is_program else [],
             has_network="network" in effects,
             may_all=ANYTHING in effects,
@@ -86,23 +86,23 @@ class StandIn(Node):
 
     def enter(self, declared: Declared | None) -> Any:
         """Confine this process for good to what is declared (None: do not), then load the node's class and make it."""
-        held = self.confinement
+        confinement = self.confinement
         if declared is not None:
             declared.restrict()
-            set_environment(held.environment(declared))
-        node_class: Any = load_file(held.file, held.name, self._read)
+            set_environment(confinement.environment(declared))
+        node_class: Any = load_file(confinement.file, confinement.name, self._read)
         try:
             node = node_class()
             node.set_params({name: self.params[name] for name in self._given})
         except PflowError:
             raise
         except Exception as error:
-            raise node_error(held.name, error) from error
+            raise node_error(confinement.name, error) from error
         return node
 
     def _read(self, file: str) -> bytes:
-        held = self.confinement
-        return self.source if file == held.file else verified(held.pack, file)
+        confinement = self.confinement
+        return self.source if file == confinement.file else verified(confinement.pack, file)
 
     def exec(self, prepared: Any) -> Any:
         what = f"cannot run '{self.confinement.name}' outside of a flow: it is installed, and runs confined"

@@ -52,7 +52,7 @@ class Pack:
 
     @property
     def about(self) -> dict[str, str]:
-        """What the account of each of its nodes and flows says about it."""
+        """Its name, version and address, for the account of each of its nodes and flows."""
         return {"name": self.name, "version": self.version, "address": self.address}
 
     def paths(self, folder: str) -> list[tuple[str, str]]:

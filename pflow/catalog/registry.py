@@ -166,7 +166,7 @@ def flow_file(type: str, directory: str = ".") -> str | None:
 
 
 def saved_flow(name: str) -> str | None:
-    """Return the file of a user's saved flow or of a pack's flow; None if there is none.
+    """Return the file of a flow by its name: the user's own first, then a pack's; None if nothing has the name.
 
     Names that differ only in case, `-` and `_` are one name. Raises PflowError (78) if the packs cannot be read.
     """

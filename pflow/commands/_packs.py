@@ -87,7 +87,7 @@ def beyond(staged: Sequence[Staged], allowed: set[str]) -> PflowError | None:
 
 
 def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
-    """Return if a person agrees, or if --yes is given and there is no refusal. Raises PflowError (1, 2, the refusal).
+    """Ask a person, unless --yes agrees. Raises PflowError: the refusal, 1 for a no, 2 without a terminal.
 
     Without a terminal, raise the refusal at once: adding --yes would only lead to it.
     """

@@ -18,7 +18,7 @@ from pflow.flow.wired import WiredStep
 from pflow.interface.interface import fresh
 from pflow.node import STEP_KEY, Node, pocketflow, version_of
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
-from pflow.stage.visit import Visit, Visitor, is_held
+from pflow.stage.visit import Visit, Visitor, runs_confined
 from pflow.values.digest import digest_of
 from pflow.values.paths import Path, look_up, meet, write_path
 from pflow.words.printable import encodable
@@ -106,7 +106,7 @@ class StepNode(PlainStep, Visitor):
         self.cached = None if self.is_flow else self._cached()
         self.is_restricted = is_restricted(wired, node)
         is_alone = context.isolate and not self.is_flow and wired.step.batch is None
-        self.is_apart = is_alone or self.is_restricted or is_held(node)
+        self.is_apart = is_alone or self.is_restricted or runs_confined(node)
         self.answer = context.services.answer
         self.files = StepFiles(wired) if context.commits is not None else None
 

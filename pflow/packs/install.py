@@ -178,7 +178,7 @@ def uninstall(names: Iterable[str]) -> dict[str, Pack]:
 
 
 def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
-    """Return an installed pack. Raises PflowError (127) if there is none, and for a Python distribution."""
+    """Return an installed pack. Raises PflowError (127) if the name is unknown, or is a Python distribution's."""
     if name not in packs:
         if name in [each.name for each in installed_distributions()]:
             hint = f"pip {act.replace('update', 'install --upgrade')} {name}"

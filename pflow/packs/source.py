@@ -232,8 +232,8 @@ def _is_closed(place: str) -> bool:
 
 def _environment() -> dict[str, str]:
     theirs, dropped = os.environ.get("GIT_ALLOW_PROTOCOL"), ("GIT_", "SSH_ASKPASS")  # SSH_ASKPASS opens a window
-    given = environment().items()
-    kept = {name: value for name, value in given if not name.startswith(dropped) or name.startswith(_OF_USER)}
+    variables = environment().items()
+    kept = {name: value for name, value in variables if not name.startswith(dropped) or name.startswith(_OF_USER)}
     kept |= {"LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS_REQUIRE": "never"}
     kept["GIT_ALLOW_PROTOCOL"] = ":".join(each for each in PROTOCOLS if theirs is None or each in theirs.split(":"))
     # A local repository may claim that a remote has its missing objects, and name a command that git runs to get them.

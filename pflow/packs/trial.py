@@ -18,8 +18,8 @@ def try_node(file: str) -> list[Verdict]:
     """Run a node in directories of its own, and return the verdicts: FAILED if it does not keep to what it declares.
 
     The node, and all that it starts, can write only there, gets no secrets, and no internet unless it declares the
-    network. Ending with an error or declaring nothing is no failure: checks that need a result are SKIPPED then.
-    Raises PflowError if the file is not a node, or if there is no Landlock (78): without it, nothing is run.
+    network. A node that ends with an error, or declares no interface, does not fail: the checks that need a result are
+    SKIPPED. Raises PflowError if the file is not a node, or if there is no Landlock (78): without it, nothing is run.
     """
     if not has_landlock():
         raise PflowError(f"cannot try '{file}': the kernel has no Landlock to confine it", exit=BAD_CONFIG)

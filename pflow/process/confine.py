@@ -117,7 +117,7 @@ def _call_rules(mark: int, ioctl: int, socket: int, *, has_network: bool) -> lis
 
 
 class Declared:
-    """What an installed node declares that it does. All else is forbidden, as far as the kernel can enforce it.
+    """The effects that an installed node declares. The kernel forbids all others, as far as it can.
 
     The node writes below the directories of these `paths` (None: nowhere), starts only these `programs` (None: any),
     and uses the internet if it `has_network`. A node that `may_all` is not confined.

@@ -115,8 +115,8 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             for name, item in self.interface.params.items()
             if item.is_secret and self.params.get(name) is not None
         }
-        held, declared = self.confinement, self._declared
-        variables = os.environ if held is None or declared is None else held.environment(declared)
+        confinement, declared = self.confinement, self._declared
+        variables = os.environ if confinement is None or declared is None else confinement.environment(declared)
         return {**variables, NODE: self.name, **secrets}
 
     def _secrets(self, document: Document) -> Secrets:

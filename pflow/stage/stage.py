@@ -17,7 +17,7 @@ from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import Document, check_stdin, take_in_for
 from pflow.stage.flags import Flags, add_keys, flags_of, map_keys
 from pflow.stage.output import Outcome, Output
-from pflow.stage.visit import Visit, Visitor, is_held
+from pflow.stage.visit import Visit, Visitor, runs_confined
 from pflow.stage.words import is_on
 from pflow.terminal.messages import say, say_error
 from pflow.values.jsontext import encode
@@ -194,7 +194,7 @@ class Stage(Visitor):
         node = self._make_node(node_class, params)
         if self.cached:
             self.cached.secrets.add(self.secrets)
-            self.is_apart = is_held(node)  # a confined process could not write to the cache
+            self.is_apart = runs_confined(node)  # a confined process could not write to the cache
         try:
             changes, lookup = self.visit(node, view, outcome.document, visit)
         finally:

@@ -137,7 +137,7 @@ class Visitor:
     def _act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         self.begin(node)
         if not self.is_apart:
-            if is_held(node):
+            if runs_confined(node):
                 from pflow.process.confine import shut_files
 
                 shut_files()
@@ -148,10 +148,13 @@ class Visitor:
 
     def act_here(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         """Run a node in this process. A stand-in first confines the process, then loads the installed node."""
-        held = getattr(node, "confinement", None)
-        if held is None:
+        confinement = getattr(node, "confinement", None)
+        if confinement is None:
             return self._act_counted(node, view, visit)
-        declared = held.declared(self._given(held, node, view), is_program=node.is_program) if held.is_on else None
+        declared = None
+        if confinement.is_on:
+            values = self._path_values(confinement, node, view)
+            declared = confinement.declared(values, is_program=node.is_program)
         made = node
         try:
             made = node.enter(declared)
@@ -162,15 +165,15 @@ class Visitor:
             if declared is None:
                 raise
             failure = self.as_failure(error)
-            held.explain(failure, error, getattr(made, "said", b""))
+            confinement.explain(failure, error, getattr(made, "said", b""))
             raise failure from (None if failure is error else error)
         finally:
             vars(node).update(warning=getattr(made, "warning", ""), not_kept=getattr(made, "not_kept", ""))
 
-    def _given(self, held: Any, node: Any, view: NodeStore) -> list[Any]:
+    def _path_values(self, confinement: Any, node: Any, view: NodeStore) -> list[Any]:
         """Return the paths given by a person, a flow or an earlier step. Defaults do not count: a stranger set them."""
         found = []
-        for key in (item.name for item in held.items):
+        for key in (item.name for item in confinement.items):
             if key in self.interface.reads and view.is_given(key):
                 found.append(view.peek(key))
             elif self.binding.source_of(key) is not None:
@@ -238,10 +241,10 @@ class Visitor:
         return action
 
 
-def is_held(node: Any) -> bool:
+def runs_confined(node: Any) -> bool:
     """Return True for the stand-in of an installed Python node that must run confined."""
-    held = getattr(node, "confinement", None)
-    return held is not None and held.is_on and not node.is_program
+    confinement = getattr(node, "confinement", None)
+    return confinement is not None and confinement.is_on and not node.is_program
 
 
 _LONGEST_WAIT = 3600

@@ -1,4 +1,4 @@
-"""What a pack declares is read without running it; clashing names, and what an update may do more, are reported."""
+"""What a pack declares is read without running it. Names that clash and effects that an update adds are reported."""
 
 import json
 import os

@@ -61,7 +61,7 @@ class Home:
         return json.loads(lock.read_text())["packs"] if lock.exists() else {}
 
     def left(self):
-        """What is there, but for what is kept to be installed again, and directories that others use."""
+        """The paths in this home, without pflow's cache and the directories that other programs share."""
         usual = {self.home / each for each in (".cache", ".local", ".local/bin", ".local/share")}
         return {each for each in self.home.rglob("*") if each not in usual and ".cache" not in each.parts}
 
