@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, USAGE, PflowError, shorten
 from pflow.node import Node, Shared
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 if TYPE_CHECKING:
     from pflow.terminal.ask import Terminal

@@ -78,7 +78,7 @@ class Http(Node):
         return {"keys": keyed_digest(state_key(), secrets) if secrets else None}
 
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
-        from pflow.words.naming import read_pairs
+        from pflow.text.naming import read_pairs
 
         params, body = self.params, shared.get("body")
         query, form = (read_pairs(f"--{name}", params[name] or []) for name in ("query", "form"))

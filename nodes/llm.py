@@ -88,7 +88,7 @@ class Llm(Node):
 
     @property
     def _types(self) -> dict[str, str]:
-        from pflow.words.naming import read_types
+        from pflow.text.naming import read_types
 
         return read_types("--at", self.params["at"] or [])
 

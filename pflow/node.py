@@ -11,7 +11,7 @@ from pflow.binding.store import without_flow
 from pflow.errors import BAD_DATA, PflowError, result_of
 from pflow.interface.grammar import parse_interface
 from pflow.interface.interface import Interface, fresh
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
@@ -120,7 +120,7 @@ def class_of(node: Any) -> type:
 
 def id_of(node: type) -> str:
     """Return the default name of a node, from its class: `llm` for Llm and LLMNode."""
-    from pflow.words.naming import kebab
+    from pflow.text.naming import kebab
 
     name = kebab(node.__name__)
     return name.removesuffix("-node") or name
@@ -182,8 +182,8 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
     @Default
     def calls(self) -> Any:
-        """The calls of models of this visit (pflow.words.budget.Calls): a run hands in those that its budget limits."""
-        from pflow.words.budget import Calls
+        """The calls of models of this visit (pflow.usage.budget.Calls): a run hands in those that its budget limits."""
+        from pflow.usage.budget import Calls
 
         return Calls()
 

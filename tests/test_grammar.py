@@ -27,7 +27,7 @@ from pflow.help.usage import metavar, usage_of_node
 from pflow.interface.common import COMMON, NODE, OF_RUNS, RUN, STREAM
 from pflow.interface.interface import ARGUMENT, READ, Item, spell_flag
 from pflow.interface.source import read_interface
-from pflow.library.save import save_flow
+from pflow.saved_flows.save import save_flow
 from pflow.stage.flags import flags_of, unsaid, values_of
 from pflow.stage.words import is_asked, take_words
 
@@ -113,8 +113,8 @@ def step(name: str, words: list[str]) -> Any:
 
 
 def tools() -> Iterator[Program]:
-    for name in names_in("plumbing"):
-        usage = import_module(f"pflow.plumbing.{name.replace('-', '_')}").USAGE
+    for name in names_in("store_commands"):
+        usage = import_module(f"pflow.store_commands.{name.replace('-', '_')}").USAGE
         items = usage.items
         yield Program(f"pflow-{name}", items, lambda words, items=items: values_of(take_words(words, items), items))
 
@@ -180,7 +180,7 @@ def is_refused(found: Any) -> bool:
 
 def test_every_program_and_command_is_asked():
     asked = {each.name for each in PROGRAMS}
-    assert {f"pflow-{name}" for name in (*names_in("nodes"), *names_in("plumbing"))} <= asked
+    assert {f"pflow-{name}" for name in (*names_in("nodes"), *names_in("store_commands"))} <= asked
     assert {f"pflow {name}" for name in names_in("commands")} <= asked
 
 

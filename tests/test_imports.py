@@ -16,9 +16,35 @@ import pflow
 
 PACKAGE = Path(pflow.__file__).parent
 LAYERS = [
-    *("errors", "words", "values", "files", "terminal", "process", "interface", "tables", "web", "binding", "node"),
-    *("catalog", "help", "cache", "stage", "flow", "explain", "export", "record", "models", "kit", "library", "mcp"),
-    *("engine", "driver", "many", "page", "plan", "conformance", "packs", "completion", "admin", "plumbing"),
+    *(
+        "errors",
+        "text",
+        "usage",
+        "values",
+        "files",
+        "terminal",
+        "process",
+        "interface",
+        "tables",
+        "web",
+        "binding",
+        "node",
+    ),
+    *(
+        "catalog",
+        "help",
+        "cache",
+        "stage",
+        "flow",
+        "explain",
+        "export",
+        "record",
+        "models",
+        "kit",
+        "saved_flows",
+        "mcp",
+    ),
+    *("engine", "driver", "map", "page", "plan", "conformance", "packs", "completion", "setup", "store_commands"),
     *("commands", "__main__"),
 ]
 """What ARCHITECTURE.md draws: each imports from itself and from those before it."""
@@ -27,7 +53,20 @@ LOOSE = {"errors", "node", "__main__"}
 """The modules at the top: all others are in a room."""
 
 LEAN = (
-    *("errors", "words", "values", "files", "terminal", "process", "interface", "binding", "node", "catalog", "help"),
+    *(
+        "errors",
+        "text",
+        "usage",
+        "values",
+        "files",
+        "terminal",
+        "process",
+        "interface",
+        "binding",
+        "node",
+        "catalog",
+        "help",
+    ),
     *("stage", "nodes"),
 )
 """What a stage may load."""
@@ -103,7 +142,20 @@ def test_a_layer_imports_from_those_before_it(layer):
 @pytest.mark.parametrize("node", sorted(modules_in("pflow.nodes")))
 def test_a_node_knows_nothing_of_pipes_nor_of_other_nodes(node):
     known = [each for each in arrows()[node] if each in SOURCES and layer_of(each) >= 0]
-    rooms = ("errors", "words", "values", "files", "interface", "process", "tables", "web", "kit", "node", "models")
+    rooms = (
+        "errors",
+        "text",
+        "usage",
+        "values",
+        "files",
+        "interface",
+        "process",
+        "tables",
+        "web",
+        "kit",
+        "node",
+        "models",
+    )
     allowed = ("pflow.terminal", *(f"pflow.{room}" for room in rooms))
     assert not [each for each in known if not any(_is_in(each, package) for package in allowed)]
     assert not [each for each in arrows()[node] if _is_in(each, "pflow.nodes") and each != node]

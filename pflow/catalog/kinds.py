@@ -16,7 +16,7 @@ from pflow.catalog.registry import BESIDE, PACKAGE, is_flow_type, names_in, own_
 from pflow.errors import BAD_DATA, PflowError, reason_of, result_of
 from pflow.interface.interface import Interface
 from pflow.interface.source import plain
-from pflow.words.naming import did_you_mean, listed, meant
+from pflow.text.naming import did_you_mean, listed, meant
 
 __all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "TOOL", "Catalog", "Kind", "find_kind", "list_kinds"]
 
@@ -173,7 +173,7 @@ def _own_bin() -> list[str]:
 
 def _candidates(wanted: str | None = None) -> Iterator[Kind]:
     """Yield the files of one plain name, or of all, in order of preference."""
-    for folder, origin in (("nodes", BUNDLED), ("plumbing", TOOL)):
+    for folder, origin in (("nodes", BUNDLED), ("store_commands", TOOL)):
         for name in names_in(folder):
             if wanted is None or plain(name) == wanted:
                 file = os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py")

@@ -13,8 +13,8 @@ from pflow import Any
 from pflow.errors import BAD_CONFIG, PflowError, reason_of, result_of, shorten
 from pflow.files.directories import data_directory, needed
 from pflow.files.reading import read_regular
+from pflow.text.printable import clean
 from pflow.values.jsontext import decode
-from pflow.words.printable import clean
 
 MARK, VERSION = "pflow_packs", 1
 

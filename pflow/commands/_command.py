@@ -18,7 +18,7 @@ from pflow.process.streams import begun, write_pieces
 from pflow.stage.flags import value_of, values_of
 from pflow.stage.words import groups, is_asked, is_flag, take_words
 from pflow.terminal.columns import AUTO, WHEN
-from pflow.words.naming import names_meant
+from pflow.text.naming import names_meant
 
 COLOR = Flag(
     "color",

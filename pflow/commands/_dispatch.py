@@ -56,7 +56,7 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     is_wrong_use = error.exit == USAGE and first in ("trace", "map")
     if not _is_file(1) and (not is_command or first in _RUNS or is_wrong_use):
         from pflow.driver.arguments import without_bare
-        from pflow.many.output import MapOutput
+        from pflow.map.output import MapOutput
         from pflow.stage.output import Output
 
         output = (MapOutput if first == "map" else Output)(without_bare(words))
@@ -173,13 +173,13 @@ def _not_found(words: list[str]) -> PflowError:
     from pflow.catalog.registry import saved_flows
     from pflow.flow.load import is_script
     from pflow.flow.pipe.recognize import split_name
-    from pflow.words.naming import did_you_mean, likely, nearest
+    from pflow.text.naming import did_you_mean, likely, nearest
 
     word = words[0]
     if fault := fault_of(word):
         return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
     nodes = [kind.name for kind in list_kinds()]
-    near = likely(word, [*nodes, *saved_flows(), *names_in("commands"), *names_in("plumbing")], 2)
+    near = likely(word, [*nodes, *saved_flows(), *names_in("commands"), *names_in("store_commands")], 2)
     hint = version_hint(word) or did_you_mean(*near) or "pflow --help lists all commands"
     if len(word.split()) > 1:
         like = did_you_mean(nearest(split_name(_words_of(word)[0])[0], nodes))
@@ -251,8 +251,8 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
 
 def _run_bundled(file: str, name: str) -> NoReturn:
     """Run one of pflow's own nodes or tools, by the file of its class or its module, with the words of sys.argv."""
-    if os.path.basename(os.path.dirname(file)) == "plumbing":
-        module = f"pflow.plumbing.{name.replace('-', '_')}"
+    if os.path.basename(os.path.dirname(file)) == "store_commands":
+        module = f"pflow.store_commands.{name.replace('-', '_')}"
         __import__(module)
         sys.modules[module].main()
     from pflow.stage.main import main

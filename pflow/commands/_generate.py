@@ -36,10 +36,10 @@ class Difference(NamedTuple):
 
 
 def launchers(root: Path) -> dict[str, str]:
-    """Make the executables: the driver, one for each tool in pflow/plumbing/, one for each node in nodes/."""
+    """Make the executables: the driver, one for each tool in pflow/store_commands/, one for each node in nodes/."""
     texts = {"pflow": TOOL_LAUNCHER.format(module="commands.main")}
-    for name in names_in(str(root / "pflow" / "plumbing")):
-        texts[f"pflow-{name}"] = TOOL_LAUNCHER.format(module=f"plumbing.{name.replace('-', '_')}")
+    for name in names_in(str(root / "pflow" / "store_commands")):
+        texts[f"pflow-{name}"] = TOOL_LAUNCHER.format(module=f"store_commands.{name.replace('-', '_')}")
     for name in names_in(str(root / "nodes")):
         if f"pflow-{name}" in texts:
             file = f"nodes/{name.replace('-', '_')}.py"

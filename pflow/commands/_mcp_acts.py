@@ -7,19 +7,19 @@ from typing import Any
 
 from pflow.commands._output import print_json, print_table, print_text
 from pflow.errors import FAILED, USAGE, PflowError, Within, shorten
-from pflow.library.command import command_file, is_on_path
 from pflow.mcp.client import servers
 from pflow.mcp.client.add import Comparison, add_server, compare_server, refresh_server, remove_server
 from pflow.mcp.client.call import is_listening, request
 from pflow.mcp.client.other_clients import find_servers
 from pflow.mcp.client.servers import ADD, Server, list_servers, load_server
 from pflow.mcp.client.sockets import socket_of
+from pflow.saved_flows.command import command_file, is_on_path
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import AUTO
 from pflow.terminal.messages import say, say_error
+from pflow.text.naming import kebab
+from pflow.text.printable import clean, counted, one_line
 from pflow.web.headers import read_headers
-from pflow.words.naming import kebab
-from pflow.words.printable import clean, counted, one_line
 
 Flags = dict[str, Any]
 

@@ -11,8 +11,8 @@ from pflow.flow.findings import Finding, errors_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of, for_locale, table, terminal_width
 from pflow.terminal.messages import say
+from pflow.text.printable import clean, clean_json
 from pflow.values.jsontext import compact
-from pflow.words.printable import clean, clean_json
 
 if TYPE_CHECKING:
     from pflow.flow.flow import FlowSpec

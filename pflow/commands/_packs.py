@@ -17,7 +17,7 @@ from pflow.process.confine import has_landlock
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import AUTO, table, terminal_width
 from pflow.terminal.messages import say, write_line
-from pflow.words.printable import one_line
+from pflow.text.printable import one_line
 
 _WORDS = {"reads files": "files", "writes files": "files", "runs commands": "commands"}
 """The word in --allow for an effect whose own name is not that word."""

@@ -49,9 +49,9 @@ from pflow.stage.wrong_words import doubts
 from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
-from pflow.words.budget import Calls
-from pflow.words.naming import is_slip
-from pflow.words.printable import clean, counted
+from pflow.text.naming import is_slip
+from pflow.text.printable import clean, counted
+from pflow.usage.budget import Calls
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ from pflow.interface.interface import Flag, argument, choice
 from pflow.interface.source import plain
 from pflow.terminal.columns import AUTO
 from pflow.terminal.messages import say
-from pflow.words.printable import counted
+from pflow.text.printable import counted
 
 
 @Command(

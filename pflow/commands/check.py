@@ -44,8 +44,8 @@ from pflow.models.identity import identify
 from pflow.models.small import has_small
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import AUTO, NEVER, Colour, colour_of
-from pflow.words.naming import names_meant
-from pflow.words.printable import clean, counted
+from pflow.text.naming import names_meant
+from pflow.text.printable import clean, counted
 
 _FORMS = {
     "pflow": "pflow form",

@@ -15,14 +15,14 @@ pflow doctor
 pflow doctor --json | jq -r '.findings[] | select(.state == "broken") | .todo'
 """
 
-from pflow.admin.doctor import ADVICE, BROKEN, WELL, Line, examine
 from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, OK
 from pflow.interface.interface import Flag
 from pflow.process.streams import Diverted
+from pflow.setup.doctor import ADVICE, BROKEN, WELL, Line, examine
 from pflow.terminal.columns import colour_of
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 
 @Command(__doc__, Flag("json", "print one JSON document: ok, and findings with about, state, text and todo"))

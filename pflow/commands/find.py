@@ -19,10 +19,10 @@ from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json, print_table
 from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError, shorten
 from pflow.interface.interface import COUNT, TEXTS, Flag, argument, choice
-from pflow.library.nearest import about_flow, nearest, nearest_by_meaning, nearest_by_words
-from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.embed import configured
-from pflow.words.printable import clean
+from pflow.saved_flows.nearest import about_flow, nearest, nearest_by_meaning, nearest_by_words
+from pflow.saved_flows.saved import Saved, list_saved, readable
+from pflow.text.printable import clean
 
 
 @Command(

@@ -32,7 +32,7 @@ from pflow.help.usage import HELP, CommandUsage, usage_of_command, usage_of_node
 from pflow.interface.interface import Flag, argument
 from pflow.interface.source import read_interface
 from pflow.process.streams import write_pieces
-from pflow.words.naming import guess
+from pflow.text.naming import guess
 
 
 def _pages() -> dict[str, str]:
@@ -81,7 +81,7 @@ def command(word: str | None, words: list[str]) -> None:
         from pflow.flow.rules import RULES  # a file a rule, which no other help needs
 
         rules = RULES if len(word) < 4 else ()  # PF99 does not mean PF09
-        known = [*_pages(), *names_in("commands"), *names_in("plumbing"), *saved_flows(), *rules]
+        known = [*_pages(), *names_in("commands"), *names_in("store_commands"), *saved_flows(), *rules]
         known += [kind.name for kind in list_kinds()]
         hint = version_hint(word) or guess(word, known, "pflow --help lists all commands", 2)
         raise PflowError(f"cannot find help on '{shorten(asked[0])}'", hint=hint, exit=NOT_FOUND)
@@ -126,7 +126,7 @@ def driver_help() -> str:
     groups = GROUPS | {"Make": (*GROUPS["Make"], *(name for name in names_in("commands") if name not in grouped))}
     notes = [_listed(title, "commands", names) for title, names in groups.items()]
     notes.append(_listed("Nodes (pflow nodes lists your own too)", "nodes", names_in("nodes")))
-    brief.notes = (*notes, _listed("Tools", "plumbing", names_in("plumbing")))
+    brief.notes = (*notes, _listed("Tools", "store_commands", names_in("store_commands")))
     return help_text(brief)
 
 
@@ -148,7 +148,7 @@ def usages(root: str = ROOT) -> list[CommandUsage]:
     return [
         DRIVER,
         *map(_command, names_in("commands")),
-        *(import_module(f"pflow.plumbing.{name}").USAGE for name in names_in("plumbing")),
+        *(import_module(f"pflow.store_commands.{name}").USAGE for name in names_in("store_commands")),
         *(usage_of_node(name, read_interface(file)) for name, file in files.items()),
     ]
 

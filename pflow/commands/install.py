@@ -34,7 +34,6 @@ pflow install examples/pack --dry-run --json | jq -r '.nodes[].name'
 pflow uninstall pack
 """
 
-from pflow.admin.setup import find_share, read_setup
 from pflow.catalog.packs import Pack, installed_packs
 from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_text
@@ -44,8 +43,9 @@ from pflow.help import usage as kinds
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.packs.install import commit, how_to_run, stage_frozen, stage_new, staging
 from pflow.packs.project import PROJECT_LOCK, recorded_before, write_project
+from pflow.setup.setup import find_share, read_setup
 from pflow.terminal.messages import say
-from pflow.words.printable import clean, counted
+from pflow.text.printable import clean, counted
 
 _ALLOW = "with --yes, allow network, files, commands or anything"
 

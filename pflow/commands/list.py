@@ -28,10 +28,10 @@ from pflow.errors import PflowError, shorten
 from pflow.explain.account import Account, needs
 from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.interface.interface import Flag
-from pflow.library.saved import Saved, list_project, list_saved, readable
+from pflow.saved_flows.saved import Saved, list_project, list_saved, readable
 from pflow.terminal.messages import say
+from pflow.text.printable import clean
 from pflow.values.jsontext import text_of
-from pflow.words.printable import clean
 
 _LONGEST = 24
 """The most columns of an input's default."""

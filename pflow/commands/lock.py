@@ -23,8 +23,8 @@ from pflow.flow.lock import lock_command, lock_file, lock_text
 from pflow.flow.subflow import load_named
 from pflow.help.usage import FLOW
 from pflow.interface.interface import TEXTS, argument
-from pflow.library.saved import check_is_own
 from pflow.process.streams import write_pieces
+from pflow.saved_flows.saved import check_is_own
 from pflow.terminal.messages import say
 
 

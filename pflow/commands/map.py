@@ -24,11 +24,11 @@ from pflow.files.reading import limit_input
 from pflow.help.usage import FILE, FLOW
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import COUNT, NUMBER, PATH, PATHS, TEXT, Flag, argument, choice
-from pflow.many.execution import MapExecution, in_order
-from pflow.many.items import FORMS
-from pflow.many.map import PROGRAM, Map
-from pflow.many.options import MapOptions
-from pflow.many.output import MapOutput
+from pflow.map.execution import MapExecution, in_order
+from pflow.map.items import FORMS
+from pflow.map.map import PROGRAM, Map
+from pflow.map.options import MapOptions
+from pflow.map.output import MapOutput
 from pflow.stage.document import Document
 from pflow.values.secrets import Secrets
 

@@ -18,8 +18,8 @@ from pflow.commands._command import OUTPUT, Command, own
 from pflow.errors import FAILED, OK
 from pflow.help.usage import FILE
 from pflow.interface.interface import PATHS, UNDECLARED, argument
-from pflow.many.merge import merge
-from pflow.many.states import DONE
+from pflow.map.merge import merge
+from pflow.map.states import DONE
 from pflow.terminal.messages import say
 
 

@@ -31,7 +31,7 @@ from pflow.help.usage import NODE
 from pflow.interface.account import inferred_in_words
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument, spell_flag
 from pflow.terminal.columns import PLAIN, Colour, colour_of, table, terminal_width, value_text, wrap
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind

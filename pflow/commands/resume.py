@@ -98,7 +98,7 @@ def command(
 
 def _resume_map(run: Run, choices: Choices, flags: RunFlags) -> int:
     """Go on with a map. Raises PflowError (2) for a flag that is for steps."""
-    from pflow.many.execution import in_order, resume_map
+    from pflow.map.execution import in_order, resume_map
 
     redo = "" in choices.redo
     choices.redo -= {""}

@@ -30,8 +30,8 @@ from pflow.record.run import DONE, FAILED, FINISHED, KILLED, RUNNING, Run
 from pflow.record.runs import list_runs
 from pflow.terminal.columns import Colour, colour_of, duration
 from pflow.terminal.messages import say
-from pflow.words.printable import clean
-from pflow.words.usage import Usage
+from pflow.text.printable import clean
+from pflow.usage.usage import Usage
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 

@@ -45,15 +45,15 @@ from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
 from pflow.help.usage import FLOW
 from pflow.interface.interface import PATH, TEXT, TEXTS, Flag, argument
-from pflow.library.command import check_command, flow_script, make_command, path_fault
-from pflow.library.save import AlreadySaved, SaveResult, save_flow, save_in_pack
-from pflow.library.saved import check_name, file_for, name_of, read_saved
 from pflow.process.streams import write_pieces
+from pflow.saved_flows.command import check_command, flow_script, make_command, path_fault
+from pflow.saved_flows.save import AlreadySaved, SaveResult, save_flow, save_in_pack
+from pflow.saved_flows.saved import check_name, file_for, name_of, read_saved
 from pflow.terminal.ask import ask, confirm
 from pflow.terminal.messages import say
+from pflow.text.printable import clean
 from pflow.values.secrets import hider
 from pflow.values.templates import TEMPLATE
-from pflow.words.printable import clean
 
 _LONGEST = 40
 """The most letters of a step's words in the description of its flow."""

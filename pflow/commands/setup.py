@@ -17,15 +17,15 @@ pflow setup --undo
 import shutil
 from collections import Counter
 
-from pflow.admin import setup as admin
-from pflow.admin.shells import SHELLS, ask_shells
 from pflow.commands._command import Command, own
 from pflow.errors import not_written, reason_of
 from pflow.interface.common import COMMON
 from pflow.interface.interface import PATH, Flag
 from pflow.process.streams import write_pieces
+from pflow.setup import setup as admin
+from pflow.setup.shells import SHELLS, ask_shells
 from pflow.terminal.messages import say
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 _DONE = {admin.WRITE: "wrote", admin.UPDATE: "updated", admin.REMOVE: "removed"}
 _DONE |= {admin.KEEP: "unchanged", admin.CHANGED: "left"}

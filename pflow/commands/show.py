@@ -23,11 +23,11 @@ from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.usage import SAVED
 from pflow.interface.interface import Flag, argument
-from pflow.library.command import commands_of, flow_script
-from pflow.library.save import olds_of
-from pflow.library.saved import find_saved, library_folder, name_of
+from pflow.saved_flows.command import commands_of, flow_script
+from pflow.saved_flows.save import olds_of
+from pflow.saved_flows.saved import find_saved, library_folder, name_of
 from pflow.terminal.columns import colour_of, terminal_width
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 
 @Command(

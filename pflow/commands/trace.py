@@ -36,17 +36,17 @@ from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.help import usage as kinds
 from pflow.interface.interface import Flag, argument
-from pflow.many.report import map_items, map_report, map_text
-from pflow.plumbing._tool import take_store
+from pflow.map.report import map_items, map_report, map_text
 from pflow.process.streams import is_readable
 from pflow.record.difference import difference, difference_text
 from pflow.record.runs import find_run
 from pflow.record.trace import Trace, store_with, trace_of_document, trace_of_run, values_of
 from pflow.record.trace_formats import FORMATS, requests_of
 from pflow.record.trace_text import trace_text
+from pflow.store_commands._tool import take_store
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
-from pflow.words.printable import clean_json
+from pflow.text.printable import clean_json
 
 _FORMS = ("chrome", "otlp")
 

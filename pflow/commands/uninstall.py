@@ -16,10 +16,10 @@ from pflow.commands._command import Command
 from pflow.help import usage as kinds
 from pflow.interface.interface import TEXTS, argument
 from pflow.interface.source import plain
-from pflow.library.saved import list_saved
 from pflow.packs.install import uninstall
+from pflow.saved_flows.saved import list_saved
 from pflow.terminal.messages import say
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 
 @Command(__doc__, argument("NAME…", kinds.PACK, name="names", type=TEXTS, required=True))

@@ -35,7 +35,7 @@ from pflow.packs.install import Staged, commit, find_pack, stage, staging
 from pflow.packs.project import address_of
 from pflow.packs.source import fetch
 from pflow.terminal.messages import say, say_error, write_line
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 
 @Command(

@@ -22,11 +22,11 @@ from pflow.commands._command import Command
 from pflow.errors import USAGE, PflowError
 from pflow.help import usage as kinds
 from pflow.interface.interface import TEXT, Flag, argument
-from pflow.many.report import item_lines
+from pflow.map.report import item_lines
 from pflow.process.streams import write_pieces
 from pflow.record.runs import find_run
 from pflow.record.why import explain
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 
 @Command(

@@ -11,7 +11,7 @@ from pflow.completion.line import Typed, quoted, split
 from pflow.completion.names import Candidate
 from pflow.errors import PflowError, result_of
 from pflow.help.usage import TITLES
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 _OF_WORDS = (groups.COMMANDS, groups.NODES, groups.TOOLS, groups.FLOWS)
 _ENDED, _OPEN = "+o nospace", "-o nospace"

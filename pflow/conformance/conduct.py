@@ -14,8 +14,8 @@ from pflow.conformance.sandbox import Failed, NodeRun
 from pflow.conformance.trial import CHECKS, Check, TestedNode, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError
 from pflow.terminal.columns import Colour
+from pflow.text.printable import clean
 from pflow.values.secrets import Secrets
-from pflow.words.printable import clean
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
 _WIDTH = 16

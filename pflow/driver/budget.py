@@ -9,11 +9,11 @@ from pflow.errors import OVER_BUDGET, PflowError
 from pflow.interface.interface import spell_flag
 from pflow.record.log import RunLog
 from pflow.stage.trace import event_line
-from pflow.words.budget import BUDGET, Calls
-from pflow.words.usage import Usage, dollars
+from pflow.usage.budget import BUDGET, Calls
+from pflow.usage.usage import Usage, dollars
 
 if TYPE_CHECKING:
-    from pflow.words.budget import Amounts
+    from pflow.usage.budget import Amounts
 
     Event = dict[str, Any]
     Reservation = tuple[str, Sequence[int], Amounts]
@@ -54,7 +54,7 @@ class Budget:
         return Calls(self.answer, is_priced=self.is_priced)
 
     def answer(self, name: str, question: dict[str, Any]) -> Any:
-        """Answer a gate of pflow.words.budget, by the name of a method. Raises PflowError (79)."""
+        """Answer a gate of pflow.usage.budget, by the name of a method. Raises PflowError (79)."""
         return getattr(self, name)(question)
 
     def begin(self, question: dict[str, Any]) -> int | None:

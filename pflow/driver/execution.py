@@ -24,10 +24,10 @@ from pflow.stage.document import Document, Intake
 from pflow.stage.output import NOTHING, Output, touched
 from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
+from pflow.text.printable import clean
 from pflow.values.jsontext import text_of
 from pflow.values.paths import Path, parse_path, write_path
 from pflow.values.secrets import Secrets
-from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     from pflow.driver.resume.reopen import Reopened

@@ -52,7 +52,7 @@ from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage, usage_of_command
 from pflow.interface.interface import INPUT, PARAM, UNDECLARED, Item, argument
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 
 def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:

@@ -15,9 +15,9 @@ from pflow.record.snapshot import Snapshot, own_params
 from pflow.stage.document import new_run_id
 from pflow.stage.trace import enter_span, write_line
 from pflow.terminal.messages import clear, say
+from pflow.text.printable import encodable
+from pflow.usage.usage import Usage
 from pflow.values.jsontext import decode
-from pflow.words.printable import encodable
-from pflow.words.usage import Usage
 
 if TYPE_CHECKING:
     from pflow.driver.progress import LogProgress

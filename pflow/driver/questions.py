@@ -9,7 +9,7 @@ from pflow.binding.flag_value import FlagValue
 from pflow.errors import MISSING, PflowError
 from pflow.flow.flow import FlowInput
 from pflow.flow.wired import WiredFlow
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 if TYPE_CHECKING:
     from pflow.terminal.ask import Terminal

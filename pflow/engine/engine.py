@@ -15,8 +15,8 @@ from pflow.flow.graph import ERROR
 from pflow.flow.subflow import FlowKind
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.node import pocketflow
+from pflow.text.printable import encodable
 from pflow.values.paths import Path, meet
-from pflow.words.printable import encodable
 
 if TYPE_CHECKING:
     Overrides = Mapping[str, Mapping[str, Any]] | None

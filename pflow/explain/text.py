@@ -8,7 +8,7 @@ from pflow.explain.origins import Origin
 from pflow.flow.pipe.scan import END, scan
 from pflow.interface.interface import spell_flag
 from pflow.terminal.columns import PLAIN, Colour, table, value_text, wrap
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 Account = dict[str, Any]
 Rows = list[tuple[str, ...]]

@@ -2,8 +2,8 @@
 
 from pflow.export.dot import Arrow, Box, drawn, escaped
 from pflow.flow.wired import WiredFlow
+from pflow.text.printable import clean
 from pflow.values.jsontext import quote
-from pflow.words.printable import clean
 
 # Entity codes for special characters in a label; %%{…}%% would be a directive anywhere.
 _ESCAPES = {"#": "#35;", "%": "#37;", '"': "#34;", "&": "#38;", "<": "#60;", ">": "#62;", "`": "#96;", "\\": "#92;"}

@@ -16,8 +16,8 @@ from pflow.flow.secrets import literal_secrets
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.interface.interface import spell_flag
+from pflow.text.printable import clean
 from pflow.values.fast_json import write_json
-from pflow.words.printable import clean
 
 _DIGEST = 64
 """The length of a file's digest: any other part of a class's code is the version of a distribution."""

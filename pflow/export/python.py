@@ -8,8 +8,8 @@ from pflow import __version__
 from pflow.catalog.kinds import BUNDLED, PYTHON
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.words.naming import free, variable
-from pflow.words.printable import clean
+from pflow.text.naming import free, variable
+from pflow.text.printable import clean
 
 IS_PROGRAM = True
 

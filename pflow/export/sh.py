@@ -9,9 +9,9 @@ from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.script import NO_FLAGS
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import spell_flag
+from pflow.text.printable import clean
 from pflow.values.jsontext import compact
 from pflow.values.paths import meet, write_path
-from pflow.words.printable import clean
 
 IS_PROGRAM = True
 

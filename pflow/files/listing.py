@@ -9,7 +9,7 @@ from pflow import Callable, Iterator
 from pflow.errors import reason_of, result_of
 from pflow.files.beneath import fault_of, mode_of, open_file
 from pflow.files.reading import Opened
-from pflow.words.printable import on_one_line
+from pflow.text.printable import on_one_line
 
 _ANY_DEPTH = "**"
 _KINDS: dict[str, Callable[[str], bool]] = {

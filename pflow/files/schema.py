@@ -11,11 +11,11 @@ from typing import Any
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.files.beneath import open_file
 from pflow.files.reading import read_to_end
+from pflow.text.printable import one_line
 from pflow.values.encoding import text_in
 from pflow.values.json_input import place_of
 from pflow.values.jsontext import BLANK, compact, decode
 from pflow.values.types import names_schema_file
-from pflow.words.printable import one_line
 
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 """The types of llm's short form, and theirs in JSON schema."""

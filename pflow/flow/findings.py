@@ -5,8 +5,8 @@ from __future__ import annotations
 from pflow import Any, Callable, Iterable, Iterator
 from pflow.errors import BAD_DATA, PflowError
 from pflow.terminal.messages import say
+from pflow.text.printable import clean
 from pflow.values.paths import Path, write_path
-from pflow.words.printable import clean
 
 SHAPE = "PF00"
 """The rule of a wrong shape: a member that is missing, unknown or of the wrong type."""

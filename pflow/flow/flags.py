@@ -14,9 +14,9 @@ from pflow.interface.common import OF_RUNS, RUN_FLAGS, is_shared
 from pflow.interface.interface import FORMS, READ, REFUSED, Item, spell_flag
 from pflow.stage.flags import type_of
 from pflow.stage.words import refusal
+from pflow.text.naming import listed
 from pflow.values.templates import is_reference
 from pflow.values.types import Type
-from pflow.words.naming import listed
 
 Target = tuple[str, str, str]
 """The target of a flag: one of INPUT, DATA, PARAM and OPEN, the step's id, the name."""

@@ -8,11 +8,11 @@ from pflow import Any, Callable
 from pflow.errors import BAD_DATA, Attempt, check_natural, check_positive, shorten
 from pflow.interface.common import is_shared
 from pflow.interface.interface import Item
+from pflow.text.naming import read_pairs, read_types
 from pflow.values.encoding import split_encoding
 from pflow.values.jsontext import BYTES
 from pflow.values.paths import parse_path
 from pflow.values.types import names_schema_file
-from pflow.words.naming import read_pairs, read_types
 
 _A_PATH, _A_REGEX = "a path is like items[0].name", "a regular expression of Python"
 

@@ -18,9 +18,9 @@ from pflow.flow.load import load_document
 from pflow.flow.written import literal
 from pflow.interface.interface import Interface
 from pflow.node import Default, Node, class_of, declared_interface, id_of, pocketflow
+from pflow.text.naming import joined, kebab
 from pflow.values.jsontext import decode, encode
 from pflow.values.paths import is_step_name
-from pflow.words.naming import joined, kebab
 
 _LOADED = ("pflow.nodes.", "pflow_node_")
 """Prefixes of modules that are named after their node."""

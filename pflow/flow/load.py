@@ -9,10 +9,10 @@ from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, Attempt, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.process.start import beginning
+from pflow.text.printable import clause
 from pflow.values.encoding import text_in
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, is_deeper, scan_without_duplicates
 from pflow.values.paths import kind_of
-from pflow.words.printable import clause
 
 
 def load_file(file: str, catalog: Catalog | None = None) -> FlowSpec:

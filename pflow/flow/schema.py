@@ -7,10 +7,10 @@ from pflow.flow.build import INLINE_MEMBERS
 from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, version_numbers
 from pflow.interface.common import MOST_JOBS
+from pflow.text.naming import guess, tries_hint
 from pflow.values.jsontext import encode
 from pflow.values.paths import Path, kind_of
 from pflow.values.types import parse_type
-from pflow.words.naming import guess, tries_hint
 
 Schema = dict[str, Any]
 

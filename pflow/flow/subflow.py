@@ -18,8 +18,8 @@ from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired import ITEM, WiredFlow, WiredStep, item_reader
 from pflow.flow.written import path_text
 from pflow.interface.interface import AS_IT_IS, FORMS, UNDECLARED, Interface, Item, spell_flag
+from pflow.text.naming import guess
 from pflow.values.types import Type
-from pflow.words.naming import guess
 
 _CALLS, _CALLS_A_LEVEL = 1_000, 60
 """Python's recursion limit, and how much more each nested flow needs, when loaded and when run."""

@@ -165,6 +165,6 @@ def _see_also(usage: CommandUsage) -> list[str]:
     """Return other pages, as text: mandoc warns of an Xr until pflow's pages are installed for all users."""
     said = re.findall(r"pflow[ -]([a-z-]+)", "\n".join([usage.summary, usage.description, *usage.examples]))
     others = ["exit(7)", "intro(7)", *(["flow(5)", "agents(7)"] if " " in usage.name else ["node(7)", "store(7)"])]
-    others += [f"{name}(1)" for name in {*names_in("commands"), *names_in("plumbing")} & set(said)]
+    others += [f"{name}(1)" for name in {*names_in("commands"), *names_in("store_commands")} & set(said)]
     pages = {"pflow(1)", *(f"pflow-{each}" for each in others)} - {f"{_page_name(usage)}(1)"}
     return lines(", ".join(sorted(pages, key=lambda page: (page[-2], page))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Iterator
 from pflow.interface.common import COMMON as COMMON_FLAGS
 from pflow.interface.interface import COMMON_FLAG, INPUT, OPTION, PARAM, READ, WRITE, Flag, Interface, Item, by_name
-from pflow.words.printable import clean_json
+from pflow.text.printable import clean_json
 
 DATA, INPUTS, PARAMS, OPTIONS, COMMON = "data", "inputs", "params", "options", "common"
 

@@ -9,9 +9,9 @@ from pflow import Any, Callable, NoReturn
 from pflow.errors import BAD_DATA, PflowError, result_of
 from pflow.interface.common import LETTERS, OF_FLOWS, RESERVED, is_shared
 from pflow.interface.interface import ANYTHING, FORMS, IMPLIES, IS, ONE_OF, UNLESS, Interface, Item, piped, word_reads
+from pflow.text.printable import clean
 from pflow.values.jsontext import decode, scan
 from pflow.values.types import parse_type
-from pflow.words.printable import clean
 
 _IMPLIES = IMPLIES + "PARAM=VALUE"
 _BOTH = ("verbatim", "secret", *FORMS, "flag NAME", "short X", _IMPLIES)

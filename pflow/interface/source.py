@@ -9,7 +9,7 @@ import os
 from pflow import Any
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.interface import Interface
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 NO_CLASS = "it has no class"
 """The end of the message on a file that is no node, but perhaps a module that a node beside it imports."""
@@ -148,7 +148,7 @@ def _class_fault(nodes: list[Any], classes: dict[str, Any], file: str) -> str:
     """Say why none of these classes is the file's node, and the remedy; empty if one may be."""
     first, bases = nodes[0].name, {base for each in nodes for base in _bases_of(each, classes)} - _NO_NODES
     if len(nodes) > 1 and bases <= _NODES:
-        from pflow.words.naming import joined
+        from pflow.text.naming import joined
 
         name = "".join(part.title() for part in os.path.basename(file).removesuffix(".py").split("_"))
         return f"in {file}, {joined(each.name for each in nodes)} may each be the node; call one {name}"

@@ -38,8 +38,8 @@ from pflow.models.transport import reporting_to
 from pflow.process.parent import say_once
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say
-from pflow.words.budget import Calls
-from pflow.words.usage import Usage, amount, answer_members, usage_of
+from pflow.usage.budget import Calls
+from pflow.usage.usage import Usage, amount, answer_members, usage_of
 
 
 @dataclass

@@ -19,10 +19,10 @@ from pflow.models.local import LocalModel, from_file
 from pflow.models.servers import find_served, model_at, split_address
 from pflow.models.small import SMALL, SUFFIX, is_small, planning_models, say_unchosen
 from pflow.models.transport import reporting_to
+from pflow.text.naming import did_you_mean, likely
+from pflow.text.printable import one_line
 from pflow.values.digest import digest_of
 from pflow.web.route import spare_this_machine
-from pflow.words.naming import did_you_mean, likely
-from pflow.words.printable import one_line
 
 PLAN_VARIABLE = "PFLOW_PLAN_MODEL"
 _PLAN_HINT = f"--model or {PLAN_VARIABLE} names any of `pflow models`, `llm keys set openai` gives one its key"

@@ -21,9 +21,9 @@ from pflow.files.atomic import write_cached
 from pflow.files.directories import read_cached
 from pflow.files.installation import read_installation
 from pflow.files.reading import file_state
+from pflow.text.printable import one_line
 from pflow.values.digest import bytes_digest, frame
 from pflow.values.jsontext import decode
-from pflow.words.printable import one_line
 
 _turn = threading.Lock()
 """Held while an engine works: it takes all processors and the model's memory, so the threads of a map take turns."""

@@ -17,12 +17,12 @@ from pflow.models.errors import meaning_of
 from pflow.models.local import place_of
 from pflow.models.small import CHOICES, SUFFIX
 from pflow.terminal.ask import confirm
+from pflow.text.naming import guess
+from pflow.text.printable import one_line
 from pflow.values.documents import read_as
 from pflow.web.bounded import limit_body
 from pflow.web.reasons import meaning_of_status
 from pflow.web.route import fault_behind, spare_this_machine
-from pflow.words.naming import guess
-from pflow.words.printable import one_line
 
 _MOST_SAID = 10_000_000
 """The most bytes of what a hub says of a repository."""

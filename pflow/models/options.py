@@ -11,9 +11,9 @@ from pflow.models.prices import MAX_TOKENS
 from pflow.models.request_form import refused_by
 from pflow.models.settings import default_options
 from pflow.models.small import is_small
+from pflow.text.naming import read_pairs
+from pflow.text.printable import clause
 from pflow.values.jsontext import decode
-from pflow.words.naming import read_pairs
-from pflow.words.printable import clause
 
 BRIEF = 200
 """The most tokens of a text by the small local model, if no limit is set: a longer one only repeats and invents."""

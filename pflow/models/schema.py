@@ -6,9 +6,9 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.schema import endless, words_of, worst_misfit
+from pflow.text.printable import one_line
 from pflow.values.json_input import fences, place_of
 from pflow.values.jsontext import BLANK, TooLarge, compact, encode, scan_without_duplicates
-from pflow.words.printable import one_line
 
 _BRACKET = re.compile(r"[{}\[\]]")
 _KINDS = {"object": dict, "array": list}

@@ -22,9 +22,9 @@ from pflow.interface.interface import ANYTHING, COMMANDS, Interface, Item
 from pflow.interface.source import NO_CLASS, plain
 from pflow.packs.names import BINARY, GIVEN, Names, commands_in, hosts_in, names_of
 from pflow.process.signals import Deadline
+from pflow.text.printable import clean, one_line
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import texts_in
-from pflow.words.printable import clean, one_line
 
 Declared = dict[str, dict[str, Any]]
 """The account of each node and flow of a pack, by its path."""
@@ -204,7 +204,7 @@ def shadows(declared: Declared, pack: str) -> dict[str, list[str]]:
 
 def _names_there(pack: str) -> Iterator[tuple[str, str, str]]:
     """Yield the kind, name and owner of everything that exists apart from this pack."""
-    for folder, kind in (("nodes", "node"), ("plumbing", "tool"), ("commands", "command")):
+    for folder, kind in (("nodes", "node"), ("store_commands", "tool"), ("commands", "command")):
         for name in names_in(folder):
             yield "command" if kind == "command" else "node", name, f"pflow's own {kind} comes first"
     own = own_places()

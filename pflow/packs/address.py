@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pflow.catalog.registry import SUFFIX
 from pflow.errors import DENIED, MISSING, USAGE, PflowError, shorten
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 PROTOCOLS = ("https", "http", "ssh", "git", "file")
 """The protocols that git may use. It would start a helper program for any other, and `ext::` runs any command."""

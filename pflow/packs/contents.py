@@ -10,7 +10,7 @@ from unicodedata import normalize
 from pflow.catalog.registry import SUFFIX
 from pflow.errors import BAD_DATA, Attempt, PflowError, shorten
 from pflow.files.reading import Opened
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 MOST, LARGEST, MOST_BYTES = 1_000, 8_000_000, 32_000_000
 """How many files and directories a pack may have, and how many bytes: each file, and all of them."""

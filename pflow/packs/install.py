@@ -20,14 +20,14 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, 
 from pflow.files.atomic import move, replace
 from pflow.files.directories import make_private, needed
 from pflow.files.reading import Opened
-from pflow.library.command import Script, commands_of, make_command, pack_script, path_fault, remove_commands
-from pflow.library.save import as_error, locked
-from pflow.library.saved import LONGEST
 from pflow.packs.account import declare, name_key, owners
 from pflow.packs.address import Address, parse_address
 from pflow.packs.project import address_of, fetch_exact, lock_text, read_project
 from pflow.packs.source import Fetched, fetch
 from pflow.process.signals import Interrupted, catch_signals, die_of, stop_catching
+from pflow.saved_flows.command import Script, commands_of, make_command, pack_script, path_fault, remove_commands
+from pflow.saved_flows.save import as_error, locked
+from pflow.saved_flows.saved import LONGEST
 from pflow.values.digest import bytes_digest
 
 _STAGING = ".staging-"

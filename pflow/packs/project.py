@@ -8,9 +8,9 @@ from pflow.errors import BAD_CONFIG, DENIED, MISSING, Attempt, PflowError, not_w
 from pflow.files.atomic import replace
 from pflow.packs.address import Address
 from pflow.packs.source import Fetched, fetch
+from pflow.text.printable import clean
 from pflow.values.digest import bytes_digest
 from pflow.values.fast_json import write_json
-from pflow.words.printable import clean
 
 PROJECT_LOCK = "pflow-packs.lock"
 """The name of the project's lock file, in the working directory."""

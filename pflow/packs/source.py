@@ -18,15 +18,15 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, TR
 from pflow.files.atomic import replace
 from pflow.files.directories import cache_directory, needed
 from pflow.files.reading import read_regular
-from pflow.library.save import locked
 from pflow.packs.address import PROTOCOLS, Address
 from pflow.packs.contents import MOST, MOST_BYTES, Contents, PackFile, read_place
 from pflow.process.children import run
 from pflow.process.signals import Deadline
 from pflow.process.start import environment
+from pflow.saved_flows.save import locked
 from pflow.terminal.messages import say
+from pflow.text.printable import one_line
 from pflow.values.digest import bytes_digest, digest_of
-from pflow.words.printable import one_line
 
 SECONDS = 120.0
 """How long git may take to fetch."""

@@ -8,7 +8,7 @@ from pflow.conformance.trial import find_node
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.process.children import adopt_orphans
 from pflow.process.confine import has_landlock
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 _SECONDS = 10.0
 """The most seconds that one run of the node may take."""

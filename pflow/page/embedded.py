@@ -6,7 +6,7 @@ import zlib
 from base64 import b64decode, b64encode
 
 from pflow.errors import BAD_DATA, Attempt, PflowError
-from pflow.many.report import map_text
+from pflow.map.report import map_text
 from pflow.record.events import is_sound
 from pflow.record.trace import Trace, with_visits
 from pflow.record.trace_formats import document

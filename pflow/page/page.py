@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 
 from pflow.errors import EXIT_CODES
-from pflow.many.report import map_dots
+from pflow.map.report import map_dots
 from pflow.page.axis import Axis
 from pflow.page.embedded import embed
 from pflow.page.graph import draw, shape_of
@@ -22,9 +22,9 @@ from pflow.record.run import DONE, FAILED, KILLED, RUNNING, Run
 from pflow.record.trace import CUT, Trace, Values, store_with
 from pflow.record.trace_text import status_text
 from pflow.terminal.columns import duration
+from pflow.text.printable import CONTROLS, from_one
+from pflow.usage.usage import Usage, amount, usage_words
 from pflow.values.paths import size_text
-from pflow.words.printable import CONTROLS, from_one
-from pflow.words.usage import Usage, amount, usage_words
 
 _MOST_FAILURES = 50
 """Kinds of failures of items that are listed, of all batches together."""

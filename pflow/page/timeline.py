@@ -9,9 +9,9 @@ from pflow.record.events import Event
 from pflow.record.run import DONE, RUNNING
 from pflow.record.trace import Trace, Visit
 from pflow.record.trace_text import facts_of
+from pflow.text.printable import from_one
+from pflow.usage.usage import amount
 from pflow.values.jsontext import encode
-from pflow.words.printable import from_one
-from pflow.words.usage import amount
 
 MOST_ITEMS = 500
 """How many items of one batch are drawn; of more a sample is."""

@@ -23,13 +23,13 @@ from pflow.flow.subflow import find_file, is_stdin, load_named
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.library.save import save_flow
 from pflow.process.streams import write_pieces
+from pflow.saved_flows.save import save_flow
 from pflow.terminal import messages
 from pflow.terminal.ask import open_terminal
 from pflow.terminal.columns import AUTO, Colour, colour_of, value_text
+from pflow.text.printable import clean
 from pflow.values.fast_json import write_json
-from pflow.words.printable import clean
 
 _FORMS = {"pipe": "pipe syntax", "bindings": "an older form", "keys": "an older form"}
 _PAINTS = {"---": Colour.heading, "+++": Colour.heading, "@@": Colour.dim, "+": Colour.good, "-": Colour.fault}

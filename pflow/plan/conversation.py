@@ -28,11 +28,11 @@ from pflow.plan.meaning import NO_PROGRAM
 from pflow.plan.prompt import CANNOT, Prompt
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
+from pflow.text.printable import clean, counted
+from pflow.usage.budget import Calls
 from pflow.values.json_input import fences
 from pflow.values.jsontext import compact
 from pflow.values.paths import Path, look_up
-from pflow.words.budget import Calls
-from pflow.words.printable import clean, counted
 
 Report = Callable[[str], None]
 Judge = Callable[[Answer], tuple[Any, list[Finding]]]

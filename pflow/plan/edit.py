@@ -21,8 +21,8 @@ from pflow.plan.node_text import interfaces_text
 from pflow.plan.planner import check_answer, checked_sentence
 from pflow.plan.prompt import listed, plan_prompt
 from pflow.plan.three_way import merge_edit
+from pflow.text.printable import counted
 from pflow.values.fast_json import write_json
-from pflow.words.printable import counted
 
 _USE = "pflow plan --edit FLOW 'use b.txt instead of a.txt'"
 

@@ -7,8 +7,8 @@ from pflow.flow.rules.answers import ONLY_GIVES
 from pflow.flow.wired import item_reader
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import LIMITS, Interface, Item, spell_flag
-from pflow.library.nearest import words
 from pflow.plan.value_rules import literal, topics_of, value_rules
+from pflow.saved_flows.nearest import words
 
 _LINES = r"""
 root ::= "cannot: " [^\x00-\x1f\x7f]+ | line

@@ -14,9 +14,9 @@ from pflow.flow.rules.paths import check_unfilled
 from pflow.flow.wired import WiredFlow
 from pflow.flow.written import INPUT, MAPPING
 from pflow.plan.declare_inputs import says
+from pflow.text.printable import clean
 from pflow.values.paths import Path
 from pflow.values.secrets import is_secret_name, is_secret_value, secret_variables
-from pflow.words.printable import clean
 
 LIMITS = {
     "PL00": "the answer is one flow, in pipe syntax or as a JSON object",

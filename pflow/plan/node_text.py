@@ -9,9 +9,9 @@ from pflow.flow.wired import WiredFlow
 from pflow.interface.account import account_of
 from pflow.interface.interface import Interface, Item
 from pflow.plan.limits import is_choice
+from pflow.text.printable import clean
 from pflow.values.jsontext import text_of
 from pflow.values.secrets import MASK, hider, is_secret_name
-from pflow.words.printable import clean
 
 Hide = Callable[[str], str]
 """Masks the secrets in a text."""

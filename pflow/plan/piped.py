@@ -17,9 +17,9 @@ from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, renamed, rewritten
 from pflow.plan.declare_inputs import free_name
 from pflow.plan.limits import NAME
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
+from pflow.text.printable import clean
 from pflow.values.paths import UNITS, Path, parse_path
 from pflow.values.secrets import is_secret_name
-from pflow.words.printable import clean
 
 _MOST_KEYS = 50
 

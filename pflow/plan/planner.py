@@ -27,10 +27,10 @@ from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices
 from pflow.plan.meaning import doubts, pruned
 from pflow.plan.piped import Piped, check_piped, declare_keys, declare_piped
 from pflow.plan.prompt import add_nearest, plan_prompt
+from pflow.usage.budget import Calls
 from pflow.values.digest import bytes_digest
 from pflow.values.fast_json import write_json
 from pflow.values.jsontext import decode, encode
-from pflow.words.budget import Calls
 
 LONGEST = 20_000
 """The most characters of a sentence."""

@@ -17,10 +17,10 @@ from pflow.errors import PflowError, result_of, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.subflow import FlowCatalog
 from pflow.interface.interface import Interface
-from pflow.library.nearest import About, nearest, nearest_by_words, words
-from pflow.library.saved import Saved, list_saved, readable
 from pflow.plan.node_text import interface_text, node_line
 from pflow.plan.piped import Piped
+from pflow.saved_flows.nearest import About, nearest, nearest_by_words, words
+from pflow.saved_flows.saved import Saved, list_saved, readable
 from pflow.terminal.messages import say
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import encode

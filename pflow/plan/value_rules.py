@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pflow.errors import result_of
-from pflow.library.nearest import words
 from pflow.plan.declare_inputs import is_named
 from pflow.plan.meaning import languages, values
+from pflow.saved_flows.nearest import words
 
 _END = r"\s+((an?|the|new|it|(\w+ )?file)\s+)*['\"`]?$"
 _INTO = re.compile(rf"(?i)\b(to|into|onto|as|write|save|create|named?|call(ed)?){_END}")

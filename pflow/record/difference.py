@@ -6,8 +6,8 @@ from typing import Any
 
 from pflow.record.trace import Trace, Visit
 from pflow.terminal.columns import Colour, duration
-from pflow.words.printable import clean, counted, from_one
-from pflow.words.usage import Usage
+from pflow.text.printable import clean, counted, from_one
+from pflow.usage.usage import Usage
 
 _TIMES, _MS = 1.5, 10
 """Times differ where one is so many times the other, and by so many milliseconds."""

@@ -11,11 +11,11 @@ from pflow import __version__
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, UNAVAILABLE, Attempt, PflowError
 from pflow.files.installation import needs
 from pflow.record.trace_formats import GEN_AI, RESOURCE, Span
+from pflow.text.printable import one_line
 from pflow.values.secrets import masked
 from pflow.web.address import show
 from pflow.web.answer import HINTS, Response, check
 from pflow.web.route import check_bundle, spare_this_machine
-from pflow.words.printable import one_line
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

@@ -15,11 +15,11 @@ from pflow.record.events import parse_event, read_events
 from pflow.record.log import LOCK, SNAPSHOT, STATUS, TRACE
 from pflow.record.records import JOURNAL, UNSOUND
 from pflow.stage.document import BASE32
+from pflow.usage.budget import BUDGET
+from pflow.usage.usage import Usage, amount
 from pflow.values.jsontext import decode
 from pflow.values.paths import write_path
 from pflow.values.secrets import MASK
-from pflow.words.budget import BUDGET
-from pflow.words.usage import Usage, amount
 
 if TYPE_CHECKING:
     from pflow.record.events import Event

@@ -10,14 +10,14 @@ from pflow.record.events import Event, is_sound
 from pflow.record.run import DONE, FAILED, FINISHED, RUNNING, Run, time_of
 from pflow.stage.document import Document
 from pflow.terminal.messages import say
+from pflow.usage.usage import MEMBERS, Usage
 from pflow.values.paths import describe, parse_path
 from pflow.values.secrets import MASK
-from pflow.words.usage import MEMBERS, Usage
 
 Trace = dict[str, Any]
 """run, flow {name, hash} (None for a document), status, exit, began, last (the last known moment; both in seconds), ms
 (None while it runs), resumed (how often), error {step, node, exit, message} or empty, usage (what models took in all:
-pflow.words.usage), snapshot, next (commands to type), execution_trace, batch_items, store and events.
+pflow.usage.usage), snapshot, next (commands to type), execution_trace, batch_items, store and events.
 
 `traceparent` is the run's own span in a wider trace, `parent` the span that began it. `store` gives for each key of the
 final store its type and size, and its value where that was kept; it is None where the run has no end.

@@ -13,8 +13,8 @@ from pflow.record.events import Event
 from pflow.record.run import RUNNING, number_of
 from pflow.record.trace import CUT, Trace, Visit
 from pflow.stage.trace import span_parts
+from pflow.usage.usage import Usage, amount, calls_in
 from pflow.values.jsontext import encode
-from pflow.words.usage import Usage, amount, calls_in
 
 GEN_AI = "https://opentelemetry.io/schemas/gen-ai/0.1.0"
 """The version of the conventions for models that spans follow.

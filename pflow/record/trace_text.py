@@ -8,10 +8,10 @@ from pflow.errors import shorten
 from pflow.record.run import DONE, FAILED, KILLED, RUNNING
 from pflow.record.trace import CUT, Trace, Visit
 from pflow.terminal.columns import PLAIN, Colour, duration
+from pflow.text.printable import clean, from_one
+from pflow.usage.usage import usage_words
 from pflow.values.jsontext import encode
 from pflow.values.paths import size_text
-from pflow.words.printable import clean, from_one
-from pflow.words.usage import usage_words
 
 _LONGEST = 1000
 

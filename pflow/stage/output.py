@@ -16,9 +16,9 @@ from pflow.stage.document import Document, Intake
 from pflow.stage.words import flags_in, is_on
 from pflow.terminal import messages
 from pflow.terminal.messages import say, write_stderr
+from pflow.text.printable import clean, encodable
 from pflow.values.jsontext import text_of
 from pflow.values.paths import write_path
-from pflow.words.printable import clean, encodable
 
 if TYPE_CHECKING:
     from pflow.stage.flags import Flags

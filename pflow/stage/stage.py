@@ -20,9 +20,9 @@ from pflow.stage.output import Outcome, Output
 from pflow.stage.visit import Visit, Visitor, runs_confined
 from pflow.stage.words import is_on
 from pflow.terminal.messages import say, say_error
+from pflow.text.printable import clean_json
 from pflow.values.jsontext import encode
 from pflow.values.paths import write_path
-from pflow.words.printable import clean_json
 
 if TYPE_CHECKING:
     from pflow.cache.use import CachedNode
@@ -199,7 +199,7 @@ class Stage(Visitor):
             changes, lookup = self.visit(node, view, outcome.document, visit)
         finally:
             if flags.verbose and visit.spent:
-                from pflow.words.usage import usage_words
+                from pflow.usage.usage import usage_words
 
                 say(self.program, f"used {', '.join(usage_words(visit.usage()))}")
         self.document, visit.writes = outcome.put(changes)

@@ -170,7 +170,7 @@ def _count(item: Item, first: str) -> int:
     if item.type.name == "bool" or (item.word and first.startswith("-")):
         return 0
     if "types" in item.marks:
-        from pflow.words.naming import split_type
+        from pflow.text.naming import split_type
 
         return 1 if all(split_type(first)) else 2
     return 2 if "pairs" in item.marks and "=" not in first else 1
@@ -233,7 +233,7 @@ def _take_letters(
     name = word[1:].partition("=")[0].replace("-", "_")
     are_switches = len(found) == len(word) - 1 and all(item.type.name == "bool" for item in found)
     if len(name) > 1 and name in items and not are_switches:
-        from pflow.words.naming import did_you_mean
+        from pflow.text.naming import did_you_mean
 
         flag = shorten(word.partition("=")[0])
         raise PflowError(f"cannot take {flag}: no such flag", hint=did_you_mean(f"-{flag}"), exit=USAGE)

@@ -24,7 +24,7 @@ _NO_BLANKS = "no blanks around it: --KEY=VALUE"
 
 def unknown_flag(word: str, flag: str, items: Items, hint: str) -> PflowError:
     """Return the error for a word that begins with an unknown flag; `hint` goes with one that resembles no other."""
-    from pflow.words.naming import did_you_mean, meant
+    from pflow.text.naming import did_you_mean, meant
 
     name, names = flag[2:].replace("_", "-"), _flag_names(items)
     begun = [each for each in names if len(name) > 2 and each.startswith(name)]
@@ -43,7 +43,7 @@ def unknown_flag(word: str, flag: str, items: Items, hint: str) -> PflowError:
 
 def doubts(flag: str, items: Items) -> list[str]:
     """Return a warning for an open node's flag like a common one. Raises PflowError (2) for one like its own."""
-    from pflow.words.naming import did_you_mean, nearest
+    from pflow.text.naming import did_you_mean, nearest
 
     near = nearest(flag[2:].replace("_", "-"), _flag_names(items))
     if near and items[near.replace("-", "_")].kind != COMMON_FLAG:
@@ -53,7 +53,7 @@ def doubts(flag: str, items: Items) -> list[str]:
 
 
 def _tries_of(word: str, items: Items) -> str:
-    from pflow.words.naming import tries_hint
+    from pflow.text.naming import tries_hint
 
     name, _, text = word[2:].rpartition(".")[2].partition("=")
     retries = items.get("retries")

@@ -6,8 +6,8 @@ from typing import Any
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.tables.rows import BOOL, CONVERT, FITS, FLOAT, INT, TEXT, Row, columns_of, is_missing
 from pflow.terminal.messages import say
+from pflow.text.naming import read_pairs
 from pflow.values.jsontext import compact, text_of
-from pflow.words.naming import read_pairs
 
 EMPTY, DUPLICATES, VALUES = "empty", "duplicates", "values"
 """The things to drop: empty rows, duplicate rows, values that do not have their column's type."""

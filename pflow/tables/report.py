@@ -18,8 +18,8 @@ from pflow.tables.rows import (
     kind_of_texts,
     markdown_table,
 )
+from pflow.text.printable import counted
 from pflow.values.jsontext import compact, text_of
-from pflow.words.printable import counted
 
 _MOST = 5
 """The number of most frequent values in a report."""

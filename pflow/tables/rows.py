@@ -7,9 +7,9 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.terminal.messages import say
+from pflow.text.printable import counted
 from pflow.values.jsontext import HIGHEST, LOWEST, text_of
 from pflow.values.paths import kind_of, look_inside
-from pflow.words.printable import counted
 
 Row = dict[str, Any]
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError, reason_of, result_of
 from pflow.files.atomic import take_turn
 from pflow.terminal.messages import for_terminal
-from pflow.words.printable import harmless
+from pflow.text.printable import harmless
 
 _READLINE = ("set expand-tilde on", "set convert-meta off", "set input-meta on", "set output-meta on")
 """Settings of readline: expand `~`, and pass letters unchanged in any locale."""

@@ -6,7 +6,7 @@ import os
 
 from pflow import Callable, Mapping, Sequence
 from pflow.errors import result_of, shorten
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 

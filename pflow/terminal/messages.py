@@ -14,7 +14,7 @@ import sys
 
 from pflow import Any, Iterable
 from pflow.errors import Ignoring, PflowError, shorten
-from pflow.words.printable import harmless
+from pflow.text.printable import harmless
 
 is_quiet = False
 """True under -q: what is merely good to know is not said."""
@@ -103,7 +103,7 @@ def _break() -> str:
 def _say(paint: str, program: str, text: str) -> None:
     try:
         from pflow.terminal.columns import colour_of
-        from pflow.words.printable import on_one_line
+        from pflow.text.printable import on_one_line
     except OSError:  # no descriptor is left for a module
         write_stderr(f"{program}: {ascii(text)[1:-1]}\n")
         return

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from pflow.errors import PflowError, shorten
+from pflow.text.printable import one_line
 from pflow.values.paths import kind_of, write_path
-from pflow.words.printable import one_line
 
 T = TypeVar("T")
 

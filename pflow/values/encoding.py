@@ -19,7 +19,7 @@ def split_encoding(encoding: str) -> tuple[str, str]:
     except (LookupError, ValueError) as error:
         from encodings.aliases import aliases
 
-        from pflow.words.naming import guess
+        from pflow.text.naming import guess
 
         is_for_bytes = "not a text encoding" in str(error)  # as hex is
         near = [] if is_for_bytes else [name.replace("_", "-") for name in aliases]

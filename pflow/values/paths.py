@@ -119,7 +119,7 @@ def fault_inside(text: str) -> str:
 
 def missing(name: str, there: list[str], place: str) -> PflowError:
     """Return the error for a missing name: it lists what the place has and suggests the nearest."""
-    from pflow.words.naming import did_you_mean, listed, meant
+    from pflow.text.naming import did_you_mean, listed, meant
 
     near = did_you_mean(meant(name, there))
     has = f"it has {listed(there)}" + (f" ({near})" if near else "") if there else "it is empty"

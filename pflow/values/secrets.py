@@ -166,7 +166,7 @@ def find_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int]
     """
     import re
 
-    from pflow.words.naming import nearest
+    from pflow.text.naming import nearest
 
     places = []
     for found in re.finditer(_FLAG, text):

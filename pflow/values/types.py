@@ -94,7 +94,7 @@ def parse_type(text: str, at: int = 0) -> tuple[Type, int]:
 
 
 def _unknown(word: str) -> ValueError:
-    from pflow.words.naming import meant
+    from pflow.text.naming import meant
 
     near = meant(word, [*_PYTHON, "any"])
     likely = f"did you mean {near}? " if near else ""
@@ -133,7 +133,7 @@ def _expect(text: str, at: int, character: str) -> int:
 def from_text(type: Type, text: str) -> Any:
     """Convert the text of a flag or variable to a value. Raises ValueError in words if it does not fit."""
     if type.choices and text not in type.choices:
-        from pflow.words.naming import listed
+        from pflow.text.naming import listed
 
         raise ValueError(f"it is not one of {listed(type.choices)}")
     if type.name == "path" and not text:

@@ -5,7 +5,7 @@ import re
 import httpx2
 
 from pflow.errors import BAD_DATA, DENIED, USAGE, PflowError, filled, shorten
-from pflow.words.printable import clause
+from pflow.text.printable import clause
 
 _NO_KEYS = "a header takes them from the environment: --header='Authorization: Basic env:NAME'"
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import httpx2
 
 from pflow.errors import BAD_DATA, TRY_AGAIN, UNAVAILABLE, PflowError, causes, result_of, wait_asked
+from pflow.text.printable import clause, one_line
 from pflow.values.jsontext import decode
 from pflow.values.secrets import masked
 from pflow.web.address import show
 from pflow.web.charsets import decode_body
 from pflow.web.reasons import Reason, meaning_of_status
-from pflow.words.printable import clause, one_line
 
 HINTS = {
     UNAVAILABLE: "is the server up, its address right, and a proxy that the environment names?",

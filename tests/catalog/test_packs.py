@@ -9,13 +9,13 @@ import sys
 
 import pytest
 
-from pflow.admin.doctor import BROKEN, CHECKS, WELL, examine
 from pflow.catalog.kinds import find_kind, forget_kinds, list_nodes
 from pflow.catalog.lines import node_lines
 from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
 from pflow.files.installation import read_installation
 from pflow.flow.subflow import FlowCatalog
+from pflow.setup.doctor import BROKEN, CHECKS, WELL, examine
 from tests.tools import need, node_source, put_pack
 
 PYTHON = node_source("Words", "return len(text.split())").replace("Do it", "Count words")

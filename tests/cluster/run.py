@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.many.test_dask import Cluster
+from tests.map.test_dask import Cluster
 
 PFLOW = str(Path(sys.executable).parent / "pflow")
 

@@ -26,11 +26,11 @@ class {name}(Node):
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A checkout with one node and one tool, generated."""
-    for folder in ("nodes", "pflow/plumbing"):
+    for folder in ("nodes", "pflow/store_commands"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "nodes" / "count_words.py").write_text(NODE.format(name="CountWords"))
-    (tmp_path / "pflow" / "plumbing" / "__init__.py").touch()
-    (tmp_path / "pflow" / "plumbing" / "get.py").touch()
+    (tmp_path / "pflow" / "store_commands" / "__init__.py").touch()
+    (tmp_path / "pflow" / "store_commands" / "get.py").touch()
     generate(tmp_path)
     return tmp_path
 

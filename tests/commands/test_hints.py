@@ -9,7 +9,7 @@ import pytest
 
 from pflow.completion.names import read_table
 from pflow.errors import PflowError
-from pflow.many.items import Items
+from pflow.map.items import Items
 from pflow.terminal.messages import error_text
 
 MANY = Path(__file__).parents[2] / "pflow" / "many"

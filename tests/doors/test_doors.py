@@ -58,7 +58,7 @@ def prepared(tmp_path_factory, chosen):
 
 @contextmanager
 def _cluster(place: Path) -> Iterator[str]:
-    from tests.many.test_dask import Cluster  # which needs distributed
+    from tests.map.test_dask import Cluster  # which needs distributed
 
     cluster = Cluster(place)
     try:

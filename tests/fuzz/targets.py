@@ -40,8 +40,8 @@ from pflow.interface.account import account_of
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
 from pflow.interface.source import read_python
-from pflow.many.ledger import Ledger
-from pflow.many.report import map_report, map_text
+from pflow.map.ledger import Ledger
+from pflow.map.report import map_report, map_text
 from pflow.mcp.client import call as client
 from pflow.mcp.client.broker import Broker
 from pflow.mcp.client.messages import reply_of
@@ -65,7 +65,7 @@ from tests.flow.pipe.test_write import step_of
 from tests.flow.test_schema import SOUND
 from tests.flow.test_unload import again
 from tests.fuzz.mutation import SAMPLES, TOKENS, data, texts, values
-from tests.many.test_ledger import ABOUT, result
+from tests.map.test_ledger import ABOUT, result
 
 ROOT = Path(__file__).parent.parent.parent
 TARGETS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {}

@@ -45,7 +45,7 @@ def test_flags_stand_under_the_titles_of_their_groups():
 def test_the_driver_s_page_has_every_command_and_tool_and_no_node():
     page = sections(rendered(PAGES["pflow.1"], width=1000))
     assert sorted(tagged(page["COMMANDS"])) == names_in("commands")
-    assert [name.removeprefix("pflow-") for name in tagged(page["TOOLS"])] == names_in("plumbing")
+    assert [name.removeprefix("pflow-") for name in tagged(page["TOOLS"])] == names_in("store_commands")
     assert "write-file" not in PAGES["pflow.1"].partition(".Sh EXAMPLES")[0].replace("\\", "")
 
 
@@ -53,7 +53,7 @@ def test_the_driver_s_help_has_every_command_in_one_group_with_half_a_line():
     assert sorted(name for names in GROUPS.values() for name in names) == names_in("commands")
     blocks = driver_help().partition("\nRun:\n")[2].partition("\nExamples:\n")[0].split("\n")
     rows = [line.split(maxsplit=1) for line in blocks if line.startswith("  ")]
-    assert {name for name, _ in rows} >= {*names_in("commands"), *names_in("plumbing")}
+    assert {name for name, _ in rows} >= {*names_in("commands"), *names_in("store_commands")}
     assert [row for row in rows if len(row) != 2 or not 5 < len(row[1]) <= 64] == []
 
 

@@ -13,7 +13,7 @@ from pflow.interface.account import account_of
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
 from pflow.interface.source import read_interface, read_python
-from pflow.words.printable import clean_json
+from pflow.text.printable import clean_json
 
 
 def interface(*lines: str):

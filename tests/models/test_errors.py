@@ -8,7 +8,7 @@ from llm import ModelError
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
 from pflow.models.errors import ErrorInAnswer, explain, hide_keys, no_key
-from pflow.words.printable import LONGEST, one_line
+from pflow.text.printable import LONGEST, one_line
 
 
 def model(key=None, *, headers=None, api_base=None, needs_key="peer", variable=None):

@@ -17,9 +17,9 @@ from pflow.catalog.registry import PACKAGE
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.interface.interface import Interface
-from pflow.library.saved import list_saved
 from pflow.models.local import LocalModel
 from pflow.plan.grammar import plan_grammar
+from pflow.saved_flows.saved import list_saved
 from tests.eval.run import HERE, node_set
 
 ENTRIES = json.loads(Path(HERE, "sentences.json").read_text())

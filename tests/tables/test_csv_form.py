@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.many.items import BadItem, Items
+from pflow.map.items import BadItem, Items
 from pflow.nodes.load_csv import LoadCsv
 from pflow.tables.csv_form import name_columns
 from pflow.tables.csv_text import read_csv

@@ -5,7 +5,7 @@ import pytest
 from pflow.nodes.save_csv import SaveCsv
 from pflow.nodes.save_results import SaveResults
 from pflow.tables.csv_text import write_csv
-from tests.many.test_rows import Printed, done
+from tests.map.test_rows import Printed, done
 from tests.nodes.rows import run
 
 STARTS = "=+-@\t\r\n\0＝＋－＠"

@@ -12,7 +12,7 @@ from pflow.nodes.join_text import JoinText
 from pflow.nodes.load_csv import LoadCsv
 from pflow.nodes.save_csv import SaveCsv
 from pflow.nodes.save_results import SaveResults
-from tests.many.test_rows import Printed, done
+from tests.map.test_rows import Printed, done
 from tests.nodes.rows import load, refused, run
 
 NUMBERS = ["12345679001.55", "52.520006599", "0.30000000000000004", "-0.0", "18446744073709551615", "-5", "3.0"]

@@ -15,7 +15,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.files import reading
-from pflow.many.items import Items
+from pflow.map.items import Items
 from pflow.nodes.load_csv import LoadCsv
 from pflow.nodes.load_json import LoadJson
 from pflow.nodes.load_jsonl import LoadJsonl

@@ -7,7 +7,7 @@ import pytest
 from pflow.errors import shorten
 from pflow.explain.text import pipe_lines
 from pflow.terminal.columns import Colour, colour_of, is_utf8, table, wrap
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.words.printable import harmless
+from pflow.text.printable import harmless
 from tests.test_imports import SOURCES
 
 EVIL = "\x1b]0;evil\x07\x1b[2J\x9b1A\x08\u202e"

@@ -34,9 +34,9 @@ from pflow.stage.document import Intake
 from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
+from pflow.usage.budget import BUDGET
 from pflow.values.digest import keyed_digest
 from pflow.values.secrets import Secrets
-from pflow.words.budget import BUDGET
 
 if TYPE_CHECKING:
     from pflow.driver.begin import Beginning, Facts

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pflow import Iterable, Iterator
 from pflow.flow.graph import ERROR, distances
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.text.naming import joined
 from pflow.values.paths import Path, parse_path, write_path
-from pflow.words.naming import joined
 
 STDIN = ""
 """The id that means the flow's stdin, among those of writers."""

@@ -13,9 +13,9 @@ from pflow.flow.wiring import lay_out
 from pflow.flow.writes import Write, latest
 from pflow.flow.written import INPUT, OVER, PARAM, is_liftable, path_text, renamed, rewritten, source_of
 from pflow.interface.interface import Item, spell_flag
+from pflow.text.naming import names_meant
 from pflow.values.paths import Path, parse_path
 from pflow.values.templates import TEMPLATE, is_reference, references
-from pflow.words.naming import names_meant
 
 
 def compile_flow(flow: FlowSpec, apart: set[str]) -> FlowSpec:

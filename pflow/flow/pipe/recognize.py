@@ -11,8 +11,8 @@ from pflow.catalog.registry import is_flow_type, saved_flow
 from pflow.errors import USAGE, Ignoring, PflowError, result_of
 from pflow.flow.build import id_after
 from pflow.flow.pipe.scan import ARROWS, LINK, UNQUOTED, WORD, Token, is_cut_separator, is_separator, scan
+from pflow.text.naming import nearest
 from pflow.values.paths import is_step_name
-from pflow.words.naming import nearest
 
 
 def is_pipe(words: Sequence[str]) -> bool:

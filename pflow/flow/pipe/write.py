@@ -23,11 +23,11 @@ from pflow.flow.wiring import wire
 from pflow.flow.writes import latest
 from pflow.flow.written import OVER, is_liftable, path_text, reference
 from pflow.interface.interface import Item
+from pflow.text.naming import joined
+from pflow.text.printable import clean
 from pflow.values.jsontext import change_texts
 from pflow.values.paths import Path, is_step_name, meet, parse_path
 from pflow.values.templates import TEMPLATE, parse_place, parse_template
-from pflow.words.naming import joined
-from pflow.words.printable import clean
 
 Facts = dict[tuple[str, ...], Any]
 """All that a step is, takes and leads to, by place: its id, "read" or "param", the key."""

@@ -11,8 +11,8 @@ from pflow.flow.reaching import find_writes, uses, writes_by_name
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.written import MAPPING, fits, source_of
 from pflow.interface.interface import Item
+from pflow.text.naming import joined
 from pflow.values.jsontext import quote
-from pflow.words.naming import joined
 
 ONLY_GIVES = {"network", "reads files"}
 """The effects of steps that run only for their writes."""

@@ -8,8 +8,8 @@ from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import ONE_OF
+from pflow.text.naming import guess, joined, meant
 from pflow.values.paths import Path, is_step_name, write_path
-from pflow.words.naming import guess, joined, meant
 
 
 def check_graph(flow: WiredFlow) -> Iterator[Finding]:

@@ -8,8 +8,8 @@ from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import INLINE, version_numbers
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.text.naming import joined
 from pflow.values.paths import Path
-from pflow.words.naming import joined
 
 
 def check_types(flow: WiredFlow) -> Iterator[Finding]:

@@ -12,11 +12,11 @@ from pflow.flow.secrets import secrets_of
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, NO, PARAM, Part, fits, misfit, named, template_fits
 from pflow.interface.interface import Item
+from pflow.text.naming import guess, meant, nearest, tries_hint
 from pflow.values.jsontext import text_of
 from pflow.values.paths import Path
 from pflow.values.templates import is_reference
 from pflow.values.types import Type, from_text
-from pflow.words.naming import guess, meant, nearest, tries_hint
 
 
 def check_params(flow: WiredFlow) -> Iterator[Finding]:

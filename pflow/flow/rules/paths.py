@@ -12,11 +12,11 @@ from pflow.flow.reaching import are_there_first, resolve
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, PARAM, Part
 from pflow.interface.interface import Interface
+from pflow.text.naming import nearest
 from pflow.values.jsontext import texts_in
 from pflow.values.paths import Path, write_path
 from pflow.values.templates import Bare, broken_references, double_braces, parse_place, parse_template
 from pflow.values.types import type_below
-from pflow.words.naming import nearest
 
 
 def check_paths(flow: WiredFlow) -> Iterator[Finding]:

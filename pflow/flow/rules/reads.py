@@ -12,10 +12,10 @@ from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.writes import END
 from pflow.flow.written import MAPPING, MAYBE, NO, OVER, YES, fits, named, template_fits
 from pflow.interface.interface import Item
+from pflow.text.naming import meant, nearest
 from pflow.values.paths import write_path
 from pflow.values.templates import is_reference
 from pflow.values.types import Type
-from pflow.words.naming import meant, nearest
 
 
 def check_sources(flow: WiredFlow) -> Iterator[Finding]:

@@ -10,9 +10,9 @@ from pflow.flow.reaching import uses
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.writes import Write
 from pflow.flow.written import path_text
+from pflow.text.naming import joined
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path, meet, write_path
-from pflow.words.naming import joined
 
 Pair = tuple[Write, Write]
 """Two writes whose places meet, the earlier one first."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
 from pflow.kit.agents.work import Agent, AgentReply, AgentTask
+from pflow.text.printable import one_line
+from pflow.usage.usage import amount
 from pflow.web.reasons import Reason, exit_of
-from pflow.words.printable import one_line
-from pflow.words.usage import amount
 
 LOG_IN = "set ANTHROPIC_API_KEY, or log in: claude, /login; --load-settings where your settings have the key"
 LONGER = "the variable CLAUDE_CODE_MAX_OUTPUT_TOKENS allows a longer one"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pflow import Any
 from pflow.kit.git.program import Git, Word
+from pflow.text.printable import clean
 from pflow.values.jsontext import text_or_bytes
-from pflow.words.printable import clean
 
 _CHANGES = {
     "M": "modified",

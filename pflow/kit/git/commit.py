@@ -11,9 +11,9 @@ from pflow.files.atomic import replace
 from pflow.kit.git.changes import find_status, shown
 from pflow.kit.git.program import Git, Word
 from pflow.terminal.messages import write_stderr
+from pflow.text.naming import joined
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import text_or_bytes
-from pflow.words.naming import joined
 
 _FIELDS = {"hash": "%H", "author": "%an <%ae>", "date": "%aI", "subject": "%s", "body": "%b"}
 

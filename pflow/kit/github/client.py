@@ -10,13 +10,13 @@ from urllib.parse import parse_qsl, urlsplit
 from pflow.errors import BAD_DATA, DENIED, TRY_AGAIN, PflowError, result_of, retry_after
 from pflow.kit.github.access import NO_KEY, api_url, find_key, web_host
 from pflow.terminal.messages import say
+from pflow.text.printable import one_line
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
 from pflow.values.secrets import masked
 from pflow.web.answer import Response, check
 from pflow.web.client import request
 from pflow.web.reasons import meaning_of_status
-from pflow.words.printable import one_line
 
 JSON = "application/json"
 DIFF = "application/vnd.github.diff"

@@ -19,14 +19,14 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, Within, not_written
 from pflow.files.atomic import failpoint
 from pflow.files.atomic import replace as write_file
 from pflow.files.directories import make_private
-from pflow.library.command import check_command, make_command, remove_commands, tool_script
-from pflow.library.save import locked
 from pflow.mcp.client import servers
 from pflow.mcp.client.launchers import resolve
 from pflow.mcp.client.servers import Server, list_servers, load_server
 from pflow.mcp.client.tools import MADE, ToolNode, tool_nodes
+from pflow.saved_flows.command import check_command, make_command, remove_commands, tool_script
+from pflow.saved_flows.save import locked
 from pflow.terminal.messages import error_text
-from pflow.words.printable import clean, one_line
+from pflow.text.printable import clean, one_line
 
 
 @dataclass(frozen=True)

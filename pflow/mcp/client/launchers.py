@@ -8,7 +8,7 @@ from pathlib import Path
 from pflow.errors import NOT_FOUND, UNAVAILABLE, Attempt, PflowError, shorten
 from pflow.process.children import output_of
 from pflow.process.signals import Deadline, TimedOut
-from pflow.words.printable import one_line
+from pflow.text.printable import one_line
 
 _SECONDS = 300
 _ADVICE = re.compile("^ *hint:|complete log")

@@ -17,9 +17,9 @@ from pydantic import AliasChoices, BaseModel, Field
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, Attempt, PflowError, shorten
 from pflow.mcp.client.servers import Server, check_server_name, inherited, kept_variables
+from pflow.text.naming import kebab, listed
+from pflow.text.printable import one_line
 from pflow.values.documents import read_as
-from pflow.words.naming import kebab, listed
-from pflow.words.printable import one_line
 
 _SYSTEM = "Library/Application Support" if sys.platform == "darwin" else ".config"
 _PLACES = {

@@ -11,8 +11,8 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, NOT_FOUND, USAGE, Attempt, PflowE
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private
 from pflow.files.reading import read_regular
-from pflow.words.naming import guess
-from pflow.words.printable import one_line
+from pflow.text.naming import guess
+from pflow.text.printable import one_line
 
 INHERITED = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """The variables that every server gets, as they are when it is added; `--env` adds others."""

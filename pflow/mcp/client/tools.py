@@ -17,8 +17,8 @@ from unicodedata import normalize
 from pflow.interface.common import RESERVED
 from pflow.mcp.client.servers import Server
 from pflow.mcp.schema import Schema, as_dict, as_list, choices_of, resolve, type_of
-from pflow.words.naming import kebab
-from pflow.words.printable import one_line
+from pflow.text.naming import kebab
+from pflow.text.printable import one_line
 
 MADE = "# Made by pflow mcp add: pflow mcp remove "
 """The beginning of the file of each tool's class."""

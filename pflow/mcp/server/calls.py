@@ -24,10 +24,10 @@ from pflow.mcp.server.offered import Offered
 from pflow.mcp.server.process import Children
 from pflow.record.events import parse_event
 from pflow.terminal.messages import error_text
+from pflow.text.printable import clean
 from pflow.values.jsontext import decode, encode, is_deeper
 from pflow.values.paths import write_path
 from pflow.values.types import Type
-from pflow.words.printable import clean
 
 Tell = Callable[[float, float | None, str], Awaitable[None]]
 """Hears the progress of a call: steps done, of how many, and in words."""

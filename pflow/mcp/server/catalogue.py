@@ -12,7 +12,7 @@ from pflow.files.reading import file_state
 from pflow.flow.subflow import FlowCatalog
 from pflow.interface.source import in_words
 from pflow.mcp.server.offered import Offered
-from pflow.words.naming import guess
+from pflow.text.naming import guess
 
 State = dict[str, tuple[int, ...] | None]
 """Files and directories with what changes with them."""

@@ -14,12 +14,12 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.library.nearest import About, nearest_by_words
 from pflow.mcp.server.catalogue import Catalogue
 from pflow.mcp.server.offered import Offered
 from pflow.record.runs import find_run
 from pflow.record.trace import trace_of_run
 from pflow.record.trace_formats import document
+from pflow.saved_flows.nearest import About, nearest_by_words
 
 LIST, DESCRIBE, CHECK = "pflow_list", "pflow_describe", "pflow_check"
 PLAN, RUN, TRACE = "pflow_plan", "pflow_run", "pflow_trace"

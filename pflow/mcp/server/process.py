@@ -17,7 +17,7 @@ from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.mcp.child import talk
 from pflow.process import children
 from pflow.process.children import Program
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 AT_ONCE = 8
 """Children that run at the same time; further calls wait."""

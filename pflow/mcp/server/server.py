@@ -30,7 +30,7 @@ from pflow.mcp.server.catalogue import Catalogue, State, state_of_files
 from pflow.mcp.server.own_tools import OWN_TOOLS, own_tools
 from pflow.process.signals import ClosedPipe, die_of
 from pflow.terminal.messages import write_stderr
-from pflow.words.printable import clean
+from pflow.text.printable import clean
 
 Context = ServerRequestContext[Any, Any]
 

@@ -13,14 +13,14 @@ from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.library.save import AlreadySaved, save_flow
-from pflow.library.saved import check_name
 from pflow.plan.approval.proposal import Proposal, explained, findings_text, proposal_text, show
 from pflow.plan.three_way import merge_edit
+from pflow.saved_flows.save import AlreadySaved, save_flow
+from pflow.saved_flows.saved import check_name
 from pflow.terminal.ask import Terminal, edit
 from pflow.terminal.messages import say_error
+from pflow.text.printable import clean
 from pflow.values.fast_json import write_json
-from pflow.words.printable import clean
 
 _QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "
 _KEYS = {"r": "run", "y": "yes", "e": "edit", "s": "save", "x": "explain", "n": "no"}

@@ -19,9 +19,9 @@ from pflow.interface.interface import ANYTHING as OPEN
 from pflow.mcp.client.servers import TOOL, list_servers, server_of
 from pflow.mcp.client.sockets import socket_of
 from pflow.process.confine import has_landlock
+from pflow.text.printable import clean
 from pflow.values.paths import write_path
 from pflow.values.templates import TEMPLATE, expand
-from pflow.words.printable import clean
 
 COMMANDS, PATHS, ANYTHING = "commands", "paths", "anything"
 

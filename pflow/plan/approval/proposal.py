@@ -22,9 +22,9 @@ from pflow.interface.interface import flag_word
 from pflow.plan.meaning import doubts
 from pflow.terminal.columns import Colour, colour_of, for_locale, terminal_width, value_text, wrap
 from pflow.terminal.messages import write_stderr
+from pflow.text.printable import clean
 from pflow.values.fast_json import write_json
 from pflow.values.jsontext import encode
-from pflow.words.printable import clean
 
 
 class Proposal:

@@ -430,7 +430,7 @@ def paths(seed: int) -> Iterator[Point]:
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    for name in ("pflow.many.execution", "pflow.commands.trace", "pflow.commands.why"):
+    for name in ("pflow.map.execution", "pflow.commands.trace", "pflow.commands.why"):
         __import__(name)  # once, before the forks
     kinds = [[*kind(seed)] for kind in (secrets, injections, exports, paths)]
     for kind in kinds:

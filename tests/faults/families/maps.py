@@ -318,7 +318,7 @@ def others(seed: int) -> Iterator[Point]:
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    import pflow.many.execution  # noqa: F401  # once, before the forks
+    import pflow.map.execution  # noqa: F401  # once, before the forks
 
     kinds = {
         "driver-killed": (kill_driver, JOBS),

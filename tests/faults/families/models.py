@@ -241,7 +241,7 @@ def check_end(place: Place, ended: Ended, key: str) -> None:
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    for name in ("openai.resources.chat", "pflow.models.choose", "pflow.models.ask", "pflow.many.execution"):
+    for name in ("openai.resources.chat", "pflow.models.choose", "pflow.models.ask", "pflow.map.execution"):
         import_module(name)  # once, before the forks
     lies = [*named_lies().items()]
     random.Random(seed).shuffle(lies)

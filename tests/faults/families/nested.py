@@ -17,7 +17,7 @@ WEIGHT = 30
 
 NODE = '''
 from pflow import Node
-from pflow.words.budget import Call
+from pflow.usage.budget import Call
 
 
 class AskOne(Node):
@@ -63,7 +63,7 @@ ITEMS = ["a", "b", "c"]
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    import pflow.many.execution  # noqa: F401  # once, before the forks
+    import pflow.map.execution  # noqa: F401  # once, before the forks
 
     return spread(
         share, *(series(f"nested/{kind}", SHAPES, seed, partial(check, kind)) for kind in ("undisturbed", "killed"))

@@ -43,7 +43,7 @@ AGAIN = (("resume", "-r"), ("resume", "-r", "--failed"), ("replay", "-r"))
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    import pflow.many.execution  # noqa: F401  # once, before the forks
+    import pflow.map.execution  # noqa: F401  # once, before the forks
 
     return spread(
         share, *(series(f"types/{file.partition('.')[0]}", STATES, seed, partial(check, file)) for file in FILES)

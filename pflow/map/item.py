@@ -1,0 +1,188 @@
+"""One item of a map: its values for the flow, and what a run of the flow makes of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from pflow.binding.sources import DIR, NAME, STEM, NameSource, find
+from pflow.cache.wishes import Wishes
+from pflow.driver.inputs import RunInputs, missing_inputs
+from pflow.engine.commits import Commits, gate_of
+from pflow.engine.context import Context, Recorder, StepFailed
+from pflow.engine.engine import Engine
+from pflow.engine.results import outputs_of
+from pflow.errors import FAILED as EXIT_FAILED
+from pflow.errors import MISSING, OK, PflowError, own_error
+from pflow.flow.subflow import interface_of_flow, repeats
+from pflow.flow.wired import WiredFlow, item_reader
+from pflow.map.states import DONE, FAILED, TODO, Result
+from pflow.process.loop import claiming
+from pflow.process.signals import ClosedPipe, Deadline, Interrupted
+from pflow.record.events import parse_event
+from pflow.text.printable import encodable
+from pflow.usage.budget import Calls, unlimited
+from pflow.usage.usage import Usage, calls_in, usage_of
+from pflow.values.jsontext import plain
+from pflow.values.secrets import Secrets
+
+ITEM = "item"
+"""The name of an item in the templates of a map's flow."""
+
+PARTS = {f"{ITEM}_{part}": part for part in (NAME, STEM, DIR)}
+
+Tell = Callable[[str, Any], Any]
+"""Asks the process that runs the map, by the name of a request: `start`, `claim_file` (ItemFlow.run) or a gate's."""
+
+
+class ItemFlow:
+    """The flow of a map, ready to run for one item after another, in any process and in several threads."""
+
+    def __init__(
+        self, inputs: RunInputs, secrets: Secrets, flags: Mapping[str, Any] | None = None, *, run_id: str = "",
+        is_priced: bool = False, is_gated: bool = False,
+    ) -> None:  # fmt: skip
+        """`flags` are those of `pflow run` by name; timeout, cache, refresh and max_visits count.
+
+        `is_priced` if money is limited, `is_gated` if each call of a model asks the map before it begins.
+        """
+        flags = flags or {}
+        self.wired: WiredFlow = inputs.wired
+        self.inputs = inputs
+        self.secrets = secrets
+        self.run_id = run_id
+        self.is_priced, self.is_gated = is_priced, is_gated
+        self.timeout: float | None = flags.get("timeout")
+        self.cache = Wishes(flags.get("cache") or False, flags.get("refresh"))
+        self.max_visits: int | None = flags.get("max_visits")
+        self.names = [name for name in self.wired.inputs if name not in inputs.values]
+        self.reader = self._reader()
+        self.repeats = all(map(repeats, self.wired.steps.values()))
+        self.writes_files = any("writes files" in step.interface.effects for step in self.wired.all_steps())
+
+    def _reader(self) -> str:
+        """Return the input that takes an item as it is; empty if only its name in a template does."""
+        item = item_reader(interface_of_flow(self.wired))
+        is_named = not {ITEM, *PARTS}.isdisjoint(self.names)
+        free = item is not None and item.name in self.names and (item.required or not is_named)
+        return item.name if item is not None and free else ""
+
+    def values(self, item: Any) -> dict[str, Any]:
+        """Return the values of inputs that an item gives. Raises PflowError: 66 without a required one; a bad item.
+
+        The members of an object fill the inputs of their names. Anything else, and an object without such a member,
+        goes where an item of a batch goes. In templates it has the names of a batch's item, too.
+        """
+        if isinstance(item, PflowError):
+            raise item
+        members = item if isinstance(item, dict) else {}
+        found = {name: members[name] for name in self.names if name in members}
+        if not found and self.reader:
+            found[self.reader] = item
+        if ITEM in self.names:
+            found.setdefault(ITEM, item)
+        for name, part in PARTS.items():
+            if name in self.names and name not in found:
+                found[name] = NameSource((ITEM,), part).find({ITEM: item})
+        for missing in missing_inputs(self.wired, {**self.inputs.values, **found}):
+            path = missing.path if missing.name in self.wired.places else (missing.name,)
+            made = "".join(f'{{"{step}": ' for step in path) + "." + "}" * len(path)
+            how = f"jq -c{'R' * isinstance(item, str)} '{made}' makes one of it"
+            known = "it has no members" if item is members else f"it is not an object: {how}"
+            known = f"its members are {', '.join(members)}" if members else known
+            raise PflowError(f"cannot find '{missing.name}' for the item: nothing gives it", hint=known, exit=MISSING)
+        return found
+
+    def run(self, id: str, item: Any, tell: Tell = lambda name, about: None) -> Result:
+        """Run the flow for an item, on a store of its own.
+
+        `tell` is asked to keep that a step begins that does not repeat (`start`, the id), and that the item writes a
+        file (`claim_file`, the id and the file's digest): it answers with the id of the item that wrote the file first.
+        """
+        began, tally, secrets = time.perf_counter(), Tally(), Secrets(self.secrets)  # no item learns another's
+        result: Result = {"status": DONE, "exit": OK, "outputs": None, "carried": "", "error": ""}
+        try:
+            with Deadline(self.timeout, act="cannot finish"):
+                result |= self._outcome(id, self.values(item), tell, tally, secrets)
+        except (Interrupted, ClosedPipe):
+            raise
+        except Exception as error:
+            failure = own_error(error)
+            secrets.hide(failure)
+            if not isinstance(failure, StepFailed):
+                tally.usage.add(usage_of(failure))
+            hint = f" ({failure.hint})" if failure.hint else ""
+            where = f"{failure.step}: " if isinstance(failure, StepFailed) else ""
+            words = encodable(f"{where}{failure.message}{hint}")
+            result |= {"status": TODO if failure.ends_run else FAILED, "exit": failure.exit, "error": words}
+        return {**result, "usage": tally.total(), "ms": round((time.perf_counter() - began) * 1000, 3)}
+
+    def _outcome(self, id: str, values: Mapping[str, Any], tell: Tell, tally: Tally, secrets: Secrets) -> Result:
+        context = self._context(id, tell, tally, secrets)
+        store: dict[str, Any] = {}
+        data = self.inputs.fill(store, values)
+        Engine(self.wired, context, self.inputs.params, data).run(store)
+        unfinished = [*filter(None, tally.batches.values())]
+        end: Result = {"status": FAILED, "exit": EXIT_FAILED} if unfinished else {}
+        return {**end, **self._outputs(store, context), "error": encodable("; ".join(unfinished or tally.warnings))}
+
+    def _context(self, id: str, tell: Tell, tally: Tally, secrets: Secrets) -> Context:
+        context = Context(max_visits=self.max_visits, secrets=secrets, run_id=self.run_id, cache=self.cache)
+        context.prefix = f"{id}/"
+        context.recorder = tally
+        context.services.outside, tell = tell, context.services.ask  # which a child of the item's process has, too
+        gate = gate_of(tell) if self.is_gated else unlimited
+        context.calls = Calls(gate, is_priced=self.is_priced, in_map=True)
+        if self.writes_files:
+            ask = partial(tell, "claim_file")
+            context.claim = claiming(id, ask, lambda first: f"the item {first}", f"{ITEM}_name")
+        if not self.repeats:
+            context.commits = Commits(lambda record: tell("start", id) if "start" in record else None, {})
+        return context
+
+    def _outputs(self, store: Mapping[str, Any], context: Context) -> Result:
+        """Return the declared outputs, else the value that the flow carries, under its name; their secrets masked."""
+        place = self.wired.place_outside(context.carried)
+        if self.wired.flow.outputs:
+            found = outputs_of(self.wired, store)
+            carried = str(place[0]) if place and place[0] in found else next(iter(found), "") if len(found) == 1 else ""
+        else:
+            carried = str(place[-1]) if place else ""
+            found = {carried: find(store, place)} if place else {}
+        found = {name: context.secrets.without(value) for name, value in plain(found).items()}
+        return {"outputs": found, "carried": carried}
+
+
+class Tally(Recorder):
+    """Counts the usage of models in the events of one item, with each call, and keeps their warnings alone."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda line: self._add(parse_event(line) or {}))  # of a child process
+        self.usage = Usage()
+        self.calls: list[dict[str, Any]] = []
+        self.warnings: dict[str, None] = {}
+        self.batches: dict[str, str] = {}
+        """For each visit of a batch, a warning of the items that failed in its last try, if no step takes them."""
+
+    def inside(self, step: str) -> Recorder:
+        return self
+
+    def event(self, event: str, step: str, about: dict[str, Any]) -> None:
+        self._add({"time": time.time(), "step": step, **about})
+
+    def _add(self, about: dict[str, Any]) -> None:
+        self.usage.add_event(about)
+        if "warning" in about:
+            self.warnings[f"{about.get('step')}: {about['warning']}"] = None
+        if (items := about.get("items")) and "exit" not in about:
+            self.batches[items["at"]] = f"{about['step']}: {about['message']}" if items.get("untaken") else ""
+        if "items" not in about:
+            began = about.get("time", 0) - about.get("ms", 0) / 1000
+            self.calls += [{"step": about.get("step"), **call} for call in calls_in(about, began)]
+
+    def total(self) -> dict[str, Any]:
+        """Return the usage; with each call if it is not the only one, or failed."""
+        is_one = len(self.calls) == 1 and "exit" not in self.calls[0]
+        return self.usage.total() | ({} if is_one or not self.calls else {"asked": self.calls})

@@ -1,0 +1,173 @@
+"""The executable of a saved flow, an MCP server's tool or a pack's node: pflow-NAME, which runs it from anywhere."""
+
+import os
+import shlex
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from pflow.catalog.kinds import RUNS_FLOW, RUNS_NODE, RUNS_TOOL, launcher
+from pflow.catalog.packs import installed_packs
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, Attempt, PflowError
+from pflow.files.atomic import replace
+from pflow.saved_flows.save import as_error
+
+_LARGEST = 1 << 14
+"""The most bytes of such a script."""
+
+_LONGEST_FIRST_LINE = 120
+"""The most letters of a #! line that every system takes."""
+
+
+_ENDS = (' "$@"\n', ", sys.argv[1:])\n")
+"""The ends of all executables."""
+
+
+class Script(NamedTuple):
+    """The text of an executable, and its end, which says what it runs, wherever pflow itself is."""
+
+    text: str
+    end: str
+
+
+def flow_script(file: str) -> Script:
+    """Return the script for a flow. It names pflow, the flow and the library in full: cron has another PATH and HOME.
+
+    Raises PflowError (78).
+    """
+    pflow = launcher("pflow")
+    if pflow is None:
+        raise PflowError("cannot make a command: the pflow executable is not found", exit=BAD_CONFIG)
+    library = f"export XDG_DATA_HOME={shlex.quote(_library())}\n" if _library() else ""
+    end = f' run {shlex.quote(file)} "$@"\n'
+    return Script(f"{RUNS_FLOW.decode()}pflow remove takes it away.\n{library}exec {shlex.quote(pflow)}{end}", end)
+
+
+def tool_script(name: str, file: str) -> Script:
+    """Return the script for the tool with this class, in Python, as fast as the executable of any other node."""
+    return _in_python(f"{RUNS_TOOL.decode()}pflow mcp remove takes it away.\n", "main_of_file", file, name)
+
+
+def pack_script(pack: str, path: str, name: str) -> Script:
+    """Return the script for a pack's node. It does not name the version, so that an update need not change it."""
+    return _in_python(f"{RUNS_NODE.decode()}pflow uninstall takes it away.\n", "main_of_pack", pack, path, name)
+
+
+def _in_python(about: str, function: str, *arguments: str) -> Script:
+    """Return a script that calls a function of pflow.stage.main with these arguments and its own command line."""
+    first = f"#!{sys.executable} -P\n"
+    if len(first) > _LONGEST_FIRST_LINE or " " in sys.executable:
+        first = "#!/bin/sh\n"  # it runs the line after the comment, which is a text for Python
+        about += f"'''exec' {shlex.quote(sys.executable)} -P \"$0\" \"$@\"\n' '''\n"
+    library = f'os.environ["XDG_DATA_HOME"] = {_library()!r}\n' if _library() else ""
+    imports = f"import os\nimport sys\n\nfrom pflow.stage.main import {function}\n\n"
+    end = f"{function}({', '.join(map(repr, arguments))}, sys.argv[1:])\n"
+    return Script(f"{first}{about}{imports}{library}{end}", end)
+
+
+def _library() -> str:
+    """Return the user's XDG_DATA_HOME; empty if it is not set, or relative."""
+    data = os.environ.get("XDG_DATA_HOME", "")
+    return data if os.path.isabs(data) else ""
+
+
+def command_file(name: str) -> str:
+    """Return the file of an executable: in ~/.local/bin, or in ~/bin if only that is on PATH.
+
+    Raises PflowError (78).
+    """
+    folders = _home_folders()
+    if not folders:
+        raise PflowError("cannot tell where to put the command: HOME is not set", hint="set HOME", exit=BAD_CONFIG)
+    return os.path.join(next(filter(is_on_path, folders), folders[0]), f"pflow-{name}")
+
+
+def is_on_path(folder: str) -> bool:
+    return os.path.realpath(folder) in map(os.path.realpath, _path())
+
+
+def path_fault(folder: str) -> str:
+    """Say that a directory is not on PATH and how to add it; empty if it is."""
+    return "" if is_on_path(folder) else f"'{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile"
+
+
+def check_command(name: str, script: Script) -> None:
+    """Raise PflowError if the executable cannot be made: 73 for a file in its way, 77, 78."""
+    file = command_file(name)
+    if os.path.lexists(file) and not _runs(file, script) and not _is_stale(file):
+        what = "it runs something else, or was changed" if _is_ours(file) else "the file is not pflow's"
+        hint = "move it away, or choose another name"
+        raise PflowError(f"cannot make the command '{file}': {what}", hint=hint, exit=CANNOT_WRITE)
+    folder = next(parent for parent in Path(file).parents if os.path.lexists(parent))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PflowError(f"cannot make the command '{file}': permission denied '{folder}'", exit=DENIED)
+
+
+def make_command(name: str, script: Script) -> str:
+    """Make an executable, and return its file. Raises PflowError (73, 77, 78)."""
+    check_command(name, script)
+    file = command_file(name)
+    with Attempt(f"cannot make the command '{file}'", as_error):
+        replace(file, os.fsencode(script.text), mode=0o777, overwrite=os.path.lexists(file))
+    return file
+
+
+def commands_of(name: str, script: Script) -> list[str]:
+    """Return the executables on PATH, in ~/.local/bin and in ~/bin with this end."""
+    return [file for file in _places(name) if _runs(file, script)]
+
+
+def changed_commands_of(name: str) -> list[str]:
+    """Return the executables that were made for a flow or tool of this name and edited since."""
+    return [file for file in _places(name) if _is_ours(file) and not _text(file).endswith(_ENDS)]
+
+
+def remove_commands(name: str, script: Script) -> list[str]:
+    """Remove the executables with this end, and return their files. Raises PflowError (73, 77)."""
+    files = commands_of(name, script)
+    for file in files:
+        with Attempt("cannot remove the command", as_error):
+            os.unlink(file)
+    return files
+
+
+def _places(name: str) -> list[str]:
+    """Return every place of an executable: in ~/.local/bin, in ~/bin, and on PATH."""
+    folders = dict.fromkeys(map(os.path.realpath, [*_home_folders(), *_path()]))
+    return [os.path.join(folder, f"pflow-{name}") for folder in folders]
+
+
+def _home_folders() -> list[str]:
+    home = os.environ.get("HOME", "")
+    return [os.path.join(home, ".local", "bin"), os.path.join(home, "bin")] if os.path.isabs(home) else []
+
+
+def _path() -> list[str]:
+    return [each for each in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(each)]
+
+
+def _is_ours(file: str) -> bool:
+    text = _text(file)
+    marks = (RUNS_TOOL.decode(), RUNS_NODE.decode())
+    return text.startswith(RUNS_FLOW.decode()) or text.partition("\n")[2].startswith(marks)
+
+
+def _runs(file: str, script: Script) -> bool:
+    return _is_ours(file) and _text(file).endswith(script.end)
+
+
+def _is_stale(file: str) -> bool:
+    """Return True for an executable of this library's whose pack is gone, for example with a lost lock file."""
+    text = _text(file)
+    begin, _, end = text.rpartition("\nmain_of_pack('")
+    is_of_this = f"= {_library()!r}\n" in begin if _library() else "XDG_DATA_HOME" not in begin
+    return bool(begin) and _is_ours(file) and is_of_this and end.partition("'")[0] not in installed_packs()
+
+
+def _text(file: str) -> str:
+    """Return the content of a regular file; empty for anything else."""
+    with suppress(OSError):
+        if os.path.isfile(file) and not os.path.islink(file):
+            return os.fsdecode(Path(file).read_bytes()[:_LARGEST])
+    return ""

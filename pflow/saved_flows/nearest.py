@@ -1,0 +1,106 @@
+"""The saved flows or nodes that a text is about: by words (BM25), or by meaning if an embedding model is configured."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+from pflow.errors import PflowError
+from pflow.models.embed import configured, similarities
+from pflow.saved_flows.saved import Saved
+from pflow.terminal.messages import say
+
+_SATURATION, _LENGTH = 1.2, 0.75
+"""BM25's k1 and b."""
+
+_COMMON_WORDS = """
+a about an and any are as at be by can do does for from have how i in into is it its me my of on or our out please so
+that the their them then there these they this those to us was we what when where which who why will with you your
+"""
+COMMON = frozenset(_COMMON_WORDS.split())
+_WORD = re.compile(r"[^\W_]+")
+_ENDING = re.compile(r"(?<=\w{3})(?:i[sz](?:e|es|ed|er|ers|ing)|ations?|ings?|ies|ied|ers?|ed|es|s|e|y)$")
+
+_LONGEST = 2_000
+"""Characters of a text that go to a model: small models refuse more."""
+
+_failed: set[str] = set()
+"""The embedding models that failed in this process: they are not asked again."""
+
+
+@dataclass(frozen=True)
+class About:
+    """A thing that can be found: its name, its description, and other words that lead to it."""
+
+    name: str
+    text: str
+    more: str = ""
+
+
+def about_flow(saved: Saved) -> About:
+    """Describe a saved flow for the search: its inputs and steps lead to it too."""
+    docs = [declared.get("description") for declared in saved.inputs.values()]
+    more = [*saved.inputs, *(doc for doc in docs if isinstance(doc, str)), *saved.types]
+    return About(saved.name, saved.description, " ".join(more))
+
+
+def nearest(text: str, abouts: Sequence[About]) -> dict[str, float]:
+    """Return the names of the nearest to a text, best first, each with its nearness: above 0, at most 1.
+
+    They are found by meaning if an embedding model is configured, else by words. If the model fails, stderr says so,
+    and the words decide.
+    """
+    model = configured() if abouts else None
+    if model is None or model in _failed:
+        return nearest_by_words(text, abouts)
+    try:
+        return nearest_by_meaning(text, abouts, model)
+    except PflowError as error:
+        _failed.add(model)
+        say("pflow", f"{error.message}: the words decide which are nearest")
+        return nearest_by_words(text, abouts)
+
+
+def nearest_by_meaning(text: str, abouts: Sequence[About], model: str) -> dict[str, float]:
+    """Return the nearest by the cosine of their vectors. Raises PflowError if the embedding model fails."""
+    described = [_plain_name(about.name) + (f": {about.text}" if about.text else "") for about in abouts]
+    return _ranked(abouts, similarities(model, text[:_LONGEST], [each[:_LONGEST] for each in described]))
+
+
+def nearest_by_words(text: str, abouts: Sequence[About]) -> dict[str, float]:
+    """Return the nearest by BM25. Each score is the share of the query's weight that was found."""
+    counts = [Counter(words(f"{_plain_name(about.name)} {about.text} {about.more}")) for about in abouts]
+    lengths = [sum(count.values()) for count in counts]
+    mean = sum(lengths) / len(lengths) if any(lengths) else 1
+    norms = [_SATURATION * (1 - _LENGTH + _LENGTH * length / mean) for length in lengths]
+    scores, total = [0.0] * len(abouts), 0.0
+    for word in set(words(text)):
+        holders = [at for at, count in enumerate(counts) if word in count]
+        weight = log(1 + (len(abouts) - len(holders) + 0.5) / (len(holders) + 0.5))
+        total += weight
+        for at in holders:
+            scores[at] += weight * counts[at][word] * (_SATURATION + 1) / (counts[at][word] + norms[at])
+    return _ranked(abouts, [score / (total or 1) for score in scores])
+
+
+def words(text: str) -> list[str]:
+    """Split a text into words in lower case, without accents and endings; a script without case into letter pairs."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text).casefold() if not unicodedata.combining(c))
+    found: list[str] = []
+    for word in _WORD.findall(plain):
+        if word.upper() == word and not word.isdecimal():
+            found += [word[at : at + 2] for at in range(max(1, len(word) - 1))]
+        elif word not in COMMON:
+            found.append(_ENDING.sub("", word))
+    return found
+
+
+def _ranked(abouts: Sequence[About], scores: Sequence[float]) -> dict[str, float]:
+    found = sorted((-score, about.name) for about, score in zip(abouts, scores, strict=True) if score > 0)
+    return {name: min(1.0, -score) for score, name in found}
+
+
+def _plain_name(name: str) -> str:
+    return name.replace("-", " ").replace("_", " ")

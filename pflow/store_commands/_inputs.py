@@ -1,0 +1,47 @@
+"""The inputs of an exported script: its flags, taken and checked as `pflow run` does with those of a flow."""
+
+from pflow.binding.flag_value import FlagValue
+from pflow.binding.store import NodeStore
+from pflow.driver.inputs import RunInputs
+from pflow.driver.questions import not_given
+from pflow.errors import PflowError
+from pflow.flow.build import inputs_of_script
+from pflow.flow.flow import FlowSpec
+from pflow.flow.graph import Graph
+from pflow.flow.wired import WiredFlow
+from pflow.interface.interface import spell_flag
+from pflow.stage.document import Document
+from pflow.stage.words import take_words
+from pflow.text.naming import listed
+from pflow.values.paths import write_path
+
+
+class GivenInputs(RunInputs):
+    """The inputs that a JSON text declares, with the values that words give them. Raises PflowError (2)."""
+
+    def __init__(self, text: str, words: list[str]) -> None:
+        super().__init__(WiredFlow(FlowSpec([], []), Graph([], [])))
+        self.wired.inputs = inputs = inputs_of_script(text)
+        named = [(name, each.as_item()) for each in inputs.values() for name in (each.name, *each.flags)]
+        items = {name.replace("-", "_"): item for name, item in named}
+        try:
+            texts = take_words(words, items)
+        except PflowError as error:
+            if "--help lists" in error.hint:  # the script has no --help
+                error.hint = f"flags: {listed(map(spell_flag, inputs))}" if inputs else ""
+            raise
+        for name, said in texts.items():
+            self.values[name] = FlagValue(inputs[name].flag, inputs[name].type, said, verbatim=True).value
+        self.carried = [each.path for each in inputs.values() if each.pipe and each.name in self.values]
+        """The place that the pipe carries from here on, if a flag gives what else the pipe would."""
+
+    def put_into(self, document: Document) -> None:
+        """Put the values and the defaults into a store, and fit what it has. Raises PflowError (65, 66)."""
+        if missing := self.missing(document):
+            raise not_given({each: vars(each).get("reader", "the flow") for each in missing}, missing)
+        store = NodeStore(document, has_copies=False)
+        self.fill(store)
+        for key in store.changed:
+            document.set(key, store[key])
+        for path in self.carried:
+            document.header["last"] = write_path(path)

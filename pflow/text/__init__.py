@@ -1,0 +1,1 @@
+"""Names, and text that is safe to print."""

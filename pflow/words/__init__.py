@@ -1,1 +1,0 @@
-"""Names, printable text, the usage of models and its budget."""
