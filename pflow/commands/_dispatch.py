@@ -240,12 +240,12 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
             raise PflowError(f"cannot run '{program}': '{name}' is not a valid node name", hint=hint, exit=BAD_DATA)
         main_of_file(program, name, words)
     from pflow.catalog.kinds import launcher
-    from pflow.process.start import pass_guard, start_program
+    from pflow.process.start import mark_as_body, start_program
 
     if is_help and launcher(os.path.basename(program)) != program:
         hint = f"pflow {word} --help runs it and asks the program itself"
         raise PflowError(f"cannot show the help of '{program}': it has no interface", hint=hint, exit=MISSING)
-    pass_guard(program, name)
+    mark_as_body(program, name)
     return start_program(program, lambda begin: os.execv(begin[0], [*begin, *words]))
 
 

@@ -12,8 +12,9 @@ from pflow.engine.step import StepNode
 from pflow.errors import BAD_DATA, FAILED, Ignoring, PflowError
 from pflow.flow.wired import WiredStep
 from pflow.process.loop import Here, ListLoop, Task, claiming
+from pflow.process.pool import Died, Pool
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.process.workers import Died, Parent, Pool
+from pflow.process.worker import Parent
 from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
 from pflow.text.printable import encodable

@@ -13,7 +13,7 @@ from pflow.record.records import batch_of, is_within
 from pflow.values.secrets import Secrets
 
 if TYPE_CHECKING:
-    from pflow.process.parent import Parent
+    from pflow.process.worker import Parent
     from pflow.record.records import Record
 
 _MOMENT = 0.05
@@ -24,7 +24,7 @@ def gate_of(ask: Callable[[str, Any], Any]) -> Callable[[str, dict[str, Any]], A
     """Return the gate of Calls; `ask` asks the driver or the map. Time limits stand still while a call waits."""
 
     def gate(name: str, question: dict[str, Any]) -> Any:
-        from pflow.process.parent import line_of_descent
+        from pflow.process.worker import line_of_descent
 
         question["owner"] = line_of_descent()
         if name != "begin":
@@ -67,7 +67,7 @@ class Services:
 
     def answer(self, name: str, request: Any, reply: Callable[[Any], None]) -> None:
         """Do what a child process requests by the name of a service, or pass the request on without waiting."""
-        from pflow.process.parent import own_parent  # only who has processes needs it
+        from pflow.process.worker import own_parent  # only who has processes needs it
 
         if name == "keep":
             self.files.add(request)

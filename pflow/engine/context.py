@@ -23,7 +23,7 @@ from pflow.values.paths import Path, meet
 from pflow.values.secrets import Secrets
 
 if TYPE_CHECKING:
-    from pflow.process.parent import Parent
+    from pflow.process.worker import Parent
     from pflow.record.records import Record
 
 

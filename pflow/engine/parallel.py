@@ -8,7 +8,8 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.graph import Fork
 from pflow.node import pocketflow
 from pflow.process.loop import run_all
-from pflow.process.workers import Died, Parent
+from pflow.process.pool import Died
+from pflow.process.worker import Parent
 from pflow.values.paths import Path, meet, write_path
 
 

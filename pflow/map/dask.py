@@ -21,7 +21,7 @@ from pflow.map.item import ItemFlow
 from pflow.map.remote import LOST, order_of, run_items
 from pflow.map.states import DONE, TODO, Result, unfinished
 from pflow.process.children import GRACE
-from pflow.process.workers import Lost
+from pflow.process.pool import Lost
 from pflow.terminal.messages import silence
 from pflow.values.fast_json import decode, encode
 

@@ -29,9 +29,10 @@ from pflow.map.progress import MapProgress
 from pflow.map.rows import Rows
 from pflow.map.states import DONE, Result
 from pflow.mcp.client.sockets import begin_run
+from pflow.process.pool import Pool
 from pflow.process.signals import Interrupted, end_in_order
 from pflow.process.streams import is_readable
-from pflow.process.workers import Parent, Pool
+from pflow.process.worker import Parent
 from pflow.record.log import RunLog
 from pflow.record.run import Run
 from pflow.terminal.ask import confirm

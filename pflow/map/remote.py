@@ -18,9 +18,9 @@ from pflow.flow.wiring import wire
 from pflow.map.item import ITEM, ItemFlow
 from pflow.map.states import FAILED, Result, unfinished
 from pflow.process.loop import ItemLoop, Task
-from pflow.process.parent import Parent, serve_parent
+from pflow.process.pool import Died, Pool
 from pflow.process.signals import HeldSignals, catch_signals
-from pflow.process.workers import Died, Pool
+from pflow.process.worker import Parent, serve_parent
 from pflow.stage.document import NOTHING, Document, Intake
 from pflow.terminal.messages import tame_stderr
 from pflow.values.fast_json import decode, encode

@@ -11,7 +11,7 @@ from typing import IO, Any
 from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError, not_written
 from pflow.map.ledger import LedgerEntry
 from pflow.map.states import DONE
-from pflow.process.parent import say_once
+from pflow.process.worker import say_once
 from pflow.tables.csv_text import write_csv
 from pflow.tables.rows import Row, columns_of, flatten, is_missing
 from pflow.values.fast_json import decode, encode

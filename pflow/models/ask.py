@@ -35,8 +35,8 @@ from pflow.models.request_form import (
 from pflow.models.schema import Unfit, ask_for, is_bare, read_answer
 from pflow.models.thoughts import after_thoughts, without_thoughts
 from pflow.models.transport import reporting_to
-from pflow.process.parent import say_once
 from pflow.process.signals import time_left
+from pflow.process.worker import say_once
 from pflow.terminal.messages import say
 from pflow.usage.budget import Calls
 from pflow.usage.usage import Usage, amount, answer_members, usage_of

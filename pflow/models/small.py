@@ -42,7 +42,7 @@ def has_small() -> bool:
 
 def say_unchosen() -> None:
     """Say that nobody chose the small model, which is asked: once, and in cron under -q too."""
-    from pflow.process.parent import say_once  # with pickle and more, for who asks it alone
+    from pflow.process.worker import say_once  # with pickle and more, for who asks it alone
 
     what = f"no model is chosen, so '{SMALL}' is asked, for trying out and short texts"
     say_once(f"{what}; {better_models()}", is_for_logs=True)

@@ -8,9 +8,8 @@ import time
 
 from pflow import TYPE_CHECKING, Callable, Iterable, Iterator, Mapping, Sequence
 from pflow.errors import Ignoring
-from pflow.process.guard import Guard
 from pflow.process.signals import HeldSignals, is_main_thread
-from pflow.process.start import spawn
+from pflow.process.start import Guard, spawn
 
 if TYPE_CHECKING:
     import signal as _signal

@@ -9,14 +9,14 @@ from collections import deque
 from pflow import TYPE_CHECKING, Any, Callable, Iterable
 from pflow.errors import CANNOT_WRITE, TIMED_OUT, PflowError
 from pflow.process.children import GRACE
-from pflow.process.workers import Lost, Pool
+from pflow.process.pool import Lost, Pool
 from pflow.values.digest import digest_of
 
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from pflow.process.parent import Serve
-    from pflow.process.workers import AskLater, Take
+    from pflow.process.pool import AskLater, Take
+    from pflow.process.worker import Serve
 
     class Executor(Protocol):
         """Works on items, each tried under another `number`: `Here`, `Pool`, or a cluster."""

@@ -1,4 +1,4 @@
-"""Starting a program in a session of its own, and the reason if a file does not start."""
+"""Start a program in a session of its own, beside a guard that ends the session once this process is gone."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import errno
 import os
 
 from pflow import TYPE_CHECKING, Any, Callable, Mapping, Sequence
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, PflowError, exit_code, reason_of
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, Ignoring, PflowError, exit_code, reason_of
 from pflow.files.beneath import CONFINED
+from pflow.process.signals import HeldSignals
 
 if TYPE_CHECKING:
     import signal as _signal
@@ -63,6 +64,73 @@ def spawn(
     if restrict is not None:  # Landlock would let a stranger's program write to files that are open already
         actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in confine.open_for_writing()]
     return confine.start_restricted(start, restrict or confine.restrict)
+
+
+# It reads the session, then waits for the end of its stdin, which the kernel closes when we are gone; then it does the
+# same as `end` in children.py. Linux's parent-death signal would end only the program, not its children. PATH may
+# have no sed; a shell reads /proc byte by byte, which takes longer. After the last bracket come state, parent, process
+# group and session.
+_GUARD_SCRIPT = r"""
+read -r session || exit
+read -r _
+find_groups() {
+    groups=
+    if command -v sed && command -v sort; then
+        groups=$(sed -n "s/.*) [^ZX] [0-9]* \([0-9]*\) $session .*/-\1/p" /proc/[0-9]*/stat | sort -u)
+    else
+        for stat in /proc/[0-9]*/stat; do
+            line=
+            while read -r part; do line=$part; done <"$stat"
+            set -- ${line##*) }
+            case $1/$4/$groups- in
+                [ZX]* | *-"$3"[!0-9]*) ;;
+                */"$session"/*) groups="$groups -$3" ;;
+            esac
+        done
+    fi
+    [ -e /proc/self/stat ] || ! kill -s 0 -- "-$session" || groups=-$session
+    [ "$groups" ]
+}
+find_groups
+kill -s TERM -- $groups
+kill -s CONT -- $groups
+rounds=0
+while [ "$((rounds += 1))" -le 100 ]; do
+    find_groups || exit
+    sleep 0.02
+done
+kill -s KILL -- $groups
+"""
+
+
+class Guard:
+    """A shell in its own session, out of reach of signals to ours; nothing if it cannot be started."""
+
+    def __init__(self) -> None:
+        theirs, self.pipe = os.pipe()
+        path = {"PATH": os.environ.get("PATH", os.defpath)}  # the rest may be secret
+        try:
+            self.pid = spawn(["/bin/sh", "-c", _GUARD_SCRIPT], [theirs, -1, -1], path, is_ours=True)
+        except OSError:
+            self.pid = 0
+        finally:
+            os.close(theirs)
+
+    def watch(self, session: int) -> None:
+        """Tell it the session to end once we are gone."""
+        with Ignoring(BrokenPipeError):  # it was killed
+            os.write(self.pipe, b"%d\n" % session)
+
+    def close(self, *, ends_session: bool = False) -> None:
+        """End it. With `ends_session` let it end what is left, as when a second signal came too early."""
+        with HeldSignals():
+            with Ignoring(ProcessLookupError):  # it was collected already
+                if self.pid and not ends_session:
+                    os.kill(self.pid, _signal.SIGKILL)
+            os.close(self.pipe)
+            with Ignoring(ChildProcessError):
+                if self.pid:
+                    os.waitpid(self.pid, 0)
 
 
 def environment() -> Mapping[str, str]:
@@ -134,7 +202,7 @@ def _loaders(begin: bytes) -> list[str]:
     return []
 
 
-def pass_guard(file: str, name: str) -> None:
+def mark_as_body(file: str, name: str) -> None:
     """Set the variable for the guard of a program without an interface, which would otherwise call us again forever."""
     if NODE.encode() in beginning(file, 1 << 26):  # in a compiled program it may be anywhere
         refuse_itself(name)

@@ -11,7 +11,7 @@ from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.values.jsontext import plain
 
 if TYPE_CHECKING:
-    from pflow.process.parent import Parent
+    from pflow.process.worker import Parent
 
 _SAID = ("warning", "not_kept")
 """The attributes in which a node reports on its last result."""

@@ -26,7 +26,7 @@ from pflow.values.paths import write_path
 
 if TYPE_CHECKING:
     from pflow.cache.use import CachedNode
-    from pflow.process.parent import Parent
+    from pflow.process.worker import Parent
 
 
 class Stage(Visitor):

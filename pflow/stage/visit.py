@@ -14,7 +14,7 @@ from pflow.process.signals import Deadline, HeldSignals, call_after
 
 if TYPE_CHECKING:
     from pflow.cache.use import CachedNode, Lookup
-    from pflow.process.parent import Parent
+    from pflow.process.worker import Parent
 
 
 class Visit:

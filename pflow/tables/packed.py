@@ -75,7 +75,7 @@ def _members(parts: Iterator[bytes], kind: str, act: str) -> Iterator[bytes]:
     library, name, options = _UNPACKERS[kind]
     with needs(f"{act}: it is {kind}", library, "zstd"):
         module = import_module(library)
-    from pflow.process.parent import say_once  # with pickle and more, for a packed file alone
+    from pflow.process.worker import say_once  # with pickle and more, for a packed file alone
 
     say_once(f"unpacking {kind}")
     made = 0

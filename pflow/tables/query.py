@@ -9,8 +9,8 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, NO_MEMORY, PflowError
 from pflow.process.loop import run_all
-from pflow.process.parent import Parent
 from pflow.process.signals import stop_catching
+from pflow.process.worker import Parent
 from pflow.tables.guard import NumberGuard, unwrap
 from pflow.tables.rows import Row, columns_of
 

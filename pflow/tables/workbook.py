@@ -11,7 +11,7 @@ from zipfile import ZipFile
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.installation import needs
 from pflow.files.reading import check_unpacked
-from pflow.process.parent import say_once
+from pflow.process.worker import say_once
 from pflow.values.binary import UNIT
 
 _NO_RESULT = re.compile(

@@ -20,7 +20,7 @@ from pflow.flow.wiring import wire
 from pflow.map.dask import DaskExecutor
 from pflow.map.item import ITEM, ItemFlow
 from pflow.map.remote import Service, _is_wanted, order_of
-from pflow.process.workers import Lost
+from pflow.process.pool import Lost
 from pflow.stage.document import NOTHING, Document, Intake
 from pflow.values.digest import digest_of
 from pflow.values.secrets import Secrets

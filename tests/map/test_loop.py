@@ -15,7 +15,7 @@ from pflow.map.limiter import Limiter
 from pflow.map.loop import TRIES, Halt, ItemPolicy, MapLoop
 from pflow.map.progress import MapProgress
 from pflow.map.states import DONE, FAILED
-from pflow.process.workers import Lost
+from pflow.process.pool import Lost
 
 
 class Engine:

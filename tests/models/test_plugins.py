@@ -159,7 +159,7 @@ SILENT = "the model's plugin does not say whether the answer is whole"
 def test_a_stream_counts_with_a_word_and_is_not_kept_if_its_plugin_tells_no_end(
     monkeypatch, capfd, streams, said, flaw
 ):
-    monkeypatch.setattr("pflow.process.parent._said", set())
+    monkeypatch.setattr("pflow.process.worker._said", set())
     monkeypatch.setattr("pflow.models.log.choose", lambda name: Unknown(streams, said))
     if flaw is None:
         assert failure("anthropic", {}).exit in (1, 75)

@@ -4,9 +4,9 @@ import os
 import sys
 
 from pflow.process.children import Program, end, output_of, run
-from pflow.process.workers import Pool
-from tests.process.test_workers import is_running, pids_in, until
-from tests.process.test_workers import marks as marks
+from pflow.process.pool import Pool
+from tests.process.test_worker import is_running, pids_in, until
+from tests.process.test_worker import marks as marks
 
 
 def test_a_program_begins_in_its_directory(tmp_path):
@@ -40,7 +40,7 @@ def test_several_programs_end_with_all_that_they_started_stopped_or_not(marks):
 
 SERVING = """
 import os, subprocess, sys
-from pflow.process.parent import serve_parent
+from pflow.process.worker import serve_parent
 from pflow.process.signals import HeldSignals, catch_signals
 
 def serve(folder, parent):

@@ -4,7 +4,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.process.loop import Here, ItemLoop, ListLoop, Task, TooLate, claiming
-from pflow.process.workers import Died
+from pflow.process.pool import Died
 
 
 class Told:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pflow.process.workers import Died, Pool
-from tests.process.test_workers import is_running, pids_in, until
-from tests.process.test_workers import marks as marks
+from pflow.process.pool import Died, Pool
+from tests.process.test_worker import is_running, pids_in, until
+from tests.process.test_worker import marks as marks
 
 HOW = pytest.mark.parametrize("threads", [False, True])
 

@@ -6,7 +6,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.mcp.client import launchers
-from tests.process.test_workers import is_running, until
+from tests.process.test_worker import is_running, until
 
 
 def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path, monkeypatch):

@@ -12,8 +12,8 @@ from pflow.engine.context import StepFailed
 from pflow.errors import PflowError
 from pflow.process.children import run
 from pflow.process.loop import run_all
+from pflow.process.pool import Died
 from pflow.process.signals import Deadline, TimedOut, catch_signals
-from pflow.process.workers import Died
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_a_signal_to_the_whole_group_leaves_a_command_time_to_clean_up(tmp_path,
 
 
 def test_a_worker_whose_code_drops_every_signal_ends_after_its_parent(monkeypatch):
-    monkeypatch.setattr("pflow.process.parent.GRACE", 0.1)
+    monkeypatch.setattr("pflow.process.worker.GRACE", 0.1)
     ours, theirs = os.pipe()
 
     def serve(number, parent):
