@@ -34,11 +34,10 @@ from pflow.flow.flow import FlowSpec
 from pflow.help.usage import metavar
 from pflow.interface.common import COMMON, OF_RUNS
 from pflow.interface.interface import TEXTS, Flag, argument
-from pflow.plan.approval.dialogue import Dialogue
-from pflow.plan.approval.gate import COMMANDS, Allowed, Gate, Refusal, bounds_text
-from pflow.plan.approval.proposal import Proposal, draft_text, proposal_text, show
-from pflow.plan.piped import Piped, piped_in
+from pflow.plan.gate import COMMANDS, Allowed, Gate, Refusal, bounds_text
+from pflow.plan.inputs import Piped, piped_in
 from pflow.plan.planner import Unplannable, plan_sentence
+from pflow.plan.proposal import Dialogue, Proposal, draft_text, proposal_text, show
 from pflow.process.confine import has_landlock
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted, closed_stdout

@@ -101,7 +101,7 @@ def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: 
 def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool) -> WiredFlow:
     """Plan the flow of a sentence; only this loads a model's library. Raises PflowError for an error from the pipe."""
     from pflow.commands._run_sentence import plan, with_signals
-    from pflow.plan.piped import piped_in
+    from pflow.plan.inputs import piped_in
 
     def work() -> FlowSpec:
         intake = take_in(no_stdin=no_stdin)

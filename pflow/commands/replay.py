@@ -32,7 +32,7 @@ from pflow.flow.checked import checked
 from pflow.help import usage as kinds
 from pflow.interface.common import COMMON
 from pflow.interface.interface import argument
-from pflow.plan.approval.proposal import show, touched_text
+from pflow.plan.proposal import show, touched_text
 from pflow.record.runs import find_run
 from pflow.stage.document import Intake
 

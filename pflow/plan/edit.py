@@ -13,14 +13,12 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import choose_capable
-from pflow.plan.change import Change, ChangeOptions, change_error, open_flow, say
+from pflow.plan.change import Change, ChangeOptions, change_error, merge_edit, open_flow, say
 from pflow.plan.conversation import PL00, PLACE, PlanRequest, converse, plan_line, read_plan
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.meaning import doubts
-from pflow.plan.node_text import interfaces_text
 from pflow.plan.planner import check_answer, checked_sentence
-from pflow.plan.prompt import listed, plan_prompt
-from pflow.plan.three_way import merge_edit
+from pflow.plan.prompt import interfaces_text, listed, plan_prompt
 from pflow.text.printable import counted
 from pflow.values.fast_json import write_json
 

@@ -13,7 +13,7 @@ from pflow.flow.rules.answers import dropped_answers, finding_of
 from pflow.flow.rules.paths import check_unfilled
 from pflow.flow.wired import WiredFlow
 from pflow.flow.written import INPUT, MAPPING
-from pflow.plan.declare_inputs import says
+from pflow.plan.inputs import NAME, says
 from pflow.text.printable import clean
 from pflow.values.paths import Path
 from pflow.values.secrets import is_secret_name, is_secret_value, secret_variables
@@ -44,9 +44,6 @@ LONGEST_COMMAND = 2_000
 
 _PERSONS = ("model", "option", "at")
 """Params of llm that a person chooses: dropped, unless the sentence has the value."""
-
-NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-"""A name that an input of a planned flow may have."""
 
 _ACTION = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _LEAVE_OUT = "leave it out"

@@ -20,7 +20,7 @@ from pflow.flow.rules.answers import ONLY_GIVES, unused_steps
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.interface.interface import FORMS
-from pflow.plan.declare_inputs import Literal, is_named, is_path, literals, spellings
+from pflow.plan.inputs import Literal, is_named, is_path, literals, spellings
 from pflow.saved_flows.nearest import COMMON, words
 from pflow.values.paths import Path
 from pflow.values.templates import parse_template

@@ -21,11 +21,10 @@ from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import Model, NoCapableModel, choose_capable
 from pflow.plan.conversation import PL00, PLACE, PlanRequest, Report, converse, count_findings, plan_line, read_plan
-from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.grammar import plan_grammar
+from pflow.plan.inputs import Piped, check_piped, declare_inputs, declare_keys, declare_piped
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
 from pflow.plan.meaning import doubts, pruned
-from pflow.plan.piped import Piped, check_piped, declare_keys, declare_piped
 from pflow.plan.prompt import add_nearest, plan_prompt
 from pflow.usage.budget import Calls
 from pflow.values.digest import bytes_digest

@@ -18,8 +18,7 @@ from pflow.models.ask import Answer
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
 from pflow.plan.conversation import PlanRequest, converse
-from pflow.plan.node_text import interfaces_text
-from pflow.plan.prompt import plan_prompt
+from pflow.plan.prompt import interfaces_text, plan_prompt
 from pflow.values.fast_json import write_json
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path, write_path

@@ -12,8 +12,8 @@ from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.flow.subflow import load_named
 from pflow.node import declared_interface, load_bundled
-from pflow.plan.approval.gate import Allowed, Gate
-from pflow.plan.approval.proposal import Proposal
+from pflow.plan.gate import Allowed, Gate
+from pflow.plan.proposal import Proposal
 
 LINES = {
     "claude-code": "claude-code 'Plant a tree' --model=opus",

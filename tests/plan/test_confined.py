@@ -21,8 +21,8 @@ from pflow.driver.budget import Budget
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.node import declared_interface, load_bundled
-from pflow.plan.approval.gate import Allowed, Gate
-from pflow.plan.approval.proposal import Proposal
+from pflow.plan.gate import Allowed, Gate
+from pflow.plan.proposal import Proposal
 from pflow.process import confine
 from pflow.process.confine import has_landlock
 from pflow.stage.document import NOTHING, Document, Intake

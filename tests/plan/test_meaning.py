@@ -9,7 +9,7 @@ import pytest
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.plan.declare_inputs import declare_inputs
+from pflow.plan.inputs import declare_inputs
 from pflow.plan.meaning import doubts, pruned, values
 from tests.eval import run
 from tests.eval.score import expected_flows

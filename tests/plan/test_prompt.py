@@ -13,10 +13,9 @@ from pflow.flow.findings import Finding
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
-from pflow.plan.node_text import interface_text, node_line
-from pflow.plan.piped import Piped
+from pflow.plan.inputs import Piped
 from pflow.plan.planner import judge
-from pflow.plan.prompt import _VALUE, _read, near_examples, plan_prompt
+from pflow.plan.prompt import _VALUE, _read, interface_text, near_examples, node_line, plan_prompt
 from pflow.saved_flows.nearest import words
 from tests.eval.run import HERE
 

@@ -23,8 +23,8 @@ from pflow.commands._run_sentence import run_planned
 from pflow.driver.budget import Budget
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.plan.approval.gate import Allowed, Gate
-from pflow.plan.approval.proposal import Proposal
+from pflow.plan.gate import Allowed, Gate
+from pflow.plan.proposal import Proposal
 from pflow.stage.document import NOTHING, Document, Intake
 plan, allowed = Proposal(load_text(sys.argv[1], "plan", FlowCatalog(".")).usable(), ["-q"]), Allowed(["commands"])
 refused = Gate(plan.wired, plan.values, allowed, has_stdin=False).refusals()

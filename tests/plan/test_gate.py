@@ -15,9 +15,9 @@ from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.mcp.client.servers import Server, save_server
 from pflow.mcp.client.tools import tool_nodes
-from pflow.plan.approval import gate
-from pflow.plan.approval.gate import Allowed, Gate
-from pflow.plan.approval.proposal import Proposal
+from pflow.plan import gate
+from pflow.plan.gate import Allowed, Gate
+from pflow.plan.proposal import Proposal
 from tests.flow.checked import NODE
 
 INTERFACES = {
