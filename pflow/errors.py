@@ -78,7 +78,7 @@ class PflowError(Exception):
     `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is how many seconds a server asked us to wait.
     `is_permanent`: another try would fail too; by default the exit code decides. `details` are further JSON members of
     the error document. `store` is the store document that came in, to be handed on. `usage` is the cost of the failed
-    calls of models (pflow.usage.usage). `ends_run`: no `error` edge catches it and no batch keeps going; running steps
+    calls of models (pflow.values.usage). `ends_run`: no `error` edge catches it and no batch keeps going; running steps
     end in order, and no other begins. `is_cut`: the step was interrupted, so its effects are unknown. `refusal`: the
     server did nothing, because it got too many requests; in words, `429 from HOST`. `status` is the HTTP status with
     which a provider refused; None if it may have worked, and billed, all the same.

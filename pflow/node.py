@@ -182,8 +182,8 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
     @Default
     def calls(self) -> Any:
-        """The calls of models of this visit (pflow.usage.budget.Calls): a run hands in those that its budget limits."""
-        from pflow.usage.budget import Calls
+        """The calls of models of this visit (pflow.values.usage.Calls): a run hands in those that its budget limits."""
+        from pflow.values.usage import Calls
 
         return Calls()
 

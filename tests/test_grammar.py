@@ -27,7 +27,7 @@ from pflow.help.usage import metavar, usage_of_node
 from pflow.interface.common import COMMON, NODE, OF_RUNS, RUN, STREAM
 from pflow.interface.interface import ARGUMENT, READ, Item, spell_flag
 from pflow.interface.source import read_interface
-from pflow.saved_flows.save import save_flow
+from pflow.saved_flows.saved import save_flow
 from pflow.stage.flags import flags_of, unsaid, values_of
 from pflow.stage.words import is_asked, take_words
 

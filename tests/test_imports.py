@@ -19,7 +19,6 @@ LAYERS = [
     *(
         "errors",
         "text",
-        "usage",
         "values",
         "files",
         "terminal",
@@ -56,7 +55,6 @@ LEAN = (
     *(
         "errors",
         "text",
-        "usage",
         "values",
         "files",
         "terminal",
@@ -145,7 +143,6 @@ def test_a_node_knows_nothing_of_pipes_nor_of_other_nodes(node):
     rooms = (
         "errors",
         "text",
-        "usage",
         "values",
         "files",
         "interface",

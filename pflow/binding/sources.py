@@ -200,7 +200,7 @@ class TemplateSource(Source):
             return without_newline(source.places(shared), value) if is_path else value
 
         if type is not None and type.is_url:
-            from pflow.values.urls import join_url
+            from pflow.values.templates import join_url
 
             self._hold_host()
             join = join_url

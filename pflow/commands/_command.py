@@ -130,7 +130,7 @@ def own_words(usage: CommandUsage, words: list[str]) -> tuple[list[str], list[st
 def run_command(command: Command, words: list[str], **more: Any) -> int:
     """Run a command, with `more` than its words give, or print its help. Raises PflowError (2) for wrong words."""
     if is_asked("help", own_words(command.usage, words)[0], command.usage.items):
-        from pflow.help.text import help_text
+        from pflow.help.usage import help_text
 
         write_pieces(1, [help_text(command.usage).encode()])
         return OK

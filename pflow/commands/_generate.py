@@ -12,7 +12,7 @@ from pflow.commands.help import typed, usages
 from pflow.completion.names import LOADER, TABLE
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
 from pflow.flow.rules import RULES
-from pflow.help import man, mdoc
+from pflow.help import man
 from pflow.help.usage import choices_of, tab_of
 from pflow.interface.interface import OPTION, Item
 from pflow.interface.source import read_interface
@@ -82,7 +82,7 @@ def rules_page(root: Path) -> dict[str, str]:
     file = root / "man" / "man5" / RULES_PAGE
     page = file.read_text() if file.is_file() else ""
     before, first, rest = page.partition(".It Sy \\&PF01\n")
-    rows = [[f".It Sy \\&{rule.id}", *mdoc.lines(f"{rule.title} ({rule.otherwise})")] for rule in RULES.values()]
+    rows = [[f".It Sy \\&{rule.id}", *man.lines(f"{rule.title} ({rule.otherwise})")] for rule in RULES.values()]
     text = "".join(f"{line}\n" for row in rows for line in row)
     return {RULES_PAGE: "".join([before, text, ".El\n", rest.partition("\n.El\n")[2]])} if first else {}
 

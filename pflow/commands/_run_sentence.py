@@ -50,7 +50,7 @@ from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 from pflow.text.naming import is_slip
 from pflow.text.printable import clean, counted
-from pflow.usage.budget import Calls
+from pflow.values.usage import Calls
 
 T = TypeVar("T")
 

@@ -23,8 +23,7 @@ from pflow.interface.common import COMMON
 from pflow.interface.interface import argument
 from pflow.process.children import descriptors, holder
 from pflow.record.log import LOCK, mark_of
-from pflow.record.run import DONE, FINISHED, RUNNING, Run, is_locked
-from pflow.record.runs import find_run, run_directories
+from pflow.record.runs import DONE, FINISHED, RUNNING, Run, find_run, is_locked, run_directories
 from pflow.terminal.messages import say
 
 

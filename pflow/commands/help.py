@@ -26,9 +26,8 @@ from pflow.commands._command import Command
 from pflow.driver.help import usage_of_run
 from pflow.errors import EXIT_CODES, NOT_FOUND, USAGE, PflowError, shorten
 from pflow.help import usage as kinds
-from pflow.help.mdoc import as_text
-from pflow.help.text import help_text
-from pflow.help.usage import HELP, CommandUsage, usage_of_command, usage_of_node
+from pflow.help.man import as_text
+from pflow.help.usage import HELP, CommandUsage, help_text, usage_of_command, usage_of_node
 from pflow.interface.interface import Flag, argument
 from pflow.interface.source import read_interface
 from pflow.process.streams import write_pieces

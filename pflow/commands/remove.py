@@ -18,8 +18,7 @@ from pflow.help.usage import SAVED
 from pflow.interface.interface import TEXTS, argument
 from pflow.process.streams import write_pieces
 from pflow.saved_flows.command import changed_commands_of, flow_script, remove_commands
-from pflow.saved_flows.save import remove_flow
-from pflow.saved_flows.saved import check_is_own, find_saved, name_of, users_of
+from pflow.saved_flows.saved import check_is_own, find_saved, name_of, remove_flow, users_of
 from pflow.terminal.messages import say, say_error
 
 

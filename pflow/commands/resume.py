@@ -46,8 +46,7 @@ from pflow.files.reading import limit_input
 from pflow.help import usage as kinds
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
-from pflow.record.run import Run
-from pflow.record.runs import find_run
+from pflow.record.runs import Run, find_run
 from pflow.stage.document import Intake
 from pflow.stage.words import take_words
 from pflow.values.secrets import Secrets

@@ -26,12 +26,11 @@ from pflow.commands._command import COLOR, HTML, OUTPUT, Command
 from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import USAGE, PflowError
 from pflow.interface.interface import COUNT, TEXT, Flag
-from pflow.record.run import DONE, FAILED, FINISHED, KILLED, RUNNING, Run
-from pflow.record.runs import list_runs
+from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Run, list_runs
 from pflow.terminal.columns import Colour, colour_of, duration
 from pflow.terminal.messages import say
 from pflow.text.printable import clean
-from pflow.usage.usage import Usage
+from pflow.values.usage import Usage
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 

@@ -47,8 +47,16 @@ from pflow.help.usage import FLOW
 from pflow.interface.interface import PATH, TEXT, TEXTS, Flag, argument
 from pflow.process.streams import write_pieces
 from pflow.saved_flows.command import check_command, flow_script, make_command, path_fault
-from pflow.saved_flows.save import AlreadySaved, SaveResult, save_flow, save_in_pack
-from pflow.saved_flows.saved import check_name, file_for, name_of, read_saved
+from pflow.saved_flows.saved import (
+    AlreadySaved,
+    SaveResult,
+    check_name,
+    file_for,
+    name_of,
+    read_saved,
+    save_flow,
+    save_in_pack,
+)
 from pflow.terminal.ask import ask, confirm
 from pflow.terminal.messages import say
 from pflow.text.printable import clean

@@ -23,7 +23,7 @@ from pflow.interface.common import COMMON
 from pflow.interface.interface import PATH, Flag
 from pflow.process.streams import write_pieces
 from pflow.setup import setup as admin
-from pflow.setup.shells import SHELLS, ask_shells
+from pflow.setup.setup import SHELLS, ask_shells
 from pflow.terminal.messages import say
 from pflow.text.printable import clean
 

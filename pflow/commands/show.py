@@ -24,8 +24,7 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.help.usage import SAVED
 from pflow.interface.interface import Flag, argument
 from pflow.saved_flows.command import commands_of, flow_script
-from pflow.saved_flows.save import olds_of
-from pflow.saved_flows.saved import find_saved, library_folder, name_of
+from pflow.saved_flows.saved import find_saved, library_folder, name_of, olds_of
 from pflow.terminal.columns import colour_of, terminal_width
 from pflow.text.printable import clean
 

@@ -38,11 +38,10 @@ from pflow.help import usage as kinds
 from pflow.interface.interface import Flag, argument
 from pflow.map.report import map_items, map_report, map_text
 from pflow.process.streams import is_readable
-from pflow.record.difference import difference, difference_text
+from pflow.record.comparison import difference, difference_text
 from pflow.record.runs import find_run
-from pflow.record.trace import Trace, store_with, trace_of_document, trace_of_run, values_of
+from pflow.record.trace import Trace, store_with, trace_of_document, trace_of_run, trace_text, values_of
 from pflow.record.trace_formats import FORMATS, requests_of
-from pflow.record.trace_text import trace_text
 from pflow.store_commands._tool import take_store
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
@@ -113,11 +112,11 @@ def _print(
         what = f"cannot take --{'store' if store else form} for a map: a step of it has no times or values of its own"
         raise PflowError(what, hint="pflow trace RUN --json, or pflow why RUN ITEM", exit=USAGE)
     if send:
-        from pflow.record.otlp import send as send_spans
+        from pflow.record.trace_formats import send as send_spans
 
         say("pflow trace", send_spans(requests_of(trace)))
     elif otlp == "protobuf":
-        from pflow.record.otlp import as_protobuf
+        from pflow.record.trace_formats import as_protobuf
 
         write_result(output, b"".join(as_protobuf(requests_of(trace))))
     elif form is None:
@@ -156,7 +155,7 @@ def _from_stdin(*, with_store: bool) -> tuple[Trace, int]:
 def _find(word: str, *, is_for_page: bool = False, with_store: bool = False) -> Trace:
     """Return the trace of a run, with what a page has besides, or the values of its store; or the trace in a page."""
     if _is_page(word):
-        from pflow.page.embedded import read_page
+        from pflow.page.page import read_page
 
         return read_page(word)
     run = find_run(word)

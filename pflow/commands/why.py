@@ -24,8 +24,8 @@ from pflow.help import usage as kinds
 from pflow.interface.interface import TEXT, Flag, argument
 from pflow.map.report import item_lines
 from pflow.process.streams import write_pieces
+from pflow.record.comparison import explain
 from pflow.record.runs import find_run
-from pflow.record.why import explain
 from pflow.text.printable import clean
 
 

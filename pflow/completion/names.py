@@ -121,8 +121,7 @@ def runs(kind: str = kinds.RUN) -> list[Candidate]:
     """Return those of the newest runs that are of a kind, newest first, and `last` for the newest of all."""
     import time
 
-    from pflow.record.run import FINISHED, RUNNING
-    from pflow.record.runs import list_runs
+    from pflow.record.runs import FINISHED, RUNNING, list_runs
 
     listed = list_runs(MOST - 1)
     named = [*(("last", run) for run in listed[:1]), *((run.id, run) for run in listed)]

@@ -1,22 +1,44 @@
-"""`pflow __complete`: answers the shim of each shell in the form that this shell wants."""
+"""`pflow __complete`: the candidates at the cursor, in the form that the shim of each shell wants."""
 
 from __future__ import annotations
 
 from itertools import groupby
 
-from pflow import Callable
-from pflow.completion import names as groups
-from pflow.completion.candidates import Candidates, answer
+from pflow import Callable, Iterable, Iterator, Sequence
+from pflow.completion import names
 from pflow.completion.line import Typed, quoted, split
-from pflow.completion.names import Candidate
+from pflow.completion.names import VALUES, Candidate, named, steps_in, usage_of_flow, usage_of_step, usage_of_type
 from pflow.errors import PflowError, result_of
-from pflow.help.usage import TITLES
+from pflow.flow.pipe.scan import closes, separates
+from pflow.help import usage as kinds
+from pflow.help.usage import SENTENCE, TITLES, CommandUsage, choices_of, tab_of, text_of, words_of
+from pflow.interface.interface import INPUT, PARAM, READ, Item, argument, by_name
+from pflow.stage.words import groups, item_of, of_letters, split_flag
 from pflow.text.printable import clean
 
-_OF_WORDS = (groups.COMMANDS, groups.NODES, groups.TOOLS, groups.FLOWS)
+_OF_WORDS = (names.COMMANDS, names.NODES, names.TOOLS, names.FLOWS)
 _ENDED, _OPEN = "+o nospace", "-o nospace"
 _LISTING = "63"
 """readline's COMP_TYPE, the character `?`, for a TAB that lists and inserts nothing."""
+
+_A_FILE = argument("FILE", kinds.FILE)
+_NODES_OWN = (READ, INPUT, PARAM)
+# The endings of the files that a value may name.
+_FILES = {kinds.FILE: "", kinds.DIRECTORY: "/", kinds.FLOW: ".json", kinds.NODE_OR_FILE: ""}
+_NAMES = {
+    kinds.MODEL: (names.models,),
+    kinds.NODE: (names.nodes, names.flows),
+    kinds.NODE_OR_FILE: (names.nodes,),
+    kinds.SERVER: (names.servers,),
+    kinds.PACK: (names.packs,),
+    kinds.CONFINED: (names.confined,),
+    kinds.SAVED: (names.flows,),
+    kinds.FLOW: (names.flows, names.nodes),
+    kinds.RUN: (names.runs,),
+    kinds.UNFINISHED: (lambda: names.runs(kinds.UNFINISHED),),
+    kinds.RUNNING: (lambda: names.runs(kinds.RUNNING),),
+    kinds.WORD: (names.commands, names.nodes, names.tools, names.flows),
+}
 
 
 def main(words: list[str]) -> int:
@@ -38,11 +60,11 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
     if not found.candidates:
         return []
     if type == _LISTING:
-        names = [each.value for each in found.candidates]
-        labelled = len(names) <= groups.MOST and any(each.about for each in found.candidates)
+        values = [each.value for each in found.candidates]
+        labelled = len(values) <= names.MOST and any(each.about for each in found.candidates)
         width = int(columns or 80)
-        lines = _described(names, _labelled(found, "({}) "), width, "  ") if labelled else names
-        return [_OPEN, f"{lines[0]:{width // 2 + 1}}" if labelled else names[0], *lines[1:]]  # wide lines: one column
+        lines = _described(values, _labelled(found, "({}) "), width, "  ") if labelled else values
+        return [_OPEN, f"{lines[0]:{width // 2 + 1}}" if labelled else values[0], *lines[1:]]  # wide lines: one column
     words = [line.raw[line.cut :] + quoted(_rest(found, each), line.quote) for each in found.candidates]
     first = found.candidates[0]
     if len(words) == 1 and (found.flow is not None or (line.quote and first.is_open)):
@@ -70,8 +92,8 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
     line = split(text)
     found = answer(line)
     kept = found.kept if found.flow is None else found.flow.start + found.flow.place(found.kept)
-    names = [each.value.removesuffix("=") for each in found.candidates]
-    shown = _described(names, [each.about for each in found.candidates], int(columns), " -- ")
+    values = [each.value.removesuffix("=") for each in found.candidates]
+    shown = _described(values, [each.about for each in found.candidates], int(columns), " -- ")
     rows = []
     for text, each in zip(shown, found.candidates, strict=True):
         value, suffix = (each.value[:-1], each.value[-1]) if each.value.endswith(("=", "/")) else (each.value, "")
@@ -82,7 +104,7 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
     lines = [str(line.place(kept) - int(quotes))]
     for (group, suffix), run in groupby(rows, key=lambda row: row[0]):
         cells = [cell for _, pair in run for cell in pair]
-        lines.append("\t".join([group, _title(group), suffix, "-l" * (names != shown), *cells]))
+        lines.append("\t".join([group, _title(group), suffix, "-l" * (values != shown), *cells]))
     return lines
 
 
@@ -92,13 +114,13 @@ def _fish(text: str) -> list[str]:
     found = answer(line)
     words = [line.word + _rest(found, each) for each in found.candidates]
     abouts = _labelled(found, "[{}] ")
-    if len(words) == 1 and (found.flow is not None or found.candidates[0].group == groups.KEYS):
+    if len(words) == 1 and (found.flow is not None or found.candidates[0].group == names.KEYS):
         words, abouts = _left_open(words[0] + _end_in_flow(found.candidates[0], found.flow)), [*abouts, ""]
     return [f"{word}\t{about}" for word, about in zip(words, abouts, strict=True)]
 
 
 def _title(group: str) -> str:
-    return TITLES.get(group) or ("Saved flows" if group == groups.FLOWS else group.capitalize())
+    return TITLES.get(group) or ("Saved flows" if group == names.FLOWS else group.capitalize())
 
 
 def _labelled(found: Candidates, label: str) -> list[str]:
@@ -108,11 +130,231 @@ def _labelled(found: Candidates, label: str) -> list[str]:
     return [labels.get(each.group, "") + clean(each.about) for each in found.candidates]
 
 
-def _described(names: list[str], texts: list[str], columns: int, between: str) -> list[str]:
-    """Return a line for each name, with its text in a second column, cut to the terminal."""
-    width = max([len(name) for name in names if len(name) <= columns // 3], default=0)
-    lines = [f"{name:{width}}{between}{clean(text)}" if text else name for name, text in zip(names, texts, strict=True)]
+def _described(values: list[str], texts: list[str], columns: int, between: str) -> list[str]:
+    """Return a line for each value, with its text in a second column, cut to the terminal."""
+    width = max([len(value) for value in values if len(value) <= columns // 3], default=0)
+    lines = [
+        f"{name:{width}}{between}{clean(text)}" if text else name for name, text in zip(values, texts, strict=True)
+    ]
     return [line if len(line) < columns else line[: columns - 2] + "…" for line in lines]
+
+
+class Candidates:
+    """The candidates that begin with `typed`, which follows the first `kept` characters of the word at the cursor.
+
+    Inside pipe syntax, `flow` is that text taken apart, and the word is its last one.
+    """
+
+    def __init__(self, word: str, kept: int, candidates: Iterable[Candidate]) -> None:
+        self.flow: Typed | None = None
+        self.kept = kept
+        self.typed = word[kept:]
+        spelled = self.typed.replace("_", "-") if self.typed.startswith("-") else self.typed
+        self.candidates = [
+            Candidate(each.group, self.typed + each.value[len(spelled) :], each.about)
+            for each in candidates
+            if each.value.startswith(spelled)
+        ]
+
+
+def answer(line: Typed) -> Candidates:
+    """Return the candidates; none for the file of a redirection, which the shell completes."""
+    programs = [word.rpartition("/")[2] for word in line.words]
+    start = next(n for n, name in enumerate(programs) if name == "pflow" or name.startswith("pflow-"))
+    if line.is_redirected:
+        return Candidates("", 0, [])
+    words = line.words[start + 1 :]
+    if programs[start] == "pflow":
+        return _of_driver(words, line)
+    return _of_usage(usage_of_type(programs[start][6:]), words, line.word)
+
+
+def _of_driver(words: list[str], line: Typed) -> Candidates:
+    name = f"pflow {words[0]}" if words else ""
+    table = names.read_table([name, "pflow", "pflow run", SENTENCE])
+    command = table.get(name)
+    if any(map(separates, words)):
+        from pflow.flow.pipe.steps import OF_STREAMS
+
+        steps = words[1:] if command else words
+        return _of_steps(steps, line.word, line.quote, named(table["pflow run"].flags, OF_STREAMS))
+    if not words and (line.quote or " " in line.word):
+        return _in_flow(line)
+    if not words and line.word.startswith("-"):
+        return _of_usage(table["pflow"], [], line.word)
+    if not words:
+        return _values(table["pflow"].arguments[0], line.word, 0)
+    if command is not None:
+        return _of_command(command, words[1:], line)
+    if " " not in words[0].strip():
+        return _of_usage(usage_of_type(words[0]), words[1:], line.word)
+    from pflow.flow.pipe.recognize import is_pipe
+
+    usage = usage_of_flow(words[0]) if is_pipe(words[:1]) else table[SENTENCE]
+    return _of_usage(usage, words[1:], line.word)
+
+
+def _of_command(command: CommandUsage, words: list[str], line: Typed) -> Candidates:
+    """Complete a command, whose words may be a flow: a file, a saved one, a quoted text, or a step and its flags."""
+    wanted = [each.tab for each in command.arguments]
+    if kinds.FLOW not in wanted:
+        return _of_usage(command, words, line.word)
+    at = wanted.index(kinds.FLOW)
+    before = _Words(words, line.word, command.flags)
+    if len(before.others) > at:
+        from pflow.flow.subflow import is_one_step
+
+        flow = words[before.others[at] :]
+        is_file = kinds.FILE in wanted and not line.word.startswith("-") and not flow[-1].startswith("-")
+        if not is_file and is_one_step([*flow, line.word]):
+            return _of_steps(flow, line.word, line.quote, command.flags)
+        return _of_usage(usage_of_flow(flow[0]) if command.name == "pflow run" else command, words, line.word)
+    is_text = (line.quote or " " in line.word) and not line.word.startswith("-")
+    if len(before.others) == at and not before.waiting and is_text:
+        return _in_flow(line)
+    return _of_usage(command, words, line.word)
+
+
+def _in_flow(line: Typed) -> Candidates:
+    flow = split(line.word, is_flow=True)
+    found = _of_steps(flow.words, flow.word, line.quote)
+    found.flow = flow
+    return found
+
+
+def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Item] = ()) -> Candidates:
+    """Complete the last step: its type, its flags and those `beside` it, or keys after $ in single quotes."""
+    starts = [n + (not closes(each)) for n, each in enumerate(words) if separates(each) or closes(each)]
+    start = max(starts, default=0)
+    if start == len(words):
+        prefix = "flow:" if word and word[:5] in "flow:" else ""
+        ids = [Candidate(names.STEPS, id, type) for type, id in dict.fromkeys(steps_in(words)) if id]
+        return Candidates(word, 0, [*ids, *names.nodes(), *names.flows(prefix)])
+    at = word.rfind("$") + 1
+    in_braces = word.startswith("{", at)
+    is_name = "}" not in word if in_braces else word[at:].replace("_", "").isalnum() == (at < len(word))
+    if at and quote == "'" and is_name:
+        return Candidates(word, at + in_braces, names.keys(words[:start], words[start:], in_braces=in_braces))
+    usage = usage_of_step(words[start], words[:start])
+    usage.flags = [*usage.flags, *beside]
+    return _of_usage(usage, words[start + 1 :], word)
+
+
+class _Words:
+    """The words up to the cursor: their flags, the places of other words, the flag whose value is at the cursor."""
+
+    def __init__(self, words: list[str], word: str, flags: list[Item]) -> None:
+        self.items = by_name(reversed(flags))
+        self.used: set[str] = set()
+        self.others: list[int] = []
+        self.waiting: Item | None = None
+        self.is_ended = False
+        at = 0
+        for found, group in groups([*words, word], self.items):
+            end = at + len(group)
+            if at == len(words):
+                break
+            if group[0] == "--":
+                self.is_ended = True
+                self.others += range(at + 1, len(words))
+            elif len(group[0]) < 2 or group[0][0] != "-":
+                self.others.append(at)
+            elif end > len(words):
+                self.waiting = found[-1] if found else None
+            self.used.update(name for each in found for name in each.names)
+            at = end
+
+    def find(self, word: str) -> tuple[Item | None, str, int]:
+        """Return a word's flag, the sign after it (`=`, `:=`, `@`), and where a value in the same word begins.
+
+        Of letters after one dash it is the first that may have a value, else the last.
+        """
+        if not word.startswith("--"):
+            letters = of_letters(word, self.items)
+            is_known = len(letters) == len(word) - 1 or (bool(letters) and bool(tab_of(letters[-1])))
+            return letters[-1] if letters and is_known else None, "", len(letters) + 1
+        name, sign, _ = split_flag(word)
+        return item_of(name, "", self.items), sign, len(name) + len(sign)
+
+
+def _of_usage(usage: CommandUsage, words: list[str], word: str) -> Candidates:
+    before = _Words(words, word, usage.flags)
+    free = [each for each in usage.arguments if before.used.isdisjoint(each.names)]
+    before.used.update(name for each in free[: len(before.others)] for name in each.names)
+    run = next((words[at] for at in before.others), "last")
+    if before.waiting is not None:
+        return _values(before.waiting, word, 0, run)
+    if word.startswith("-") and not before.is_ended:
+        flag, sign, kept = before.find(word)
+        if sign == "@":
+            flag = _A_FILE if flag and tab_of(flag) and flag.kind in _NODES_OWN else None
+        if sign or kept < len(word):
+            return _values(flag, word, kept, run) if flag and sign != ":=" else Candidates(word, 0, [])
+        return Candidates(word, 0, _flags(usage, before.used, word))
+    rest = free[len(before.others) :] or [each for each in free[-1:] if each.type.name == "list"]
+    found = _values(_in_act(rest[0], words), word, 0) if rest else Candidates(word, 0, [])
+    if found.candidates or word or before.is_ended:
+        return found
+    return Candidates(word, 0, [each for each in _flags(usage, before.used, word) if each.value.startswith("--")])
+
+
+def _in_act(word: Item, words: list[str]) -> Item:
+    """Return the argument of `pflow mcp ACT`: `serve` takes nodes and flows, the other acts take servers."""
+    return argument("NAME", kinds.NODE) if word.tab == kinds.SERVER and "serve" in words else word
+
+
+def _is_bool(flag: Item) -> bool:
+    """Return True for a switch that TAB also shows as off."""
+    return flag.type.name == "bool" and flag.kind in _NODES_OWN
+
+
+def _flags(usage: CommandUsage, used: set[str], word: str) -> Iterator[Candidate]:
+    """Yield the flags that may still be given, group by group. Those with a step's name wait for a dot."""
+    done: set[str] = set()
+    for group, flags in usage.groups():
+        for flag in flags:
+            names = flag.names
+            spent = done if flag.type.name == "list" else done | used
+            if not names[0].startswith("-") or not spent.isdisjoint(names):
+                continue
+            done.update(names)  # a step's flag comes before the run's of the same name
+            shown = [name for name in names if "." in word or "." not in name] or names
+            fitting = [name for name in shown if name.startswith("--") and name.startswith(word.replace("_", "-"))]
+            for name in shown:
+                is_long = name.startswith("--")
+                if name not in fitting[1:]:  # one flag, one candidate
+                    takes_value = is_long and tab_of(flag) and words_of(flag)
+                    yield Candidate(group, f"{name}=" if takes_value else name, text_of(flag))
+                if is_long and _is_bool(flag):
+                    yield Candidate(group, f"--no-{name[2:]}", _turned_off(flag, name))
+
+
+def _turned_off(flag: Item, name: str) -> str:
+    """Describe --no-NAME: by the clause `; --no-NAME: …` in the flag's text, if it has one."""
+    own = flag.doc.partition("; --no-")[2].partition(": ")[2]
+    return own or f"turn off {name}"
+
+
+def _values(flag: Item, word: str, kept: int, run: str = "last") -> Candidates:
+    """Complete the value of a flag or argument after the first `kept` characters of the word; `run` has the steps."""
+    typed = word[kept:]
+    choices = ("true", "false") if _is_bool(flag) else choices_of(flag)
+    shown = (each for each in choices if "=" not in each or each.endswith("=") != ("=" in typed))  # KEY=, then PATH
+    found = [Candidate(VALUES, choice) for choice in shown]
+    kind = tab_of(flag)
+    wanted = _FILES.get(kind)
+    if kind == kinds.MODEL and typed.startswith((".", "/", "~")):
+        wanted = ".gguf"
+    if wanted is None or "/" not in typed:
+        found += [candidate for list_all in _NAMES.get(kind, ()) for candidate in list_all()]
+    if kind in (kinds.FLOW, kinds.WORD) and typed.startswith("flow:"):
+        found += names.flows("flow:")
+    if kind == kinds.STEP:
+        found += names.steps_of(run)
+    if wanted is not None:
+        found += names.files(typed, wanted)
+        kept += typed.rfind("/") + 1
+    return Candidates(word, kept, found)
 
 
 _SHELLS: dict[str, Callable[..., list[str]]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}

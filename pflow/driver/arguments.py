@@ -12,7 +12,7 @@ from pflow.interface.common import COMMON, OF_RUNS, RUN_FLAGS, STEP
 from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import check_common, value_of
 from pflow.stage.words import groups, is_flag
-from pflow.usage.budget import BUDGET
+from pflow.values.usage import BUDGET
 
 if TYPE_CHECKING:
     from pflow.stage.words import Items, Texts

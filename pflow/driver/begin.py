@@ -24,7 +24,7 @@ from pflow.stage.document import Document, Intake
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
 from pflow.values.secrets import Secrets
-from pflow.values.urls import check_keyless
+from pflow.values.templates import check_keyless
 
 if TYPE_CHECKING:
     Facts = dict[str, Any]

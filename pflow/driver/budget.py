@@ -9,11 +9,10 @@ from pflow.errors import OVER_BUDGET, PflowError
 from pflow.interface.interface import spell_flag
 from pflow.record.log import RunLog
 from pflow.stage.trace import event_line
-from pflow.usage.budget import BUDGET, Calls
-from pflow.usage.usage import Usage, dollars
+from pflow.values.usage import BUDGET, Calls, Usage, dollars
 
 if TYPE_CHECKING:
-    from pflow.usage.budget import Amounts
+    from pflow.values.usage import Amounts
 
     Event = dict[str, Any]
     Reservation = tuple[str, Sequence[int], Amounts]
@@ -54,7 +53,7 @@ class Budget:
         return Calls(self.answer, is_priced=self.is_priced)
 
     def answer(self, name: str, question: dict[str, Any]) -> Any:
-        """Answer a gate of pflow.usage.budget, by the name of a method. Raises PflowError (79)."""
+        """Answer a gate of pflow.values.usage, by the name of a method. Raises PflowError (79)."""
         return getattr(self, name)(question)
 
     def begin(self, question: dict[str, Any]) -> int | None:

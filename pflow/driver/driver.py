@@ -25,8 +25,8 @@ from pflow.stage.flags import parsing_limit
 from pflow.stage.output import Output
 from pflow.stage.words import flags_in, is_asked, is_on, take_words
 from pflow.terminal.messages import say, say_error
-from pflow.usage.usage import usage_of
 from pflow.values.secrets import Secrets, mask_flags
+from pflow.values.usage import usage_of
 
 
 class Driver:

@@ -49,8 +49,7 @@ from pflow.flow.subflow import find_file
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
-from pflow.help.text import help_text
-from pflow.help.usage import CommandUsage, usage_of_command
+from pflow.help.usage import CommandUsage, help_text, usage_of_command
 from pflow.interface.interface import INPUT, PARAM, UNDECLARED, Item, argument
 from pflow.text.printable import clean
 

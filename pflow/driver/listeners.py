@@ -16,8 +16,8 @@ from pflow.stage.document import new_run_id
 from pflow.stage.trace import enter_span, write_line
 from pflow.terminal.messages import clear, say
 from pflow.text.printable import encodable
-from pflow.usage.usage import Usage
 from pflow.values.jsontext import decode
+from pflow.values.usage import Usage
 
 if TYPE_CHECKING:
     from pflow.driver.progress import LogProgress

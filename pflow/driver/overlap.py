@@ -16,8 +16,7 @@ from pflow.mcp.client.sockets import is_running
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
 from pflow.record.log import FLOW, LOCK, open_lock
-from pflow.record.run import Run, is_locked
-from pflow.record.runs import run_directories
+from pflow.record.runs import Run, is_locked, run_directories
 from pflow.record.snapshot import Snapshot, here
 from pflow.values.digest import digest_of
 

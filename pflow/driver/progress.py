@@ -9,7 +9,7 @@ from pflow.driver.arguments import PROGRAM
 from pflow.terminal import messages
 from pflow.terminal.columns import colour_of, duration, rough_time
 from pflow.terminal.messages import say
-from pflow.usage.usage import Usage
+from pflow.values.usage import Usage
 
 if TYPE_CHECKING:
     Clock = Callable[[], float]

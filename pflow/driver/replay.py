@@ -12,8 +12,8 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.unload import flow_hash
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.record.run import Run
-from pflow.record.seal import ANEW, UNSEALED, bounds_seal
+from pflow.record.journal import ANEW, UNSEALED, bounds_seal
+from pflow.record.runs import Run
 from pflow.record.snapshot import Snapshot, environment_params, own_params
 from pflow.stage import VERSION
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, take_in

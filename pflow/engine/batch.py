@@ -18,16 +18,16 @@ from pflow.process.worker import Parent
 from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
 from pflow.text.printable import encodable
-from pflow.usage.usage import usage_of
 from pflow.values.paths import fault_inside, kind_of, parse_path, write_path
 from pflow.values.types import items_in
+from pflow.values.usage import usage_of
 
 if TYPE_CHECKING:
     from pflow.binding.resolve import Binding, Places
 
     Done = tuple[dict[str, Any], Places, dict[str, Any], dict[str, Any]]
     """The result of one item: its writes, the places of its reads, its failure (exit and message) if it failed, and
-    what its event says beside that: usage of models (pflow.usage.usage), the cache, failed tries, milliseconds.
+    what its event says beside that: usage of models (pflow.values.usage), the cache, failed tries, milliseconds.
     """
     Note = Callable[[int | None, dict[str, Any], dict[str, Any]], None]
     """Takes the end of an item for the trace: its number, if it has a result, its failure, and the rest of Done."""

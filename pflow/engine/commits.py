@@ -7,9 +7,8 @@ import time
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import TIMED_OUT, PflowError
 from pflow.process.signals import Paused
-from pflow.record.file_states import FileStates
 from pflow.record.journal import Journal
-from pflow.record.records import batch_of, is_within
+from pflow.record.records import FileStates, batch_of, is_within
 from pflow.values.secrets import Secrets
 
 if TYPE_CHECKING:

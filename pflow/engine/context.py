@@ -16,11 +16,11 @@ from pflow.flow.wired import WiredStep
 from pflow.mcp.client.sockets import begin_run
 from pflow.record.journal import Journal
 from pflow.stage.trace import event_line
-from pflow.usage.budget import Calls
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import plain
 from pflow.values.paths import Path, meet
 from pflow.values.secrets import Secrets
+from pflow.values.usage import Calls
 
 if TYPE_CHECKING:
     from pflow.process.worker import Parent

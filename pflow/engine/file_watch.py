@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING, Any
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.files.beneath import paths_in
 from pflow.interface.interface import ANYTHING
-from pflow.record.file_states import MISSING, file_key, listing_key, stamp_of, state_of
+from pflow.record.records import MISSING, file_key, listing_key, stamp_of, state_of
 
 if TYPE_CHECKING:
     from pflow.binding.store import NodeStore

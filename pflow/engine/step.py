@@ -20,9 +20,9 @@ from pflow.node import STEP_KEY, Node, pocketflow, version_of
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.visit import Visit, Visitor, runs_confined
 from pflow.text.printable import encodable
-from pflow.usage.usage import usage_of
 from pflow.values.digest import digest_of
 from pflow.values.paths import Path, look_up, meet, write_path
+from pflow.values.usage import usage_of
 
 if TYPE_CHECKING:
     from pflow.cache.use import CachedNode

@@ -1,10 +1,16 @@
-"""Reading to the end: in parts, so that signals and time limits are seen, and never more than the limit; digests."""
+"""Reading files and pipes to the end: in parts, so that signals and time limits are seen, and never past the limit.
+
+Packed data is unpacked in small parts too, so that a bomb fills no memory.
+"""
+
+from __future__ import annotations
 
 import errno
 import os
 import stat
 from io import BytesIO
 
+from pflow import Any, Callable, Iterable, Iterator
 from pflow.errors import BAD_DATA, PflowError, result_of
 
 _PART, _LARGE_PART = 1 << 16, 1 << 20
@@ -14,6 +20,8 @@ MOST_INPUT = 4_000_000_000
 _most = MOST_INPUT
 _MOMENT = 100_000_000
 """Nanoseconds within which a file may change twice and keep its time stamp."""
+HEAD, _UNPACKED = 10, 1 << 18
+"""Bytes that tell what a member of packed data is, and the most that it gives at once."""
 _PLAIN, _DENSEST = 100_000_000, 100
 """Data unpacks to so many bytes, or so many times its size, before it counts as a bomb: tables pack to a tenth."""
 
@@ -120,3 +128,39 @@ def check_unpacked(size: int, unpacked: int, act: str) -> None:
     elif unpacked > max(_PLAIN, size * _DENSEST):
         hint = "--max-input=BYTES allows so many, if you trust it"
         raise PflowError(f"{act}: it unpacks to more than {_DENSEST} times its size", hint=hint, exit=BAD_DATA)
+
+
+def unpack_members(parts: Iterable[bytes], begin: Callable[[bytes, bool], Any]) -> Iterator[tuple[int, bytes]]:
+    """Yield the data of all members in parts, each after the number of packed bytes that were read for it so far.
+
+    `begin` is called with the first bytes of a member, and True for the first one. It returns what unpacks it: an
+    object like those of zlib and bz2, or None if this is not a member and the rest is to be ignored. Zeros may stand
+    between members. Raises ValueError, and EOFError for a last one that is cut short.
+    """
+    unpacker, data, is_first, size = None, b"", True, 0
+    from itertools import chain
+
+    for part in chain(parts, [b""]):
+        size += len(part)
+        data, more = data + part, b""
+        while data or more:  # more may come out after the last data went in
+            if unpacker is None:
+                data = data if is_first else data.lstrip(b"\0")
+                if not data or (part and len(data) < HEAD):
+                    break
+                unpacker, is_first = begin(data, is_first), False
+                if unpacker is None:
+                    return
+            try:
+                more = unpacker.decompress(data, _UNPACKED)
+            except MemoryError:
+                raise
+            except Exception as error:  # each library has its own
+                raise ValueError(error) from error
+            if more:  # an empty part would look like the end
+                yield size, more
+            data = unpacker.unused_data if unpacker.eof else getattr(unpacker, "unconsumed_tail", b"")
+            if unpacker.eof:
+                unpacker, more = None, b""
+    if unpacker is not None:
+        raise EOFError

@@ -1,24 +1,44 @@
-"""A JSON schema: reading it from JSON, from llm's short form or from a file, and what does not fit it.
+"""Documents held to a form: to a JSON schema, which is JSON, llm's short form or a file, or to a model of pydantic.
 
-jsonschema is imported where a schema is checked: few calls have one, and it takes 60 ms of CPU.
+jsonschema and pydantic are imported where a document is checked: few calls have a schema, and jsonschema takes 60 ms of
+CPU; no plain stage and no `pflow run` of pipe syntax checks any, and importing pydantic takes longer than they do.
 """
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
+from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of, shorten
 from pflow.files.beneath import open_file
 from pflow.files.reading import read_to_end
 from pflow.text.printable import one_line
 from pflow.values.encoding import text_in
 from pflow.values.json_input import place_of
 from pflow.values.jsontext import BLANK, compact, decode
+from pflow.values.paths import kind_of, write_path
 from pflow.values.types import names_schema_file
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+T = TypeVar("T")
 
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 """The types of llm's short form, and theirs in JSON schema."""
+
+_WANTED = {
+    "string_type": "a str",
+    "list_type": "a list",
+    "dict_type": "a dict",
+    "model_type": "a dict",
+    "bool_type": "a bool",
+    "int_type": "an int",
+    "float_type": "a number",
+}
+"""What should be there, by pydantic's name for the fault that something else is."""
 
 _REFERENCE = re.compile(r'"\$ref":"#(?=["/])')
 
@@ -135,3 +155,24 @@ def endless(name: str) -> PflowError:
     """Return the failure of a schema whose check does not end."""
     why = "it is nested too deeply, or leads back to itself"
     return PflowError(f"cannot use {name}: {why}", exit=BAD_DATA, is_permanent=True)
+
+
+def read_as(kind: type[T], document: Any, act: str, *, hint: str = "", exit: int) -> T:
+    """Return a document in this form. Raises PflowError: `act`, and the first fault."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(kind).validate_python(document)
+    except ValidationError as error:
+        raise PflowError(f"{act}: {first_fault(error)}", hint=hint, exit=exit) from None
+
+
+def first_fault(error: ValidationError) -> str:
+    """Return the first fault without its value, which may be a secret: `'m.input' is a str, not a number`."""
+    first = error.errors()[0]
+    place = f"'{shorten(one_line(write_path(first['loc'])))}'" if first["loc"] else "it"
+    if first["type"] == "missing":
+        return f"{place} is missing"
+    if wanted := _WANTED.get(first["type"]):
+        return f"{place} is {kind_of(first['input'])}, not {wanted}"
+    return f"{place} {first['msg'].partition(' ')[2]}"  # "Input should be …"

@@ -83,7 +83,7 @@ def _check_form(document: Any, file: str) -> None:
     """Raise PflowError (65) if a document is not a lock file, of any version."""
     from pydantic import create_model
 
-    from pflow.values.documents import read_as
+    from pflow.files.schema import read_as
 
     members: Any = {_MARK: object, "flow_hash": (str, ""), "steps": (dict[str, dict[str, object]], {})}
     form: Any = create_model("LockFile", **members)

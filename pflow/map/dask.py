@@ -26,7 +26,7 @@ from pflow.terminal.messages import silence
 from pflow.values.fast_json import decode, encode
 
 if TYPE_CHECKING:
-    from pflow.usage.budget import Amounts
+    from pflow.values.usage import Amounts
 
 POLL, PATIENCE, NO_WORKER = 0.5, 8.0, 60.0
 """Seconds between two looks at the cluster, in which the scheduler has to answer, and that a map waits for workers."""

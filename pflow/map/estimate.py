@@ -15,14 +15,13 @@ from pflow.map.ledger import Ledger
 from pflow.map.loop import ItemPolicy
 from pflow.map.states import DONE
 from pflow.terminal.columns import rough_time
-from pflow.usage.budget import BYTES
-from pflow.usage.usage import dollars
 from pflow.values.jsontext import text_of
 from pflow.values.templates import TEMPLATE
+from pflow.values.usage import BYTES, dollars
 
 if TYPE_CHECKING:
     from pflow.models.choose import Model
-    from pflow.usage.budget import Amounts
+    from pflow.values.usage import Amounts
 
 SAMPLE = 1000
 """The items, and the answers so far, that are looked at; all others are taken to be like them."""

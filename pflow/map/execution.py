@@ -34,11 +34,11 @@ from pflow.process.signals import Interrupted, end_in_order
 from pflow.process.streams import is_readable
 from pflow.process.worker import Parent
 from pflow.record.log import RunLog
-from pflow.record.run import Run
+from pflow.record.runs import Run
 from pflow.terminal.ask import confirm
 from pflow.terminal.messages import say, say_error
-from pflow.usage.budget import BUDGET
 from pflow.values.secrets import Secrets
+from pflow.values.usage import BUDGET
 
 if TYPE_CHECKING:
     from pflow.process.loop import Executor

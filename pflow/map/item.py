@@ -21,12 +21,11 @@ from pflow.flow.wired import WiredFlow, item_reader
 from pflow.map.states import DONE, FAILED, TODO, Result
 from pflow.process.loop import claiming
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
-from pflow.record.events import parse_event
+from pflow.record.log import parse_event
 from pflow.text.printable import encodable
-from pflow.usage.budget import Calls, unlimited
-from pflow.usage.usage import Usage, calls_in, usage_of
 from pflow.values.jsontext import plain
 from pflow.values.secrets import Secrets
+from pflow.values.usage import Calls, Usage, calls_in, unlimited, usage_of
 
 ITEM = "item"
 """The name of an item in the templates of a map's flow."""

@@ -9,9 +9,9 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.map.ledger_file import LedgerFile
 from pflow.map.states import BEGUN, DONE, STATUSES, TODO, Result
 from pflow.text.naming import joined
-from pflow.usage.usage import Usage, calls_in
 from pflow.values.digest import bytes_digest, digest_of
 from pflow.values.fast_json import decode, encode
+from pflow.values.usage import Usage, calls_in
 
 _COLUMNS = (
     "id, digest, position, status, exit, outputs, carried, error, tries, usage, ms, has_begun, pass, equals, time"

@@ -10,7 +10,7 @@ from typing import Any
 
 from pflow.driver.budget import Budget
 from pflow.errors import BAD_CONFIG, DENIED, TRY_AGAIN, UNAVAILABLE, PflowError
-from pflow.usage.budget import BYTES
+from pflow.values.usage import BYTES
 
 START = 8
 """Calls in flight before the first answer."""

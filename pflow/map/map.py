@@ -31,8 +31,7 @@ from pflow.map.options import MapOptions, parse_halt
 from pflow.map.rows import check_errors
 from pflow.map.states import DONE
 from pflow.record.log import FLOW
-from pflow.record.run import FINISHED, RUNNING, Run, read_kept
-from pflow.record.runs import run_directories
+from pflow.record.runs import FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.snapshot import kept
 from pflow.stage.document import NOTHING, Document, Intake, new_run_id
 from pflow.stage.words import groups

@@ -9,11 +9,11 @@ from typing import Any
 from pflow.errors import shorten
 from pflow.map.ledger import Ledger
 from pflow.map.states import BEGUN, DONE, STATUSES, TODO, WHY_BEGUN
-from pflow.record.run import RUNNING, Run
+from pflow.record.runs import RUNNING, Run
 from pflow.terminal.columns import duration
 from pflow.text.printable import clean
-from pflow.usage.usage import usage_words
 from pflow.values.jsontext import decode
+from pflow.values.usage import usage_words
 
 _FAILURE = "'exit', exit, 'message', error, 'count', count(*), 'number', min(position) + 1, 'id', id"
 _QUERIES = {

@@ -38,8 +38,7 @@ from pflow.models.transport import reporting_to
 from pflow.process.signals import time_left
 from pflow.process.worker import say_once
 from pflow.terminal.messages import say
-from pflow.usage.budget import Calls
-from pflow.usage.usage import Usage, amount, answer_members, usage_of
+from pflow.values.usage import Calls, Usage, amount, answer_members, usage_of
 
 
 @dataclass

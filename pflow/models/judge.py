@@ -11,7 +11,7 @@ from pflow.models.errors import AGAIN, hide_keys, unusable
 from pflow.models.prices import MAX_TOKENS, limit_of
 from pflow.models.thoughts import called_in, visible
 from pflow.text.printable import one_line
-from pflow.usage.usage import amount
+from pflow.values.usage import amount
 
 
 def check_ending(ending: Ending, response: Response, model: Model, text: str) -> None:

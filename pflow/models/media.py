@@ -6,8 +6,7 @@ from collections.abc import Collection
 from mimetypes import guess_type
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.values.binary import POINTER, recognize
-from pflow.values.encoding import not_utf8, remedy, wide_bytes, wide_codec
+from pflow.values.encoding import POINTER, not_utf8, recognize, remedy, wide_bytes, wide_codec
 
 PDF, SVG, HTML = "application/pdf", "image/svg+xml", "text/html"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Any
 from pflow.errors import BAD_CONFIG, Ignoring, PflowError
 from pflow.models.list import SERVED, keep_models
-from pflow.values.urls import check_keyless
+from pflow.values.templates import check_keyless
 
 USUAL = {"Ollama": 11434, "LM Studio": 1234, "llama-server": 8080}
 """The ports on 127.0.0.1 at which these servers are usually found."""

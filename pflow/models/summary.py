@@ -11,9 +11,8 @@ from pflow.models.ask import Answer, Request, ask
 from pflow.models.choose import choose
 from pflow.models.prices import find_listed
 from pflow.terminal.messages import say
-from pflow.usage.budget import Calls
-from pflow.usage.usage import Usage, answer_members, usage_of
 from pflow.values.chunks import chunks
+from pflow.values.usage import Calls, Usage, answer_members, usage_of
 
 WHOLE = "Summarize this text."
 PART = "Summarize this part of a longer text. Keep what the whole text needs: names, numbers, conclusions."

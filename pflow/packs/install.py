@@ -26,8 +26,7 @@ from pflow.packs.project import address_of, fetch_exact, lock_text, read_project
 from pflow.packs.source import Fetched, fetch
 from pflow.process.signals import Interrupted, catch_signals, die_of, stop_catching
 from pflow.saved_flows.command import Script, commands_of, make_command, pack_script, path_fault, remove_commands
-from pflow.saved_flows.save import as_error, locked
-from pflow.saved_flows.saved import LONGEST
+from pflow.saved_flows.saved import LONGEST, as_error, locked
 from pflow.values.digest import bytes_digest
 
 _STAGING = ".staging-"

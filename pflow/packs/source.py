@@ -23,7 +23,7 @@ from pflow.packs.contents import MOST, MOST_BYTES, Contents, PackFile, read_plac
 from pflow.process.children import run
 from pflow.process.signals import Deadline
 from pflow.process.start import environment
-from pflow.saved_flows.save import locked
+from pflow.saved_flows.saved import locked
 from pflow.terminal.messages import say
 from pflow.text.printable import one_line
 from pflow.values.digest import bytes_digest, digest_of

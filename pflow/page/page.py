@@ -1,30 +1,32 @@
-"""A run as an HTML page: what it says, computed here, and the templates that say it."""
+"""A run as an HTML page: computed here, written by templates, and the trace that is embedded in it read back."""
 
 from __future__ import annotations
 
 import math
 import time
+import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from functools import cache
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
-
-from pflow.errors import EXIT_CODES
-from pflow.map.report import map_dots
-from pflow.page.axis import Axis
-from pflow.page.embedded import embed
-from pflow.page.graph import draw, shape_of
-from pflow.page.timeline import Row, rows_of, shown
-from pflow.record.log import FLOW
-from pflow.record.run import DONE, FAILED, KILLED, RUNNING, Run
-from pflow.record.trace import CUT, Trace, Values, store_with
-from pflow.record.trace_text import status_text
+from pflow.errors import BAD_DATA, EXIT_CODES, Attempt, PflowError
+from pflow.map.report import map_dots, map_text
+from pflow.page.drawings import Axis, Row, draw, rows_of, shape_of, shown
+from pflow.record.log import FLOW, is_sound
+from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Run
+from pflow.record.trace import CUT, Trace, Values, status_text, store_with, trace_text, with_visits
+from pflow.record.trace_formats import document
 from pflow.terminal.columns import duration
 from pflow.text.printable import CONTROLS, from_one
-from pflow.usage.usage import Usage, amount, usage_words
+from pflow.values.json_input import has_too_many_values
+from pflow.values.jsontext import decode, encode
 from pflow.values.paths import size_text
+from pflow.values.usage import Usage, amount, usage_words
+
+if TYPE_CHECKING:
+    import jinja2
 
 _MOST_FAILURES = 50
 """Kinds of failures of items that are listed, of all batches together."""
@@ -34,9 +36,17 @@ _MOST_STORE = 40_000
 
 _LEAST_MS = 0.1
 
+_BEGIN, _END = b'<script type="application/gzip" id="trace">', b"</script>"
+"""Of a type that no browser runs."""
+_GZIP = 31
+_MOST = 1 << 28
+"""The most bytes of a page, and of the trace in it: a page may come from anybody."""
+
 
 @cache
 def _environment() -> jinja2.Environment:
+    import jinja2  # who reads the trace in a page does without
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("pflow.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
@@ -209,3 +219,39 @@ def _snapshot(snapshot: dict[str, Any]) -> list[tuple[str, str]]:
     found += snapshot.get("cli_injections", {}).items()
     longest = _MOST_STORE // max(len(found), 10)
     return [(path, shown(value, longest)) for path, value in found]
+
+
+def embed(trace: Trace) -> str:
+    """Return a trace as text that stands between _BEGIN and _END."""
+    whole = document(trace, with_store=True)
+    return b64encode(zlib.compress(encode({**whole, "execution_trace": []}), level=9, wbits=_GZIP)).decode()
+
+
+def read_page(file: str) -> Trace:
+    """Return the trace in a page. Raises PflowError: 66 or 77 if it is unreadable, 65 if it holds none."""
+    with Attempt(f"cannot read '{file}'"), open(file, "rb") as opened:
+        page = opened.read(_MOST)
+    begin = page.find(_BEGIN) + len(_BEGIN)
+    end = page.find(_END, begin)
+    if begin < len(_BEGIN) or end < 0:
+        what = f"cannot read the trace in '{file}': it is not a whole page of pflow"
+        raise PflowError(what, hint="pflow trace RUN --html=FILE writes one", exit=BAD_DATA)
+    try:
+        unpacked = zlib.decompressobj(_GZIP)
+        data = unpacked.decompress(b64decode(page[begin:end], validate=True), _MOST)
+        if not unpacked.eof or has_too_many_values(data):
+            raise ValueError("the data are cut, or too large")
+        kept = decode(data)
+        is_run = bool(kept["flow"])
+        events = [
+            each for each in kept["events"] if not is_run or (isinstance(each.get("event"), str) and is_sound(each))
+        ]
+        trace = with_visits({"error": {}, **kept, "events": events})
+        # What cannot be shown was not made by pflow.
+        if not isinstance(trace["began"] + trace["last"], int | float):
+            raise ValueError("the times are no numbers")
+        trace_text(trace, now=trace["last"], with_store=True)
+        map_text(trace["run"], trace["map"]) if "map" in trace else ""
+    except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+        raise PflowError(f"cannot read the trace in '{file}': it is damaged", exit=BAD_DATA) from error
+    return trace

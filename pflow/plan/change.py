@@ -26,7 +26,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.flow.written import path_text
 from pflow.process.streams import write_pieces
-from pflow.saved_flows.save import save_flow
+from pflow.saved_flows.saved import save_flow
 from pflow.terminal import messages
 from pflow.terminal.ask import open_terminal
 from pflow.terminal.columns import AUTO, Colour, colour_of, value_text

@@ -29,10 +29,10 @@ from pflow.plan.prompt import CANNOT, Prompt
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
 from pflow.text.printable import clean, counted
-from pflow.usage.budget import Calls
 from pflow.values.json_input import fences
 from pflow.values.jsontext import compact
 from pflow.values.paths import Path, look_up
+from pflow.values.usage import Calls
 
 Report = Callable[[str], None]
 Judge = Callable[[Answer], tuple[Any, list[Finding]]]

@@ -26,10 +26,10 @@ from pflow.plan.inputs import Piped, check_piped, declare_inputs, declare_keys, 
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
 from pflow.plan.meaning import doubts, pruned
 from pflow.plan.prompt import add_nearest, plan_prompt
-from pflow.usage.budget import Calls
 from pflow.values.digest import bytes_digest
 from pflow.values.fast_json import write_json
 from pflow.values.jsontext import decode, encode
+from pflow.values.usage import Calls
 
 LONGEST = 20_000
 """The most characters of a sentence."""

@@ -25,8 +25,7 @@ from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import flag_word
 from pflow.plan.change import merge_edit
 from pflow.plan.meaning import doubts
-from pflow.saved_flows.save import AlreadySaved, save_flow
-from pflow.saved_flows.saved import check_name
+from pflow.saved_flows.saved import AlreadySaved, check_name, save_flow
 from pflow.terminal.ask import Terminal, edit
 from pflow.terminal.columns import Colour, colour_of, for_locale, terminal_width, value_text, wrap
 from pflow.terminal.messages import say_error, write_stderr

@@ -1,24 +1,294 @@
-"""The runs on this machine: found, listed and pruned.
+"""The runs on this machine, read from their directories: each one, and all of them found, listed and pruned.
 
-TAB lists them, so this module stays lean.
+TAB lists runs, so this module stays lean.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from itertools import islice, takewhile
 
-from pflow import Callable, Iterator
-from pflow.errors import MISSING, PflowError, result_of
+from pflow import TYPE_CHECKING, Any, Callable, Iterator
+from pflow.errors import MISSING, OVER_BUDGET, Attempt, Ignoring, PflowError, Within, result_of
 from pflow.files.atomic import open_private
-from pflow.files.reading import Opened
-from pflow.record.log import PRUNED, TRACE, noted_order, runs_directory
-from pflow.record.records import JOURNAL
-from pflow.record.run import Run, is_locked, is_ulid, time_of
+from pflow.files.reading import Opened, open_regular, read_regular
+from pflow.record.log import (
+    LOCK,
+    PRUNED,
+    SNAPSHOT,
+    STATUS,
+    TRACE,
+    Event,
+    noted_order,
+    parse_event,
+    read_events,
+    runs_directory,
+)
+from pflow.record.records import JOURNAL, UNSOUND
+from pflow.stage.document import BASE32
+from pflow.values.jsontext import decode
+from pflow.values.paths import write_path
+from pflow.values.secrets import MASK
+from pflow.values.usage import BUDGET, Usage, amount
+
+if TYPE_CHECKING:
+    from pflow.record.records import Record
+
+DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
+FINISHED = "finished with failures"
+
+_AS_BASE_32 = str.maketrans(BASE32, "0123456789abcdefghijklmnopqrstuv")
+_AMOUNTS = ("total", "left", "done", "failed", "begun", "time")
 
 DAYS, SIZE = 30, 200 << 20
 """The greatest age of runs, and the bytes that all of them may take."""
+
+
+class Run:
+    """One run, as far as its log says.
+
+    `status` is done, finished with failures (of items of batches), failed (with `exit`), running, or killed: it has no
+    end, and nothing of it runs any more. `steps` counts those of the flow, `steps_done` those that succeeded at least
+    once; `missed` is the first that was looked for in the cache, and ran. `failed_items` counts the items that batches
+    left out, `usage` is what models took in all, `limits` are the flags of those that ended it. `begun` is in seconds;
+    `ms` is its duration, for a killed run until its last event, None for a running one. A map has a `ledger`, and
+    counts `items`: total, done, failed, left, None where that is unknown; `begun_items` failed and take --redo. Maps of
+    one `map_digest` are of the same flow, flags and items.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.id = os.path.basename(directory)
+        is_running = is_locked(directory)  # before the log is read: a run writes its end, then lets go
+        log = self.read(TRACE)
+        first, last = parse_event(log.partition(b"\n")[0]) or {}, next(_events(log, is_back=True), {})
+        self.about = first if first.get("event") == "run" else {}
+        """The event of its beginning, and that of its end; empty if there is none."""
+        self.end = last if last.get("event") == "finish" else {}
+        self.damaged = [] if self.about else [TRACE]
+        """The files in its directory that do not say what they should."""
+        self.name = str(self.about.get("name") or "")
+        self.flow_hash = str(self.about.get("flow_hash") or "")
+        self.begun: float = float(self.about["time"]) if self.about else time_of(self.id)
+        self.is_map = "map" in self.about if self.about else _is_map(directory)
+        """None if neither its log nor its journal says that."""
+        self.steps: int = self.about.get("steps", 0)
+        self.steps_done = len(set(_steps_done(log)))
+        self.missed = str(next(_events(log, b'"cache":{"verdict":"miss"'), {}).get("step", ""))
+        self.exit: int | None = self.end.get("exit")
+        of_map = self.about.get("map", {})
+        self.ledger, self.map_digest = str(of_map.get("ledger", "")), str(of_map.get("digest", ""))
+        counts = read_status(directory) if self.ledger else {}
+        self.damaged += [STATUS] if not counts and os.path.lexists(os.path.join(directory, STATUS)) else []
+        self.items = {name: counts.get(name) for name in ("total", "done", "failed", "left")} if self.ledger else {}
+        self.begun_items: int = counts.get("begun") or 0
+        self.limits = _limits_reached(log, self.end)
+        self.failed_items: int = self.end.get("failed_items", 0)
+        self.usage: dict[str, Any] = (
+            self.end.get("usage", {}) if self.end else counts.get("usage") or _usage_so_far(log)
+        )
+        ended = DONE if not self.exit else FAILED if "error" in self.end or not self.failed_items else FINISHED
+        self.status = ended if self.end else RUNNING if is_running else KILLED
+        self.ms: float | None = self.end.get("ms")
+        if self.ms is None and not is_running:
+            self.ms = max(0.0, (max(last.get("time", self.begun), counts.get("time") or 0.0) - self.begun) * 1000)
+
+    def progress(self) -> list[str]:
+        """Return `1/3`, the steps done; of a map `142,310/1,000,000`, the items, and `3 failed`."""
+        if not self.ledger:
+            return [f"{self.steps_done}/{self.steps}"]
+        total, failed = self.items["total"], self.items["failed"] or 0
+        ended = f"{(self.items['done'] or 0) + failed:,}" + (f"/{total:,}" if total is not None else "")
+        return [ended, *[f"{failed:,} failed"] * bool(failed)]
+
+    @property
+    def is_resumable(self) -> bool:
+        """True if it stopped before its end and has a journal that it began."""
+        return self.status in (FAILED, KILLED) and self.has_journal
+
+    @property
+    def has_journal(self) -> bool:
+        journal = os.path.join(self.directory, JOURNAL)
+        return os.path.exists(journal) and os.path.getsize(journal) > 0
+
+    def next_commands(self) -> list[str]:
+        """Return what to type next: one command, or several to choose from.
+
+        A running run is cancelled, one that is not done goes on, one that is done explains a step that was missed.
+        """
+        from shlex import quote
+
+        if self.status == RUNNING:
+            return [f"pflow cancel {self.id}"]
+        if self.status == DONE:
+            return [f"pflow why {self.id} {quote(self.missed)}"] if self.missed else []
+        if not self.has_journal:
+            return []
+        resume = " ".join([f"pflow resume {self.id}", *self.limits])
+        if self.status == FINISHED:
+            plain = [f"{resume} --failed"] if self.failed_items > self.begun_items else []
+            return [*plain, *([f"{resume} --failed --redo"] if self.begun_items else [])]
+        steps = [quote(step) for step in self._interrupted()]
+        flags = ("redo", "skip") if steps else ("",)
+        return [" ".join([resume, *(f"--{flag}={step}" for step in steps)]) for flag in flags]
+
+    def _interrupted(self) -> list[str]:
+        """Return the steps that were interrupted and may not repeat, in the order of their visits."""
+        if b'{"start":' not in self.read(JOURNAL):
+            return []
+        from pflow.record.records import Records, name_of
+
+        with Ignoring(PflowError):  # it is damaged, as pflow resume says
+            return list(dict.fromkeys(map(name_of, Records(self.records()).interrupted)))
+        return []
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file in its directory; b"" if it is unreadable."""
+        return read_kept(self.directory, name)
+
+    def read_json(self, name: str) -> Any:
+        """Return the JSON of a file in its directory; None if that is missing or broken."""
+        return result_of(decode, self.read(name), of=ValueError, otherwise=None)
+
+    def events(self) -> tuple[list[Event], list[str]]:
+        """Return the events of its log, and warnings for lines left out. Raises PflowError if it is unreadable."""
+        path = os.path.join(self.directory, TRACE)
+        with Attempt(f"cannot read the log '{path}'"):
+            return read_events(read_regular(path))
+
+    @property
+    def snapshot(self) -> dict[str, Any]:
+        """The members of its snapshot; none if it is missing or damaged."""
+        members: dict[str, Any] = self.read_json(SNAPSHOT)
+        try:
+            overrides = members.get("config_overrides", {})
+            parts = [overrides, members.get("cli_injections", {}), *overrides.values()]
+        except UNSOUND:
+            return {}
+        return members if all(isinstance(part, dict) for part in parts) else {}
+
+    def records(self) -> list[Record]:
+        """Return the records of its journal. Raises PflowError (65) if it is damaged."""
+        from pflow.record.journal import read_lines
+
+        return read_lines(self.read(JOURNAL))[0]
+
+    def written(self) -> dict[str, dict[str, Any]] | None:
+        """Return what each visit and item wrote, by its path and by the places of a trace's `write_keys`, as far as the
+        journal kept it; None for a run without a journal. Raises PflowError (65) if that is damaged.
+
+        What has a secret in it is masked. Left out is what a later visit of the step replaced before the journal was
+        compacted, and what was removed. Of a visit that ran again, the values are those of the last time.
+        """
+        if not self.has_journal:
+            return None
+        with Within(f"cannot read the values of the run {self.id}"):
+            return {record["end"]: _values_in(record) for record in self.records() if record.get("changes")}
+
+
+def read_status(directory: str) -> dict[str, Any]:
+    """Return the status of a map; empty if there is none, as of a run that is no map, or if it is damaged."""
+    counts: Any = result_of(decode, read_kept(directory, STATUS), of=ValueError, otherwise=None)
+    are_sound = isinstance(counts, dict) and isinstance(counts.get("usage", {}), dict)
+    is_sound = are_sound and all(counts.get(name) is None or amount(counts[name]) is not None for name in _AMOUNTS)
+    return counts if is_sound else {}
+
+
+def _is_map(directory: str) -> bool | None:
+    """Return True if the journal of a run says that it is a map; None if there is none, or it is damaged."""
+    from pflow.record.journal import first_record
+
+    record = result_of(first_record, directory, of=PflowError, otherwise=None)
+    return None if record is None else "map" in record
+
+
+def is_locked(directory: str) -> bool:
+    """Return True while the run, or a program that it started, goes on."""
+    return any(_is_file_locked(os.path.join(directory, name)) for name in (TRACE, LOCK))
+
+
+def _is_file_locked(file: str) -> bool:
+    try:
+        with Opened(open_regular(file)) as fd:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
+    return False
+
+
+def read_kept(directory: str, name: str) -> bytes:
+    """Return the bytes of a file in a run's directory; b"" if it is unreadable."""
+    return result_of(read_regular, os.path.join(directory, name), otherwise=b"")
+
+
+def is_ulid(text: str) -> bool:
+    return len(text) == 26 and text[0] < "8" and frozenset(BASE32).issuperset(text)
+
+
+def number_of(id: str) -> int | None:
+    """Return the 128 bits of a run's id; None if it is not a ULID."""
+    return int(id.translate(_AS_BASE_32), 32) if is_ulid(id) else None
+
+
+def time_of(id: str) -> float:
+    """Return the time of an id, in seconds; 0 if it is not a ULID."""
+    return ((number_of(id) or 0) >> 80) / 1000
+
+
+def _events(log: bytes, mark: bytes = b'"event"', *, is_back: bool = False) -> Iterator[Event]:
+    """Yield the events in the whole lines of a log that have a mark, the last first if it `is_back`.
+
+    Other lines are not decoded: a log may be long.
+    """
+    stop = log.rfind(b"\n") + 1
+    at = log.rfind(mark, 0, stop) if is_back else log.find(mark, 0, stop)
+    while at >= 0:
+        start, end = log.rfind(b"\n", 0, at) + 1, log.find(b"\n", at)
+        if (event := parse_event(log[start:end])) is not None:
+            yield event
+        at = log.rfind(mark, 0, start) if is_back else log.find(mark, end, stop)
+
+
+_END = b'{"v":1,"event":"end",'
+
+
+def _steps_done(log: bytes) -> Iterator[bytes]:
+    """Yield the flow's own steps that succeeded. Only ends that may have failed are decoded."""
+    for line in log.split(_END)[1:]:
+        at, end = line.find(b'"step":"') + 8, line.find(b"\n")
+        step = line[at : line.find(b'"', at)]
+        has_failed = line.find(b'"exit":', 0, end) >= 0 and "exit" in (parse_event(_END + line[:end]) or {})
+        if end >= 0 and b"/" not in step and not has_failed:
+            yield step
+
+
+def _limits_reached(log: bytes, end: Event) -> list[str]:
+    """Return the flags of the limits that ended a run, each to be given a higher one."""
+    hint = str(end.get("error", {}).get("hint", ""))
+    if end.get("exit") != OVER_BUDGET:
+        return ["--max-visits=N"] if "--max-visits=" in hint else []
+    last = next(_events(log, b'{"v":1,"event":"budget",', is_back=True), {})
+    used, limits = last.get("used", {}), last.get("limits", {})
+    flags = {name: f"--{flag.replace('_', '-')}" for name, flag in BUDGET.items()}
+    reached = [name for name in flags if name in limits and used.get(name, 0) >= limits[name]]
+    told = [name for name, flag in flags.items() if f"{flag} allows" in hint or f"{flag}=" in hint]
+    return [f"{flag}=N" for name, flag in flags.items() if name in {*reached, *told}]
+
+
+def _usage_so_far(log: bytes) -> dict[str, Any]:
+    """Return what models took in a run that has no end."""
+    usage = Usage()
+    for event in _events(log):
+        usage.add_event(event)
+    return usage.total()
+
+
+def _values_in(record: Record) -> dict[str, Any]:
+    """Return the values of a record's changes: one of a secret has a digest, one that was replaced is null."""
+    changes = [(path, value[0] if len(value) == 1 else MASK) for path, *value in record["changes"] if value]
+    return {write_path(path): value for path, value in changes if value is not None or "dropped" not in record}
 
 
 def list_runs(

@@ -22,7 +22,7 @@ from pflow.values.paths import Path, parse_path, write_path
 from pflow.values.secrets import MASK, Secrets
 
 if TYPE_CHECKING:
-    from pflow.record.run import Run
+    from pflow.record.runs import Run
 
     Values = Mapping[str, Mapping[str, Any]]
 
@@ -39,7 +39,7 @@ class Snapshot:
     def __init__(self, secrets: Secrets | None = None) -> None:
         self.flow_hash = ""
         self.seal: Any = None
-        """The seal of the bounds in `place` (pflow.record.seal), as it was kept."""
+        """The seal of the bounds in `place` (pflow.record.journal), as it was kept."""
         self.config_overrides: dict[str, dict[str, Any]] = {}
         self.cli_injections: dict[str, Any] = {}
         self.place: dict[str, Any] = {}

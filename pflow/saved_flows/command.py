@@ -11,7 +11,7 @@ from pflow.catalog.kinds import RUNS_FLOW, RUNS_NODE, RUNS_TOOL, launcher
 from pflow.catalog.packs import installed_packs
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, Attempt, PflowError
 from pflow.files.atomic import replace
-from pflow.saved_flows.save import as_error
+from pflow.saved_flows.saved import as_error
 
 _LARGEST = 1 << 14
 """The most bytes of such a script."""

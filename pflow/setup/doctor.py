@@ -148,8 +148,7 @@ def _cluster(installation: Installation) -> Iterator[Line]:
 
 
 def _shells(installation: Installation) -> Iterator[Line]:
-    from pflow.setup.setup import advise, find_share
-    from pflow.setup.shells import ask_shells
+    from pflow.setup.setup import advise, ask_shells, find_share
 
     answers = ask_shells()
     texts = {False: "does not find pflow's files", None: "cannot tell: its start-up files wait, or end the shell"}

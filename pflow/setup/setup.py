@@ -4,8 +4,9 @@ import json
 import os
 import shlex
 import shutil
+import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from pflow.files.directories import pflow_directory
 from pflow.help.man import files as man_pages
 from pflow.help.usage import CommandUsage, usage_of_node
 from pflow.interface.source import NO_CLASS
-from pflow.process.children import output_of
+from pflow.process.children import Child, Program, end, output_of
 from pflow.values.digest import bytes_digest
 
 FOLDERS = {
@@ -35,6 +36,14 @@ WRITE, UPDATE, REMOVE, KEEP, CHANGED = "write", "update", "remove", "keep", "cha
 
 _BEGIN = "# >>> pflow setup (pflow setup --undo removes this block)"
 _END = "# <<< pflow setup"
+
+SHELLS = {
+    "bash": "complete -p pflow-llm || _completion_loader pflow-llm || _comp_load pflow-llm"
+    "; [[ $(complete -p pflow-llm) == *_pflow* ]]",
+    "zsh": "(( $+functions[compdef] )) && f=${_comps[pflow-llm]:-$_patcomps[pflow-*]}"
+    "; [[ -n $f ]] && autoload -Uz +X $f",
+    "fish": "complete | string match -q '*__complete fish*'",
+}
 
 
 def find_share(prefix: str | None) -> Path:
@@ -245,3 +254,22 @@ def _man_lines(pages: str) -> list[str]:
     if pages in [*listed, *searched.strip().split(":")]:
         return []
     return [f"export MANPATH={shlex.quote(':'.join([pages, *listed]))}"]
+
+
+def ask_shells() -> dict[str, bool | None]:
+    """Return for each installed shell True if it completes pflow-llm; None if it does not say so in 5 s.
+
+    All are asked at the same time, each in a session of its own, without a terminal. They answer by exit codes that no
+    start-up file has.
+    """
+    environment = os.environ | {"TMUX": "/nowhere/tmux,0,0"}  # for start-up files that start tmux unless it is there
+    asked: dict[str, Child] = {}
+    with ExitStack() as programs:
+        for shell in filter(shutil.which, SHELLS):
+            argv = [shell, "-c" if shell == "fish" else "-ic", f"{SHELLS[shell]} && exit 42; exit 43"]
+            asked[shell] = programs.enter_context(Program(argv, on_stdout=-1, on_stderr=-1, env=environment))
+        limit = time.monotonic() + 5
+        while time.monotonic() < limit and not all(program.has_ended() for program in asked.values()):
+            time.sleep(0.01)
+        end(asked.values(), 0)
+    return {shell: {42: True, 43: False}.get(program.code or 0) for shell, program in asked.items()}

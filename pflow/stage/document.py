@@ -169,7 +169,7 @@ class Document:
 
 def _decoded(json: Piece) -> Any:
     if len(json) >= LONG:
-        from pflow.values.long_text import decode_long
+        from pflow.values.fast_json import decode_long
 
         text = decode_long(json)
         if text is not None:
@@ -179,7 +179,7 @@ def _decoded(json: Piece) -> Any:
 
 def _encoded(value: Any) -> Piece:
     if isinstance(value, str) and len(value) >= LONG:
-        from pflow.values.long_text import encode_long
+        from pflow.values.fast_json import encode_long
 
         return encode_long(value)
     return encode(value)

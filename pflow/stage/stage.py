@@ -164,8 +164,7 @@ class Stage(Visitor):
             about |= {"pack": pack.about} if pack else {}
             text = clean_json(str(encode(about), "utf-8")) + "\n"
         else:
-            from pflow.help.text import help_text
-            from pflow.help.usage import usage_of_node
+            from pflow.help.usage import help_text, usage_of_node
 
             text = help_text(usage_of_node(self.name, interface), is_whole=bool(flags.verbose))
         self.output.write([text.encode()])
@@ -199,7 +198,7 @@ class Stage(Visitor):
             changes, lookup = self.visit(node, view, outcome.document, visit)
         finally:
             if flags.verbose and visit.spent:
-                from pflow.usage.usage import usage_words
+                from pflow.values.usage import usage_words
 
                 say(self.program, f"used {', '.join(usage_words(visit.usage()))}")
         self.document, visit.writes = outcome.put(changes)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Visit:
     """The account of one visit of a node, or of one item of a batch, for the trace.
 
-    `reads` and `writes` give the places of each key, `spent` the usage of each try and answer (pflow.usage.usage),
+    `reads` and `writes` give the places of each key, `spent` the usage of each try and answer (pflow.values.usage),
     `more` other members of the entry.
     """
 
@@ -36,7 +36,7 @@ class Visit:
         """Return the sum of what it took of models; empty if it asked none."""
         if not self.spent:
             return {}
-        from pflow.usage.usage import Usage
+        from pflow.values.usage import Usage
 
         return Usage(*self.spent).members()
 
@@ -124,7 +124,7 @@ class Visitor:
                 names = ", ".join(f"'{key}'" for key in view.dropped)
                 self.warn(f"'{self.id}' changed {names} in place, but does not declare that as a write: it is dropped")
             if "usage" in changes and not is_kept:
-                from pflow.usage.usage import answer_members
+                from pflow.values.usage import answer_members
 
                 self.spend(node, answer_members(changes["usage"]), visit)
         finally:

@@ -70,7 +70,7 @@ def run_tool(
 
 
 def _tell(usage: CommandUsage, name: str) -> int:
-    from pflow.help.text import help_text
+    from pflow.help.usage import help_text
 
     text = f"{usage.name} (pflow-shell {__version__})\n" if name == "version" else help_text(usage)
     write_pieces(1, [text.encode()])

@@ -23,8 +23,7 @@ from pflow.tables.csv_form import (
 from pflow.tables.rows import Row, columns_of, infer, use_points
 from pflow.terminal.messages import say
 from pflow.text.printable import counted
-from pflow.values.binary import UNIT
-from pflow.values.encoding import remedy
+from pflow.values.encoding import UNIT, remedy
 from pflow.values.jsontext import text_of
 
 _QUOTED = re.compile('"(?:[^"]+|"")*+"')

@@ -9,9 +9,8 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.installation import needs
-from pflow.files.members import HEAD, unpack_members
-from pflow.files.reading import check_size, check_unpacked
-from pflow.values.binary import PACKED, WORKBOOK, ZIP, recognize
+from pflow.files.reading import HEAD, check_size, check_unpacked, unpack_members
+from pflow.values.encoding import PACKED, WORKBOOK, ZIP, recognize
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"

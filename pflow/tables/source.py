@@ -6,8 +6,7 @@ from typing import Any
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.files.file_paths import checked_path, read_whole
 from pflow.tables.packed import join, unpack
-from pflow.values.binary import recognize
-from pflow.values.encoding import decode_as, not_utf8, remedy, wide_codec
+from pflow.values.encoding import decode_as, not_utf8, recognize, remedy, wide_codec
 from pflow.values.fast_json import LARGE, decode
 from pflow.values.json_input import place_of
 from pflow.values.jsontext import WHITESPACE

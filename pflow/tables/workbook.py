@@ -12,7 +12,7 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.files.installation import needs
 from pflow.files.reading import check_unpacked
 from pflow.process.worker import say_once
-from pflow.values.binary import UNIT
+from pflow.values.encoding import UNIT
 
 _NO_RESULT = re.compile(
     rb"""<(?:\w+:)?c\s(?![^>]*\bt="str")[^>]*?\br="(\w+)"[^>]*>\s*<((?:\w+:)?)f\b[^>]*(?:/>|>[^<]*</\2f>)"""

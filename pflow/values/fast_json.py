@@ -1,6 +1,7 @@
-"""JSON of rows, items and results by orjson, where it repays its import; values and refusals are those of jsontext.
+"""JSON that is large: rows, items and results by orjson, where it repays its import, and long texts in parts.
 
-The bytes may differ: 1e-07 is 1e-7 here. Digests, cache keys and documents are jsontext's.
+Values and refusals are those of jsontext. The bytes that orjson writes may differ: 1e-07 is 1e-7 here. So digests,
+cache keys and documents are jsontext's. A long text is read and written in parts, so that no step holds a second copy.
 """
 
 from __future__ import annotations
@@ -9,15 +10,20 @@ import marshal
 import sys
 from itertools import islice
 
-from pflow import Any
+from pflow import Any, Iterator
 from pflow.values import jsontext
-from pflow.values.jsontext import plain, revive, write_bytes
+from pflow.values.jsontext import LONG, check_text, plain, revive, scanstring, write_bytes
 
 LARGE = 1_000_000
 """The size in bytes from which orjson is imported: to import it takes more than a whole stage."""
 
 _DEPTH = 200
 """More brackets may be nested more deeply than jsontext reads; orjson does, but writes only 254 levels."""
+
+_PART = 1 << 20
+"""The characters or bytes of a long text that are written or read at once."""
+_ESCAPE = 12
+"""Bytes of the longest escape: \\ud83d\\ude00 is one character."""
 
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _LONG_INTEGER = b"0" * 19
@@ -108,3 +114,71 @@ def _size(value: Any, levels: int = 4) -> int:
         return 8
     parts = [*islice(value.values() if isinstance(value, dict) else value, 8)]
     return len(value) * (8 + sum([_size(part, levels - 1) for part in parts]) // len(parts))
+
+
+def is_long(value: Any) -> bool:
+    return isinstance(value, str) and len(value) >= LONG
+
+
+def encode_long(text: str) -> bytes | memoryview:
+    """Encode a string as JSON in UTF-8. Raises PflowError (65) for a lone surrogate."""
+    written = bytearray()
+    for part in json_parts(text):
+        written += part
+    return memoryview(written)
+
+
+def json_parts(value: Any) -> Iterator[bytes]:
+    """Yield the JSON of a value, long texts in parts. Raises PflowError (65) if JSON cannot hold it."""
+    if is_long(value):
+        yield b'"'
+        for at in range(0, len(value), _PART):
+            yield jsontext.encode(value[at : at + _PART])[1:-1]
+        yield b'"'
+    elif isinstance(value, list) and holds_long(value):
+        for number, item in enumerate(value):
+            yield b"," if number else b"["
+            yield from json_parts(item)
+        yield b"]"
+    else:
+        yield jsontext.encode(value)
+
+
+def holds_long(value: Any) -> bool:
+    """Return True if a value is a long text or a list, also nested, with one."""
+    return is_long(value) or (isinstance(value, list) and any(map(holds_long, value)))
+
+
+def decode_long(data: bytes | memoryview) -> str | None:
+    """Decode a long JSON string; None for any other text, or for a string that a store cannot hold."""
+    if len(data) < LONG or data[0] != ord('"') or data[-1] != ord('"'):
+        return None
+    text = ""
+    try:
+        for part in _parts(data[1:-1]):
+            inside, end = scanstring(f'"{part}"', 1)
+            if end < len(part) + 2:
+                return None
+            text += check_text(inside)
+    except ValueError:
+        return None
+    return text
+
+
+def _parts(data: bytes | memoryview) -> Iterator[str]:
+    """Yield consecutive texts, cut so that no escape is split."""
+    start = 0
+    while start < len(data):
+        end = _safe_end(data, start, start + _PART)
+        yield str(data[start:end], "utf-8")
+        start = end
+
+
+def _safe_end(data: bytes | memoryview, start: int, end: int) -> int:
+    """Return the last place up to `end` that splits no escape and no character; the end of the data without one."""
+    while start < end < len(data):
+        escape = bytes(data[max(end - _ESCAPE, start) : end]).rfind(b"\\")
+        if escape < 0 and not 0x80 <= data[end] < 0xC0:
+            return end
+        end = max(end - _ESCAPE, start) + escape if escape >= 0 else end - 1
+    return len(data)

@@ -1,4 +1,4 @@
-"""JSON text from people and models, read strictly; errors name line and column."""
+"""JSON text from people, models and servers: read strictly, with errors that name line and column; not too much."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ _FOREIGN = {
     "None": "JSON spells it null",
 }
 """What other languages have at a place where JSON has an error."""
+
+MOST_VALUES = 5_000_000
+"""The most values of JSON that somebody else has written; they take up to 1 GB."""
+
+_OTHERS = bytes({*range(256)} - {*b',[{"\r\n'})
+_PIECE = 1 << 20
 
 
 def parse_text(text: str) -> Any:
@@ -106,3 +112,21 @@ def fences(text: str) -> Iterator[tuple[str, int, int]]:
         close = text.find(found[1], end)
         at = close + len(found[1]) if close >= 0 else len(text)
         yield (found[2] or "").lower(), found.end(), close if close >= 0 else len(text)
+
+
+def has_too_many_values(data: bytes | bytearray) -> bool:
+    """Return True if JSON, or lines that hold some, have more than MOST_VALUES values."""
+    most = MOST_VALUES
+    if sum(map(data.count, (b",", b"[", b"{"))) <= most:
+        return False
+    import re
+
+    bare = data.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _OTHERS).replace(b'""', b"")
+    string = re.compile(rb'"[^"\r\n]*(?:["\r\n]|\Z)|[\r\n]+')
+    opened = b""
+    for at in range(0, len(bare), _PIECE):  # in parts: the pieces of all would fill the memory
+        part = opened + bare[at : at + _PIECE]
+        most -= sum(map(len, string.split(part)))
+        last = max(part.rfind(b"\n"), part.rfind(b"\r")) + 1
+        opened = b'"' if part.count(b'"', last) % 2 else b""  # a string goes on in the next part
+    return most < 0

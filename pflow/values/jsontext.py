@@ -21,7 +21,7 @@ LOWEST, HIGHEST = -(1 << 63), 1 << 64
 """The range of integers that are kept, without its end; others are refused."""
 
 LONG = 1 << 24
-"""The size of a text, in bytes or characters, from which pflow.values.long_text takes it in parts."""
+"""The size of a text, in bytes or characters, from which pflow.values.fast_json takes it in parts."""
 
 WHITESPACE = " \t\n\r"
 BLANK = WHITESPACE + "\ufeff"

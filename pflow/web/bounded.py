@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import httpx2
 
-from pflow.values.json_values import MOST_VALUES, has_too_many_values
+from pflow.values.json_input import MOST_VALUES, has_too_many_values
 
 
 def limit_body(response: httpx2.Response, most: int, failure: Callable[[], Exception], *, line: int = 0) -> None:

@@ -5,8 +5,7 @@ from codecs import lookup as find_codec
 
 from webencodings import decode, lookup
 
-from pflow.values.binary import recognize
-from pflow.values.encoding import codec_of
+from pflow.values.encoding import codec_of, recognize
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _BINARY = ("audio/", "video/", "image/", "font/", "application/octet-stream")

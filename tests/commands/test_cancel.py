@@ -10,7 +10,7 @@ import pytest
 from pflow.commands import cancel
 from pflow.errors import DENIED, TRY_AGAIN, PflowError
 from pflow.record.log import LOCK, RunLog, mark_of
-from pflow.record.run import Run
+from pflow.record.runs import Run
 
 ID = "01BX5ZZKBKACTAV9WEVGEMMVRZ"
 

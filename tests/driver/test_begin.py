@@ -22,8 +22,7 @@ from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog, load_named
 from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.record.journal import pieces_of, read_lines
-from pflow.record.seal import seal, unseal
+from pflow.record.journal import pieces_of, read_lines, seal, unseal
 from pflow.record.snapshot import directory_of
 from pflow.stage.document import NOTHING, RAW, STORE, Document, Intake, new_run_id, read_document
 from pflow.values.jsontext import text_of

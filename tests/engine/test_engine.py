@@ -14,7 +14,7 @@ from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
 from pflow.errors import PflowError
 from pflow.process.signals import Deadline
-from pflow.usage.usage import Usage
+from pflow.values.usage import Usage
 from tests.engine.flows import Ran, plan_of, run, write_flow
 
 Ir = dict[str, Any]

@@ -36,7 +36,7 @@ from pflow.flow.flow import FlowSpec  # noqa: E402
 from pflow.flow.wiring import wire  # noqa: E402
 from pflow.plan.meaning import doubts  # noqa: E402
 from pflow.plan.prompt import plan_prompt  # noqa: E402
-from pflow.usage.budget import Calls  # noqa: E402
+from pflow.values.usage import Calls  # noqa: E402
 from tests.eval.score import is_right  # noqa: E402  found by the line above
 from tests.peers import openai_server  # noqa: E402
 

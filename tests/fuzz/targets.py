@@ -34,8 +34,7 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped, rewritten
-from pflow.help.text import help_text
-from pflow.help.usage import usage_of_node
+from pflow.help.usage import help_text, usage_of_node
 from pflow.interface.account import account_of
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
@@ -54,10 +53,9 @@ from pflow.plan.planner import judge
 from pflow.record.journal import pieces_of, read_lines
 from pflow.record.log import TRACE
 from pflow.record.records import Records, compacted
-from pflow.record.run import Run
-from pflow.record.trace import Trace, trace_of_document, trace_of_run
+from pflow.record.runs import Run
+from pflow.record.trace import Trace, trace_of_document, trace_of_run, trace_text
 from pflow.record.trace_formats import FORMATS
-from pflow.record.trace_text import trace_text
 from pflow.stage.document import Document, read_document, read_json
 from pflow.stage.flags import flags_of
 from pflow.values.templates import broken_references, double_braces, expand, parse_template, references

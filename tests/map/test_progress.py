@@ -10,7 +10,7 @@ import pytest
 from pflow.map import progress
 from pflow.map.ledger import LedgerEntry
 from pflow.map.progress import MapProgress
-from pflow.record.run import read_status
+from pflow.record.runs import read_status
 from pflow.terminal import messages
 from tests.driver.test_listeners import hear
 from tests.map.server import Server

@@ -11,7 +11,7 @@ import pytest
 from pflow.models import engine
 from pflow.models.ask import ask_after
 from pflow.models.local import LocalModel, in_talk
-from pflow.usage.budget import Calls
+from pflow.values.usage import Calls
 
 SYSTEM = "You name trees, and nothing else. An oak is a tree; a rose is none."
 

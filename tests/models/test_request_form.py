@@ -13,8 +13,7 @@ from pflow.errors import PflowError
 from pflow.models.ask import Request, ask, ask_after
 from pflow.models.choose import choose
 from pflow.models.request_form import refused_member
-from pflow.usage.budget import Calls
-from pflow.usage.usage import Usage
+from pflow.values.usage import Calls, Usage
 from tests.peers.replies import Replies, chunk, token, whole
 
 SENT = ("model", "messages", "stream", "stream_options", "max_tokens", "response_format", "temperature")

@@ -18,7 +18,7 @@ import pytest
 from pflow.driver.budget import Budget
 from pflow.errors import PflowError
 from pflow.nodes.claude_code import ClaudeCode
-from pflow.usage.budget import Calls
+from pflow.values.usage import Calls
 
 PEER = Path(__file__).parent.parent / "peers" / "claude"
 LIMIT = 20

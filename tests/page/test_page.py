@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.page.embedded import read_page
-from pflow.page.graph import shape_of
-from pflow.page.page import run_page
+from pflow.page.drawings import shape_of
+from pflow.page.page import read_page, run_page
 from pflow.record.trace_formats import document
 from tests.record.traces import ID, end, finish, start
 from tests.record.traces import traced as traced

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from pflow.record import trace_formats as formats
-from pflow.record.trace import Trace, store_with, trace_of_document
-from pflow.record.trace_text import trace_text
+from pflow.record.trace import Trace, store_with, trace_of_document, trace_text
 from pflow.stage.document import Document
 from tests.peers.otlp_receiver import read_request
 from tests.record.traces import ID, RUN, end, finish, start

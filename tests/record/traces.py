@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from pflow.record.events import read_events
-from pflow.record.run import Run
+from pflow.record.log import read_events
+from pflow.record.runs import Run
 from pflow.record.trace import Trace, trace_of_run
 
 ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"

@@ -16,7 +16,7 @@ from pflow.saved_flows.command import (
     make_command,
     remove_commands,
 )
-from pflow.saved_flows.save import remove_flow, save_flow
+from pflow.saved_flows.saved import remove_flow, save_flow
 
 COUNT = {"nodes": [{"id": "shell", "inputs": {"command": "wc -w"}}]}
 

@@ -22,8 +22,7 @@ from pflow.nodes.load_jsonl import LoadJsonl
 from pflow.nodes.read_file import ReadFile
 from pflow.tables.packed import _ZSTD, unpack
 from pflow.tables.workbook import _NO_RESULT
-from pflow.values.binary import recognize
-from pflow.values.encoding import not_utf8, remedy
+from pflow.values.encoding import not_utf8, recognize, remedy
 from tests.nodes.rows import refused, run
 
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}

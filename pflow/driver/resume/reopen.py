@@ -23,25 +23,22 @@ from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
-from pflow.record.journal import Journal, first_record
+from pflow.record.journal import ANEW, UNSEALED, Journal, bounds_seal, first_record, seal, unseal
 from pflow.record.log import FLOW, RunLog, runs_directory
 from pflow.record.records import JOURNAL, UNSOUND, name_of
-from pflow.record.run import DONE, FINISHED, RUNNING, Run, read_kept
-from pflow.record.runs import run_directories
-from pflow.record.seal import ANEW, UNSEALED, bounds_seal, seal, unseal
+from pflow.record.runs import DONE, FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.stage import WRITER
 from pflow.stage.document import Intake
 from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
-from pflow.usage.budget import BUDGET
 from pflow.values.digest import keyed_digest
 from pflow.values.secrets import Secrets
+from pflow.values.usage import BUDGET
 
 if TYPE_CHECKING:
     from pflow.driver.begin import Beginning, Facts
-    from pflow.record.file_states import Change
-    from pflow.record.records import Record
+    from pflow.record.records import Change, Record
 
 
 class Reopened:

@@ -11,7 +11,7 @@ from typing import Any
 from pflow.errors import BAD_DATA, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
 from pflow.kit.agents.work import Agent, AgentReply, AgentTask
 from pflow.text.printable import one_line
-from pflow.usage.usage import amount
+from pflow.values.usage import amount
 from pflow.web.reasons import Reason, exit_of
 
 LOG_IN = "set ANTHROPIC_API_KEY, or log in: claude, /login; --load-settings where your settings have the key"

@@ -15,10 +15,9 @@ from pflow.process.children import run
 from pflow.process.signals import Deadline
 from pflow.process.start import environment
 from pflow.terminal.messages import write_stderr
-from pflow.usage.budget import Call, Calls
-from pflow.usage.usage import answer_members
 from pflow.values.jsontext import text_or_bytes
 from pflow.values.secrets import Secrets
+from pflow.values.usage import Call, Calls, answer_members
 
 _TAIL = 2000
 """The last bytes of a program's stderr, which are shown."""

@@ -24,7 +24,7 @@ from pflow.mcp.client.launchers import resolve
 from pflow.mcp.client.servers import Server, list_servers, load_server
 from pflow.mcp.client.tools import MADE, ToolNode, tool_nodes
 from pflow.saved_flows.command import check_command, make_command, remove_commands, tool_script
-from pflow.saved_flows.save import locked
+from pflow.saved_flows.saved import locked
 from pflow.terminal.messages import error_text
 from pflow.text.printable import clean, one_line
 

@@ -16,10 +16,10 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel, Field
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, Attempt, PflowError, shorten
+from pflow.files.schema import read_as
 from pflow.mcp.client.servers import Server, check_server_name, inherited, kept_variables
 from pflow.text.naming import kebab, listed
 from pflow.text.printable import one_line
-from pflow.values.documents import read_as
 
 _SYSTEM = "Library/Application Support" if sys.platform == "darwin" else ".config"
 _PLACES = {

@@ -22,7 +22,7 @@ from pflow.mcp.child import talk
 from pflow.mcp.client.servers import Server
 from pflow.process import children
 from pflow.process.children import Program, end, wait_for_end
-from pflow.values.json_values import has_too_many_values
+from pflow.values.json_input import has_too_many_values
 
 MOST = 50 << 20
 """The most bytes of a server's answer."""

@@ -18,12 +18,12 @@ from pydantic import ValidationError
 
 from pflow import __version__
 from pflow.errors import BAD_DATA, FAILED, NOT_FOUND, TIMED_OUT, UNAVAILABLE, PflowError, reason_of, shorten
+from pflow.files.schema import first_fault
 from pflow.mcp.client.messages import MOST_TOOLS, Mended, reply_of
 from pflow.mcp.client.program import MOST, LocalServer, too_long
 from pflow.mcp.client.remote import RemoteServer
 from pflow.mcp.client.servers import INHERITED, Server
 from pflow.terminal.messages import silence
-from pflow.values.documents import misfit
 from pflow.values.secrets import Secrets
 from pflow.web.answer import malformed
 from pflow.web.route import via
@@ -220,7 +220,7 @@ class Session:
             if self._fault is None or not (self.server.url or error.code == types.INTERNAL_ERROR):
                 return self._own(error.message)
         elif isinstance(error, ValidationError | RuntimeError):
-            why = misfit(error) if isinstance(error, ValidationError) else str(error)
+            why = first_fault(error) if isinstance(error, ValidationError) else str(error)
             return PflowError(f"its answer is not as the protocol says: {self._shown(why)}", exit=BAD_DATA)
         self.is_over = True
         if self._fault is not None:

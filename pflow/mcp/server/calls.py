@@ -22,7 +22,7 @@ from pflow.mcp.server import own_tools
 from pflow.mcp.server.catalogue import Catalogue
 from pflow.mcp.server.offered import Offered
 from pflow.mcp.server.process import Children
-from pflow.record.events import parse_event
+from pflow.record.log import parse_event
 from pflow.terminal.messages import error_text
 from pflow.text.printable import clean
 from pflow.values.jsontext import decode, encode, is_deeper

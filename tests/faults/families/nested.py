@@ -17,7 +17,7 @@ WEIGHT = 30
 
 NODE = '''
 from pflow import Node
-from pflow.usage.budget import Call
+from pflow.values.usage import Call
 
 
 class AskOne(Node):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.completion import shells
-from pflow.completion.candidates import answer
 from pflow.completion.line import quoted, split
+from pflow.completion.shells import answer
 from pflow.models import choose
 from pflow.models.list import keep_models
 from pflow.record.log import LOCK

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.page.graph import BOX, Drawing, draw, shape_of
+from pflow.page.drawings import BOX, Drawing, draw, shape_of
 
 
 def drawn(ids: list[str], edges: list[tuple[str, str, str]]) -> Drawing:

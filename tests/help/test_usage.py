@@ -8,8 +8,7 @@ from pflow.catalog.registry import names_in
 from pflow.commands import _dispatch
 from pflow.commands.help import GROUPS, driver_help, usages
 from pflow.help.man import files
-from pflow.help.text import flag_row, help_text
-from pflow.help.usage import TITLES
+from pflow.help.usage import TITLES, flag_row, help_text
 from tests.help.rendering import rendered, sections, tagged
 
 USAGES = usages()

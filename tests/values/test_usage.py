@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.usage.usage import Usage, answer_members, usage_words
+from pflow.values.usage import Usage, answer_members, usage_words
 
 
 def added(*members: dict, answers: tuple = ()) -> Usage:
