@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.peers.openai_server import OpenAIServer
+from tests.peers.warm import Warm
 
 if importlib.util.find_spec("pflow") is None:
     sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -67,3 +68,10 @@ def server(tmp_path, monkeypatch):
     with OpenAIServer(tmp_path) as server:
         monkeypatch.setenv("LLM_USER_PATH", str(server.llm_user_path))
         yield server
+
+
+@pytest.fixture(scope="session")
+def warm():
+    """Runs pflow as forks of a process that has loaded llm."""
+    with Warm() as warm:
+        yield warm

@@ -6,26 +6,15 @@ came instead, by the ids of the checks that failed.
 
 from __future__ import annotations
 
-import atexit
-import gc
-import importlib
 import json
 import os
-import signal
 import sys
 
 from pflow.conformance.conduct import CHECKS, FAILED, conduct
 from pflow.conformance.trial import TestedNode, find_node
 from pflow.node import load_bundled
-from pflow.process import children, signals
-from pflow.stage.main import main
-
-LIBRARIES = (
-    *("pflow.files.file_paths", "pflow.stage.output", "pflow.stage.stage", "pflow.stage.trace"),
-    *("pflow.kit.github.client", "httpcore2", "anyio.streams.tls", "truststore"),
-    *("openai.lib.streaming.chat", "openai.resources.chat.completions.completions", "genai_prices"),
-)
-"""What most runs would load."""
+from pflow.process import children
+from tests.peers.warm import become, load
 
 
 def failed(name: str, ids: list[str], words: list[str], timeout: int = 60) -> dict[str, str]:
@@ -39,9 +28,7 @@ def failed(name: str, ids: list[str], words: list[str], timeout: int = 60) -> di
 def fork_runs(node: TestedNode) -> None:
     """Let the runs of a bundled node be forks, but those under another program and in another environment."""
     getattr(load_bundled(node.name), "warm", lambda: None)()
-    for module in LIBRARIES:
-        importlib.import_module(module)
-    gc.freeze()  # else a collection in a fork would copy the memory of all libraries
+    load()
     spawn = children.spawn
 
     def fork(argv: list[str], files: list[int], env: dict[str, str], directory: str | None, restrict: None) -> int:
@@ -49,30 +36,11 @@ def fork_runs(node: TestedNode) -> None:
             return spawn(argv, files, env, directory)
         pid = os.fork()
         if pid == 0:
-            _be_the_node(node.name, argv, files, env, directory)
+            os.setsid()
+            become(argv, files, env, directory)
         return pid
 
     children.spawn = fork
-
-
-def _be_the_node(name: str, argv: list[str], files: list[int], env: dict[str, str], directory: str) -> None:
-    """In the fork, where nothing of the test's may be open, held, or done at the end."""
-    try:
-        os.setsid()
-        atexit._clear()
-        signals._holders.clear()
-        signal.set_wakeup_fd(-1)
-        for fd, file in enumerate(files):
-            os.dup2(file if file >= 0 else os.open(os.devnull, os.O_RDWR), fd)
-        os.closerange(3, 256)
-        sys.stdin, sys.stdout, sys.stderr = (open(fd, mode, closefd=False) for fd, mode in enumerate("rww"))
-        os.chdir(directory)
-        os.environ.clear()
-        os.environ.update(env)
-        sys.argv[:] = argv
-        main(name)
-    finally:
-        os._exit(99)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,18 @@
 """Programs of pflow in a point: started, or forked from its process with their libraries loaded; and how they ended."""
 
-import atexit
 import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from tests.faults.scene import DOCUMENTED
+from tests.peers.warm import become
 
 HANGS = 90
 """Seconds after which a program hangs, on a machine with much else to do."""
@@ -62,7 +61,7 @@ def run_warm(*words: str) -> Ended:
     with TemporaryFile() as out, TemporaryFile() as err:
         pid = os.fork()
         if pid == 0:
-            _become(words, out.fileno(), err.fileno())
+            become(words, (0, out.fileno(), err.fileno()), os.environ, None)
         until = time.monotonic() + HANGS
         while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
             if time.monotonic() > until:
@@ -72,22 +71,6 @@ def run_warm(*words: str) -> Ended:
             time.sleep(0.002)
         out.seek(0), err.seek(0)
         return _checked(os.waitstatus_to_exitcode(ended[1]), out.read(), err.read())
-
-
-def _become(words: tuple[str, ...], out: int, err: int) -> NoReturn:
-    from pflow.commands.main import main as driver
-    from pflow.stage.main import main as stage
-
-    atexit._clear()  # what is registered there is its parent's
-    try:
-        for fd, own in ((out, 1), (err, 2)):
-            os.dup2(fd, own)
-        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
-        sys.argv = list(words)
-        name = words[0].partition("-")[2]
-        (stage(name) if name else driver())
-    finally:
-        os._exit(70)
 
 
 def send(pid: int, signum: int) -> None:

@@ -13,7 +13,7 @@ import pytest
 from pflow.driver.budget import Budget
 from pflow.errors import PflowError
 from tests.map.server import Server
-from tests.tools import need
+from tests.peers.warm import Warm
 
 TREES = [f"tree {number}" for number in range(9)]
 ITEMS = "\n".join(TREES)
@@ -31,11 +31,11 @@ FLOWS = {
 class Shop:
     """The server, and pflow that pays it."""
 
-    def __init__(self, server: Server, home: Path) -> None:
-        self.server, self.before = server, server.counts()["answers"]
+    def __init__(self, server: Server, home: Path, warm: Warm) -> None:
+        self.server, self.warm, self.before = server, warm, server.counts()["answers"]
         places = {f"XDG_{name}_HOME": str(home / name) for name in ("CONFIG", "STATE", "CACHE", "DATA")}
         env = {**os.environ, **places, "HOME": str(home), "PFLOW_PLAN_MODEL": server.model()}
-        self.given = {"cwd": home, "env": env, "text": True}
+        self.given = {"cwd": home, "env": env}
         (home / "CONFIG" / "pflow").mkdir(parents=True)
         costs = {"m": 100_000, "stalled": 100_000, "cut": 100_000, "silent": 100_000, "billed": 1, "later": 1}
         prices = "".join(f'"{server.model(m)}" = {{ input = 0, output = {cost} }}\n' for m, cost in costs.items())
@@ -53,7 +53,7 @@ class Shop:
 
     def run(self, *words: str, items: str = ITEMS) -> tuple[int, int, str]:
         """Return the exit code, how many answers were paid, and what was said."""
-        done = subprocess.run(self.words(words), input=items, capture_output=True, check=False, **self.given)
+        done = self.warm.run(self.words(words), input=items, **self.given)
         before, self.before = self.before, self.server.counts()["answers"]
         return done.returncode, self.before - before, done.stderr + done.stdout
 
@@ -65,8 +65,8 @@ def server():
 
 
 @pytest.fixture
-def shop(server, tmp_path):
-    return Shop(server, tmp_path)
+def shop(server, tmp_path, warm):
+    return Shop(server, tmp_path, warm)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_no_call_begins_that_may_pass_the_budget(shop, words, asked, left):
 def test_a_stage_behind_a_map_ends_with_79_at_its_budget(shop):
     stage = str(Path(sys.executable).parent / "pflow-write-file")
     words = ["sh", "-c", f"{shlex.join(shop.words(('map', ASK, '--max-cost=4')))} | {stage} o"]
-    done = subprocess.run(words, input=ITEMS, stdout=subprocess.PIPE, check=False, **shop.given)
+    done = subprocess.run(words, input=ITEMS, stdout=subprocess.PIPE, check=False, text=True, **shop.given)
     assert (done.returncode, json.loads(done.stdout)["stdin"].count("response")) == (79, 2)
 
 
@@ -105,9 +105,7 @@ def test_a_resume_has_what_its_map_left_and_each_shard_its_share(shop):
 
 @pytest.mark.parametrize("where", ["the map", "its step"])
 def test_calls_that_run_out_of_time_count_as_they_were_reserved(shop, where):
-    # A process that has not yet loaded what a call needs is ended 2 s after its first item's timeout, and then the next
-    # process loads it; a step's timeout leaves the process alone.
-    words = ["llm Name -m STALLED --max-tokens=20", f"--timeout={4 if where == 'the map' else 1}"]
+    words = ["llm Name -m STALLED --max-tokens=20", "--timeout=1"]
     words = words if where == "the map" else [" ".join(words)]
     code, paid, said = shop.run("map", *words, "--max-cost=4", "--jobs=1", items="\n".join(map(str, range(60))))
     assert (code, paid <= 2, "the map has spent $4.00 of $4.00" in said) == (79, True, True), said
@@ -162,7 +160,7 @@ LEDGER = ("map", ASK, "--jobs=2", "--ledger=l.db", "--max-cost=9", "--resume")
 )
 def test_calls_that_kill_9_ended_count_as_they_were_reserved(shop, words, again):
     command, none = shop.words((*words, "--max-cost=9")), subprocess.DEVNULL
-    killed = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=none, stderr=none, **shop.given)
+    killed = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=none, stderr=none, text=True, **shop.given)
     killed.stdin.write(ITEMS)
     killed.stdin.close()
     before = shop.server.counts()["requests"]
@@ -220,6 +218,17 @@ def test_shares_of_a_budget_are_the_whole(shop):
     assert paid == [1, 1, 0]
 
 
+@pytest.fixture(scope="module")
+def begun(server, tmp_path_factory, warm):
+    """A shop in which a map has asked for nine items of a ledger."""
+    home = tmp_path_factory.mktemp("begun")
+    (home / "t.txt").write_text(ITEMS)
+    (home / "o.txt").write_text("ash\ntree 3\nash")
+    shop = Shop(server, home, warm)
+    assert shop.run("map", ASK, "t.txt", "--ledger=l.db", items="")[1] == 9
+    return shop
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -234,16 +243,11 @@ def test_shares_of_a_budget_are_the_whole(shop):
         (("-", "--limit=2"), "at most 2 to do, about $4.00"),
     ],
 )
-def test_a_map_says_what_is_done_of_its_items_and_asks_and_so_does_estimate(shop, tmp_path, words, told):
-    need("script")
-    (tmp_path / "t.txt").write_text(ITEMS)
-    (tmp_path / "o.txt").write_text("ash\ntree 3\nash")
-    assert shop.run("map", ASK, "t.txt", "--ledger=l.db", items="")[1] == 9
-    assert told.replace("at most", "0 done,") in shop.run("map", ASK, *words, "--estimate")[2]
-    asked = ["script", "-qec", f"printf '{ITEMS}' | {shlex.join(shop.words(('map', ASK, *words)))}", "/dev/null"]
-    done = subprocess.run(asked, input="n\n", capture_output=True, check=False, **shop.given)
+def test_a_map_says_what_is_done_of_its_items_and_asks_and_so_does_estimate(begun, words, told):
+    assert told.replace("at most", "0 done,") in begun.run("map", ASK, *words, "--estimate")[2]
+    done = begun.warm.run(begun.words(("map", ASK, *words)), input=ITEMS, typed="n\n", **begun.given)
     assert told in done.stdout
-    assert ("Begin? [y/N]" in done.stdout, shop.run("runs")[1]) == ("about $0" not in told, 0)
+    assert ("Begin? [y/N]" in done.stdout, begun.run("runs")[1]) == ("about $0" not in told, 0)
 
 
 def test_a_refused_call_is_seen_to_take_more_than_is_left():
