@@ -9,7 +9,7 @@ from pflow.commands._output import print_json, print_table, print_text
 from pflow.errors import FAILED, USAGE, PflowError, Within, shorten
 from pflow.mcp.client import servers
 from pflow.mcp.client.add import Comparison, add_server, compare_server, refresh_server, remove_server
-from pflow.mcp.client.call import is_listening, request
+from pflow.mcp.client.node import is_listening, request
 from pflow.mcp.client.other_clients import find_servers
 from pflow.mcp.client.servers import ADD, Server, list_servers, load_server
 from pflow.mcp.client.sockets import socket_of

@@ -1,4 +1,4 @@
-"""A changed flow: what an edit left alone is kept; the diff and new effects go to stderr, the IR to stdout or its file."""
+"""A changed flow, and what its edit left alone: diff and new effects go to stderr, the IR to stdout or its file."""
 
 import difflib
 import json

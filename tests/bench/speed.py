@@ -12,7 +12,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from pflow.mcp.client.call import request
+from pflow.mcp.client.node import request
 from pflow.stage.trace import event_line
 from tests.bench.measure import BARE, HEADER, Line, Pair, Row, measure_pair, program, run
 

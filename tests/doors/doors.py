@@ -281,7 +281,7 @@ def by_mcp(place: Place) -> Outcome:
         import anyio
 
         from pflow.mcp.server.calls import ToolCalls
-        from pflow.mcp.server.catalogue import Catalogue
+        from pflow.mcp.server.tools import Catalogue
 
         refuse = partial(tell, {}, REFUSES)
         catalogue = Catalogue(["flow:the-flow"], is_all=True, read_only=False, reserved=[], say=refuse)

@@ -31,7 +31,7 @@ RARE, SLOW = ("bytes",), ("dask", "mcp")
 """Doors that few cases fit, taken beside those drawn; slow doors, which come last in each twentieth case."""
 LOADED = """commands._dispatch commands.run commands.map commands.export commands.import commands.save
     commands.resume commands.replay driver.driver driver.execution driver.flow engine.engine export.python export.sh
-    export.pipe flow.rules flow.python_file mcp.server.calls mcp.server.catalogue many.map many.item models.ask
+    export.pipe flow.rules flow.python_file mcp.server.calls mcp.server.tools map.map map.item models.ask
     nodes.llm stage.stage stage.main"""
 """The modules of pflow that are loaded once, for all forks."""
 QUIET = settings(max_examples=2, database=None, deadline=None, suppress_health_check=list(HealthCheck))

@@ -41,10 +41,10 @@ from pflow.interface.grammar import parse_interface
 from pflow.interface.source import read_python
 from pflow.map.ledger import Ledger
 from pflow.map.report import map_report, map_text
-from pflow.mcp.client import call as client
+from pflow.mcp.client import node as client
 from pflow.mcp.client.broker import Broker
-from pflow.mcp.client.messages import reply_of
 from pflow.mcp.client.servers import Server
+from pflow.mcp.client.session import reply_of
 from pflow.mcp.client.tools import tool_nodes
 from pflow.models.ask import Answer
 from pflow.page.page import run_page

@@ -24,10 +24,10 @@ from typing import Any
 
 from pflow.errors import BAD_CONFIG, PflowError, not_written, own_error
 from pflow.files.reading import file_state
-from pflow.mcp.client.program import MOST
 from pflow.mcp.client.servers import load_server, server_file
 from pflow.mcp.client.session import Session
 from pflow.mcp.client.sockets import PEER, SOCKET, is_peer_ours, is_running, owner_of, was_named
+from pflow.mcp.client.transport import MOST
 from pflow.process.children import GRACE
 
 IDLE = 600.0

@@ -1,10 +1,26 @@
-"""The class from which each node of an MCP server's tool derives."""
+"""A tool of an MCP server as a node: the class of each, and its call through the broker, which is started if need be.
+
+The files that `pflow mcp add` has written import McpNode from here.
+"""
 
 from __future__ import annotations
 
-from pflow import Mapping
+import os
+import sys
+
+from pflow import TYPE_CHECKING, Callable, Mapping
 from pflow.binding.sources import without_newline
+from pflow.errors import BAD_DATA, DENIED, UNAVAILABLE, Attempt, Ignoring, PflowError
+from pflow.mcp.client.sockets import is_peer_ours, make_place, name_peer, owner_of, run_socket, socket_of
 from pflow.node import Any, Node, Shared, declared_interface
+from pflow.process.signals import time_left
+from pflow.process.start import spawn
+from pflow.values.jsontext import encode, scan
+
+if TYPE_CHECKING:
+    from socket import socket
+else:
+    from _socket import socket  # the C part: socket.py itself takes milliseconds, as enum does
 
 
 class McpNode(Node):
@@ -23,7 +39,6 @@ class McpNode(Node):
         return {self.properties.get(name, name): value for name, value in given.items() if value is not None}
 
     def exec(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        from pflow.mcp.client.call import call
 
         return call(self.server, self.tool, arguments, self._tell)
 
@@ -35,3 +50,124 @@ class McpNode(Node):
 
         if not messages.is_quiet:
             messages.say(self.id, progress)
+
+
+def call(server: str, tool: str, arguments: Mapping[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
+    """Call a tool and return its reply: `result`, `files` with bytes as data, and `links`.
+
+    `tell` gets its progress. An exception, a signal's too, cancels the call. Raises PflowError.
+    """
+    from binascii import a2b_base64
+
+    act, path = f"cannot call '{tool}' of the MCP server '{server}'", run_socket()
+    if not path:
+        path = socket_of("up") if is_listening(socket_of("up")) else socket_of(str(os.getpid()))
+    about = {"server": server, "tool": tool, "arguments": arguments, "timeout": time_left()}
+    reply: dict[str, Any] = request(path, {"call": about}, act, tell)
+    try:
+        return {**reply, "files": [{**each, "data": a2b_base64(each["data"])} for each in reply["files"]]}
+    except (LookupError, TypeError, ValueError):  # a broker of another version has no files
+        raise PflowError(f"{act}: its files are not in base64", exit=BAD_DATA) from None
+
+
+def request(path: str, about: dict[str, Any], act: str, tell: Callable[[str], None] = lambda text: None) -> Any:
+    """Send a request to the broker with this socket, which is started if nobody listens, and return the result.
+
+    Raises PflowError: the broker's, or one that begins with `act`: 65 for what JSON cannot hold, 69 without an answer.
+    """
+    message = encode(about, escape=False) + b"\n"
+    if b'{"$bytes":"' in message:
+        raise PflowError(f"{act}: its arguments hold bytes", hint="give it a text, such as base64", exit=BAD_DATA)
+    with Attempt(act):
+        connection = _connect(path, act)
+        connection.sendall(message)
+        with os.fdopen(connection.detach(), "rb") as lines:
+            for line in lines:
+                answer = _read(line, act)
+                if "progress" not in answer:
+                    return answer["result"]
+                tell(answer["progress"])
+    raise PflowError(f"{act}: the broker ended", exit=UNAVAILABLE)
+
+
+def is_listening(path: str) -> bool:
+    """Return True if a broker has this socket. Raises PflowError (77)."""
+    try:
+        _open(path).close()
+    except OSError:
+        return False
+    return True
+
+
+def _read(line: bytes, act: str) -> dict[str, Any]:
+    """Return a line of the broker's.
+
+    Raises PflowError: the line's own, 65 for a number that pflow's JSON has not, 69 if it is from another version.
+    """
+    with Attempt(f"{act}: its answer cannot be kept", of=ValueError, exit=BAD_DATA):
+        answer: dict[str, Any] = scan(line.decode())[0]
+    if not _is_ours(answer):
+        what = f"{act}: the broker has another version than this pflow"
+        raise PflowError(what, hint="pflow mcp down ends it", exit=UNAVAILABLE)
+    if failed := answer.get("error"):
+        raise PflowError(failed.pop("message"), **failed)
+    return answer
+
+
+_ERROR = {"message": str, "hint": str, "exit": int, "details": dict}
+
+
+def _is_ours(answer: Any) -> bool:
+    """Return True if a line has the form of this version: since `pflow mcp up` there may be a new one."""
+    if not isinstance(answer, dict):
+        return False
+    if failed := answer.get("error"):
+        types = {name: type(value) for name, value in failed.items()} if isinstance(failed, dict) else {}
+        return "message" in types and types.items() <= _ERROR.items() and 0 < failed.get("exit", 1) < 256
+    return "result" in answer or isinstance(answer.get("progress"), str)
+
+
+def _connect(path: str, act: str) -> socket:
+    """Connect to a broker; if nobody listens, start one. Of many processes that want one, only one does."""
+    from pflow.files.atomic import take_turn
+    from pflow.files.reading import Opened
+
+    with Ignoring(FileNotFoundError, ConnectionRefusedError):
+        return _open(path)
+    with Opened(os.open(os.path.dirname(path), os.O_RDONLY)) as turn:  # which is locked while one is started
+        take_turn(turn)
+        if not is_listening(path):
+            _start(path, act)
+        return _open(path)
+
+
+def _open(path: str) -> socket:
+    """Connect to a broker of ours that listens. Raises OSError, PflowError (77)."""
+    make_place(path)
+    connection = socket(1, 1)  # AF_UNIX, SOCK_STREAM
+    name = name_peer(connection, path)
+    try:
+        connection.connect(path)
+    except BaseException:
+        os.unlink(name)
+        raise
+    if not is_peer_ours(connection):
+        raise PflowError(f"cannot use the socket '{path}': a process of another user listens there", exit=DENIED)
+    return connection
+
+
+def _start(path: str, act: str) -> None:
+    """Start a broker, in a session of its own, and wait until it listens. Raises PflowError: its own, 78."""
+    from pflow.files.installation import no_extra
+
+    words = [sys.executable, "-P", "-m", "pflow.mcp.client.broker", path, str(owner_of(path))]
+    ours, theirs = os.pipe()
+    with os.fdopen(ours, "rb") as said:
+        try:
+            spawn(words, [-1, theirs, -1], is_ours=True)
+        finally:
+            os.close(theirs)
+        line = said.readline()
+    if not line:
+        raise no_extra(act, "the official MCP SDK in its present form", "mcp")
+    _read(line, act)

@@ -26,8 +26,7 @@ from pflow.errors import BAD_STDIN, USAGE, Attempt, PflowError, result_of
 from pflow.files.beneath import ROOT
 from pflow.mcp.client.sockets import begin_run
 from pflow.mcp.server.calls import ToolCalls
-from pflow.mcp.server.catalogue import Catalogue, State, state_of_files
-from pflow.mcp.server.own_tools import OWN_TOOLS, own_tools
+from pflow.mcp.server.tools import OWN_TOOLS, Catalogue, State, own_tools, state_of_files
 from pflow.process.signals import ClosedPipe, die_of
 from pflow.terminal.messages import write_stderr
 from pflow.text.printable import clean

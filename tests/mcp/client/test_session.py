@@ -14,7 +14,7 @@ from pflow.errors import PflowError
 from pflow.mcp.client.servers import Server
 from pflow.mcp.client.session import Session, list_tools
 from pflow.mcp.client.tools import tool_nodes
-from tests.mcp.client.test_remote import until_it_listens
+from tests.mcp.client.test_transport import until_it_listens
 from tests.process.test_worker import is_running
 
 anyio = pytest.importorskip("anyio")

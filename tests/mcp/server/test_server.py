@@ -11,7 +11,7 @@ from mcp.client import Client
 from mcp.client.stdio import stdio_client
 from mcp_types.version import LATEST_MODERN_VERSION
 
-from pflow.mcp.server.process import Children
+from pflow.mcp.server.calls import Children
 from tests.mcp.server.talking import BIN, COUNT, PATIENCE, session, until
 
 

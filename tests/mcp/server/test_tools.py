@@ -14,7 +14,7 @@ from pflow.catalog.registry import names_in
 from pflow.driver.help import usage_of_run
 from pflow.explain.account import needs
 from pflow.flow.subflow import FlowCatalog
-from pflow.mcp.server.offered import Offered
+from pflow.mcp.server.tools import Offered
 from pflow.node import declared_interface, load_bundled
 from tests.mcp.server.talking import COUNT, NAP, PATIENCE, call, call_all, furnished, listed, one_step, until, words
 from tests.peers.openai_server import OpenAIServer

@@ -10,10 +10,9 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.files.beneath import CONFINED
-from pflow.mcp.client import call as client
+from pflow.mcp.client import node as client
 from pflow.mcp.client import sockets
-from pflow.mcp.client.call import call, is_listening, request
-from pflow.mcp.client.node import McpNode
+from pflow.mcp.client.node import McpNode, call, is_listening, request
 from pflow.process.confine import has_landlock, restrict
 
 

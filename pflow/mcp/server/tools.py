@@ -1,0 +1,351 @@
+"""The tools of the server: a node or a saved flow each, listed again as these change, and pflow's own six."""
+
+import os
+import re
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import Annotated, Any
+
+import mcp_types as types
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+from pflow.catalog.kinds import Kind, forget_kinds, list_kinds, own_places
+from pflow.catalog.lines import entry, find
+from pflow.catalog.packs import lock_file
+from pflow.catalog.registry import data_directory, saved_flows
+from pflow.errors import NOT_FOUND, PflowError, result_of
+from pflow.explain.pipe_form import pipe_of
+from pflow.files.reading import file_state
+from pflow.flow.load import load_document
+from pflow.flow.subflow import CARRIED, FlowCatalog, FlowKind, has_open_steps
+from pflow.flow.unload import flow_to_ir
+from pflow.flow.wired import WiredFlow
+from pflow.flow.wiring import wire
+from pflow.interface.interface import COMMANDS, Item
+from pflow.interface.source import in_words
+from pflow.mcp.schema import ANYTHING, NO_LIST, input_schema, output_schema
+from pflow.record.runs import find_run
+from pflow.record.trace import trace_of_run
+from pflow.record.trace_formats import document
+from pflow.saved_flows.nearest import About, nearest_by_words
+from pflow.text.naming import guess
+from pflow.values.paths import Path, meet
+
+_GOOD_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+
+
+class Offered:
+    """A node, or a saved flow with its wired `flow`. `label` is its name in pflow, `tool` the client's view of it.
+
+    `inputs` are the reads and params that a client may give, `writes` those that it gets, without secrets.
+    """
+
+    def __init__(self, kind: Kind, taken: Container[str]) -> None:
+        """Raises PflowError, in a few words, if a kind cannot be a tool."""
+        interface = kind.told()
+        self.kind, self.label = kind, kind.name
+        self.flow = kind.flow if isinstance(kind, FlowKind) else None
+        if fault := next(_faults(kind, self.flow), ""):
+            raise PflowError(fault)
+        reads = {**interface.params, **interface.reads}  # of two with one name the read counts
+        self.inputs = {name: item for name, item in reads.items() if not self._is_withheld(item)}
+        secrets = _secrets_of(kind)
+        writes = {name: item for name, item in interface.writes.items() if CARRIED not in item.marks}
+        self.writes = {name: item for name, item in writes.items() if name not in secrets}
+        self.effects = ["anything"] if self.flow and has_open_steps(self.flow) else list(interface.effects)
+        self.hints = _hints(self.effects, repeats=interface.repeats == "yes")
+        text = "\n\n".join(filter(None, (interface.summary, interface.description)))
+        self.description = "".join(char if char.isprintable() or char == "\n" else " " for char in text)
+        title = self.label.removeprefix("flow:")
+        self.tool = types.Tool(
+            name=_tool_name(self.label, taken),
+            title=title,
+            description=self.description,
+            input_schema=input_schema(self.inputs, NO_LIST),
+            output_schema=output_schema(self.writes.values(), ANYTHING),
+            annotations=types.ToolAnnotations(title=title, **self.hints),
+        )
+
+    def _is_withheld(self, item: Item) -> bool:
+        """Return True for items that a client may not give: secrets, and the commands of a saved flow."""
+        names_command = item.kind == "param" and item.name.rpartition(".")[2] in COMMANDS
+        return item.is_secret or (names_command and self.flow is not None)
+
+    @property
+    def is_read_only(self) -> bool:
+        return self.hints["read_only_hint"]
+
+
+def _tool_name(label: str, taken: Container[str]) -> str:
+    """Return the tool's name of a node or a flow: NAME, or `flow_NAME` if a node has that. Raises PflowError."""
+    for name in (label.removeprefix("flow:"), label.replace(":", "_", 1)):
+        if _GOOD_NAME.fullmatch(name) and name not in taken:
+            return name
+    raise PflowError("a tool's name has letters, digits, - and _, 64 at most, and belongs to one tool")
+
+
+def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
+    interface = kind.interface
+    if fault := interface.fault or kind.class_fault or kind.interpreter_fault:
+        yield fault
+    if flow is None and interface.open:
+        yield "it declares no interface"
+    if flow:
+        yield from (f"there is no node '{step.step.type}'" for step in flow.steps.values() if step.kind is None)
+        if interface.open:
+            yield "it has steps without an interface, and does not declare its inputs and outputs"
+    for item in interface.reads.values():
+        if item.is_secret and item.required:
+            yield f"'{item.name}' is a secret, which clients must not give"
+
+
+def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
+    """Return MCP's annotations. Use of the network alone makes a tool neither read-only nor destructive.
+
+    Nor is such a tool idempotent: a node that repeats by its step's key, such as a comment, acts anew in each call.
+    """
+    changes = bool({"writes files", "runs commands", "anything"} & {*effects})
+    uses_network = bool({"network", "anything"} & {*effects})
+    hints = {"read_only_hint": not changes and not uses_network, "destructive_hint": changes}
+    if uses_network and not changes:
+        del hints["destructive_hint"]
+    return {**hints, "idempotent_hint": repeats and not uses_network, "open_world_hint": uses_network}
+
+
+def _secrets_of(kind: Kind) -> set[str]:
+    """Return the names of secret writes; of a flow, those of its outputs, or without outputs of its store's keys."""
+    if not isinstance(kind, FlowKind):
+        return kind.interface.secret_writes
+    places = list(_secret_places(kind.flow))
+    if not kind.flow.outputs:
+        return {str(place[0]) for place in places}
+    return {
+        name
+        for name, source in kind.flow.outputs.items()
+        if any(meet(path, place) for path in source.paths for place in places)
+    }
+
+
+def _secret_places(flow: WiredFlow) -> Iterator[Path]:
+    for step in flow.steps.values():
+        if step.kind is not None:
+            yield from (step.place_of(key) for key in _secrets_of(step.kind))
+    yield from (declared.path for declared in flow.inputs.values() if declared.secret)
+
+
+State = dict[str, tuple[int, ...] | None]
+"""Files and directories with what changes with them."""
+
+
+class Catalogue:
+    """The list of tools. `only` are the names to offer; without any, it is the saved flows and what only reads.
+
+    `is_all` offers what changes things too, `read_only` leaves it out everywhere. `say` gets each kind that cannot be
+    offered, and why. `reserved` are names that nodes and flows do not get.
+    """
+
+    def __init__(
+        self,
+        only: Sequence[str],
+        *,
+        is_all: bool,
+        read_only: bool,
+        reserved: Sequence[str],
+        say: Callable[[str], None],
+    ) -> None:
+        """Raises PflowError (127) for an unknown name."""
+        self.only = {_label(name) for name in only if name not in reserved} if only else None
+        self.is_all = is_all
+        self.read_only = read_only
+        self.reserved = reserved
+        self.say = say
+        self._tools: dict[str, Offered] = {}
+        self._listed: State = {}
+        self._said: set[str] = set()
+
+    def tools(self) -> dict[str, Offered]:
+        """Return every offered tool by its name."""
+        if (state := state_of_files()) != self._listed:
+            forget_kinds()
+            self._tools = {}
+            catalog = FlowCatalog()
+            flows = filter(None, [catalog.find(f"flow:{name}") for name in saved_flows()])
+            for kind in [*list_kinds(), *flows]:
+                if self.only is None or kind.name in self.only:
+                    self._offer(kind)
+            self._listed = state
+        return self._tools
+
+    def _offer(self, kind: Kind) -> None:
+        try:
+            offered = Offered(kind, {*self.reserved, *self._tools})
+        except (PflowError, OSError, ValueError, RecursionError, MemoryError) as error:
+            why = error.message if isinstance(error, PflowError) else in_words(error)
+            line = f"'{kind.name}' is not offered: {why}"
+            if line not in self._said:
+                self._said.add(line)
+                self.say(line)
+            return
+        is_chosen = self.is_all or self.only is not None or offered.flow is not None
+        if offered.is_read_only or (is_chosen and not self.read_only):
+            self._tools[offered.tool.name] = offered
+
+    def find(self, name: str) -> Offered:
+        """Find the tool of this name, its own or pflow's. Raises PflowError (127) with the nearest."""
+        tools = {each.label.removeprefix("flow:"): each for each in self.tools().values()}
+        tools |= {each.label: each for each in self.tools().values()} | self.tools()
+        if name in tools:
+            return tools[name]
+        hint = guess(name, tools, "pflow_list lists all of them", 2)
+        raise PflowError(f"cannot find '{name}': no such node or saved flow here", hint=hint, exit=NOT_FOUND)
+
+
+def _label(name: str) -> str:
+    """Return pflow's name of the node or saved flow that a person names. Raises PflowError (127) for an unknown one."""
+    if "/" in name:
+        hint = "--only takes the names of nodes and saved flows"
+        raise PflowError(f"cannot offer '{name}': it is a path", hint=hint, exit=NOT_FOUND)
+    return find(name, FlowCatalog()).name
+
+
+def state_of_files() -> State:
+    """Return the state of all that the list of tools depends on: own nodes, saved flows, packs, PATH."""
+    folders = [*own_places(), data_directory("flows") or "."]
+    listable = [folder for folder in folders if os.access(folder, os.R_OK) and os.path.isdir(folder)]
+    paths = [os.path.join(folder, name) for folder in listable for name in os.listdir(folder)]
+    places = [lock_file() or ".", *os.environ.get("PATH", "").split(os.pathsep)]
+    return {path: file_state(path) for path in [*paths, *places]}
+
+
+LIST, DESCRIBE, CHECK = "pflow_list", "pflow_describe", "pflow_check"
+PLAN, RUN, TRACE = "pflow_plan", "pflow_run", "pflow_trace"
+_NAME = Field(min_length=1, max_length=300, description="the name of a node or a saved flow, as pflow_list has it")
+
+_Object = Annotated[dict[str, Any], WithJsonSchema({"type": "object"})]
+"""Without pydantic's `additionalProperties`, for which clients that make schemas strict refuse the tool."""
+
+
+class _Arguments(BaseModel):
+    """The arguments of a tool; each docstring is the tool's description."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class _List(_Arguments):
+    """List the nodes and saved flows that can be run, each with its purpose and effects."""
+
+    search: str = Field("", max_length=1_000, description="only those about these words, best first")
+
+
+class _Describe(_Arguments):
+    """Describe what a node or a saved flow reads, writes, takes and touches; for a flow, its steps too."""
+
+    name: str = _NAME
+
+
+class _Check(_Arguments):
+    """Check a flow against pflow's rules. It is neither run nor saved, and no file that it names is opened."""
+
+    flow: str | _Object = Field(
+        description="pipe syntax, as `read-file --path=a.txt => llm --prompt='Sum up'`; or the flow's JSON"
+    )
+
+
+class _Plan(_Arguments):
+    """Make a flow of a sentence, with the model that pflow is set up with, or of pipe syntax without one.
+
+    The flow comes back as JSON (`ir`) and as pipe syntax (`pipe`). It is neither run nor saved: a person does that.
+    """
+
+    sentence: str = Field(description="what the flow is to do, with its paths and values; or pipe syntax")
+
+
+class _Run(_Arguments):
+    """Run a node or a saved flow by its name.
+
+    Inputs are values, never templates, flags or files; a flow's text is not accepted.
+    """
+
+    name: str = _NAME
+    inputs: _Object = Field({}, description="its inputs, as pflow_describe has their schema")
+
+
+class _Trace(_Arguments):
+    """Show what the steps of a run of a flow read from where, wrote and took, without values."""
+
+    run: str = Field("last", max_length=100, description="a run's id, or `last`, or `@2`: the one before")
+    store: bool = Field(False, description="add the keys, types and sizes of its store")
+
+
+_READS = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_TRIES = _READS.model_copy(update={"idempotent_hint": False})
+_ASKS = _TRIES.model_copy(update={"open_world_hint": True})
+_RUNS = types.ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
+
+OWN_TOOLS: dict[str, tuple[type[_Arguments], types.ToolAnnotations]] = {
+    LIST: (_List, _READS),
+    DESCRIBE: (_Describe, _READS),
+    CHECK: (_Check, _READS),
+    PLAN: (_Plan, _ASKS),
+    RUN: (_Run, _RUNS),
+    TRACE: (_Trace, _READS),
+}
+
+
+def own_tools(only: Sequence[str], *, read_only: bool) -> dict[str, types.Tool]:
+    """Return the offered ones by name. `only` are the names that a person chose."""
+    tools = {}
+    for name, (arguments, hints) in OWN_TOOLS.items():
+        if (only and name not in only) or (read_only and name == PLAN):  # it asks a model, over the network
+            continue
+        schema = arguments.model_json_schema()
+        description = schema.pop("description")
+        hints = _TRIES if read_only and name == RUN else hints  # it can only run read-only tools
+        tools[name] = types.Tool(name=name, description=description, input_schema=schema, annotations=hints)
+    return tools
+
+
+def answer(name: str, catalogue: Catalogue, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of a tool that needs no child. Raises PflowError: 127 and 66 for an unknown name or run."""
+    if name == LIST:
+        return {"tools": [_entry(each) for each in _found(catalogue, arguments.get("search", ""))]}
+    if name == DESCRIBE:
+        return _described(catalogue.find(arguments["name"]))
+    run = find_run(arguments.get("run", "last"))
+    about = document(trace_of_run(run, run.events()[0]), with_store=arguments.get("store", False))
+    return {name: value for name, value in about.items() if name != "snapshot" and value is not None}
+
+
+def _found(catalogue: Catalogue, search: str) -> list[Offered]:
+    tools = {each.label: each for each in catalogue.tools().values()}
+    if not search:
+        return [*tools.values()]
+    abouts = [About(each.label, each.description) for each in tools.values()]
+    return [tools[name] for name in nearest_by_words(search, abouts)]
+
+
+def _entry(offered: Offered) -> dict[str, Any]:
+    return {
+        "name": offered.label,
+        "tool": offered.tool.name,
+        "kind": "flow" if offered.flow else "node",
+        "summary": offered.description.partition("\n")[0],
+        "effects": offered.effects,
+        "read_only": offered.is_read_only,
+    }
+
+
+def _described(offered: Offered) -> dict[str, Any]:
+    """Return a node's entry without its file, and the tool as a client sees it; of a flow its forms too."""
+    about = {name: value for name, value in entry(offered.kind).items() if name not in ("file", "reads", "params")}
+    about |= {**offered.tool.model_dump(exclude_none=True), "tool": offered.tool.name, "name": offered.label}
+    return about | (_forms(offered.flow) if offered.flow else {})
+
+
+def planned(ir: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of pflow_plan: a flow in its forms."""
+    return _forms(wire(load_document(ir, "the flow", FlowCatalog()).usable()))
+
+
+def _forms(wired: WiredFlow) -> dict[str, Any]:
+    pipe = result_of(pipe_of, wired, of=PflowError, otherwise=None)  # not every flow has this form
+    return {"ir": flow_to_ir(wired.flow), **({"pipe": pipe} if pipe else {})}
