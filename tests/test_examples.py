@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.commands.help import usages
+from pflow.commands.help import specs
 from pflow.help.man import files
 from tests.help.source import COMMANDS, examples, fits
 from tests.nodes.cases.github import github
@@ -44,7 +44,7 @@ RULE, JOB = (
 )
 USES = {"pflow-shout": "jq", "pflow-hello": "jq", "make": "awk", "--to=sh": "sed"}
 """What is started by what the examples start."""
-PAGES = {**files(usages()), **{path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}}
+PAGES = {**files(specs()), **{path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}}
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.checked import checked, load
 from pflow.flow.flags import FlowFlags
 from pflow.flow.pipe.steps import draft_step
-from pflow.help.usage import metavar, usage_of_node
+from pflow.help.spec import metavar, spec_of_node
 from pflow.interface.common import COMMON, NODE, OF_RUNS, RUN, STREAM
 from pflow.interface.interface import ARGUMENT, READ, Item, spell_flag
 from pflow.interface.source import read_interface
@@ -84,7 +84,7 @@ class Program(NamedTuple):
 def nodes() -> Iterator[Program]:
     for name in names_in("nodes"):
         interface = read_interface(os.path.join(PACKAGE, "nodes", f"{name.replace('-', '_')}.py"))
-        items = usage_of_node(name, interface).items
+        items = spec_of_node(name, interface).items
 
         def parse_stage(words: list[str], interface: Any = interface) -> Any:
             flags = flags_of(words, interface)
@@ -114,8 +114,8 @@ def step(name: str, words: list[str]) -> Any:
 
 def tools() -> Iterator[Program]:
     for name in names_in("store_commands"):
-        usage = import_module(f"pflow.store_commands.{name.replace('-', '_')}").USAGE
-        items = usage.items
+        spec = import_module(f"pflow.store_commands.{name.replace('-', '_')}").SPEC
+        items = spec.items
         yield Program(f"pflow-{name}", items, lambda words, items=items: values_of(take_words(words, items), items))
 
 
@@ -135,16 +135,16 @@ def commands() -> Iterator[Program]:
     named = {name: import_module(f"pflow.commands.{name.replace('-', '_')}") for name in names_in("commands")}
     for name, module in {**named, "'SENTENCE'": _run_sentence}.items():
         if hasattr(module, "command"):
-            usage = module.command.usage
-            required = [each for each in [*usage.flags, *usage.arguments] if each.required]
+            spec = module.command.spec
+            required = [each for each in [*spec.flags, *spec.arguments] if each.required]
             needed = [f"{each.flag}={value(each)}" if each.kind != ARGUMENT else value(each) for each in required]
             made = as_click(module.command)
             parse_command = lambda words, made=made: shown(made.make_context("", [*words]).params)  # noqa: E731
-            yield Program(f"pflow {name}", usage.items, parse_command, tuple(needed), bool(module.command.others))
+            yield Program(f"pflow {name}", spec.items, parse_command, tuple(needed), bool(module.command.others))
 
 
 def as_click(command: Command) -> ClickCommand:
-    return ClickCommand(command.usage, command.call, command.parse)
+    return ClickCommand(command.spec, command.call, command.parse)
 
 
 def shown(values: dict[str, Any]) -> Any:
@@ -552,9 +552,9 @@ COMMANDS = [import_module(f"pflow.commands.{name.replace('-', '_')}") for name i
 COMMANDS = [module.command for module in [*COMMANDS, _run_sentence] if hasattr(module, "command")]
 
 
-@pytest.mark.parametrize("command", [pytest.param(each, id=each.usage.name) for each in COMMANDS])
+@pytest.mark.parametrize("command", [pytest.param(each, id=each.spec.name) for each in COMMANDS])
 def test_click_has_the_parameters_that_a_command_declares(command):
-    declared = [*command.usage.flags, *command.usage.arguments]
+    declared = [*command.spec.flags, *command.spec.arguments]
     made = as_click(command)
     assert [each.name for each in made.params] == [item.name for item in declared]
     for item, param in zip(declared, made.params, strict=True):

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from pflow.help.usage import CommandUsage, metavar
+from pflow.help.spec import CommandSpec, metavar
 from pflow.interface.interface import ARGUMENT, Item
 from pflow.stage.flags import unsaid, value_of
 
@@ -15,10 +15,10 @@ _TYPES = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT, "path": cl
 class ClickCommand(click.Command):
     """A command of click's whose words are parsed by `parse`, as those of a stage are; its parameters convert them."""
 
-    def __init__(self, usage: CommandUsage, work: Callable[..., Any], parse: Callable[..., dict[str, Any]]) -> None:
-        params = [_parameter(each) for each in [*usage.flags, *usage.arguments]]
-        text = f"{usage.summary}.\n\n{usage.description}"
-        super().__init__(usage.name, callback=work, params=params, help=text, add_help_option=False)
+    def __init__(self, spec: CommandSpec, work: Callable[..., Any], parse: Callable[..., dict[str, Any]]) -> None:
+        params = [_parameter(each) for each in [*spec.flags, *spec.arguments]]
+        text = f"{spec.summary}.\n\n{spec.description}"
+        super().__init__(spec.name, callback=work, params=params, help=text, add_help_option=False)
         self.parse = parse
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

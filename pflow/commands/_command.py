@@ -9,8 +9,8 @@ from keyword import iskeyword
 
 from pflow import Any, Callable, Mapping
 from pflow.errors import OK, USAGE, Ignoring, PflowError
-from pflow.help import usage as kinds
-from pflow.help.usage import HELP, CommandUsage, usage_of_command
+from pflow.help import spec as kinds
+from pflow.help.spec import HELP, CommandSpec, spec_of_command
 from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import ARGUMENT, OPTION, PATH, TEXT, Flag, Item, choice
 from pflow.process.signals import ClosedPipe
@@ -55,12 +55,12 @@ class Command:
         name = (doc or "").partition(":")[0]
         flags, bare = [[each for each in declared if (each.kind == ARGUMENT) == is_bare] for is_bare in (False, True)]
         words = filter(None, [name, "[FLAG]…" * bool(flags), *(each.metavar for each in bare)])
-        self.usage = usage_of_command(name, doc, " ".join(words))
-        self.usage.flags, self.usage.arguments, self.usage.notes = flags, bare, (epilog,) * bool(epilog)
-        self.usage.flags += [] if HELP.name in self.usage.items else [HELP]
+        self.spec = spec_of_command(name, doc, " ".join(words))
+        self.spec.flags, self.spec.arguments, self.spec.notes = flags, bare, (epilog,) * bool(epilog)
+        self.spec.flags += [] if HELP.name in self.spec.items else [HELP]
         self.others = others
         self.of_run = of_run
-        reasons = {name: (f": {why}", f"{self.usage.name} --help") for name, why in (refused or {}).items()}
+        reasons = {name: (f": {why}", f"{self.spec.name} --help") for name, why in (refused or {}).items()}
         self.refused = {name: OF_RUNS[name].but(refused=reason) for name, reason in reasons.items()}
         self.quick = quick
 
@@ -74,11 +74,11 @@ class Command:
 
     def parse(self, words: list[str], convert: Callable[..., Any] = value_of) -> dict[str, Any]:
         """Return the values for its work, made by `convert`. Raises PflowError (2) for the first wrong word."""
-        items, found = self.usage.items, dict[str, Any]()
-        if is_of_flow(self.usage):
-            words, found[self.usage.arguments[-1].name] = own_words(self.usage, words)
+        items, found = self.spec.items, dict[str, Any]()
+        if is_of_flow(self.spec):
+            words, found[self.spec.arguments[-1].name] = own_words(self.spec, words)
         if self.others:
-            has_list = any(word.type.name == "list" for word in self.usage.arguments)  # it takes what follows a flag
+            has_list = any(word.type.name == "list" for word in self.spec.arguments)  # it takes what follows a flag
             words, found[self.others] = known_words(words, items, is_open=not has_list)
         texts = take_words(words, items | self.refused)
         there = texts.keys() | {name for name, value in found.items() if value}
@@ -94,12 +94,12 @@ class Command:
         return values
 
     def _check_required(self, there: set[str]) -> None:
-        for item in [*self.usage.flags, *self.usage.arguments]:
+        for item in [*self.spec.flags, *self.spec.arguments]:
             if item.required and item.name not in there:
                 is_word = item.kind == ARGUMENT
                 name = item.metavar.rstrip("…") if is_word else item.flag
-                hint = f"{self.usage.name} --help" if is_word else f"{item.flag}={kinds.metavar(item)}"
-                raise PflowError(f"cannot run {self.usage.name}: {name} is missing", hint=hint, exit=USAGE)
+                hint = f"{self.spec.name} --help" if is_word else f"{item.flag}={kinds.metavar(item)}"
+                raise PflowError(f"cannot run {self.spec.name}: {name} is missing", hint=hint, exit=USAGE)
 
 
 def known_words(words: list[str], items: Mapping[str, Item], *, is_open: bool = False) -> tuple[list[str], list[str]]:
@@ -110,35 +110,35 @@ def known_words(words: list[str], items: Mapping[str, Item], *, is_open: bool = 
     return known, others
 
 
-def is_of_flow(usage: CommandUsage) -> bool:
+def is_of_flow(spec: CommandSpec) -> bool:
     """Return True if a command's last words are a flow.
 
     Its flags then stand before several steps, on either side of one word, and among the flags of one step.
     """
-    return any(word.tab == kinds.FLOW and word.type.name == "list" for word in usage.arguments[-1:])
+    return any(word.tab == kinds.FLOW and word.type.name == "list" for word in spec.arguments[-1:])
 
 
-def own_words(usage: CommandUsage, words: list[str]) -> tuple[list[str], list[str]]:
+def own_words(spec: CommandSpec, words: list[str]) -> tuple[list[str], list[str]]:
     """Part the words of a command from those of the flow that follows them, if one does."""
-    if not is_of_flow(usage):
+    if not is_of_flow(spec):
         return words, []
     from pflow.driver.arguments import split_flow
 
-    return split_flow(words, usage.items, len(usage.arguments) - 1)
+    return split_flow(words, spec.items, len(spec.arguments) - 1)
 
 
 def run_command(command: Command, words: list[str], **more: Any) -> int:
     """Run a command, with `more` than its words give, or print its help. Raises PflowError (2) for wrong words."""
-    if is_asked("help", own_words(command.usage, words)[0], command.usage.items):
-        from pflow.help.usage import help_text
+    if is_asked("help", own_words(command.spec, words)[0], command.spec.items):
+        from pflow.help.spec import help_text
 
-        write_pieces(1, [help_text(command.usage).encode()])
+        write_pieces(1, [help_text(command.spec).encode()])
         return OK
     if command.quick:
         return command.call(**command.parse(words), **more) or OK
     from pflow.commands._click import ClickCommand
 
-    return ClickCommand(command.usage, command.call, command.parse).run(words, more) or OK
+    return ClickCommand(command.spec, command.call, command.parse).run(words, more) or OK
 
 
 def say_in_json(words: list[str], error: PflowError) -> bool:
@@ -150,8 +150,8 @@ def say_in_json(words: list[str], error: PflowError) -> bool:
     from pflow.completion.names import read_table
 
     name = f"pflow {words[0]}"
-    usage = read_table([name])[name]  # the command's own module may be what failed
-    is_wanted = is_asked("json", own_words(usage, words[1:])[0], usage.items)
+    spec = read_table([name])[name]  # the command's own module may be what failed
+    is_wanted = is_asked("json", own_words(spec, words[1:])[0], spec.items)
     if is_wanted and 1 not in begun:
         with Ignoring(ClosedPipe, PflowError):  # without a reader the exit code is enough
             print_json({"error": error_document(error, words[0])})

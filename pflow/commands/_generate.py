@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pflow.catalog.registry import names_in
-from pflow.commands.help import typed, usages
+from pflow.commands.help import specs, typed
 from pflow.completion.names import LOADER, TABLE
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
 from pflow.flow.rules import RULES
 from pflow.help import man
-from pflow.help.usage import choices_of, tab_of
+from pflow.help.spec import choices_of, tab_of
 from pflow.interface.interface import OPTION, Item
 from pflow.interface.source import read_interface
 from pflow.terminal.messages import say_error
@@ -69,7 +69,7 @@ def _rows(flags: list[Item]) -> list[dict[str, Any]]:
 
 
 def man_pages(root: Path) -> dict[str, str]:
-    return man.files(usages(str(root)))
+    return man.files(specs(str(root)))
 
 
 def loaders(root: Path) -> dict[str, str]:

@@ -31,7 +31,7 @@ from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.checked import checked
 from pflow.flow.findings import refuse_errors
 from pflow.flow.flow import FlowSpec
-from pflow.help.usage import metavar
+from pflow.help.spec import metavar
 from pflow.interface.common import COMMON, OF_RUNS
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.plan.gate import COMMANDS, Allowed, Gate, Refusal, bounds_text
@@ -60,7 +60,7 @@ def main(words: list[str], closed: list[int]) -> int:
 
     Raises PflowError: 2 for wrong flags, 77 if the flow may not run, and what planning raises.
     """
-    if not is_asked("help", words, command.usage.items):
+    if not is_asked("help", words, command.spec.items):
         check_words(words[1:])
     return run_command(command, words, closed=closed)
 
@@ -71,7 +71,7 @@ def check_words(words: list[str]) -> None:
     That is a bare word, an unknown letter, and a flag within a typing slip of one of the command's own, or of a run's
     switch; one with a value, only if one letter of six makes it a run's, since the flow may have any.
     """
-    own_items, of_runs = command.usage.items, {name: own(flag) for name, flag in OF_RUNS.items()}
+    own_items, of_runs = command.spec.items, {name: own(flag) for name, flag in OF_RUNS.items()}
     switches = {name: item for name, item in of_runs.items() if not metavar(item)}
     for found, (word, *values) in groups(words, own_items | OF_RUNS, is_open=True):
         flag, sign, _ = split_flag(word)

@@ -24,7 +24,7 @@ from pflow.cache.place import directory, files, prune, size_limit
 from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_table
 from pflow.errors import MISSING, USAGE, PflowError, not_written, result_of
-from pflow.help.usage import NODE
+from pflow.help.spec import NODE
 from pflow.interface.interface import Flag, argument, choice
 from pflow.interface.source import plain
 from pflow.terminal.columns import AUTO

@@ -18,7 +18,7 @@ import signal
 
 from pflow.commands._command import Command, own
 from pflow.errors import DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, PflowError
-from pflow.help import usage as kinds
+from pflow.help import spec as kinds
 from pflow.interface.common import COMMON
 from pflow.interface.interface import argument
 from pflow.process.children import descriptors, holder

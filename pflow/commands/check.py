@@ -37,7 +37,7 @@ from pflow.flow.rules import RULES, check
 from pflow.flow.subflow import find_file, is_stdin, load_named, python_source
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
-from pflow.help import usage as kinds
+from pflow.help import spec as kinds
 from pflow.interface.account import inferred_in_words
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.models.identity import identify

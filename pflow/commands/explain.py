@@ -13,7 +13,7 @@ from pflow.commands._output import examined, print_json, print_text
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text
 from pflow.flow.subflow import load_named
-from pflow.help.usage import FLOW
+from pflow.help.spec import FLOW
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.terminal.columns import colour_of, terminal_width
 

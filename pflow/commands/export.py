@@ -21,7 +21,7 @@ from pflow.errors import USAGE, PflowError
 from pflow.export import exporter, targets
 from pflow.flow.checked import checked
 from pflow.flow.subflow import load_named
-from pflow.help.usage import FLOW
+from pflow.help.spec import FLOW
 from pflow.interface.interface import TEXTS, UNDECLARED, Flag, argument, choice
 
 _ABOUT = {target: (exporter(target).__doc__ or "").partition("\n")[0] for target in targets()}

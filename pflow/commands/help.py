@@ -23,11 +23,11 @@ from pflow import commands
 from pflow.catalog.kinds import list_kinds, version_hint
 from pflow.catalog.registry import PACKAGE, bundled_directory, names_in, saved_flows
 from pflow.commands._command import Command
-from pflow.driver.help import usage_of_run
+from pflow.driver.help import spec_of_run
 from pflow.errors import EXIT_CODES, NOT_FOUND, USAGE, PflowError, shorten
-from pflow.help import usage as kinds
+from pflow.help import spec as kinds
 from pflow.help.man import as_text
-from pflow.help.usage import HELP, CommandUsage, help_text, usage_of_command, usage_of_node
+from pflow.help.spec import HELP, CommandSpec, help_text, spec_of_command, spec_of_node
 from pflow.interface.interface import Flag, argument
 from pflow.interface.source import read_interface
 from pflow.process.streams import write_pieces
@@ -100,7 +100,7 @@ def _show(file: str) -> None:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 """The checkout that has nodes/."""
 
-DRIVER = usage_of_command(
+DRIVER = spec_of_command(
     "pflow",
     commands.__doc__,
     *("pflow WORD [FLAG]…", "pflow STEP [FLAG]… :: STEP [FLAG]… …", "pflow 'SENTENCE' [FLAG]…"),
@@ -140,30 +140,30 @@ def _half_line(folder: str, name: str) -> str:
     return summary[:1].upper() + summary[1:]
 
 
-def usages(root: str = ROOT) -> list[CommandUsage]:
-    """Return the usage of the driver, its commands, the tools, and the nodes that `root` has."""
+def specs(root: str = ROOT) -> list[CommandSpec]:
+    """Return the spec of the driver, its commands, the tools, and the nodes that `root` has."""
     nodes = os.path.join(root, "nodes")
     files = {name: f"{nodes}/{name.replace('-', '_')}.py" for name in names_in(nodes)}
     return [
         DRIVER,
         *map(_command, names_in("commands")),
-        *(import_module(f"pflow.store_commands.{name}").USAGE for name in names_in("store_commands")),
-        *(usage_of_node(name, read_interface(file)) for name, file in files.items()),
+        *(import_module(f"pflow.store_commands.{name}").SPEC for name in names_in("store_commands")),
+        *(spec_of_node(name, read_interface(file)) for name, file in files.items()),
     ]
 
 
-def _command(name: str) -> CommandUsage:
+def _command(name: str) -> CommandSpec:
     if name == "run":
-        return usage_of_run()
-    usage: CommandUsage = import_module(f"pflow.commands.{name.replace('-', '_')}").command.usage
-    return usage
+        return spec_of_run()
+    spec: CommandSpec = import_module(f"pflow.commands.{name.replace('-', '_')}").command.spec
+    return spec
 
 
-def typed() -> list[CommandUsage]:
-    """Return the usages that TAB knows: the driver, commands and tools, and the flags beside a sentence."""
+def typed() -> list[CommandSpec]:
+    """Return the specs that TAB knows: the driver, commands and tools, and the flags beside a sentence."""
     from pflow.commands import _run_sentence
 
-    beside = copy(_run_sentence.command.usage)
+    beside = copy(_run_sentence.command.spec)
     beside.name = kinds.SENTENCE
-    beside.flags = [*beside.flags, *(flag for flag in usage_of_run().flags if flag.name not in beside.items)]
-    return [*(each for each in usages() if not each.is_node), beside]
+    beside.flags = [*beside.flags, *(flag for flag in spec_of_run().flags if flag.name not in beside.items)]
+    return [*(each for each in specs() if not each.is_node), beside]

@@ -25,7 +25,7 @@ from pflow.flow.load import is_script, load_file
 from pflow.flow.python_file import load_python
 from pflow.flow.subflow import FlowCatalog, python_source
 from pflow.flow.unload import flow_to_ir
-from pflow.help.usage import FILE
+from pflow.help.spec import FILE
 from pflow.interface.interface import PATH, argument
 from pflow.terminal.messages import say
 from pflow.values.fast_json import write_json

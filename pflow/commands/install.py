@@ -39,7 +39,7 @@ from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_text
 from pflow.commands._packs import ALLOWED, agree, allowed_words, beyond, document, show, try_nodes
 from pflow.errors import FAILED, MISSING, USAGE, PflowError, result_of
-from pflow.help import usage as kinds
+from pflow.help import spec as kinds
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.packs.install import commit, how_to_run, stage_frozen, stage_new, staging
 from pflow.packs.project import PROJECT_LOCK, recorded_before, write_project

@@ -21,7 +21,7 @@ from pflow.commands._output import write_output
 from pflow.flow.checked import checked
 from pflow.flow.lock import lock_command, lock_file, lock_text
 from pflow.flow.subflow import load_named
-from pflow.help.usage import FLOW
+from pflow.help.spec import FLOW
 from pflow.interface.interface import TEXTS, argument
 from pflow.process.streams import write_pieces
 from pflow.saved_flows.saved import check_is_own

@@ -21,7 +21,7 @@ from pflow.driver.arguments import RunFlags
 from pflow.driver.execution import pretend
 from pflow.errors import OK, USAGE, PflowError
 from pflow.files.reading import limit_input
-from pflow.help.usage import FILE, FLOW
+from pflow.help.spec import FILE, FLOW
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import COUNT, NUMBER, PATH, PATHS, TEXT, Flag, argument, choice
 from pflow.map.execution import MapExecution, in_order

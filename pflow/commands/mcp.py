@@ -65,7 +65,7 @@ from typing import Any
 from pflow.commands._command import Command
 from pflow.errors import USAGE, PflowError
 from pflow.files.installation import no_extra
-from pflow.help import usage as kinds
+from pflow.help import spec as kinds
 from pflow.interface.interface import PATH, TEXT, TEXTS, Flag, argument, choice, spell_flag
 
 CLIENTS = ("claude", "cursor", "codex", "vscode")

@@ -16,7 +16,7 @@ pflow merge 1.db 2.db -o all.db
 
 from pflow.commands._command import OUTPUT, Command, own
 from pflow.errors import FAILED, OK
-from pflow.help.usage import FILE
+from pflow.help.spec import FILE
 from pflow.interface.interface import PATHS, UNDECLARED, argument
 from pflow.map.merge import merge
 from pflow.map.states import DONE

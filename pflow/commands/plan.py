@@ -36,7 +36,7 @@ from pflow.flow.subflow import find_file, load_named
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire as wire_flow
-from pflow.help.usage import FLOW
+from pflow.help.spec import FLOW
 from pflow.interface.common import COMMON
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.plan.limits import LIMITS

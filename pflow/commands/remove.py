@@ -14,7 +14,7 @@ import os
 
 from pflow.commands._command import Command
 from pflow.errors import PflowError
-from pflow.help.usage import SAVED
+from pflow.help.spec import SAVED
 from pflow.interface.interface import TEXTS, argument
 from pflow.process.streams import write_pieces
 from pflow.saved_flows.command import changed_commands_of, flow_script, remove_commands

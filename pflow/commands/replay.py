@@ -29,7 +29,7 @@ from pflow.driver.replay import Replay
 from pflow.errors import PflowError
 from pflow.files.reading import limit_input
 from pflow.flow.checked import checked
-from pflow.help import usage as kinds
+from pflow.help import spec as kinds
 from pflow.interface.common import COMMON
 from pflow.interface.interface import argument
 from pflow.plan.proposal import show, touched_text

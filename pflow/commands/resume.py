@@ -43,7 +43,7 @@ from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened
 from pflow.errors import USAGE, PflowError
 from pflow.files.reading import limit_input
-from pflow.help import usage as kinds
+from pflow.help import spec as kinds
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.record.runs import Run, find_run
@@ -119,5 +119,5 @@ def _file(word: str) -> tuple[str, str]:
     """Return the secret and the file of `--KEY@FILE`. Raises PflowError (2) for any other word."""
     key, sign, file = word.removeprefix("--").partition("@")
     if not word.startswith("--") or not sign or "=" in key:
-        take_words([word], command.usage.items)  # refuses it
+        take_words([word], command.spec.items)  # refuses it
     return key.replace("-", "_"), os.path.abspath(file)

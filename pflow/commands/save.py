@@ -43,7 +43,7 @@ from pflow.flow.checked import checked
 from pflow.flow.flow import FlowSpec
 from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
-from pflow.help.usage import FLOW
+from pflow.help.spec import FLOW
 from pflow.interface.interface import PATH, TEXT, TEXTS, Flag, argument
 from pflow.process.streams import write_pieces
 from pflow.saved_flows.command import check_command, flow_script, make_command, path_fault

@@ -21,7 +21,7 @@ from pflow.explain.account import explain
 from pflow.explain.text import brief_text
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.help.usage import SAVED
+from pflow.help.spec import SAVED
 from pflow.interface.interface import Flag, argument
 from pflow.saved_flows.command import commands_of, flow_script
 from pflow.saved_flows.saved import find_saved, library_folder, name_of, olds_of

@@ -20,7 +20,7 @@ from pflow.conformance.conduct import Verdict, as_json, choose_checks, conduct, 
 from pflow.conformance.sandbox import limit_files
 from pflow.conformance.trial import CHECKS, TestedNode, find_node
 from pflow.errors import USAGE, PflowError
-from pflow.help.usage import NODE_OR_FILE
+from pflow.help.spec import NODE_OR_FILE
 from pflow.interface.common import COMMON
 from pflow.interface.interface import PATH, PATHS, TEXTS, Flag, argument
 from pflow.process.signals import Interrupted, catch_signals, die_of

@@ -34,7 +34,7 @@ import time
 from pflow.commands._command import COLOR, HTML, OUTPUT, Command
 from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.help import usage as kinds
+from pflow.help import spec as kinds
 from pflow.interface.interface import Flag, argument
 from pflow.map.report import map_items, map_report, map_text
 from pflow.process.streams import is_readable

@@ -13,7 +13,7 @@ pflow uninstall pack
 from pflow.catalog.kinds import nodes_of
 from pflow.catalog.registry import flows_of
 from pflow.commands._command import Command
-from pflow.help import usage as kinds
+from pflow.help import spec as kinds
 from pflow.interface.interface import TEXTS, argument
 from pflow.interface.source import plain
 from pflow.packs.install import uninstall

@@ -27,7 +27,7 @@ from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_text
 from pflow.commands._packs import agree, document, try_nodes
 from pflow.errors import DENIED, USAGE, PflowError, result_of
-from pflow.help import usage as kinds
+from pflow.help import spec as kinds
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.packs.account import declare, differences, widened
 from pflow.packs.address import Address

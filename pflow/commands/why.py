@@ -20,7 +20,7 @@ pflow why last shell
 
 from pflow.commands._command import Command
 from pflow.errors import USAGE, PflowError
-from pflow.help import usage as kinds
+from pflow.help import spec as kinds
 from pflow.interface.interface import TEXT, Flag, argument
 from pflow.map.report import item_lines
 from pflow.process.streams import write_pieces

@@ -9,8 +9,8 @@ from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.completion.line import split
 from pflow.errors import PflowError, result_of
 from pflow.flow.pipe.scan import closes, separates
-from pflow.help import usage as kinds
-from pflow.help.usage import SENTENCE, CommandUsage, usage_of_node
+from pflow.help import spec as kinds
+from pflow.help.spec import SENTENCE, CommandSpec, spec_of_node
 from pflow.interface.common import OF_FLOWS
 from pflow.interface.interface import COMMON_FLAG, Flag, Interface, Item
 from pflow.values.jsontext import decode
@@ -25,7 +25,7 @@ SERVERS, PACKS = "servers", "packs"
 """The groups of candidates that are not flags."""
 
 TABLE = "commands.json"
-"""The file beside this module that `make generate` writes: the usage of the driver, its commands and the tools, so that
+"""The file beside this module that `make generate` writes: the spec of the driver, its commands and the tools, so that
 TAB need not import them. By name, a list: the summary, the flags, the other words, each as `Flag` takes them, with the
 name of its type."""
 
@@ -50,14 +50,14 @@ class Candidate:
         return self.group == KEYS or self.value.endswith(("=", "/"))
 
 
-def read_table(wanted: Iterable[str] = ()) -> dict[str, CommandUsage]:
-    """Read each usage by its command: `pflow`, `pflow runs`, `pflow-get`; with flags and words if it is `wanted`.
+def read_table(wanted: Iterable[str] = ()) -> dict[str, CommandSpec]:
+    """Read each spec by its command: `pflow`, `pflow runs`, `pflow-get`; with flags and words if it is `wanted`.
 
     To make the flags of all takes longer than TAB may.
     """
     with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
         rows = decode(file.read())
-    table = {name: CommandUsage(name, summary) for name, (summary, _, _) in rows.items()}
+    table = {name: CommandSpec(name, summary) for name, (summary, _, _) in rows.items()}
     for name in rows.keys() & set(wanted):
         both = rows[name][1:]
         declared: list[list[Item]] = [[Flag(**{**row, "type": Type(row["type"])}) for row in each] for each in both]
@@ -165,40 +165,40 @@ def files(typed: str, wanted: str) -> list[Candidate]:
     return [Candidate(FILES, name) for name in shown if name.isprintable() and name.endswith((wanted, "/"))]
 
 
-def usage_of_type(name: str) -> CommandUsage:
-    """Return the usage of a node, a tool or a saved flow, without what cannot be read."""
+def spec_of_type(name: str) -> CommandSpec:
+    """Return the spec of a node, a tool or a saved flow, without what cannot be read."""
     from pflow.catalog.kinds import TOOL, find_node
 
     found = find_node(name)
     if found is None:
-        return usage_of_flow(name) if saved_flow(name) else CommandUsage(name, "")
+        return spec_of_flow(name) if saved_flow(name) else CommandSpec(name, "")
     if found.origin == TOOL:
         name = f"pflow-{found.name}"
-        usage = read_table([name])[name]
-        for each in usage.arguments:
+        spec = read_table([name])[name]
+        for each in spec.arguments:
             each.choices = each.choices and (tuple(_keys_of_pipe()) or each.choices)
-        return usage
+        return spec
     interface = _interface_of(found)
-    return _with_places(usage_of_node(found.name, interface), interface, [])
+    return _with_places(spec_of_node(found.name, interface), interface, [])
 
 
-def usage_of_flow(word: str) -> CommandUsage:
-    """Return the usage of running a flow. A faulty one, or one in Python, which would run, has the flags of any run."""
-    from pflow.driver.help import usage_of_run
+def spec_of_flow(word: str) -> CommandSpec:
+    """Return the spec of running a flow. A faulty one, or one in Python, which would run, has the flags of any run."""
+    from pflow.driver.help import spec_of_run
     from pflow.flow.subflow import load_named, python_source
     from pflow.flow.wiring import wire
 
     is_code = word == "-" or python_source(word) is not None
     try:
-        usage = usage_of_run(None if is_code else wire(load_named([word])))
+        spec = spec_of_run(None if is_code else wire(load_named([word])))
     except PflowError:
-        usage = usage_of_run()
-    usage.arguments = []
-    return usage
+        spec = spec_of_run()
+    spec.arguments = []
+    return spec
 
 
-def usage_of_step(name: str, before: list[str]) -> CommandUsage:
-    """Return the usage of a step: the flags of its type's interface, and the common ones that are not for a whole run.
+def spec_of_step(name: str, before: list[str]) -> CommandSpec:
+    """Return the spec of a step: the flags of its type's interface, and the common ones that are not for a whole run.
 
     `before` are the words of the steps before it.
     """
@@ -208,12 +208,12 @@ def usage_of_step(name: str, before: list[str]) -> CommandUsage:
     (type, _), *_ = steps_in([name])
     kind = FlowCatalog().find(type)
     if kind is None and not closes(name):  # a sentence, as far as it is typed
-        return CommandUsage(type, "")
+        return CommandSpec(type, "")
     interface = _interface_of(kind)
-    usage = usage_of_node(type, interface)
-    own = [each for each in usage.flags if each.kind != COMMON_FLAG]
-    usage.flags = [*own, *OF_FLOWS.values(), *named(usage.flags, OF_STEPS)]
-    return _with_places(usage, interface, before)
+    spec = spec_of_node(type, interface)
+    own = [each for each in spec.flags if each.kind != COMMON_FLAG]
+    spec.flags = [*own, *OF_FLOWS.values(), *named(spec.flags, OF_STEPS)]
+    return _with_places(spec, interface, before)
 
 
 def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
@@ -225,19 +225,19 @@ def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
     return [(full_type(type), id) for type, id in found]
 
 
-def _with_places(usage: CommandUsage, interface: Interface, before: list[str]) -> CommandUsage:
-    """Give the flags of a usage their choices: the keys of the step, and the places that the steps before it write."""
+def _with_places(spec: CommandSpec, interface: Interface, before: list[str]) -> CommandSpec:
+    """Give the flags of a spec their choices: the keys of the step, and the places that the steps before it write."""
     places = _places(before)
     choices = {
         "each": (*places,),
         "map_in": tuple([f"{key}={place}" for key in interface.reads for place in ("", *places)]),
         "map_out": tuple([f"{key}=" for key in interface.writes]),
     }
-    usage.flags = [
+    spec.flags = [
         flag.but(choices=choices[flag.name]) if flag.kind == COMMON_FLAG and flag.name in choices else flag
-        for flag in usage.flags
+        for flag in spec.flags
     ]
-    return usage
+    return spec
 
 
 def _places(before: list[str]) -> list[str]:

@@ -7,11 +7,11 @@ from itertools import groupby
 from pflow import Callable, Iterable, Iterator, Sequence
 from pflow.completion import names
 from pflow.completion.line import Typed, quoted, split
-from pflow.completion.names import VALUES, Candidate, named, steps_in, usage_of_flow, usage_of_step, usage_of_type
+from pflow.completion.names import VALUES, Candidate, named, spec_of_flow, spec_of_step, spec_of_type, steps_in
 from pflow.errors import PflowError, result_of
 from pflow.flow.pipe.scan import closes, separates
-from pflow.help import usage as kinds
-from pflow.help.usage import SENTENCE, TITLES, CommandUsage, choices_of, tab_of, text_of, words_of
+from pflow.help import spec as kinds
+from pflow.help.spec import SENTENCE, TITLES, CommandSpec, choices_of, tab_of, text_of, words_of
 from pflow.interface.interface import INPUT, PARAM, READ, Item, argument, by_name
 from pflow.stage.words import groups, item_of, of_letters, split_flag
 from pflow.text.printable import clean
@@ -166,7 +166,7 @@ def answer(line: Typed) -> Candidates:
     words = line.words[start + 1 :]
     if programs[start] == "pflow":
         return _of_driver(words, line)
-    return _of_usage(usage_of_type(programs[start][6:]), words, line.word)
+    return _of_spec(spec_of_type(programs[start][6:]), words, line.word)
 
 
 def _of_driver(words: list[str], line: Typed) -> Candidates:
@@ -181,24 +181,24 @@ def _of_driver(words: list[str], line: Typed) -> Candidates:
     if not words and (line.quote or " " in line.word):
         return _in_flow(line)
     if not words and line.word.startswith("-"):
-        return _of_usage(table["pflow"], [], line.word)
+        return _of_spec(table["pflow"], [], line.word)
     if not words:
         return _values(table["pflow"].arguments[0], line.word, 0)
     if command is not None:
         return _of_command(command, words[1:], line)
     if " " not in words[0].strip():
-        return _of_usage(usage_of_type(words[0]), words[1:], line.word)
+        return _of_spec(spec_of_type(words[0]), words[1:], line.word)
     from pflow.flow.pipe.recognize import is_pipe
 
-    usage = usage_of_flow(words[0]) if is_pipe(words[:1]) else table[SENTENCE]
-    return _of_usage(usage, words[1:], line.word)
+    spec = spec_of_flow(words[0]) if is_pipe(words[:1]) else table[SENTENCE]
+    return _of_spec(spec, words[1:], line.word)
 
 
-def _of_command(command: CommandUsage, words: list[str], line: Typed) -> Candidates:
+def _of_command(command: CommandSpec, words: list[str], line: Typed) -> Candidates:
     """Complete a command, whose words may be a flow: a file, a saved one, a quoted text, or a step and its flags."""
     wanted = [each.tab for each in command.arguments]
     if kinds.FLOW not in wanted:
-        return _of_usage(command, words, line.word)
+        return _of_spec(command, words, line.word)
     at = wanted.index(kinds.FLOW)
     before = _Words(words, line.word, command.flags)
     if len(before.others) > at:
@@ -208,11 +208,11 @@ def _of_command(command: CommandUsage, words: list[str], line: Typed) -> Candida
         is_file = kinds.FILE in wanted and not line.word.startswith("-") and not flow[-1].startswith("-")
         if not is_file and is_one_step([*flow, line.word]):
             return _of_steps(flow, line.word, line.quote, command.flags)
-        return _of_usage(usage_of_flow(flow[0]) if command.name == "pflow run" else command, words, line.word)
+        return _of_spec(spec_of_flow(flow[0]) if command.name == "pflow run" else command, words, line.word)
     is_text = (line.quote or " " in line.word) and not line.word.startswith("-")
     if len(before.others) == at and not before.waiting and is_text:
         return _in_flow(line)
-    return _of_usage(command, words, line.word)
+    return _of_spec(command, words, line.word)
 
 
 def _in_flow(line: Typed) -> Candidates:
@@ -235,9 +235,9 @@ def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Item] = 
     is_name = "}" not in word if in_braces else word[at:].replace("_", "").isalnum() == (at < len(word))
     if at and quote == "'" and is_name:
         return Candidates(word, at + in_braces, names.keys(words[:start], words[start:], in_braces=in_braces))
-    usage = usage_of_step(words[start], words[:start])
-    usage.flags = [*usage.flags, *beside]
-    return _of_usage(usage, words[start + 1 :], word)
+    spec = spec_of_step(words[start], words[:start])
+    spec.flags = [*spec.flags, *beside]
+    return _of_spec(spec, words[start + 1 :], word)
 
 
 class _Words:
@@ -277,9 +277,9 @@ class _Words:
         return item_of(name, "", self.items), sign, len(name) + len(sign)
 
 
-def _of_usage(usage: CommandUsage, words: list[str], word: str) -> Candidates:
-    before = _Words(words, word, usage.flags)
-    free = [each for each in usage.arguments if before.used.isdisjoint(each.names)]
+def _of_spec(spec: CommandSpec, words: list[str], word: str) -> Candidates:
+    before = _Words(words, word, spec.flags)
+    free = [each for each in spec.arguments if before.used.isdisjoint(each.names)]
     before.used.update(name for each in free[: len(before.others)] for name in each.names)
     run = next((words[at] for at in before.others), "last")
     if before.waiting is not None:
@@ -290,12 +290,12 @@ def _of_usage(usage: CommandUsage, words: list[str], word: str) -> Candidates:
             flag = _A_FILE if flag and tab_of(flag) and flag.kind in _NODES_OWN else None
         if sign or kept < len(word):
             return _values(flag, word, kept, run) if flag and sign != ":=" else Candidates(word, 0, [])
-        return Candidates(word, 0, _flags(usage, before.used, word))
+        return Candidates(word, 0, _flags(spec, before.used, word))
     rest = free[len(before.others) :] or [each for each in free[-1:] if each.type.name == "list"]
     found = _values(_in_act(rest[0], words), word, 0) if rest else Candidates(word, 0, [])
     if found.candidates or word or before.is_ended:
         return found
-    return Candidates(word, 0, [each for each in _flags(usage, before.used, word) if each.value.startswith("--")])
+    return Candidates(word, 0, [each for each in _flags(spec, before.used, word) if each.value.startswith("--")])
 
 
 def _in_act(word: Item, words: list[str]) -> Item:
@@ -308,10 +308,10 @@ def _is_bool(flag: Item) -> bool:
     return flag.type.name == "bool" and flag.kind in _NODES_OWN
 
 
-def _flags(usage: CommandUsage, used: set[str], word: str) -> Iterator[Candidate]:
+def _flags(spec: CommandSpec, used: set[str], word: str) -> Iterator[Candidate]:
     """Yield the flags that may still be given, group by group. Those with a step's name wait for a dot."""
     done: set[str] = set()
-    for group, flags in usage.groups():
+    for group, flags in spec.groups():
         for flag in flags:
             names = flag.names
             spent = done if flag.type.name == "list" else done | used

@@ -48,18 +48,18 @@ from pflow.flow.flow import FlowInput, FlowSpec
 from pflow.flow.subflow import find_file
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.help import usage as kinds
-from pflow.help.usage import CommandUsage, help_text, usage_of_command
+from pflow.help import spec as kinds
+from pflow.help.spec import CommandSpec, help_text, spec_of_command
 from pflow.interface.interface import INPUT, PARAM, UNDECLARED, Item, argument
 from pflow.text.printable import clean
 
 
-def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:
-    """Return the usage of this flow, or of any."""
-    usage = usage_of_command(PROGRAM, __doc__, "pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …")
-    usage.flags = [*(_flow_flags(wired) if wired else []), *flags_of_runs()]
-    usage.arguments = [argument("FLOW", kinds.FLOW)]
-    return usage
+def spec_of_run(wired: WiredFlow | None = None) -> CommandSpec:
+    """Return the spec of this flow, or of any."""
+    spec = spec_of_command(PROGRAM, __doc__, "pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …")
+    spec.flags = [*(_flow_flags(wired) if wired else []), *flags_of_runs()]
+    spec.arguments = [argument("FLOW", kinds.FLOW)]
+    return spec
 
 
 def flags_of_runs(without: Container[str] = ()) -> list[Item]:
@@ -71,20 +71,20 @@ def flags_of_runs(without: Container[str] = ()) -> list[Item]:
 def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
     """Return the help, for a flow if there is one. `words` name it: a saved flow is run by its name alone."""
     if flow is None:
-        return help_text(usage_of_run(), is_whole=is_whole)
+        return help_text(spec_of_run(), is_whole=is_whole)
     wired = wire(flow)
     for step in wired.steps.values():
         if step.kind is None and not step.fault:
             raise no_such_kind(step.step.type)
-    usage = usage_of_run(wired)
-    usage.summary = clean(flow.description) or usage.summary
+    spec = spec_of_run(wired)
+    spec.summary = clean(flow.description) or spec.summary
     file = find_file(words[0]) if words and len(words) == 1 else None
     name = flow_name(os.path.basename(file)) if file else ""
     if name and saved_flow(name) == file:
         synopsis = f"pflow {name} [FLAG]…"
     if synopsis:
-        usage.synopsis, usage.examples = (synopsis,), ()
-    return "\n".join(map(clean, help_text(usage, is_whole=is_whole).split("\n")))
+        spec.synopsis, spec.examples = (synopsis,), ()
+    return "\n".join(map(clean, help_text(spec, is_whole=is_whole).split("\n")))
 
 
 def _flow_flags(wired: WiredFlow) -> list[Item]:

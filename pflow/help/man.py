@@ -1,10 +1,10 @@
-"""Man pages, made from the usage of each command."""
+"""Man pages, made from the spec of each command."""
 
 import re
 from collections.abc import Iterator
 
 from pflow.catalog.registry import names_in
-from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, CommandUsage, metavar, text_of, words_of
+from pflow.help.spec import COMMON, DATA, PARAMS, TITLES, CommandSpec, metavar, text_of, words_of
 from pflow.interface.interface import Item
 
 DATE = "November 22, 2026"
@@ -96,56 +96,56 @@ _WIDEST = 72
 _SHELL_WORD = re.compile(r"""(?:\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|[^ '"\\])+""", re.DOTALL)
 
 
-def files(usages: list[CommandUsage]) -> dict[str, str]:
-    """Make the pages, by name. Each depends only on its own usage; the driver's on those of commands and tools."""
-    return {f"{_page_name(usage)}.1": _page(usage, usages) for usage in usages}
+def files(specs: list[CommandSpec]) -> dict[str, str]:
+    """Make the pages, by name. Each depends only on its own spec; the driver's on those of commands and tools."""
+    return {f"{_page_name(spec)}.1": _page(spec, specs) for spec in specs}
 
 
-def _page(usage: CommandUsage, usages: list[CommandUsage]) -> str:
-    name = _page_name(usage)
+def _page(spec: CommandSpec, specs: list[CommandSpec]) -> str:
+    name = _page_name(spec)
     shown = re.sub(r"[^A-Za-z0-9._-]", "_", name).upper()
     rows = [f'.\\" Made by pflow from how the command is declared.\n.Dd {DATE}', f".Dt {shown} 1", ".Os"]
-    rows += [".Sh NAME", f".Nm {word(name)}", f".Nd {_about(usage)}"]
-    for title, section in _sections(usage, usages):
+    rows += [".Sh NAME", f".Nm {word(name)}", f".Nd {_about(spec)}"]
+    for title, section in _sections(spec, specs):
         rows += [heading(title), *section] if section else []
     return "\n".join([*rows, ""]).replace("\\[u2026]", "\\&...")  # a terminal without UTF-8 shows three dots
 
 
-def _sections(usage: CommandUsage, usages: list[CommandUsage]) -> Iterator[tuple[str, list[str]]]:
+def _sections(spec: CommandSpec, specs: list[CommandSpec]) -> Iterator[tuple[str, list[str]]]:
     """Yield the sections in their order, each with its lines; the page omits those without lines."""
-    titled = [note.partition("\n") for note in usage.notes if note.partition("\n")[0].endswith(":")]
-    notes = [note for note in usage.notes if not note.partition("\n")[0].endswith(":")]
-    yield "SYNOPSIS", [line for form in usage.synopsis for line in _synopsis(usage.name, form)]
-    yield "DESCRIPTION", paragraphs("\n\n".join(filter(None, [usage.summary, usage.description, *notes])))
-    for group, flags in usage.groups():
+    titled = [note.partition("\n") for note in spec.notes if note.partition("\n")[0].endswith(":")]
+    notes = [note for note in spec.notes if not note.partition("\n")[0].endswith(":")]
+    yield "SYNOPSIS", [line for form in spec.synopsis for line in _synopsis(spec.name, form)]
+    yield "DESCRIPTION", paragraphs("\n\n".join(filter(None, [spec.summary, spec.description, *notes])))
+    for group, flags in spec.groups():
         rows = listing([(_tag(flag), text_of(flag)) for flag in flags], compact=group == COMMON)
         yield TITLES[group].partition(" (")[0].upper(), _SENTENCES.get(group, []) + rows
-    yield "WRITES", listing([(f"Va {word(key)}", text) for key, text in usage.writes])
+    yield "WRITES", listing([(f"Va {word(key)}", text) for key, text in spec.writes])
     for title, _, text in titled:
         yield title.removesuffix(":").upper(), paragraphs(text)
-    if usage.name == "pflow":  # nodes come and go: pflow nodes lists them
-        yield "COMMANDS", _names("pflow ", usages)
-        yield "TOOLS", _names("pflow-", [each for each in usages if not each.is_node])
-    yield "ACTIONS", lines(usage.actions)
-    yield "EFFECTS", [] if usage.effects is None else lines(", ".join(usage.effects) or "none")
-    yield "REPEATS", lines(usage.repeats)
-    own = [(flag.env, f"the default of {flag.names[-1]}") for flag in usage.flags if flag.env]
-    rest = [] if usage.name == "pflow" else lines("pflow(1) lists all variables and files that pflow reads.")
+    if spec.name == "pflow":  # nodes come and go: pflow nodes lists them
+        yield "COMMANDS", _names("pflow ", specs)
+        yield "TOOLS", _names("pflow-", [each for each in specs if not each.is_node])
+    yield "ACTIONS", lines(spec.actions)
+    yield "EFFECTS", [] if spec.effects is None else lines(", ".join(spec.effects) or "none")
+    yield "REPEATS", lines(spec.repeats)
+    own = [(flag.env, f"the default of {flag.names[-1]}") for flag in spec.flags if flag.env]
+    rest = [] if spec.name == "pflow" else lines("pflow(1) lists all variables and files that pflow reads.")
     variables = own if rest else ENVIRONMENT
     yield "ENVIRONMENT", listing([(_joined("Ev", names.split(", ")), text) for names, text in variables]) + rest
     yield "FILES", [] if rest else listing([(f"Pa {word(path)}", text) for path, text in FILES])
     yield "EXIT STATUS", lines("0 on success; pflow-exit(7) explains all other codes.")
-    yield "EXAMPLES", literal([line for example in usage.examples for line in folded(example)])
-    yield "SEE ALSO", _see_also(usage)
+    yield "EXAMPLES", literal([line for example in spec.examples for line in folded(example)])
+    yield "SEE ALSO", _see_also(spec)
 
 
-def _page_name(usage: CommandUsage) -> str:
-    return usage.name if usage.is_node else usage.name.replace(" ", "-")
+def _page_name(spec: CommandSpec) -> str:
+    return spec.name if spec.is_node else spec.name.replace(" ", "-")
 
 
-def _about(usage: CommandUsage) -> str:
+def _about(spec: CommandSpec) -> str:
     """Return the one line that apropos finds."""
-    text = " ".join(usage.summary.split()).partition(". ")[0].removesuffix(".").strip()
+    text = " ".join(spec.summary.split()).partition(". ")[0].removesuffix(".").strip()
     text = text[:1].lower() + text[1:] if text[1:2].islower() else text
     return word(text).replace("\\ ", " ") if text else "a node of pflow"
 
@@ -169,17 +169,17 @@ def _joined(macro: str, names: list[str]) -> str:
     return " , ".join(f"{macro} {word(name)}" for name in names)
 
 
-def _names(prefix: str, usages: list[CommandUsage]) -> list[str]:
-    found = [(each.name, each.summary) for each in usages if each.name.startswith(prefix)]
+def _names(prefix: str, specs: list[CommandSpec]) -> list[str]:
+    found = [(each.name, each.summary) for each in specs if each.name.startswith(prefix)]
     return listing([(f"Cm {word(name.removeprefix('pflow '))}", text) for name, text in found])
 
 
-def _see_also(usage: CommandUsage) -> list[str]:
+def _see_also(spec: CommandSpec) -> list[str]:
     """Return other pages, as text: mandoc warns of an Xr until pflow's pages are installed for all users."""
-    said = re.findall(r"pflow[ -]([a-z-]+)", "\n".join([usage.summary, usage.description, *usage.examples]))
-    others = ["exit(7)", "intro(7)", *(["flow(5)", "agents(7)"] if " " in usage.name else ["node(7)", "store(7)"])]
+    said = re.findall(r"pflow[ -]([a-z-]+)", "\n".join([spec.summary, spec.description, *spec.examples]))
+    others = ["exit(7)", "intro(7)", *(["flow(5)", "agents(7)"] if " " in spec.name else ["node(7)", "store(7)"])]
     others += [f"{name}(1)" for name in {*names_in("commands"), *names_in("store_commands")} & set(said)]
-    pages = {"pflow(1)", *(f"pflow-{each}" for each in others)} - {f"{_page_name(usage)}(1)"}
+    pages = {"pflow(1)", *(f"pflow-{each}" for each in others)} - {f"{_page_name(spec)}(1)"}
     return lines(", ".join(sorted(pages, key=lambda page: (page[-2], page))))
 
 

@@ -104,7 +104,7 @@ class MapExecution:
                 ledger.begin(self.map.facts(), self.run_id, accepts_changes=self.map.accepts_changes)
                 total = self._begun(ledger)
                 progress = MapProgress(self.log.directory, self.options.progress, total)
-                for each in ledger.usages(self.run_id):
+                for each in ledger.specs(self.run_id):
                     progress.usage.add(each)
                 end = self._run_items(ledger, progress), None
             return end[0]

@@ -125,7 +125,7 @@ class Ledger(LedgerFile):
         values = (encode(about).decode(), self.passes, round(time.time(), 3))
         self.one("UPDATE map SET about = ?, pass = ?, began = ? WHERE rowid = 1", values)
         self.one("INSERT OR IGNORE INTO runs VALUES (?, 0, 0, 0, '[]', '{}')", (run,))
-        self.run, self.usage = run, {each.get("model") or "": Usage(each) for each in self.usages(run)}
+        self.run, self.usage = run, {each.get("model") or "": Usage(each) for each in self.specs(run)}
         self.commit(at_once=True)
 
     def about(self) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class Ledger(LedgerFile):
         values = (used["calls"], used["tokens"], used["cost"], encode(seen).decode(), self.run)
         self.one("UPDATE runs SET calls = ?, tokens = ?, cost = ?, seen = ? WHERE id = ?", values)
 
-    def usages(self, run: str) -> list[dict[str, Any]]:
+    def specs(self, run: str) -> list[dict[str, Any]]:
         """Return what each model took in a run by the results of its items, each as `Usage.total`."""
         return [each for row in self.runs(run) for each in self._json(row[4], row[0], "runs")]
 

@@ -30,7 +30,7 @@ def map_report(run: Run) -> dict[str, Any]:
         if run.status == RUNNING:  # what has begun is under way
             found["failures"] = [each for each in found["failures"] if each["exit"] is not None]
         counts = {"items": run.items, "statuses": ledger.counts()}
-        return {"ledger": run.ledger, **counts, "models": ledger.usages(run.id), **found}
+        return {"ledger": run.ledger, **counts, "models": ledger.specs(run.id), **found}
 
 
 def map_items(run: Run) -> Iterator[dict[str, Any]]:

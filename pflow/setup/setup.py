@@ -18,7 +18,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, MISSING, USAGE, Pfl
 from pflow.files.atomic import replace
 from pflow.files.directories import pflow_directory
 from pflow.help.man import files as man_pages
-from pflow.help.usage import CommandUsage, usage_of_node
+from pflow.help.spec import CommandSpec, spec_of_node
 from pflow.interface.source import NO_CLASS
 from pflow.process.children import Child, Program, end, output_of
 from pflow.values.digest import bytes_digest
@@ -186,17 +186,17 @@ def read_setup(share: Path) -> Setup:
 
 def find_wanted() -> tuple[dict[str, bytes], list[str]]:
     """Return the files to install by name, and why some own nodes have none. Raises PflowError (66) without pflow's."""
-    usages: list[CommandUsage] = []
+    specs: list[CommandSpec] = []
     left_out: list[str] = []
     for kind in [each for each in list_kinds() if each.origin in (PYTHON, PROGRAM)]:
         try:
             if kind.interface.open or kind.class_fault:
                 raise PflowError(kind.class_fault or kind.interface.fault or "it has no interface")
-            usages.append(usage_of_node(kind.name, kind.interface))
+            specs.append(spec_of_node(kind.name, kind.interface))
         except PflowError as error:
             left_out += [f"'{kind.name}' is left out: {error.message}"] * (not error.message.endswith(NO_CLASS))
-    pages = {f"{FOLDERS['man']}/man1/{name}": text for name, text in man_pages(usages).items()}
-    loaders = {f"{FOLDERS['bash']}/{usage.name}": LOADER.format(name=usage.name) for usage in usages}
+    pages = {f"{FOLDERS['man']}/man1/{name}": text for name, text in man_pages(specs).items()}
+    loaders = {f"{FOLDERS['bash']}/{spec.name}": LOADER.format(name=spec.name) for spec in specs}
     own = {name: text.encode("utf-8", "replace") for name, text in (pages | loaders).items()}
     return own | _bundled(), left_out  # a file of pflow wins over an own node's
 

@@ -164,9 +164,9 @@ class Stage(Visitor):
             about |= {"pack": pack.about} if pack else {}
             text = clean_json(str(encode(about), "utf-8")) + "\n"
         else:
-            from pflow.help.usage import help_text, usage_of_node
+            from pflow.help.spec import help_text, spec_of_node
 
-            text = help_text(usage_of_node(self.name, interface), is_whole=bool(flags.verbose))
+            text = help_text(spec_of_node(self.name, interface), is_whole=bool(flags.verbose))
         self.output.write([text.encode()])
         return 0
 

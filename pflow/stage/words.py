@@ -186,7 +186,7 @@ def _take_long(texts: Texts, items: Items, found: list[Item], word: str, values:
     elif name not in items:
         return _add(texts, item, flag, False)
     if sign in ("@", ":=") and (item.kind in (COMMON_FLAG, OPTION) or is_shared(item)):
-        from pflow.help.usage import metavar
+        from pflow.help.spec import metavar
 
         what, kind = "no file" if sign == "@" else "no JSON", metavar(item)
         hint = f"{flag}={kind}" if kind else flag

@@ -8,7 +8,7 @@ from pflow import Any, Callable, NoReturn, __version__
 from pflow.binding.flag_value import read_text
 from pflow.errors import MISSING, USAGE, Attempt, PflowError, shorten
 from pflow.files.reading import limit_input
-from pflow.help.usage import HELP, CommandUsage
+from pflow.help.spec import HELP, CommandSpec
 from pflow.interface.common import COMMON
 from pflow.interface.interface import OPTION, Flag
 from pflow.process.signals import end_in_order
@@ -37,7 +37,7 @@ class Tool:
 
 
 def run_tool(
-    usage: CommandUsage, work: Callable[[dict[str, Any], Tool], int], *, prints_store: bool = False
+    spec: CommandSpec, work: Callable[[dict[str, Any], Tool], int], *, prints_store: bool = False
 ) -> NoReturn:  # fmt: skip
     """Run an executable with the values of its flags and bare words; `work` returns the exit code.
 
@@ -51,28 +51,28 @@ def run_tool(
     def begin() -> int:
         if 1 in closed:
             raise closed_stdout()
-        asked = [name for name in ("help", "version") if is_asked(name, words, usage.items)]
+        asked = [name for name in ("help", "version") if is_asked(name, words, spec.items)]
         if asked:
-            return _tell(usage, asked[0])
-        values = values_of(take_words(words, usage.items), usage.items)
+            return _tell(spec, asked[0])
+        values = values_of(take_words(words, spec.items), spec.items)
         limit_input(values["max_input"])
         return work(values, tool)
 
     def fail(error: PflowError) -> int:
-        say_error(usage.name, error)
+        say_error(spec.name, error)
         if prints_store or error.exit == USAGE:
             from pflow.stage.output import Output
 
-            Output([]).hand_on_error(usage.name.removeprefix("pflow-"), error, tool.document)
+            Output([]).hand_on_error(spec.name.removeprefix("pflow-"), error, tool.document)
         return error.exit
 
     leave(end_in_order(begin, fail))
 
 
-def _tell(usage: CommandUsage, name: str) -> int:
-    from pflow.help.usage import help_text
+def _tell(spec: CommandSpec, name: str) -> int:
+    from pflow.help.spec import help_text
 
-    text = f"{usage.name} (pflow-shell {__version__})\n" if name == "version" else help_text(usage)
+    text = f"{spec.name} (pflow-shell {__version__})\n" if name == "version" else help_text(spec)
     write_pieces(1, [text.encode()])
     return 0
 

@@ -9,15 +9,15 @@ pflow-read-file --path=/nope | pflow-catch --set content='nothing to read' | pfl
 """
 
 from pflow import Any
-from pflow.help.usage import usage_of_command
+from pflow.help.spec import spec_of_command
 from pflow.interface.interface import TEXTS, Flag
 from pflow.process.streams import write_pieces
 from pflow.store_commands._tool import HELP_FLAGS, Tool, run_tool, set_members, take_store
 from pflow.values.paths import write_path
 
 _SET = "after an error, set a member: KEY=VALUE, KEY:=JSON, KEY@FILE or KEY:@FILE, as pflow-set does"
-USAGE = usage_of_command("pflow-catch", __doc__, "pflow-catch [--set KEY=VALUE]…")
-USAGE.flags = [
+SPEC = spec_of_command("pflow-catch", __doc__, "pflow-catch [--set KEY=VALUE]…")
+SPEC.flags = [
     Flag("set", _SET, type=TEXTS, metavar="KEY=VALUE"),
     *HELP_FLAGS,
 ]
@@ -43,4 +43,4 @@ def work(values: dict[str, Any], tool: Tool) -> int:
 
 
 def main() -> None:
-    run_tool(USAGE, work, prints_store=True)
+    run_tool(SPEC, work, prints_store=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from pflow import Any
 from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.help.usage import usage_of_command
+from pflow.help.spec import spec_of_command
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.process.streams import raw_form, write_pieces
 from pflow.stage.document import Document
@@ -26,8 +26,8 @@ from pflow.values.jsontext import encode
 from pflow.values.paths import Path, kind_of, meet, parse_path, write_path
 from pflow.values.types import items_in
 
-USAGE = usage_of_command("pflow-get", __doc__, "pflow-get [-e] [--exact | -0 | -j | --each [-r]] [PATH]…")
-USAGE.flags = [
+SPEC = spec_of_command("pflow-get", __doc__, "pflow-get [-e] [--exact | -0 | -j | --each [-r]] [PATH]…")
+SPEC.flags = [
     Flag("exit_status", "print nothing and exit with 1 if a value is missing or null", letter="e"),
     Flag("exact", "add no newline to a text"),
     Flag("null", "end each value with a NUL, and add no newline", letter="0"),
@@ -37,7 +37,7 @@ USAGE.flags = [
     FROM,
     *HELP_FLAGS,
 ]
-USAGE.arguments = [argument("PATH", type=TEXTS)]
+SPEC.arguments = [argument("PATH", type=TEXTS)]
 
 
 def work(flags: dict[str, Any], tool: Tool) -> int:
@@ -103,4 +103,4 @@ def _ended(value: Any, end: bytes, name: str, hint: str = "") -> bytes:
 
 
 def main() -> None:
-    run_tool(USAGE, work)
+    run_tool(SPEC, work)

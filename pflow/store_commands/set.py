@@ -13,14 +13,14 @@ pflow-read-file --path=examples/notes.txt | pflow-set draft.title=Notes | pflow-
 from pflow import Any
 from pflow.binding.sources import find
 from pflow.errors import BAD_STDIN, PflowError
-from pflow.help.usage import usage_of_command
+from pflow.help.spec import spec_of_command
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.process.streams import write_pieces
 from pflow.stage.document import EMPTY, RAW, empty_pipe, take_in
 from pflow.store_commands._tool import FROM, HELP_FLAGS, Tool, place, run_tool, set_members
 
-USAGE = usage_of_command("pflow-set", __doc__, "pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY@FILE | KEY:@FILE]…")
-USAGE.flags = [
+SPEC = spec_of_command("pflow-set", __doc__, "pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY@FILE | KEY:@FILE]…")
+SPEC.flags = [
     Flag("no_stdin", "start a new store without reading stdin", letter="n"),
     Flag("allow_empty", "treat an empty pipe as an empty text"),
     Flag("store", "take a store or nothing from stdin: no raw input, and an empty pipe is nothing"),
@@ -34,7 +34,7 @@ USAGE.flags = [
     FROM,
     *HELP_FLAGS,
 ]
-USAGE.arguments = [argument("KEY=VALUE", name="member", type=TEXTS)]
+SPEC.arguments = [argument("KEY=VALUE", name="member", type=TEXTS)]
 
 
 def work(flags: dict[str, Any], tool: Tool) -> int:
@@ -68,4 +68,4 @@ def work(flags: dict[str, Any], tool: Tool) -> int:
 
 
 def main() -> None:
-    run_tool(USAGE, work, prints_store=True)
+    run_tool(SPEC, work, prints_store=True)

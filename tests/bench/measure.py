@@ -114,6 +114,6 @@ def run(pipe: list[list[str]], stdin: Path, environment: Mapping[str, str] = os.
     for command, (_, status, _) in zip(pipe, results, strict=True):
         if status:
             raise SystemExit(f"make bench: {command} ended with {os.waitstatus_to_exitcode(status)}")
-    usages = [usage for _, _, usage in results]
+    specs = [usage for _, _, usage in results]
     unit = 1 if sys.platform == "darwin" else 1024
-    return Usage(sum(u.ru_utime + u.ru_stime for u in usages), wall, [u.ru_maxrss * unit for u in usages])
+    return Usage(sum(u.ru_utime + u.ru_stime for u in specs), wall, [u.ru_maxrss * unit for u in specs])

@@ -62,13 +62,13 @@ def measure_large(scratch: Path, rounds: int) -> list[Line]:
     size = document.stat().st_size
     stages = {"cat": ["cat"], "write-file": [program("pflow-write-file"), f"--path={scratch / 'out'}"]}
     stages |= {} if is_missing("jq") else {"jq": ["jq", "-c", "."]}
-    usages: dict[str, list[Usage]] = {name: [] for name in stages}
+    specs: dict[str, list[Usage]] = {name: [] for name in stages}
     for turn in range(rounds + 1):
         for name, stage in stages.items():
             usage = run([["cat"], stage, ["cat"]], document)
-            usages[name] += [usage] * (turn > 0)
-    walls = {name: statistics.median(usage.wall for usage in found) * 1000 for name, found in usages.items()}
-    peak, wall = max(usage.peaks[1] for usage in usages["write-file"]), walls["write-file"]
+            specs[name] += [usage] * (turn > 0)
+    walls = {name: statistics.median(usage.wall for usage in found) * 1000 for name, found in specs.items()}
+    peak, wall = max(usage.peaks[1] for usage in specs["write-file"]), walls["write-file"]
     return [
         Line("cat | cat | cat, 100 MB", walls["cat"], "ms", 1, 1),
         Line("cat | write-file | cat, 100 MB", wall, "ms", wall / walls["cat"], 4),

@@ -270,6 +270,6 @@ def measure_runs(scratch: Path, count: int = 10_000, rounds: int = 3) -> Line:
         (one / "trace.jsonl").write_bytes(events)
         (one / "lock").touch()
     variables = {**os.environ, "XDG_STATE_HOME": str(scratch / "many-runs")}
-    usages = [run([[program("pflow"), "runs"]], Path(os.devnull), variables) for _ in range(rounds)]
-    cpu = statistics.median(usage.cpu for usage in usages)
+    specs = [run([[program("pflow"), "runs"]], Path(os.devnull), variables) for _ in range(rounds)]
+    cpu = statistics.median(usage.cpu for usage in specs)
     return Line(f"pflow runs, {count:,} runs, of 1 s", cpu * 1000, "ms", cpu, 1)

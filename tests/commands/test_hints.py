@@ -13,8 +13,8 @@ from pflow.map.items import Items
 from pflow.terminal.messages import error_text
 
 MANY = Path(__file__).parents[2] / "pflow" / "many"
-USAGES = read_table(read_table())
-FLAGS = {name: {each for flag in usage.flags for each in flag.names} for name, usage in USAGES.items()}
+SPECS = read_table(read_table())
+FLAGS = {name: {each for flag in usage.flags for each in flag.names} for name, usage in SPECS.items()}
 
 
 def foreign(text: str, *commands: str) -> set[str]:

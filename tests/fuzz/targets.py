@@ -34,7 +34,7 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped, rewritten
-from pflow.help.usage import help_text, usage_of_node
+from pflow.help.spec import help_text, spec_of_node
 from pflow.interface.account import account_of
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
@@ -150,7 +150,7 @@ def interfaces(drawn: tuple[str, str] | str) -> None:
         found = tried(read, given)
         found = found[0] if isinstance(found, tuple) else found
         if not isinstance(found, PflowError):
-            is_shown(help_text(usage_of_node("x", found)), found.fault)
+            is_shown(help_text(spec_of_node("x", found)), found.fault)
             assert account_of(found)
 
 
@@ -397,7 +397,7 @@ def mcp(drawn: tuple[str, Any]) -> None:
                 Path("node.py").write_text(node.text)
                 found, _ = read_python("node.py")
                 assert (found.effects, found.fault) == (("anything",), "")
-                is_shown(help_text(usage_of_node(node.name, found)))
+                is_shown(help_text(spec_of_node(node.name, found)))
         elif kind == "result":
             called(json.dumps({"result": reply_of(mcp_types.CallToolResult.model_validate(said))[1]}).encode() + b"\n")
         elif kind == "reply":

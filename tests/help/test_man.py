@@ -7,12 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pflow.commands.help import usages
+from pflow.commands.help import specs
 from pflow.errors import EXIT_CODES, PflowError
 from pflow.flow.rules import RULES
 from pflow.flow.schema import SCHEMA
 from pflow.help.man import ENVIRONMENT, files
-from pflow.help.usage import usage_of_node
+from pflow.help.spec import spec_of_node
 from pflow.interface.grammar import EFFECTS, MARKS, parse_interface
 from pflow.values.types import parse_type
 from tests.help.rendering import TERMINAL, lint, manned, rendered, sections, tagged
@@ -20,15 +20,15 @@ from tests.help.source import plain
 
 ROOT = Path(__file__).parent.parent.parent
 WRITTEN = {path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}
-USAGES = usages()
-PAGES = {**files(USAGES), **WRITTEN}
+SPECS = specs()
+PAGES = {**files(SPECS), **WRITTEN}
 EXECUTABLES = sorted(path.name for path in (ROOT / "bin").iterdir())
 ALWAYS = ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
 
 
 def test_every_executable_and_every_command_has_a_page():
-    commands = [each.name.replace(" ", "-") for each in USAGES if each.name.startswith("pflow ")]
-    assert sorted(files(USAGES)) == sorted(f"{name}.1" for name in [*EXECUTABLES, *commands])
+    commands = [each.name.replace(" ", "-") for each in SPECS if each.name.startswith("pflow ")]
+    assert sorted(files(SPECS)) == sorted(f"{name}.1" for name in [*EXECUTABLES, *commands])
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -60,7 +60,7 @@ def test_a_page_names_only_pages_that_there_are(page):
     assert [f"{page}.{section}" for page, section in named if f"{page}.{section}" not in PAGES] == []
 
 
-@pytest.mark.parametrize("each", [each for each in USAGES if each.is_node], ids=lambda each: each.name)
+@pytest.mark.parametrize("each", [each for each in SPECS if each.is_node], ids=lambda each: each.name)
 def test_a_node_s_page_has_its_groups(each):
     there = sections(rendered(PAGES[f"{each.name}.1"]))
     has_params = "- Params:" in (ROOT / "nodes" / f"{each.name[6:].replace('-', '_')}.py").read_text()
@@ -71,7 +71,7 @@ def test_a_node_s_page_has_its_groups(each):
 def test_a_variable_of_a_param_stands_in_environment():
     assert "PFLOW_MODEL" in sections(rendered(PAGES["pflow-llm.1"]))["ENVIRONMENT"]
     interface = parse_interface("Do it.\n\nInterface:\n- Params: key: str [env MY_KEY] [secret]  # what opens it\n")
-    (page,) = files([usage_of_node("mine", interface)]).values()
+    (page,) = files([spec_of_node("mine", interface)]).values()
     shown = sections(rendered(page, width=200))
     assert "MY_KEY" in shown["ENVIRONMENT"]
     assert "--key" not in shown["PARAMS"]
@@ -82,22 +82,22 @@ def test_a_list_that_is_written_is_nothing_that_may_be_repeated():
         'Do it.\n\nInterface:\n- Reads: shared["given"]: list = []  # what comes\n'
         '- Writes: shared["made"]: list [pipe]  # what goes\n'
     )
-    (page,) = files([usage_of_node("mine", interface)]).values()
+    (page,) = files([spec_of_node("mine", interface)]).values()
     shown = sections(rendered(page, width=200))
     assert "what comes [may be repeated, or a JSON list]" in shown["DATA"]
     assert "what goes [to the pipe]" in shown["WRITES"]
 
 
-@pytest.mark.parametrize("each", USAGES, ids=lambda each: each.name)
+@pytest.mark.parametrize("each", SPECS, ids=lambda each: each.name)
 def test_no_page_names_itself_as_another(each):
     name = each.name.replace(" ", "-")
     assert f"{name}(1)" not in re.split(r",\s+", sections(rendered(PAGES[f"{name}.1"]))["SEE ALSO"].strip())
 
 
 def test_a_new_node_changes_no_page_but_its_own():
-    before = files(USAGES)
-    new = usage_of_node("mine", parse_interface("Do it."))
-    after = files([*USAGES, new])
+    before = files(SPECS)
+    new = spec_of_node("mine", parse_interface("Do it."))
+    after = files([*SPECS, new])
     assert after.keys() - before.keys() == {"pflow-mine.1"}
     assert {name: after[name] for name in before} == before
 
@@ -129,7 +129,7 @@ def test_the_table_of_rules_has_every_rule_with_its_words():
 
 def test_every_limit_of_a_plan_is_told():
     code = "".join(path.read_text() for path in (ROOT / "pflow" / "plan").rglob("*.py"))
-    shown = tagged(sections(rendered(files(USAGES)["pflow-plan.1"], width=200))["LIMITS"])
+    shown = tagged(sections(rendered(files(SPECS)["pflow-plan.1"], width=200))["LIMITS"])
     assert set(re.findall(r'"(PL\d\d)"', code)) == set(shown)
 
 
@@ -203,8 +203,8 @@ def _page(name: str, *, summary: str = "", description: str = "", doc: str = "",
         f'- Writes: shared["words"]: int  # {doc}\n'
     )
     interface.summary, interface.description, interface.examples = summary, description, (example,) * bool(example)
-    usage = usage_of_node(name, interface)
-    (page,) = files([usage]).values()
+    spec = spec_of_node(name, interface)
+    (page,) = files([spec]).values()
     return page
 
 
@@ -252,7 +252,7 @@ def test_the_name_of_a_node_is_shown_as_it_is(name):
 
 
 def test_a_node_without_an_interface_has_a_page_that_says_so():
-    (page,) = files([usage_of_node("mine", parse_interface("Only prose."))]).values()
+    (page,) = files([spec_of_node("mine", parse_interface("Only prose."))]).values()
     shown = _shown(page)
     assert "declares no interface" in shown["DESCRIPTION"]
     assert "EFFECTS" not in shown

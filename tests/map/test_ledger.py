@@ -69,7 +69,7 @@ def test_a_damaged_value_is_named_with_its_row_and_what_to_do(path, change, row)
         base.execute(f"UPDATE {change}")
         base.commit()
     with pytest.raises(PflowError, match=f"cannot read the ledger .*{row} is damaged") as bad, opened(path) as ledger:
-        ledger.usages("R"), [*ledger.entries()]
+        ledger.specs("R"), [*ledger.entries()]
     assert (bad.value.exit, "its item runs again" in bad.value.hint) == (65, "items" in row)
 
 
@@ -158,7 +158,7 @@ def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
         ledger.note_used({"calls": 3, "tokens": 9, "cost": 1.5}, {})
         assert (ledger.claim_file(f"{a}.0", "f"), ledger.claim_file(f"{b}.0", "f")) == (f"{a}.0", f"{a}.0")
     with opened(path) as ledger:
-        assert (ledger.used(), ledger.usages("R")) == ({"calls": 3, "tokens": 9, "cost": 1.5}, [ASKED])
+        assert (ledger.used(), ledger.specs("R")) == ({"calls": 3, "tokens": 9, "cost": 1.5}, [ASKED])
         assert [ledger.claim(at, a).status for at in (7, 8)] == [DONE, TODO]
         assert (ledger.claim(9, other, "named").status, ledger.changed) == (TODO, 1)
         assert ledger.counts() == {DONE: 2, TODO: 3}

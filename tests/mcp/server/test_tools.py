@@ -11,7 +11,7 @@ from mcp.shared.tool_name_validation import validate_tool_name
 
 from pflow.catalog.lines import entry
 from pflow.catalog.registry import names_in
-from pflow.driver.help import usage_of_run
+from pflow.driver.help import spec_of_run
 from pflow.explain.account import needs
 from pflow.flow.subflow import FlowCatalog
 from pflow.mcp.server.tools import Offered
@@ -356,7 +356,7 @@ def test_explain_nodes_help_and_a_client_are_told_the_same_inputs(tmp_path, node
     told = {each["name"]: (each["type"], each["required"], each.get("default")) for each in needs(kind.flow)}
     in_list = entry(kind)["reads"].items()
     assert {name: (each["type"], each["required"], each.get("default")) for name, each in in_list} == told
-    in_help = [flag for flag in usage_of_run(kind.flow).flags if flag.name in told]
+    in_help = [flag for flag in spec_of_run(kind.flow).flags if flag.name in told]
     assert {flag.name: (str(flag.type), flag.required, flag.default) for flag in in_help if not flag.required} == {
         name: about for name, about in told.items() if not about[1]
     }

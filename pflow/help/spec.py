@@ -1,4 +1,4 @@
-"""How commands, tools and nodes are used: one declaration for parser, help, man pages and completion."""
+"""The spec of a command, a tool or a node: declared once, for parser, help, man page and completion; and its help."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ flow; a run; a step of the run that is named beside it; anything that may follow
 file; an MCP server, after `serve` what it offers; an installed pack; or a pack or a node of one."""
 
 SENTENCE = "pflow SENTENCE"
-"""The name of the usage of a sentence, which is not a command."""
+"""The name of the spec of a sentence, which is not a command."""
 
 HELP = Flag("help", "print this help", letter="h")
 
 _COLUMN = 28
 
 
-class CommandUsage:
+class CommandSpec:
     """Everything about one command. `name` is typed to run it: `pflow-llm`, `pflow runs`.
 
     `writes` are pairs of key and text, `notes` further paragraphs.
@@ -73,18 +73,18 @@ class CommandUsage:
                 yield group, flags
 
 
-def usage_of_command(name: str, docstring: str | None, *synopsis: str) -> CommandUsage:
-    """Return the usage that a file's docstring declares: `NAME: Summary`, the description, and last the examples.
+def spec_of_command(name: str, docstring: str | None, *synopsis: str) -> CommandSpec:
+    """Return the spec that a file's docstring declares: `NAME: Summary`, the description, and last the examples.
 
     A block that begins with \\b stays as it is; the last one has the examples.
     """
     first, *blocks = (docstring or "").strip().split("\n\n")
-    usage = CommandUsage(name, first.partition(": ")[2], synopsis)
+    spec = CommandSpec(name, first.partition(": ")[2], synopsis)
     if blocks and blocks[-1].startswith("\b"):
-        usage.examples = tuple(blocks.pop().split("\n")[1:])
+        spec.examples = tuple(blocks.pop().split("\n")[1:])
     shown = [each.replace("\n", "\n  ").removeprefix("\b\n") if each.startswith("\b") else each for each in blocks]
-    usage.description = "\n\n".join(shown)
-    return usage
+    spec.description = "\n\n".join(shown)
+    return spec
 
 
 _OPEN = (
@@ -93,25 +93,25 @@ _OPEN = (
 )
 
 
-def usage_of_node(name: str, interface: Interface) -> CommandUsage:
-    """Return the usage of a node: its interface, and the flags that every stage has."""
-    usage = CommandUsage(f"pflow-{name}", interface.summary)
-    usage.is_node = True
-    usage.arguments = [item for item in interface.reads.values() if "word" in item.marks]
-    names = [(each.name.replace("_", "-").upper(), each.type.name) for each in usage.arguments]
+def spec_of_node(name: str, interface: Interface) -> CommandSpec:
+    """Return the spec of a node: its interface, and the flags that every stage has."""
+    spec = CommandSpec(f"pflow-{name}", interface.summary)
+    spec.is_node = True
+    spec.arguments = [item for item in interface.reads.values() if "word" in item.marks]
+    names = [(each.name.replace("_", "-").upper(), each.type.name) for each in spec.arguments]
     words = (f" [{name}]{'…' * (type == 'list')}" for name, type in names)
-    usage.synopsis = ("".join([f"{usage.name} [FLAG]…", *words]),)
-    usage.description = interface.description
+    spec.synopsis = ("".join([f"{spec.name} [FLAG]…", *words]),)
+    spec.description = interface.description
     own = {**interface.reads, **interface.params}
-    usage.flags = [*own.values(), *(each for name, each in COMMON_FLAGS.items() if name not in own)]
-    usage.writes = [(item.name, text_of(item)) for item in interface.writes.values()]
+    spec.flags = [*own.values(), *(each for name, each in COMMON_FLAGS.items() if name not in own)]
+    spec.writes = [(item.name, text_of(item)) for item in interface.writes.values()]
     if not interface.open:
-        usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
-        usage.effects = interface.effects
-        usage.repeats = interface.repeats_in_words
-    usage.notes = (_OPEN,) * interface.open
-    usage.examples = interface.examples
-    return usage
+        spec.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
+        spec.effects = interface.effects
+        spec.repeats = interface.repeats_in_words
+    spec.notes = (_OPEN,) * interface.open
+    spec.examples = interface.examples
+    return spec
 
 
 def text_of(item: Item) -> str:
@@ -177,20 +177,20 @@ def default_note(item: Item) -> list[str]:
     return [f"default {clean_json(str(encode(item.default), 'utf-8')).removesuffix('.0')}"]
 
 
-def help_text(usage: CommandUsage, *, is_whole: bool = True) -> str:
+def help_text(spec: CommandSpec, *, is_whole: bool = True) -> str:
     """Write the help: flags by group, writes, actions, effects. The short form has only common flags with letters."""
     parts = [
-        "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(usage.synopsis)),
-        usage.summary,
-        usage.description * is_whole,
-        *(_group_text(TITLES[group], list(map(flag_row, flags))) for group, flags in usage.groups() if group != COMMON),
-        _common_text([flag for flag in usage.flags if GROUPS[flag.kind] == COMMON], is_whole=is_whole),
-        _group_text("Writes", usage.writes) if usage.writes else "",
-        *usage.notes,
-        f"Actions: {usage.actions}" if usage.actions and is_whole else "",
-        "" if usage.effects is None or not is_whole else f"Effects: {', '.join(usage.effects) or 'none'}",
-        f"Repeats: {usage.repeats}" if usage.repeats and is_whole else "",
-        "\n  ".join(["Examples:", *usage.examples]) if usage.examples else "",
+        "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(spec.synopsis)),
+        spec.summary,
+        spec.description * is_whole,
+        *(_group_text(TITLES[group], list(map(flag_row, flags))) for group, flags in spec.groups() if group != COMMON),
+        _common_text([flag for flag in spec.flags if GROUPS[flag.kind] == COMMON], is_whole=is_whole),
+        _group_text("Writes", spec.writes) if spec.writes else "",
+        *spec.notes,
+        f"Actions: {spec.actions}" if spec.actions and is_whole else "",
+        "" if spec.effects is None or not is_whole else f"Effects: {', '.join(spec.effects) or 'none'}",
+        f"Repeats: {spec.repeats}" if spec.repeats and is_whole else "",
+        "\n  ".join(["Examples:", *spec.examples]) if spec.examples else "",
         "Exit codes: pflow help exit, or pflow-exit(7)",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
