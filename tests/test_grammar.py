@@ -20,9 +20,9 @@ from pflow.commands._command import Command
 from pflow.driver.arguments import RunFlags, split
 from pflow.driver.driver import parse
 from pflow.errors import USAGE, PflowError
-from pflow.flow.checked import checked, load
 from pflow.flow.flags import FlowFlags
 from pflow.flow.pipe.steps import draft_step
+from pflow.flow.subflow import checked, load
 from pflow.help.spec import metavar, spec_of_node
 from pflow.interface.common import COMMON, NODE, OF_RUNS, RUN, STREAM
 from pflow.interface.interface import ARGUMENT, READ, Item, spell_flag

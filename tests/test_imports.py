@@ -200,8 +200,8 @@ def test_no_module_sets_what_belongs_to_another():
     assert {(each, name) for each, name in found if each != "sys"} == {
         ("socket", "pflow.web.names"),
         ("pocketflow.BaseNode", "pflow.flow.from_pocketflow"),
-        ("pocketflow.BaseNode", "pflow.flow.python_file"),
-        ("pocketflow.AsyncNode", "pflow.flow.python_file"),
+        ("pocketflow.BaseNode", "pflow.flow.load"),
+        ("pocketflow.AsyncNode", "pflow.flow.load"),
         ("library.HTTPTransport", "pflow.models.transport"),
     }
 

@@ -127,7 +127,7 @@ def _is_pipe(words: list[str]) -> bool:
         return False  # quick, without the modules of pipe syntax
     if os.path.isfile(words[0]):
         return False
-    from pflow.flow.pipe.recognize import is_pipe
+    from pflow.flow.pipe.scan import is_pipe
 
     return is_pipe(words)
 
@@ -135,7 +135,7 @@ def _is_pipe(words: list[str]) -> bool:
 def _check_redirection(words: list[str], *, is_node: bool) -> None:
     """Raise PflowError (2) if the shell took a separator for a redirection: `a => b` leaves an = and a file b."""
     if any(map(is_cut_separator, words)) or (is_node and _is_file(1)):
-        from pflow.flow.pipe.recognize import taken_for_redirection
+        from pflow.flow.pipe.scan import taken_for_redirection
 
         error = taken_for_redirection(words)
         if error is not None:
@@ -172,7 +172,7 @@ def _not_found(words: list[str]) -> PflowError:
     from pflow.catalog.kinds import fault_of, list_kinds, version_hint
     from pflow.catalog.registry import saved_flows
     from pflow.flow.load import is_script
-    from pflow.flow.pipe.recognize import split_name
+    from pflow.flow.pipe.scan import split_name
     from pflow.text.naming import did_you_mean, likely, nearest
 
     word = words[0]
@@ -297,7 +297,7 @@ def is_sentence(text: str) -> bool:
     Nor is a text whose first word (after `pflow`) is followed by a flag or a separator, or begins a step as a misspelt
     node.
     """
-    from pflow.flow.pipe.recognize import is_flag_in_text, is_misspelt_step
+    from pflow.flow.pipe.scan import is_flag_in_text, is_misspelt_step
 
     words = _words_of(text)
     begins_step = len(words) > 1 and (is_flag_in_text(words[1]) or separates(words[1]) or is_misspelt_step(text))

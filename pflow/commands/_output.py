@@ -16,7 +16,7 @@ from pflow.values.jsontext import compact
 
 if TYPE_CHECKING:
     from pflow.flow.flow import FlowSpec
-    from pflow.flow.wired import WiredFlow
+    from pflow.flow.wired_flow import WiredFlow
 
 
 def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:

@@ -28,9 +28,9 @@ from pflow.driver.driver import Driver, end_early, ends_early, parse
 from pflow.driver.inputs import RunInputs, missing_inputs
 from pflow.driver.questions import inputs_missing
 from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
-from pflow.flow.checked import checked
 from pflow.flow.findings import refuse_errors
 from pflow.flow.flow import FlowSpec
+from pflow.flow.subflow import checked
 from pflow.help.spec import metavar
 from pflow.interface.common import COMMON, OF_RUNS
 from pflow.interface.interface import TEXTS, Flag, argument

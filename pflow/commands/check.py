@@ -29,13 +29,13 @@ from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json
 from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import outside
-from pflow.explain.origins import Origins
+from pflow.explain.effects import Origins
 from pflow.flow.findings import SHAPE, Finding, pointer
 from pflow.flow.flow import FlowSpec
 from pflow.flow.lock import drift
 from pflow.flow.rules import RULES, check
 from pflow.flow.subflow import find_file, is_stdin, load_named, python_source
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.help import spec as kinds
 from pflow.interface.account import inferred_in_words

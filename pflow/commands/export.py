@@ -19,8 +19,7 @@ from pflow.commands._command import OUTPUT, Command, own
 from pflow.commands._output import write_output
 from pflow.errors import USAGE, PflowError
 from pflow.export import exporter, targets
-from pflow.flow.checked import checked
-from pflow.flow.subflow import load_named
+from pflow.flow.subflow import checked, load_named
 from pflow.help.spec import FLOW
 from pflow.interface.interface import TEXTS, UNDECLARED, Flag, argument, choice
 

@@ -21,10 +21,9 @@ pflow import report.py:flow -o again.pflow.json
 from pflow.commands._command import OUTPUT, Command
 from pflow.commands._output import write_output
 from pflow.errors import USAGE, PflowError
-from pflow.flow.load import is_script, load_file
-from pflow.flow.python_file import load_python
+from pflow.flow.ir import flow_to_ir
+from pflow.flow.load import is_script, load_file, load_python
 from pflow.flow.subflow import FlowCatalog, python_source
-from pflow.flow.unload import flow_to_ir
 from pflow.help.spec import FILE
 from pflow.interface.interface import PATH, argument
 from pflow.terminal.messages import say

@@ -18,9 +18,8 @@ import os
 from pflow.cache.code import code_of
 from pflow.commands._command import Command
 from pflow.commands._output import write_output
-from pflow.flow.checked import checked
 from pflow.flow.lock import lock_command, lock_file, lock_text
-from pflow.flow.subflow import load_named
+from pflow.flow.subflow import checked, load_named
 from pflow.help.spec import FLOW
 from pflow.interface.interface import TEXTS, argument
 from pflow.process.streams import write_pieces

@@ -27,14 +27,12 @@ from pflow.commands._dispatch import is_sentence
 from pflow.commands._output import write_output
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
-from pflow.flow.checked import checked
 from pflow.flow.flow import FlowSpec
+from pflow.flow.ir import flow_to_ir
 from pflow.flow.load import read_text
-from pflow.flow.pipe.recognize import is_pipe, is_pipe_text
-from pflow.flow.pipe.scan import is_cut_separator, quote
-from pflow.flow.subflow import find_file, load_named
-from pflow.flow.unload import flow_to_ir
-from pflow.flow.wired import WiredFlow
+from pflow.flow.pipe.scan import is_cut_separator, is_pipe, is_pipe_text, quote
+from pflow.flow.subflow import checked, find_file, load_named
+from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire as wire_flow
 from pflow.help.spec import FLOW
 from pflow.interface.common import COMMON

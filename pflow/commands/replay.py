@@ -28,7 +28,7 @@ from pflow.driver.inputs import RunInputs
 from pflow.driver.replay import Replay
 from pflow.errors import PflowError
 from pflow.files.reading import limit_input
-from pflow.flow.checked import checked
+from pflow.flow.subflow import checked
 from pflow.help import spec as kinds
 from pflow.interface.common import COMMON
 from pflow.interface.interface import argument

@@ -39,10 +39,9 @@ from collections.abc import Sequence
 from pflow.catalog.kinds import BUNDLED, TOOL, find_node, forget_kinds
 from pflow.commands._command import Command
 from pflow.errors import FAILED, USAGE, PflowError, result_of, shorten
-from pflow.flow.checked import checked
 from pflow.flow.flow import FlowSpec
-from pflow.flow.subflow import load_named
-from pflow.flow.wired import WiredFlow
+from pflow.flow.subflow import checked, load_named
+from pflow.flow.wired_flow import WiredFlow
 from pflow.help.spec import FLOW
 from pflow.interface.interface import PATH, TEXT, TEXTS, Flag, argument
 from pflow.process.streams import write_pieces

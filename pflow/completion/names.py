@@ -218,7 +218,7 @@ def spec_of_step(name: str, before: list[str]) -> CommandSpec:
 
 def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
     """Return the type of each step, and its id if it has one."""
-    from pflow.flow.pipe.recognize import full_type, split_name
+    from pflow.flow.pipe.scan import full_type, split_name
 
     firsts = [word for at, word in enumerate(words) if at == 0 or separates(words[at - 1])]
     found = [split_name(word.removeprefix("pflow-")) for word in firsts if not separates(word)]
@@ -242,7 +242,7 @@ def _with_places(spec: CommandSpec, interface: Interface, before: list[str]) -> 
 
 def _places(before: list[str]) -> list[str]:
     """Return the place of each write of the steps in these words, ID.KEY."""
-    from pflow.flow.pipe.recognize import free_id
+    from pflow.flow.pipe.scan import free_id
     from pflow.flow.subflow import FlowCatalog
 
     places: dict[str, None] = {}

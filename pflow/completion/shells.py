@@ -188,7 +188,7 @@ def _of_driver(words: list[str], line: Typed) -> Candidates:
         return _of_command(command, words[1:], line)
     if " " not in words[0].strip():
         return _of_spec(spec_of_type(words[0]), words[1:], line.word)
-    from pflow.flow.pipe.recognize import is_pipe
+    from pflow.flow.pipe.scan import is_pipe
 
     spec = spec_of_flow(words[0]) if is_pipe(words[:1]) else table[SENTENCE]
     return _of_spec(spec, words[1:], line.word)

@@ -13,10 +13,10 @@ from pflow.driver.inputs import RunInputs
 from pflow.engine.step import bind
 from pflow.errors import BAD_DATA, MISSING, Attempt, Ignoring, PflowError
 from pflow.flow.flow import FlowSpec
+from pflow.flow.ir import flow_hash, flow_to_ir
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog, load_named, python_source
-from pflow.flow.unload import flow_hash, flow_to_ir
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.record.journal import raw
 from pflow.record.log import FLOW
 from pflow.record.snapshot import Snapshot, kept, place_of

@@ -10,13 +10,12 @@ from pflow.driver.arguments import PROGRAM, RunFlags, separators, split, without
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
 from pflow.errors import TRY_AGAIN, PflowError
-from pflow.flow.checked import checked, load
 from pflow.flow.findings import refuse_errors
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
 from pflow.flow.pipe.carry import carried_behind
-from pflow.flow.subflow import is_stdin
-from pflow.flow.wired import WiredFlow
+from pflow.flow.subflow import checked, is_stdin, load
+from pflow.flow.wired_flow import WiredFlow
 from pflow.interface.common import OF_RUNS, is_shared
 from pflow.process.signals import end_in_order
 from pflow.process.streams import closed_stdout

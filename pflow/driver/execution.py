@@ -17,7 +17,7 @@ from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
 from pflow.errors import PflowError, Within
 from pflow.flow.pipe.carry import carried_behind
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.mcp.client.sockets import begin_run
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.document import Document, Intake

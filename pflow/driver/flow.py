@@ -18,15 +18,13 @@ from pflow.engine.engine import Engine, goes_on
 from pflow.engine.results import outputs_of
 from pflow.engine.step import copied
 from pflow.errors import MISSING, USAGE, PflowError
-from pflow.flow.build import numbered
-from pflow.flow.checked import checked, load
 from pflow.flow.flags import FlowFlags, read_argument
 from pflow.flow.flow import FlowSpec
 from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from
 from pflow.flow.graph import ERROR
-from pflow.flow.load import load_document
-from pflow.flow.python_file import refuse_to_run, set_file
-from pflow.flow.subflow import FlowCatalog, interface_of_flow
+from pflow.flow.ir import load_document, numbered
+from pflow.flow.load import refuse_to_run, set_file
+from pflow.flow.subflow import FlowCatalog, checked, interface_of_flow, load
 from pflow.interface.interface import fresh
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
 from pflow.stage.document import RAW, Document, Intake

@@ -46,7 +46,7 @@ from pflow.driver.arguments import OWN, PROGRAM
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowInput, FlowSpec
 from pflow.flow.subflow import find_file
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.help import spec as kinds
 from pflow.help.spec import CommandSpec, help_text, spec_of_command

@@ -10,10 +10,10 @@ from pflow.engine.results import set_defaults
 from pflow.errors import BAD_STDIN, MISSING, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM, Target
 from pflow.flow.flow import FlowInput
-from pflow.flow.reaching import uses
+from pflow.flow.references import uses
 from pflow.flow.rules.answers import passed_over
 from pflow.flow.rules.paths import check_unfilled
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import fresh
 from pflow.record.snapshot import Snapshot

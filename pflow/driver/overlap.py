@@ -11,7 +11,7 @@ from pflow.errors import CANNOT_WRITE, Attempt, Ignoring
 from pflow.files.directories import make_private, needed, state_directory
 from pflow.files.reading import open_regular
 from pflow.flow.flow import FlowSpec
-from pflow.flow.unload import flow_to_ir
+from pflow.flow.ir import flow_to_ir
 from pflow.mcp.client.sockets import is_running
 from pflow.process.children import holder
 from pflow.process.signals import Deadline

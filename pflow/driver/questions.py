@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, Any, Sequence
 from pflow.binding.flag_value import FlagValue
 from pflow.errors import MISSING, PflowError
 from pflow.flow.flow import FlowInput
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.text.printable import clean
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from pflow.driver.begin import enter, restore_flow
 from pflow.driver.inputs import RunInputs
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.flow.flow import FlowSpec
-from pflow.flow.unload import flow_hash
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.ir import flow_hash
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.record.journal import ANEW, UNSEALED, bounds_seal
 from pflow.record.runs import Run
 from pflow.record.snapshot import Snapshot, environment_params, own_params

@@ -10,7 +10,7 @@ from pflow.engine.context import Context, in_words, name_items, storable
 from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
 from pflow.errors import BAD_DATA, FAILED, Ignoring, PflowError
-from pflow.flow.wired import WiredStep
+from pflow.flow.wired_flow import WiredStep
 from pflow.process.loop import Here, ListLoop, Task, claiming
 from pflow.process.pool import Died, Pool
 from pflow.process.signals import ClosedPipe, Interrupted

@@ -12,7 +12,7 @@ from pflow.cache.wishes import Wishes
 from pflow.engine.commits import Commits, Services, gate_of
 from pflow.errors import PflowError, result_of
 from pflow.files.state_key import state_key
-from pflow.flow.wired import WiredStep
+from pflow.flow.wired_flow import WiredStep
 from pflow.mcp.client.sockets import begin_run
 from pflow.record.journal import Journal
 from pflow.stage.trace import event_line

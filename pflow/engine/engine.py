@@ -13,7 +13,7 @@ from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.files.beneath import is_confined
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import FlowKind
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.node import pocketflow
 from pflow.text.printable import encodable
 from pflow.values.paths import Path, meet

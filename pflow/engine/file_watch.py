@@ -11,7 +11,7 @@ from pflow.record.records import MISSING, file_key, listing_key, stamp_of, state
 if TYPE_CHECKING:
     from pflow.binding.store import NodeStore
     from pflow.engine.context import Context
-    from pflow.flow.wired import WiredStep
+    from pflow.flow.wired_flow import WiredStep
 
 
 class StepFiles:

@@ -7,7 +7,7 @@ from pflow.binding.sources import assign, find, has
 from pflow.errors import MISSING, PflowError
 from pflow.flow.pipe.carry import carried_out
 from pflow.flow.subflow import CARRIED
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.interface.interface import Interface, Item, fresh
 from pflow.values.paths import Path
 

@@ -14,7 +14,7 @@ from pflow.engine.file_watch import FileWatch, StepFiles
 from pflow.errors import PflowError
 from pflow.files.beneath import CONFINED
 from pflow.flow.graph import ERROR
-from pflow.flow.wired import WiredStep
+from pflow.flow.wired_flow import WiredStep
 from pflow.interface.interface import fresh
 from pflow.node import STEP_KEY, Node, pocketflow, version_of
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted

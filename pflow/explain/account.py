@@ -5,16 +5,15 @@ from typing import Any
 
 from pflow.catalog.kinds import FLOW
 from pflow.errors import PflowError
-from pflow.explain.effects import effects_of_flow
-from pflow.explain.origins import Origins
+from pflow.explain.effects import Origins, effects_of_flow
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowInput
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.carry import carried_behind
-from pflow.flow.reaching import data_of, is_stored
+from pflow.flow.references import data_of, is_stored
 from pflow.flow.subflow import repeats
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import UNDECLARED
 from pflow.values.paths import Path, write_path
 

@@ -4,14 +4,14 @@ from copy import copy
 from typing import Any
 
 from pflow.errors import BAD_DATA, Attempt, PflowError
+from pflow.flow.expressions import escaped, literal, reference
 from pflow.flow.flow import Batch, FlowSpec, Step
+from pflow.flow.graph import END
+from pflow.flow.ir import literal_secrets
 from pflow.flow.pipe.write import is_moved, write_pipe
-from pflow.flow.reaching import uses
-from pflow.flow.secrets import literal_secrets
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.references import uses
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
-from pflow.flow.writes import END
-from pflow.flow.written import escaped, literal, reference
 from pflow.values.jsontext import change_texts, text_of
 from pflow.values.paths import Path, look_up, parse_path, write_path
 from pflow.values.templates import TEMPLATE, expand, parse_template

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pflow.errors import shorten
-from pflow.explain.origins import Origin
+from pflow.explain.effects import Origin
 from pflow.flow.pipe.scan import END, scan
 from pflow.interface.interface import spell_flag
 from pflow.terminal.columns import PLAIN, Colour, table, value_text, wrap

@@ -7,15 +7,13 @@ from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSou
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
+from pflow.flow.expressions import literal, rewritten
 from pflow.flow.flags import only_binds
-from pflow.flow.pipe.batches import batch_words, filled_by_item
-from pflow.flow.pipe.recognize import free_id
-from pflow.flow.pipe.scan import quote
-from pflow.flow.pipe.steps import flag_words, manner_words
+from pflow.flow.pipe.scan import free_id, quote
+from pflow.flow.pipe.steps import batch_words, filled_by_item, flag_words, manner_words
 from pflow.flow.pipe.write import first_word
-from pflow.flow.reaching import is_stored
-from pflow.flow.wired import WiredStep
-from pflow.flow.written import literal, rewritten
+from pflow.flow.references import is_stored
+from pflow.flow.wired_flow import WiredStep
 from pflow.values.paths import Path, meet, write_path
 from pflow.values.templates import is_reference
 

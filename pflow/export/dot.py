@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from pflow.catalog.kinds import FLOW
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 
 # In a label a backslash begins an escape, and an ampersand an entity of HTML.
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}

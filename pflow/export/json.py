@@ -1,7 +1,7 @@
 """The flow in JSON, as its file has it and as `pflow import` prints it."""
 
-from pflow.flow.unload import flow_to_ir
-from pflow.flow.wired import WiredFlow
+from pflow.flow.ir import flow_to_ir
+from pflow.flow.wired_flow import WiredFlow
 from pflow.values.fast_json import write_json
 
 

@@ -1,7 +1,7 @@
 """A flowchart for Markdown, in Mermaid."""
 
 from pflow.export.dot import Arrow, Box, drawn, escaped
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.text.printable import clean
 from pflow.values.jsontext import quote
 

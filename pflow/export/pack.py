@@ -12,9 +12,8 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, Attempt, PflowError, not_writte
 from pflow.explain.account import explain
 from pflow.explain.text import account_text
 from pflow.files.atomic import replace
-from pflow.flow.secrets import literal_secrets
-from pflow.flow.unload import flow_to_ir
-from pflow.flow.wired import WiredFlow
+from pflow.flow.ir import flow_to_ir, literal_secrets
+from pflow.flow.wired_flow import WiredFlow
 from pflow.interface.interface import spell_flag
 from pflow.text.printable import clean
 from pflow.values.fast_json import write_json

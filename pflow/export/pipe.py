@@ -1,7 +1,7 @@
 """Pipe syntax, one step a line, if that can express the flow."""
 
 from pflow.flow.pipe.write import write_pipe
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 
 
 def export(wired: WiredFlow) -> str:

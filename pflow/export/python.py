@@ -6,8 +6,8 @@ from typing import Any
 
 from pflow import __version__
 from pflow.catalog.kinds import BUNDLED, PYTHON
-from pflow.flow.unload import flow_to_ir
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.ir import flow_to_ir
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.text.naming import free, variable
 from pflow.text.printable import clean
 

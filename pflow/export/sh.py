@@ -7,7 +7,7 @@ from pflow.flow.flow import FlowInput
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.script import NO_FLAGS
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import spell_flag
 from pflow.text.printable import clean
 from pflow.values.jsontext import compact

@@ -7,9 +7,9 @@ from pflow.binding.flag_value import Finder, FlagValue
 from pflow.binding.sources import Constant
 from pflow.binding.store import KEY_PARAMS
 from pflow.errors import USAGE, PflowError
-from pflow.flow.build import BINDINGS, OF_BINDINGS
 from pflow.flow.flow import FlowInput
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.ir import BINDINGS, OF_BINDINGS
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.common import OF_RUNS, RUN_FLAGS, is_shared
 from pflow.interface.interface import FORMS, READ, REFUSED, Item, spell_flag
 from pflow.stage.flags import type_of

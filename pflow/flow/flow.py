@@ -22,6 +22,12 @@ Mapped = str | list[str]
 
 INLINE = "flow"
 """The type of a step with a flow of its own inside."""
+STEP_MEMBERS = (
+    "description", "version", "params", "inputs", "retries", "wait", "timeout", "max_visits", "repeats", "cache",
+)  # fmt: skip
+"""The members of a node that a step takes unchanged."""
+INLINE_MEMBERS = ("nodes", "edges", "mappings", "outputs")
+"""The members of a node that are a flow inside its step."""
 MAX_VISITS, MODEL_VISITS = 100, 20
 """How often a loop leads to a step, and to one that asks a model, unless more is allowed."""
 REST = "*"

@@ -11,11 +11,10 @@ from pflow import Any, Iterator, Mapping
 from pflow.binding.store import is_same
 from pflow.catalog.kinds import BUNDLED, Catalog, add_class, find_kind, only_in
 from pflow.errors import BAD_DATA, PflowError, Within
-from pflow.flow.build import id_after, numbered
+from pflow.flow.expressions import literal
 from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
-from pflow.flow.load import load_document
-from pflow.flow.written import literal
+from pflow.flow.ir import id_after, load_document, numbered
 from pflow.interface.interface import Interface
 from pflow.node import Default, Node, class_of, declared_interface, id_of, pocketflow
 from pflow.text.naming import joined, kebab

@@ -1,18 +1,19 @@
-"""Loading a flow from a file or a text, with the findings about its shape; and JSON files in general."""
+"""Loading a flow from a file or a text: JSON, pipe syntax, a shell script of pipes, or the Flow in a Python file."""
 
 from __future__ import annotations
 
 import os
+import sys
 
-from pflow import Any
+from pflow import Any, NoReturn
 from pflow.catalog.kinds import Catalog
-from pflow.errors import BAD_DATA, MISSING, Attempt, PflowError
+from pflow.errors import BAD_DATA, MISSING, USAGE, Attempt, PflowError
 from pflow.flow.flow import FlowSpec
+from pflow.flow.ir import load_document
 from pflow.process.start import beginning
 from pflow.text.printable import clause
 from pflow.values.encoding import text_in
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, is_deeper, scan_without_duplicates
-from pflow.values.paths import kind_of
 
 
 def load_file(file: str, catalog: Catalog | None = None) -> FlowSpec:
@@ -73,21 +74,6 @@ def load_text(text: str, name: str, catalog: Catalog | None = None) -> FlowSpec:
     return parse_pipe([text], catalog)
 
 
-def load_document(document: Any, name: str, catalog: Catalog | None = None) -> FlowSpec:
-    """Load the flow in a decoded JSON document. Raises PflowError (65) if it is not an object."""
-    if not isinstance(document, dict):
-        what = f"cannot read the flow '{name}': it holds {kind_of(document)}, not a dict"
-        raise PflowError(what, hint='a flow is {"nodes": [{"type": "…"}]}', exit=BAD_DATA)
-    from pflow.flow.build import build_flow
-    from pflow.flow.schema import check_shape
-
-    sound, findings = check_shape(document)
-    flow = build_flow(sound)
-    flow.findings, flow.document = findings, document
-    flow.catalog = catalog or flow.catalog
-    return flow
-
-
 LEVELS = 100
 """How deep lists and objects may be nested."""
 
@@ -124,3 +110,91 @@ def _fault(text: str, error: ValueError) -> str:
     line, column = text.count("\n", 0, at) + 1, len(before) + 1
     shown = " ".join(f"{before[-_SHOWN:]} ^ {after[:_SHOWN]}".split())
     return f"line {line}, column {column}: {clause(what)}: {shown}"
+
+
+def load_python(file: str, name: str, catalog: Catalog, *, is_run_here: bool = False) -> FlowSpec:
+    """Load a Flow from a Python file, which runs; without a `name`, the only one.
+
+    Raises PflowError: 66 for a missing file or name, 78 for a missing import, 2 if several flows have no name, 65.
+    """
+    from pflow.flow.from_pocketflow import flow_from, remember_arguments
+    from pflow.process.streams import Diverted
+
+    if not is_run_here:
+        remember_arguments()
+    with Diverted():
+        module = _run_file(file)
+        flow = flow_from(_flow_in(module, name, file), catalog, vars(module), is_run_here=is_run_here)
+    if is_run_here:
+        set_file(flow, file, name)
+    return flow
+
+
+def set_file(flow: FlowSpec, file: str, name: str) -> None:
+    """Note where a flow is loaded from; it is named after the file unless it has a name."""
+    flow.file = f"{file}:{name}" if name else file
+    flow.name = flow.name or os.path.basename(file).removesuffix(".py")
+
+
+def _run_file(file: str) -> Any:
+    """Run a Python file as if it were imported from its own directory, and return its module.
+
+    Meanwhile pocketflow's own `run` refuses: it has no hook, and the file's classes are not ours to derive.
+    """
+    from pflow.catalog.registry import load_module
+    from pflow.node import pocketflow
+
+    read_text(file, f"the flow '{file}'")
+    sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
+    run, run_async = pocketflow.BaseNode.run, pocketflow.AsyncNode.run_async
+    pocketflow.BaseNode.run = pocketflow.AsyncNode.run_async = refuse_to_run
+    try:
+        return load_module(file, "pflow_import_" + os.path.basename(file).partition(".")[0], "load")
+    finally:
+        pocketflow.BaseNode.run, pocketflow.AsyncNode.run_async = run, run_async
+
+
+def refuse_to_run(flow: Any, shared: Any = None) -> NoReturn:
+    """Stand in for `run` while a file is loaded, since the flow would run twice. Raises PflowError (65)."""
+    raise PflowError("it runs a flow when imported", hint='put that below if __name__ == "__main__":', exit=BAD_DATA)
+
+
+def _flow_in(module: Any, name: str, file: str) -> Any:
+    """Return the Flow that a name stands for; without a name the only one that no other contains, else the only
+    function that makes one.
+
+    Raises PflowError: 66 if there is none, 2 if there are several, 65 if the name stands for something else.
+    """
+    from pflow.flow.from_pocketflow import nodes_from
+    from pflow.interface.source import in_words
+    from pflow.node import pocketflow
+
+    if not hasattr(module, name):
+        flows = {id(value): each for each, value in vars(module).items() if isinstance(value, pocketflow.Flow)}
+        inner = {id(node) for each in flows.values() for node in nodes_from(getattr(module, each).start_node)}
+        names = [each for key, each in flows.items() if key not in inner]
+        names = names or [each for each, value in vars(module).items() if _makes_flow(value)]
+        if name or len(names) != 1:
+            what = f"'{name}'" if name else "one Flow" if names else "a Flow"
+            hint = " or ".join(f"{file}:{each}" for each in names) or "a variable, or a function that returns it"
+            raise PflowError(f"cannot find {what} in '{file}'", hint=hint, exit=MISSING if name or not names else USAGE)
+        name = names[0]
+    found = getattr(module, name)
+    try:
+        found = found() if callable(found) else found
+    except (Exception, SystemExit) as error:
+        raise PflowError(f"cannot make a flow with '{name}': {in_words(error)}", exit=BAD_DATA) from error
+    if not isinstance(found, pocketflow.Flow):
+        what = f"cannot load '{name}' of '{file}': it is of the type {type(found).__name__}"
+        raise PflowError(what, hint="a pocketflow Flow, or a function that makes one", exit=BAD_DATA)
+    return found
+
+
+def _makes_flow(value: Any) -> bool:
+    """Return True for a function without required arguments whose code names a Flow's class, and does not run it."""
+    from types import FunctionType
+
+    if not isinstance(value, FunctionType) or value.__code__.co_argcount > len(value.__defaults__ or ()):
+        return False
+    names = value.__code__.co_names
+    return any(name.endswith("Flow") for name in names) and not {"run", "run_async", "main"} & {*names}

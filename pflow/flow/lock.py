@@ -12,9 +12,9 @@ from pflow.catalog.registry import flow_name
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec, Input, Step
+from pflow.flow.ir import flow_hash
 from pflow.flow.load import parse_json, read_text
-from pflow.flow.unload import flow_hash
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
 from pflow.values.digest import digest_of
 from pflow.values.fast_json import write_json

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pflow import Any
-from pflow.flow.build import INLINE_MEMBERS
 from pflow.flow.findings import SHAPE, Finding
-from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, version_numbers
+from pflow.flow.flow import INLINE_MEMBERS, MAX_VISITS, MODEL_VISITS, version_numbers
 from pflow.interface.common import MOST_JOBS
 from pflow.text.naming import guess, tries_hint
 from pflow.values.jsontext import encode

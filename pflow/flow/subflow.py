@@ -1,4 +1,4 @@
-"""Flows by name: as a node of another flow, whose reads are its inputs, or as named by a command's words."""
+"""Flows by name: as a node of another flow, whose reads are its inputs, or loaded and checked for a command's words."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.packs import pack_of
 from pflow.catalog.registry import flow_file, is_flow_type, own_flow, pack_flow, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, result_of
+from pflow.flow.expressions import path_text
+from pflow.flow.findings import refuse_errors
 from pflow.flow.flow import INLINE, FlowInput, FlowSpec, Items
 from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
-from pflow.flow.wired import ITEM, WiredFlow, WiredStep, item_reader
-from pflow.flow.written import path_text
+from pflow.flow.wired_flow import ITEM, WiredFlow, WiredStep, item_reader
 from pflow.interface.interface import AS_IT_IS, FORMS, UNDECLARED, Interface, Item, spell_flag
+from pflow.terminal.messages import say
 from pflow.text.naming import guess
 from pflow.values.types import Type
 
@@ -225,14 +227,14 @@ def load_named(words: Sequence[str], *, is_run_here: bool = False, items: Items 
     if is_stdin(words):
         return load_text(read_text(0, "the flow on stdin"), "stdin", FlowCatalog())
     if len(words) == 1 and (source := python_source(word)):
-        from pflow.flow.python_file import load_python
+        from pflow.flow.load import load_python
 
         return load_python(*source, FlowCatalog(), is_run_here=is_run_here)
     file = find_file(word) if len(words) == 1 else None
     if file and node_in(file) is None:
         return load_file(file, FlowCatalog())
     from pflow.flow.pipe.read import parse_pipe
-    from pflow.flow.pipe.recognize import is_pipe
+    from pflow.flow.pipe.scan import is_pipe
 
     looks_like_file = " " not in word and (word.endswith(".json") or "/" in word)
     if len(words) == 1 and looks_like_file and not file and not is_pipe(words):
@@ -256,7 +258,7 @@ def is_one_step(words: Sequence[str]) -> bool:
     """Return True if the words are a node and its flags: pipe syntax of one step, split by a shell."""
     if len(words) < 2 or set(words[0]) & set(" \t\n") or find_file(words[0]):
         return False
-    from pflow.flow.pipe.recognize import names_node
+    from pflow.flow.pipe.scan import names_node
 
     return names_node(words[0])
 
@@ -286,3 +288,37 @@ def no_saved_flow(name: str) -> PflowError:
     """Return the error (127), with the nearest names."""
     hint = guess(name, saved_flows(), "pflow list lists them", 2)
     return PflowError(f"cannot find the saved flow '{name}'", hint=hint, exit=NOT_FOUND)
+
+
+MOST_WARNINGS = 5
+
+
+def load(words: list[str]) -> FlowSpec:
+    """Load the flow that the words name. Raises PflowError (65) if its shape is wrong, after saying all findings."""
+    if not words:
+        hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
+        raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
+    flow = load_named(words, is_run_here=True)
+    if words == [flow.file]:
+        flow.name = flow.name or os.path.basename(flow.file).removesuffix(".json").removesuffix(".pflow")
+    refuse_errors(flow.findings)
+    return flow
+
+
+def checked(flow: FlowSpec, act: str = "run", *, opens_files: bool = True) -> WiredFlow:
+    """Wire a flow and say its warnings, without those that a run says itself. Raises PflowError (65) for errors."""
+    from pflow.flow.rules import check
+    from pflow.flow.wiring import wire
+
+    wired = wire(flow)
+    wired.opens_files = opens_files and act in ("run", "map")
+    findings = check(wired)
+    refuse_errors(findings, act)
+    is_pocketflow = all(step.made is not None for step in flow.steps)
+    said_now = [str(finding) for finding in findings if act != "run" or not (is_pocketflow or finding.is_said_by_run)]
+    warnings = [*(f"warning: {warning}" for warning in flow.warnings), *said_now]
+    for warning in warnings[:MOST_WARNINGS]:
+        say(f"pflow {act}", warning)
+    if len(warnings) > MOST_WARNINGS:
+        say(f"pflow {act}", f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
+    return wired

@@ -6,14 +6,13 @@ from copy import copy
 
 from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, PathSource, Source, TemplateSource
 from pflow.errors import BAD_CONFIG, Ignoring, PflowError, result_of
-from pflow.flow.build import numbered
+from pflow.flow.expressions import INPUT, MAPPING, OVER, PARAM, Part, parts_of_outputs, parts_of_step
 from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
-from pflow.flow.graph import Graph
-from pflow.flow.reaching import are_there_first, find_writes, resolve, stored_writes, uses, writes_of
-from pflow.flow.wired import Reference, WiredFlow, WiredStep
-from pflow.flow.writes import END, ReachingWrites
-from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, Part, parts_of_outputs, parts_of_step
+from pflow.flow.graph import END, Graph, ReachingWrites
+from pflow.flow.ir import numbered
+from pflow.flow.references import are_there_first, find_writes, resolve, stored_writes, uses, writes_of
+from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item, with_keys
 from pflow.values.paths import Path, write_path
 from pflow.values.templates import expand, is_reference, parse_place
@@ -61,7 +60,7 @@ class _Layout:
             wired = self.steps[id] = self._wired_step(step, number)
             wired.id = id
             if is_draft and step.batch is not None:
-                from pflow.flow.pipe.batches import with_item  # an item is mapped where pipe syntax is compiled
+                from pflow.flow.pipe.steps import with_item  # an item is mapped where pipe syntax is compiled
 
                 wired.step = step = with_item(wired)
             self.wired.parts[id] = list(parts_of_step(step, wired.interface))

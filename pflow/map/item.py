@@ -17,7 +17,7 @@ from pflow.engine.results import outputs_of
 from pflow.errors import FAILED as EXIT_FAILED
 from pflow.errors import MISSING, OK, PflowError, own_error
 from pflow.flow.subflow import interface_of_flow, repeats
-from pflow.flow.wired import WiredFlow, item_reader
+from pflow.flow.wired_flow import WiredFlow, item_reader
 from pflow.map.states import DONE, FAILED, TODO, Result
 from pflow.process.loop import claiming
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted

@@ -17,9 +17,8 @@ from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened
 from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError
 from pflow.files.directories import state_directory
-from pflow.flow.checked import checked
 from pflow.flow.findings import refuse_errors
-from pflow.flow.subflow import load_named
+from pflow.flow.subflow import checked, load_named
 from pflow.interface.common import MOST_JOBS
 from pflow.map.estimate import Estimate, estimate
 from pflow.map.item import ITEM, ItemFlow

@@ -13,7 +13,7 @@ from typing import Any
 from pflow import __version__
 from pflow.driver.begin import Beginning, enter, restore_environment, restore_flow, restore_inputs
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.flow.unload import flow_to_ir
+from pflow.flow.ir import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.map.item import ITEM, ItemFlow
 from pflow.map.states import FAILED, Result, unfinished

@@ -13,11 +13,10 @@ from pflow.catalog.lines import UNREADABLE, cannot_read
 from pflow.catalog.packs import Pack, installed_sources
 from pflow.catalog.registry import SUFFIX, flow_name, flows_of, is_flow_type, names_in, own_flows
 from pflow.errors import BAD_DATA
-from pflow.explain.effects import effects_of_flow
-from pflow.explain.origins import Origins
+from pflow.explain.effects import Origins, effects_of_flow
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog, FlowKind
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import ANYTHING, COMMANDS, Interface, Item
 from pflow.interface.source import NO_CLASS, plain
 from pflow.packs.names import BINARY, GIVEN, Names, commands_in, hosts_in, names_of

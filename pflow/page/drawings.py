@@ -11,7 +11,7 @@ from typing import Any
 from pflow.errors import PflowError
 from pflow.flow.flow import Edge
 from pflow.flow.graph import Graph
-from pflow.flow.load import load_document
+from pflow.flow.ir import load_document
 from pflow.record.log import Event
 from pflow.record.runs import DONE, RUNNING
 from pflow.record.trace import Trace, Visit, facts_of

@@ -11,20 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, Attempt, PflowError, not_written, result_of
-from pflow.explain.effects import Effect, effects_of_flow
-from pflow.explain.origins import Origin, Origins
+from pflow.explain.effects import Effect, Origin, Origins, effects_of_flow
 from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import origins_text, touched
 from pflow.files.atomic import replace
+from pflow.flow.expressions import path_text
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
+from pflow.flow.ir import IR, flow_to_ir, masked_ir
 from pflow.flow.load import is_lasting
-from pflow.flow.secrets import masked_ir
 from pflow.flow.subflow import find_file, is_stdin, load_named
-from pflow.flow.unload import IR, flow_to_ir
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.flow.written import path_text
 from pflow.process.streams import write_pieces
 from pflow.saved_flows.saved import save_flow
 from pflow.terminal import messages

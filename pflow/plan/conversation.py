@@ -13,11 +13,11 @@ from typing import Any
 from pflow.catalog.kinds import Catalog
 from pflow.errors import PflowError, result_of, shorten
 from pflow.flow.findings import Finding, errors_of
+from pflow.flow.ir import flow_to_ir
 from pflow.flow.load import parse_json
 from pflow.flow.pipe.read import parse_pipe
-from pflow.flow.pipe.recognize import is_misspelt_step, is_pipe_text, names_node
+from pflow.flow.pipe.scan import is_misspelt_step, is_pipe_text, names_node
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
 from pflow.models.ask import Answer, ask_after
 from pflow.models.choose import Model
 from pflow.models.local import in_talk

@@ -6,10 +6,9 @@ from pflow.errors import BAD_DATA, DENIED, USAGE, PflowError, result_of
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
+from pflow.flow.ir import IR, flow_to_ir, literal_secrets
 from pflow.flow.rules import check
-from pflow.flow.secrets import literal_secrets
-from pflow.flow.unload import IR, flow_to_ir
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import choose_capable

@@ -9,12 +9,19 @@ from typing import Any
 
 from pflow.catalog.interfaces import BUNDLED
 from pflow.errors import USAGE, PflowError, result_of, shorten
-from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM, Effect, effects_of_flow
-from pflow.explain.origins import Origin, Origins
+from pflow.explain.effects import (
+    FILES_OF_LLM,
+    FROM_ENVIRONMENT,
+    HISTORY_OF_LLM,
+    Effect,
+    Origin,
+    Origins,
+    effects_of_flow,
+)
 from pflow.explain.text import origin_text, origins_text
 from pflow.files.beneath import OWN, Bounds
 from pflow.files.directories import llm_directory, own_directories
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import ANYTHING as OPEN
 from pflow.mcp.client.servers import TOOL, list_servers, server_of
 from pflow.mcp.client.sockets import socket_of

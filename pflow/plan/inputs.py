@@ -9,12 +9,12 @@ from typing import Any
 from pflow.binding.sources import find
 from pflow.driver.inputs import names_stdin
 from pflow.errors import PflowError, result_of
+from pflow.flow.expressions import INPUT, MAPPING, OVER, PARAM, renamed, rewritten
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec, Input, Step
 from pflow.flow.rules import check
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
-from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, renamed, rewritten
 from pflow.interface.common import OF_FLOWS, OF_RUNS
 from pflow.interface.interface import Item
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake

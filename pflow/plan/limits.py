@@ -7,12 +7,12 @@ from typing import Any
 from pflow.catalog.kinds import find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
+from pflow.flow.expressions import INPUT, MAPPING
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
 from pflow.flow.rules.answers import dropped_answers, finding_of
 from pflow.flow.rules.paths import check_unfilled
-from pflow.flow.wired import WiredFlow
-from pflow.flow.written import INPUT, MAPPING
+from pflow.flow.wired_flow import WiredFlow
 from pflow.plan.inputs import NAME, says
 from pflow.text.printable import clean
 from pflow.values.paths import Path

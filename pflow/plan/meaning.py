@@ -17,7 +17,7 @@ from pflow.explain.pipe_form import with_literals
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Edge, FlowSpec
 from pflow.flow.rules.answers import ONLY_GIVES, unused_steps
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.interface.interface import FORMS
 from pflow.plan.inputs import Literal, is_named, is_path, literals, spellings

@@ -12,11 +12,10 @@ from pflow.files.atomic import write_cached
 from pflow.files.directories import cache_directory, read_cached
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
-from pflow.flow.load import load_document
+from pflow.flow.ir import flow_to_ir, load_document
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.models.choose import Model, NoCapableModel, choose_capable

@@ -18,7 +18,7 @@ from pflow.catalog.registry import PACKAGE
 from pflow.errors import PflowError, result_of, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.interface.account import account_of
 from pflow.interface.interface import Interface, Item
 from pflow.plan.inputs import Piped

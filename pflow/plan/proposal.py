@@ -11,16 +11,14 @@ from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, result_of, shorte
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import account_text, joined, origins_text, pipe_lines, section, step_lines, touches, warnings
-from pflow.flow.build import STEP_MEMBERS, build_flow
+from pflow.flow.expressions import literal
 from pflow.flow.findings import Finding, errors_of
-from pflow.flow.flow import FlowSpec, Input
+from pflow.flow.flow import STEP_MEMBERS, FlowSpec, Input
+from pflow.flow.ir import build_flow, flow_to_ir, masked_ir
 from pflow.flow.load import load_text
 from pflow.flow.rules import check
-from pflow.flow.secrets import masked_ir
-from pflow.flow.unload import flow_to_ir
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.flow.written import literal
 from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import flag_word
 from pflow.plan.change import merge_edit

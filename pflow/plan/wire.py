@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pflow.flow.expressions import NO, YES, fits, source_of
 from pflow.flow.findings import Finding, errors_of
+from pflow.flow.ir import masked_ir
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.rules import check
 from pflow.flow.rules.answers import dropped_answers, newer_source
 from pflow.flow.rules.params import unset_params
-from pflow.flow.secrets import masked_ir
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
-from pflow.flow.written import NO, YES, fits, source_of
 from pflow.interface.interface import Item
 from pflow.models.ask import Answer
 from pflow.models.choose import NoCapableModel, choose_capable

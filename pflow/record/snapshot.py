@@ -10,8 +10,8 @@ from pflow.binding.sources import Constant, find
 from pflow.errors import BAD_DATA, PflowError, result_of
 from pflow.files.beneath import CONFINED
 from pflow.flow.flow import FlowSpec
-from pflow.flow.reaching import is_stored
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.references import is_stored
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import Item
 from pflow.record.log import SNAPSHOT
 from pflow.record.records import UNSOUND

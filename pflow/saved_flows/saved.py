@@ -40,11 +40,10 @@ from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
 from pflow.files.reading import Opened
 from pflow.flow.flow import FlowSpec
+from pflow.flow.ir import flow_to_ir, literal_secrets
 from pflow.flow.load import load_file
 from pflow.flow.lock import lock_of
-from pflow.flow.secrets import literal_secrets
 from pflow.flow.subflow import FlowKind, no_saved_flow
-from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.interface.source import in_words, plain
 from pflow.terminal.messages import say

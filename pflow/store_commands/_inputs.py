@@ -5,10 +5,10 @@ from pflow.binding.store import NodeStore
 from pflow.driver.inputs import RunInputs
 from pflow.driver.questions import not_given
 from pflow.errors import PflowError
-from pflow.flow.build import inputs_of_script
 from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import Graph
-from pflow.flow.wired import WiredFlow
+from pflow.flow.ir import inputs_of_script
+from pflow.flow.wired_flow import WiredFlow
 from pflow.interface.interface import spell_flag
 from pflow.stage.document import Document
 from pflow.stage.words import take_words

@@ -18,9 +18,9 @@ from pflow.driver.begin import (
 )
 from pflow.driver.inputs import RunInputs
 from pflow.errors import PflowError
+from pflow.flow.ir import flow_hash, flow_to_ir
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog, load_named
-from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.record.journal import pieces_of, read_lines, seal, unseal
 from pflow.record.snapshot import directory_of

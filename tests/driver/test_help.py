@@ -6,7 +6,7 @@ import pytest
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.driver.help import help_of
-from pflow.flow.checked import load
+from pflow.flow.subflow import load
 
 COUNT = {
     "description": "Count the words",

@@ -10,8 +10,8 @@ import time
 import pytest
 
 from pflow.driver.overlap import Turn
-from pflow.flow.load import load_document, load_file
-from pflow.flow.unload import flow_to_ir
+from pflow.flow.ir import flow_to_ir, load_document
+from pflow.flow.load import load_file
 from pflow.record.log import RunLog
 from pflow.record.snapshot import Snapshot, place_of
 from pflow.values.jsontext import encode

@@ -10,7 +10,7 @@ from pflow.engine.context import Context
 from pflow.engine.engine import Engine
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.record.journal import read_lines
 from pflow.record.records import JOURNAL, Records

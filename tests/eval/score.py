@@ -27,10 +27,9 @@ from pflow.engine.engine import Engine
 from pflow.errors import PflowError
 from pflow.explain.pipe_form import with_literals
 from pflow.flow.flow import FlowSpec
-from pflow.flow.load import load_document
+from pflow.flow.ir import flow_to_ir, load_document
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.node import Node, declared_interface
 from pflow.plan.meaning import values

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog.registry import names_in
-from pflow.explain.effects import effects_of_flow
-from pflow.explain.origins import Origins
+from pflow.explain.effects import Origins, effects_of_flow
 from pflow.flow.subflow import load_named
 from pflow.node import declared_interface, load_bundled
 from pflow.plan.gate import Allowed, Gate

@@ -4,7 +4,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.explain.pipe_form import pipe_of, with_literals
-from pflow.flow.load import load_document
+from pflow.flow.ir import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes

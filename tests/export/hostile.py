@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.export import exporter
-from pflow.flow.checked import checked
-from pflow.flow.load import load_document
+from pflow.flow.ir import load_document
+from pflow.flow.subflow import checked
 from tests.export.cases import chain, edge, node
 
 SH = "\n>CANARY\n"

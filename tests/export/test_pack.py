@@ -8,8 +8,8 @@ import pytest
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.export import exporter
+from pflow.flow.ir import flow_hash
 from pflow.flow.subflow import load_named
-from pflow.flow.unload import flow_hash
 from pflow.flow.wiring import wire
 from tests.tools import node_source
 

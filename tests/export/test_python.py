@@ -11,9 +11,9 @@ from hypothesis import example, given
 
 from pflow.export import exporter
 from pflow.flow.from_pocketflow import flow_from
+from pflow.flow.ir import flow_hash, flow_to_ir
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog, load_named
-from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES, NODES, Case, chain, node
 from tests.export.hostile import PYTHON, every_place, exported, few, hostile

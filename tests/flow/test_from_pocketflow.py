@@ -13,8 +13,8 @@ import pflow
 from pflow.catalog.kinds import forget_kinds, no_such_kind
 from pflow.errors import PflowError
 from pflow.flow.from_pocketflow import flow_from
+from pflow.flow.ir import flow_to_ir
 from pflow.flow.load import load_text
-from pflow.flow.unload import flow_to_ir
 from pflow.nodes.llm import Llm
 from pflow.nodes.read_file import ReadFile
 from pflow.nodes.write_file import WriteFile

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from pflow.explain.account import explain
-from pflow.flow.load import load_document
+from pflow.flow.ir import load_document
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire

@@ -1,4 +1,6 @@
-"""Loading a flow from a file or a text."""
+"""Loading a flow from a file or a text, or the Flow in a Python file."""
+
+from __future__ import annotations
 
 import errno
 import json
@@ -11,9 +13,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pflow.catalog.kinds import Catalog, forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.flow import FlowSpec, Step
-from pflow.flow.load import load_file, load_text, parse_json
+from pflow.flow.load import load_file, load_python, load_text, parse_json
 
 SEEDS = Path(__file__).parent / "seeds"
 
@@ -287,3 +290,39 @@ def test_a_file_that_is_no_json_is_pipe_syntax(tmp_path, pipes, text):
 def test_what_looks_like_json_is_not_taken_for_pipe_syntax(pipes, text, name):
     assert "cannot read the flow" in str(error_of(text, name))
     assert pipes == []
+
+
+ONE = "from pocketflow import BatchFlow, Flow, Node\nimport pflow\nclass One(Node):\n    pass\n"
+MAKES = "def make(kind=Flow):\n    return Flow(start=One())\n"
+NEEDS = "def make_other(kind):\n    return Flow(start=One())\n"
+MAIN = "def main():\n    flow = Flow(start=One())\n    flow.run({})\n"
+TWO = "a = Flow(start=One())\nb = Flow(start=BatchFlow(start=One()))\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "found"),
+    [
+        ("flow = Flow(start=One())\nsame = flow\n" + MAKES, "", "one"),
+        ("first = One()\ninner = Flow(start=first)\nouter = BatchFlow(start=inner)\n", "", "outer"),
+        (MAKES + NEEDS + MAIN, "", "one"),
+        (TWO, "b", "batch-flow"),
+        ("_first = One()\n_flow = Flow(start=_first)\n", "", "first"),
+        (TWO, "", "2: cannot find one Flow in "),
+        (MAKES, "nope", "66: cannot find 'nope' in "),
+        (NEEDS + MAIN, "", "66: cannot find a Flow in "),
+        (MAKES, "One", "65: cannot load 'One' of "),
+        ("Flow(start=One()).run({})\n", "", "65: it runs a flow when imported"),
+        ("pflow.Flow(start=One()).main()\n", "", "65: it runs a flow when imported"),
+        ("import nothing_of_this_name\n", "", "78: No module named"),
+    ],
+)
+def test_the_only_flow_is_meant_else_the_only_maker_else_the_error_names_them(code, name, found, tmp_path):
+    (tmp_path / "app.py").write_text(ONE + code)
+    try:
+        got = load_python(f"{tmp_path}/app.py", name, Catalog(), is_run_here=True).steps[0].id
+    except PflowError as error:
+        got = f"{error.exit}: {error.message}"
+    forget_kinds()
+    begin, _, why = found.partition(": ")
+    assert got.startswith(begin)
+    assert why in got

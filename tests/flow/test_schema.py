@@ -9,9 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
 
-from pflow.flow.load import load_document
+from pflow.flow.ir import flow_to_ir, load_document
 from pflow.flow.schema import SCHEMA, TYPE_FORMAT, type_fault
-from pflow.flow.unload import flow_to_ir
 
 SEEDS = Path(__file__).parent / "seeds"
 A, B = {"id": "a"}, {"id": "b"}

@@ -15,6 +15,7 @@ from unittest import mock
 import mcp_types
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.flow.test_unload import again
 
 from pflow.catalog.interfaces import program_interface
 from pflow.catalog.kinds import find_kind
@@ -22,18 +23,17 @@ from pflow.errors import EXIT_CODES, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text
 from pflow.export import exporter, targets
+from pflow.flow.expressions import escaped, rewritten
 from pflow.flow.findings import errors_of
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
-from pflow.flow.load import load_document
+from pflow.flow.ir import flow_hash, flow_to_ir, load_document
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.script import read_script
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.flow.written import escaped, rewritten
 from pflow.help.spec import help_text, spec_of_node
 from pflow.interface.account import account_of
 from pflow.interface.common import COMMON
@@ -61,7 +61,6 @@ from pflow.stage.flags import flags_of
 from pflow.values.templates import broken_references, double_braces, expand, parse_template, references
 from tests.flow.pipe.test_write import step_of
 from tests.flow.test_schema import SOUND
-from tests.flow.test_unload import again
 from tests.fuzz.mutation import SAMPLES, TOKENS, data, texts, values
 from tests.map.test_ledger import ABOUT, result
 

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from pflow.errors import TRY_AGAIN, PflowError
-from pflow.flow.load import load_document, load_text
+from pflow.flow.ir import flow_to_ir, load_document
+from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.plan.change import Change, FlowFile, merge_edit
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
+from pflow.flow.ir import flow_to_ir
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
 from pflow.models.ask import Answer
 from pflow.plan.conversation import PlanRequest, converse, plan_line, read_plan
 

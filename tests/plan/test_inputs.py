@@ -5,11 +5,10 @@ import json
 import pytest
 
 from pflow.explain.account import needs
-from pflow.flow.load import load_document
+from pflow.flow.ir import flow_to_ir, load_document
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.plan.inputs import check_piped, declare_inputs, declare_piped, piped_in
 from pflow.plan.planner import judge, plan_sentence, short_name

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import USAGE, PflowError
+from pflow.flow.ir import flow_to_ir
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.models.ask import Answer
 from pflow.plan.conversation import read_plan

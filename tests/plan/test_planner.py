@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
+from pflow.flow.ir import flow_to_ir
 from pflow.flow.rules import check
-from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.models.list import SERVED, keep_models
 from pflow.plan.planner import LONGEST, CachedPlan, Unplannable, plan_sentence

@@ -10,9 +10,9 @@ import pytest
 from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.catalog.registry import names_in
 from pflow.flow.findings import Finding
+from pflow.flow.ir import flow_to_ir
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
 from pflow.plan.inputs import Piped
 from pflow.plan.planner import judge
 from pflow.plan.prompt import _VALUE, _read, interface_text, near_examples, node_line, plan_prompt

@@ -8,9 +8,9 @@ import pytest
 from pflow.driver.arguments import RunFlags
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
+from pflow.flow.ir import flow_to_ir
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
 from pflow.interface.common import OF_RUNS
 from pflow.plan.proposal import (
     Proposal,

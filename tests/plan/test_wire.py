@@ -8,7 +8,7 @@ import pytest
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
-from pflow.flow.load import load_document
+from pflow.flow.ir import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.plan.change import ChangeOptions

@@ -9,8 +9,8 @@ from pflow.driver.begin import Beginning
 from pflow.driver.driver import parse
 from pflow.driver.inputs import RunInputs
 from pflow.flow.flags import DATA, INPUT, PARAM
+from pflow.flow.ir import flow_hash
 from pflow.flow.pipe.read import parse_pipe
-from pflow.flow.unload import flow_hash
 from pflow.flow.wiring import wire
 from pflow.record.snapshot import MOST_PIPED, Snapshot, place_of
 from pflow.stage.document import RAW, STORE, Document, Intake, read_document, read_json

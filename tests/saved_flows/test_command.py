@@ -7,7 +7,7 @@ import pytest
 
 from pflow.catalog.kinds import find_node, list_nodes
 from pflow.errors import PflowError
-from pflow.flow.load import load_document
+from pflow.flow.ir import load_document
 from pflow.saved_flows.command import (
     changed_commands_of,
     command_file,

@@ -9,7 +9,8 @@ import pytest
 
 from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
-from pflow.flow.load import load_document, load_file
+from pflow.flow.ir import load_document
+from pflow.flow.load import load_file
 from pflow.flow.subflow import FlowCatalog, find_file
 from pflow.saved_flows.saved import (
     MOST,

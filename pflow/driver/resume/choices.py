@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.binding.sources import AlternativeSource
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
-from pflow.flow.reaching import uses
-from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.flow.writes import END, Write
+from pflow.flow.graph import END, Write
+from pflow.flow.references import uses
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.record.records import batch_of, is_within, name_of, outer_paths
 from pflow.terminal.ask import open_terminal
 from pflow.values.paths import Path

@@ -20,7 +20,7 @@ from pflow.files.reading import Opened
 from pflow.files.state_key import state_key
 from pflow.flow.findings import refuse_errors
 from pflow.flow.rules import check
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import ANEW, UNSEALED, Journal, bounds_seal, first_record, seal, unseal

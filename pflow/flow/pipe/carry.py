@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import Iterable, Iterator
 from pflow.flow.graph import ERROR, distances
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.text.naming import joined
 from pflow.values.paths import Path, parse_path, write_path
 

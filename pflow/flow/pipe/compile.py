@@ -6,12 +6,12 @@ from copy import copy
 
 from pflow import Any, Iterable
 from pflow.errors import USAGE, PflowError
+from pflow.flow.expressions import INPUT, OVER, PARAM, is_liftable, path_text, renamed, rewritten, source_of
 from pflow.flow.flow import REST, FlowSpec, Step
+from pflow.flow.graph import Write, latest
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, find_moved, is_certain, is_whole
-from pflow.flow.wired import Reference, WiredFlow, WiredStep
+from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
 from pflow.flow.wiring import lay_out
-from pflow.flow.writes import Write, latest
-from pflow.flow.written import INPUT, OVER, PARAM, is_liftable, path_text, renamed, rewritten, source_of
 from pflow.interface.interface import Item, spell_flag
 from pflow.text.naming import names_meant
 from pflow.values.paths import Path, parse_path

@@ -6,15 +6,14 @@ from itertools import pairwise
 
 from pflow.catalog.kinds import Catalog
 from pflow.errors import USAGE, PflowError
-from pflow.flow.build import inputs_of_script
+from pflow.flow.expressions import INPUT, PARAM
 from pflow.flow.flow import Edge, FlowInput, FlowSpec, Input
-from pflow.flow.pipe.chains import split_chains
+from pflow.flow.ir import inputs_of_script
 from pflow.flow.pipe.compile import compile_flow
-from pflow.flow.pipe.read import read_flow
+from pflow.flow.pipe.read import read_flow, split_chains
 from pflow.flow.pipe.scan import END, LINK, Token, fault, scan
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import lay_out
-from pflow.flow.written import INPUT, PARAM
 
 NO_FLAGS = """[ $# -eq 0 ] || exec pflow-set -n --inputs={} -- "$@\""""
 """The line of an exported script that has no inputs."""

@@ -7,27 +7,27 @@ from copy import copy
 
 from pflow import Any
 from pflow.errors import BAD_DATA, PflowError
+from pflow.flow.expressions import OVER, is_liftable, path_text, reference
 from pflow.flow.flags import only_binds
-from pflow.flow.flow import REST, FlowSpec, Step
-from pflow.flow.graph import chains
+from pflow.flow.flow import REST, Edge, FlowSpec, Step
+from pflow.flow.graph import latest
 from pflow.flow.pipe.carry import is_certain
-from pflow.flow.pipe.chains import is_action
 from pflow.flow.pipe.compile import compile_flow
-from pflow.flow.pipe.read import parse_pipe
-from pflow.flow.pipe.recognize import free_id
-from pflow.flow.pipe.scan import quote
+from pflow.flow.pipe.read import is_action, parse_pipe
+from pflow.flow.pipe.scan import free_id, quote
 from pflow.flow.pipe.steps import step_words
-from pflow.flow.reaching import data_of, is_stored
-from pflow.flow.wired import Reference, WiredFlow, WiredStep
+from pflow.flow.references import data_of, is_stored
+from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
 from pflow.flow.wiring import wire
-from pflow.flow.writes import latest
-from pflow.flow.written import OVER, is_liftable, path_text, reference
 from pflow.interface.interface import Item
 from pflow.text.naming import joined
 from pflow.text.printable import clean
 from pflow.values.jsontext import change_texts
 from pflow.values.paths import Path, is_step_name, meet, parse_path
 from pflow.values.templates import TEMPLATE, parse_place, parse_template
+
+Chain = list[tuple[str, str]]
+"""Steps in a row, each with the action that leads to it; "" for the first."""
 
 Facts = dict[tuple[str, ...], Any]
 """All that a step is, takes and leads to, by place: its id, "read" or "param", the key."""
@@ -278,7 +278,7 @@ def _has_flag(item: Item | None) -> bool:
 
 def _steps(flow: FlowSpec, apart: set[str]) -> list[str]:
     steps = {step.id: step for step in flow.steps}
-    found = chains(flow)
+    found = _chains(flow)
     mentioned = Counter(id for chain in found for id, _ in chain)
     named: set[str] = set()
     taken: dict[str, int] = {}
@@ -298,6 +298,40 @@ def _steps(flow: FlowSpec, apart: set[str]) -> list[str]:
             separator = "" if not action else "  => " if action == "default" else f"  ={action}=> "
             lines.append(separator + " ".join(words))
     return lines
+
+
+def _chains(flow: FlowSpec) -> list[Chain]:
+    """Return a flow's edges as chains in which each step first appears in the order of the steps."""
+    found: list[Chain] = []
+    left = dict.fromkeys(flow.edges)
+    into: dict[str, list[Edge]] = {}
+    for each in left:
+        into.setdefault(each.target, []).append(each)
+    met: set[str] = set()
+    for step in flow.steps:
+        edges = [edge for edge in into.get(step.id, ()) if edge in left and edge.source in met]
+        last = found[-1][-1][0] if found else ""
+        edge = next((edge for edge in edges if edge.source == last), edges[0] if edges else None)
+        if edge is None or edge.source != last:
+            _go_on(found, left, met)
+            found.append([(edge.source if edge else step.id, "")])
+        if edge is not None:
+            del left[edge]
+            found[-1].append((step.id, edge.action))
+        met.add(step.id)
+    while left:
+        if not _go_on(found, left, met):
+            found.append([(next(iter(left)).source, "")])
+    return found
+
+
+def _go_on(chains: list[Chain], left: dict[Edge, None], met: set[str]) -> bool:
+    """Lead the last chain to a step that was met (a loop, or where branches meet); return True if there is one."""
+    edge = next((edge for edge in left if chains and edge.source == chains[-1][-1][0] and edge.target in met), None)
+    if edge is not None:
+        del left[edge]
+        chains[-1].append((edge.target, edge.action))
+    return edge is not None
 
 
 def first_word(step: Step, *, is_named: bool) -> str:

@@ -6,7 +6,7 @@ from pflow import Any, Iterable, Iterator
 from pflow.catalog.registry import names_in
 from pflow.flow.findings import SHAPE, Finding, Rule
 from pflow.flow.flow import FlowSpec
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.values.paths import Path, write_path
 
 _SECTIONS = ("inputs", "outputs", "nodes", "edges", "mappings")
@@ -40,7 +40,7 @@ def _in_file(flow: FlowSpec, finding: Finding) -> Finding:
     """Move a finding to a place that the flow's file has: its place in an older form, else the nearest above it."""
     document: Any = flow.document
     if document is None:
-        from pflow.flow.unload import flow_to_ir
+        from pflow.flow.ir import flow_to_ir
 
         document = flow_to_ir(flow)
     places = [finding.place, *_in_older_forms(flow, finding.place)]

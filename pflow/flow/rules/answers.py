@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pflow import Collection, Iterator, Mapping
 from pflow.binding.sources import PathSource
+from pflow.flow.expressions import MAPPING, fits, source_of
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import distances
 from pflow.flow.pipe.carry import are_parallel, is_certain
-from pflow.flow.reaching import find_writes, uses, writes_by_name
-from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.flow.written import MAPPING, fits, source_of
+from pflow.flow.references import find_writes, uses, writes_by_name
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import Item
 from pflow.text.naming import joined
 from pflow.values.jsontext import quote

@@ -6,7 +6,7 @@ from pflow import Iterator
 from pflow.catalog.kinds import FLOW
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import ONE_OF
 from pflow.text.naming import guess, joined, meant
 from pflow.values.paths import Path, is_step_name, write_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Iterator
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.rules.reads import without_source
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.interface.common import OF_FLOWS, OF_RUNS
 from pflow.interface.interface import spell_flag
 from pflow.values.jsontext import texts_in

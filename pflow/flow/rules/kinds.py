@@ -7,7 +7,7 @@ from pflow.catalog.kinds import FLOW, Kind, fault_of, no_such_kind, shadowed_by
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import INLINE, version_numbers
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.text.naming import joined
 from pflow.values.paths import Path
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pflow import Collection, Iterator
 from pflow.binding.store import KEY_PARAMS, key_mappings
 from pflow.errors import Ignoring
-from pflow.flow.build import OF_BINDINGS
+from pflow.flow.expressions import INPUT, NO, PARAM, Part, fits, misfit, named, template_fits
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
-from pflow.flow.secrets import secrets_of
-from pflow.flow.wired import Reference, WiredFlow, WiredStep
-from pflow.flow.written import INPUT, NO, PARAM, Part, fits, misfit, named, template_fits
+from pflow.flow.ir import OF_BINDINGS, secrets_of
+from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
 from pflow.interface.interface import Item
 from pflow.text.naming import guess, meant, nearest, tries_hint
 from pflow.values.jsontext import text_of

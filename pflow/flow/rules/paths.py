@@ -7,10 +7,10 @@ from itertools import pairwise
 from pflow import Callable, Container, Iterator
 from pflow.binding.flag_value import unfilled
 from pflow.errors import shorten
+from pflow.flow.expressions import INPUT, MAPPING, PARAM, Part
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.reaching import are_there_first, resolve
-from pflow.flow.wired import Reference, WiredFlow, WiredStep
-from pflow.flow.written import INPUT, MAPPING, PARAM, Part
+from pflow.flow.references import are_there_first, resolve
+from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
 from pflow.interface.interface import Interface
 from pflow.text.naming import nearest
 from pflow.values.jsontext import texts_in

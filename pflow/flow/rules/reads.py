@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pflow import Iterable, Iterator
+from pflow.flow.expressions import MAPPING, MAYBE, NO, OVER, YES, fits, named, template_fits
 from pflow.flow.findings import Finding, Rule
+from pflow.flow.graph import END
 from pflow.flow.pipe.carry import is_certain
-from pflow.flow.reaching import are_there_first
+from pflow.flow.references import are_there_first
 from pflow.flow.rules.answers import mapping_of, unused_steps
 from pflow.flow.rules.params import slips
-from pflow.flow.wired import Reference, WiredFlow, WiredStep
-from pflow.flow.writes import END
-from pflow.flow.written import MAPPING, MAYBE, NO, OVER, YES, fits, named, template_fits
+from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
 from pflow.interface.interface import Item
 from pflow.text.naming import meant, nearest
 from pflow.values.paths import write_path

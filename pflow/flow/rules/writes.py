@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pflow import Callable, Iterable, Iterator
+from pflow.flow.expressions import path_text
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
-from pflow.flow.graph import Fork
-from pflow.flow.reaching import uses
-from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.flow.writes import Write
-from pflow.flow.written import path_text
+from pflow.flow.graph import Fork, Write
+from pflow.flow.references import uses
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.text.naming import joined
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path, meet, write_path

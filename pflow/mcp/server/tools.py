@@ -15,10 +15,9 @@ from pflow.catalog.registry import data_directory, saved_flows
 from pflow.errors import NOT_FOUND, PflowError, result_of
 from pflow.explain.pipe_form import pipe_of
 from pflow.files.reading import file_state
-from pflow.flow.load import load_document
+from pflow.flow.ir import flow_to_ir, load_document
 from pflow.flow.subflow import CARRIED, FlowCatalog, FlowKind, has_open_steps
-from pflow.flow.unload import flow_to_ir
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.interface import COMMANDS, Item
 from pflow.interface.source import in_words

@@ -3,11 +3,10 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.flow.load import load_document
+from pflow.flow.ir import flow_hash, flow_to_ir, load_document
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.rules import check
-from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes
 

@@ -7,11 +7,11 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.flow import wiring
+from pflow.flow.ir import flow_to_ir
 from pflow.flow.pipe.read import parse_pipe
-from pflow.flow.pipe.recognize import is_pipe, taken_for_redirection
+from pflow.flow.pipe.scan import is_pipe, taken_for_redirection
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes
 from tests.flow.refusal import refusal

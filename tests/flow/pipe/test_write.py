@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Edge, FlowSpec, Step
+from pflow.flow.ir import flow_hash
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.write import write_pipe
-from pflow.flow.unload import flow_hash
 from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes
 

@@ -9,10 +9,9 @@ from pflow.binding.sources import DIRECTORY, HOST, AlternativeSource, PathSource
 from pflow.binding.store import OUTPUT_KEY, named_place
 from pflow.catalog.interfaces import BUNDLED, TOOL
 from pflow.errors import MISSING, PflowError
+from pflow.flow.expressions import check_form
 from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, REST, FlowInput, FlowSpec, Step
-from pflow.flow.forms import check_form
-from pflow.flow.graph import Graph
-from pflow.flow.writes import END, ReachingWrites, Write
+from pflow.flow.graph import END, Graph, ReachingWrites, Write
 from pflow.interface.interface import ANYTHING, ONE_OF, UNDECLARED, Interface, Item, word_reads
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, leading_references
@@ -20,7 +19,7 @@ from pflow.values.types import Type, type_below
 
 if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
-    from pflow.flow.written import Part
+    from pflow.flow.expressions import Part
 
 
 ITEM = "item"

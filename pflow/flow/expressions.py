@@ -1,15 +1,20 @@
-"""The values written in a flow: the paths in each, templates rewritten with other paths, and which types fit which."""
+"""The expressions in a flow: constants, templates and paths; and the types and forms that they must fit."""
 
 from __future__ import annotations
 
-from pflow import Any, Iterable, Iterator, Mapping
-from pflow.errors import PflowError, shorten
+import os
+
+from pflow import Any, Callable, Iterable, Iterator, Mapping
+from pflow.errors import BAD_DATA, Attempt, PflowError, check_natural, check_positive, shorten
 from pflow.flow.flow import FlowSpec, Mapped, Step
+from pflow.interface.common import is_shared
 from pflow.interface.interface import Interface, Item
-from pflow.values.jsontext import change_texts
+from pflow.text.naming import read_pairs, read_types
+from pflow.values.encoding import split_encoding
+from pflow.values.jsontext import BYTES, change_texts
 from pflow.values.paths import Path, parse_path, write_path
 from pflow.values.templates import TEMPLATE, Bare, parse_place, parse_template, references
-from pflow.values.types import Type, fit
+from pflow.values.types import Type, fit, names_schema_file
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"
 
@@ -179,3 +184,73 @@ def is_liftable(item: Item, value: Any) -> bool:
     if "verbatim" in item.marks or item.type.name in ("list", "dict"):
         return False
     return isinstance(value, str) and any(True for _ in references(value))
+
+
+_A_PATH, _A_REGEX = "a path is like items[0].name", "a regular expression of Python"
+
+
+def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
+    """Check a constant of a flow by the marks of its item. Raises PflowError with what is allowed."""
+    if isinstance(value, str) and item.name == "encoding" and is_shared(item) and value != BYTES:
+        split_encoding(value)
+    for form in [each for each in _CHECKS if each in item.marks]:
+        type, check = _CHECKS[form]
+        if isinstance(value, type) and not (form == "schema" and _is_unread(value, opens_files)):
+            check(item.flag, value)
+
+
+def _is_unread(schema: Any, opens_files: bool) -> bool:
+    """Return True for a schema's file that may not be read, or is a pipe, which can be read only once."""
+    is_file = isinstance(schema, str) and names_schema_file(schema)
+    return is_file and not (opens_files and (os.path.isfile(schema) or not os.path.exists(schema)))
+
+
+def _check_schema(flag: str, schema: Any) -> None:
+    from pflow.files.schema import load_schema
+
+    load_schema(schema)
+
+
+def _check_sql(flag: str, sql: str) -> None:
+    from pflow.tables.query import check_query
+
+    check_query(sql)
+
+
+def _check_delimiter(flag: str, text: str) -> None:
+    from pflow.tables.csv_text import delimiter_of
+
+    delimiter_of(text)
+
+
+def _check_url(flag: str, url: str) -> None:
+    from pflow.web.address import parse_url
+
+    parse_url(url)
+
+
+def _check_place(flag: str, place: str) -> None:
+    with Attempt(f"cannot take {flag}='{shorten(place)}'", of=ValueError, hint=_A_PATH, exit=BAD_DATA):
+        parse_path(place or "all")
+
+
+def _check_regex(flag: str, pattern: str) -> None:
+    import re
+
+    with Attempt(f"cannot take {flag}='{shorten(pattern)}'", of=re.error, hint=_A_REGEX, exit=BAD_DATA):
+        re.compile(pattern)
+
+
+_CHECKS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
+    "schema": (object, _check_schema),
+    "sql": (str, _check_sql),
+    "place": (str, _check_place),
+    "regex": (str, _check_regex),
+    "positive": (int | float, check_positive),
+    "natural": (int | float, check_natural),
+    "delimiter": (str, _check_delimiter),
+    "types": (list, lambda flag, texts: read_types(flag, map(str, texts))),  # before pairs, which says less
+    "pairs": (list, lambda flag, texts: read_pairs(flag, map(str, texts))),
+    "web": (str, _check_url),
+}
+"""The check of each form, and the type of the values that have one."""

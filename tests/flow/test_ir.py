@@ -1,4 +1,4 @@
-"""Unloading a flow: the way back to IR, and the hash that says if two flows are one."""
+"""A flow as IR: written back, the hash that says if two flows are one, the dialects of the seeds, masked secrets."""
 
 import json
 from itertools import pairwise
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
-from pflow.flow.load import load_document, load_file, load_text
+from pflow.flow.ir import convert, flow_hash, flow_to_ir, load_document, masked_ir
+from pflow.flow.load import load_file, load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.values.fast_json import write_json
 
@@ -329,3 +329,97 @@ def test_a_flow_in_it_counts_with_all_that_counts_of_that_flow(folder):
 def test_a_hash_stays_what_it_is():
     """So that a lock file or a snapshot that was written today is understood tomorrow."""
     assert hash_of(ir()) == "53531c7811def50132821e8256c3de6fb09bfb5f1e9610ebf9ea8feaac9bd5c7"
+
+
+OBJECTS = {"input_bindings": {"url": "video_url"}, "output_bindings": {"t": "raw"}, "config": {"language": "en"}}
+
+
+def test_bindings_become_mappings_and_params():
+    node, mapping, dialect = convert({"id": "fetch", "name": "yt", **OBJECTS}, {})
+    assert node == {"id": "fetch", "name": "yt", "params": {"language": "en", **OBJECTS}}
+    assert mapping == {"input_mappings": {"url": "video_url"}, "output_mappings": {"t": "raw"}}
+    assert dialect == "bindings"
+
+
+def test_keys_stay_params_and_map_themselves():
+    params = {"input_key": "raw_texts/doc1.txt", "output_key": "summaries/doc1.txt", "n": 1}
+    node, mapping, dialect = convert({"id": "a", "params": params}, {})
+    assert node == {"id": "a", "params": params}
+    assert mapping == {
+        "input_mappings": {"raw_texts/doc1.txt": "raw_texts/doc1.txt"},
+        "output_mappings": {"summaries/doc1.txt": "summaries/doc1.txt"},
+    }
+    assert dialect == "keys"
+
+
+def test_what_mappings_say_counts_before_what_the_node_says():
+    written = {"input_mappings": {"url": "other"}, "output_mappings": {"more": "x"}}
+    _, mapping, _ = convert({"id": "a", **OBJECTS}, written)
+    assert mapping == {"input_mappings": {"url": "other"}, "output_mappings": {"t": "raw", "more": "x"}}
+    _, mapping, _ = convert({"id": "a", "params": {"input_key": "url"}}, written)
+    assert mapping["input_mappings"] == {"url": "other"}
+
+
+def test_a_mixed_file_is_converted_node_by_node():
+    flow = load_document(
+        {
+            "nodes": [
+                {"type": "llm", "params": {"model": "m"}},
+                {"type": "Summarize", "params": {"input_key": "a/b"}},
+                {"type": "Fetch", "input_bindings": {"url": "u"}},
+            ],
+            "mappings": {"llm": {"input_mappings": {"prompt": "text"}}},
+        },
+        "x",
+    )
+    assert [step.input_mappings for step in flow.steps] == [{"prompt": "text"}, {"a/b": "a/b"}, {"url": "u"}]
+    assert flow.steps[0].params == {"model": "m"}
+    assert flow.dialect == "bindings"
+
+
+KEYED = """
+import pocketflow
+
+class Keyed(pocketflow.Node):
+    '''Take a key.
+
+    Interface:
+    - Reads: shared["key"]: str [secret]  # who asks
+    - Reads: shared["plain"]: str = ""  # what for
+    - Params: token: str = null [secret] [env KEYED]  # who asks
+    '''
+"""
+
+
+def test_each_secret_of_a_flow_is_masked_where_it_stands(tmp_path, monkeypatch):
+    (tmp_path / "keyed.py").write_text(KEYED)
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    forget_kinds()
+    said = {"params": {"token": "hush-1"}, "inputs": {"key": "hush-2", "plain": "said"}}
+    document = {
+        "inputs": {"key": {"type": "str", "default": "hush-3"}},
+        "nodes": [{"id": id, "type": "keyed", **(said if id == "b" else {})} for id in "zabc"],
+        "mappings": {"c": {"input_mappings": {"key": "template:hush-4 $key"}}},
+    }
+    inside = {"id": "inner", "nodes": [{"id": "d", "type": "keyed", **said}], "mappings": document["mappings"]}
+    inside = {**inside, "nodes": [*inside["nodes"], {"id": "c", "type": "keyed"}]}
+    of_seed_2 = {
+        "id": "e",
+        "type": "keyed",
+        "config": {"token": "hush-5"},
+        "input_bindings": {"key": "template:hush-6"},
+    }
+    document["nodes"] += [inside, of_seed_2]
+    ir = masked_ir(wire(load_document(document, "flow", FlowCatalog())))
+    forget_kinds()
+    assert "hush" not in str(ir)
+    assert ir["nodes"][2] == {
+        "id": "b",
+        "type": "keyed",
+        "params": {"token": "***"},
+        "inputs": {"key": "***", "plain": "said"},
+    }
+    assert ir["mappings"]["c"]["input_mappings"] == {"key": "template:***"}
+    assert ir["inputs"]["key"]["default"] == "***"
+    assert ir["nodes"][4]["nodes"][0] == {**ir["nodes"][2], "id": "d"}
+    assert ir["nodes"][4]["mappings"] == {"c": ir["mappings"]["c"]}

@@ -2,9 +2,9 @@
 
 import pytest
 
+from pflow.flow.ir import flow_to_ir
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
 from tests.flow.own_nodes import own_nodes
 from tests.flow.refusal import refusal
 

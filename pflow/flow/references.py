@@ -6,13 +6,13 @@ from pflow import TYPE_CHECKING, Iterable, Iterator
 from pflow.binding.resolve import is_stored as is_flag_stored
 from pflow.errors import result_of
 from pflow.flow.flow import REST, Step
-from pflow.flow.writes import END, Write
+from pflow.flow.graph import END, Write
 from pflow.text.naming import did_you_mean, nearest
 from pflow.values.paths import Path, meet, missing, write_path
 from pflow.values.templates import references
 
 if TYPE_CHECKING:
-    from pflow.flow.wired import Reference, WiredFlow, WiredStep
+    from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
 
 
 def is_stored(wired: WiredStep, key: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.flow.written import MAYBE, NO, YES, fits, template_fits
+from pflow.flow.expressions import MAYBE, NO, YES, fits, template_fits
 from pflow.values.types import fit, parse_type
 
 VALUES = {
