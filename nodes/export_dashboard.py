@@ -28,7 +28,7 @@ class ExportDashboard(Node):
         return checked_target(shared["path"]), *map(shared.get, ("report", "result", "text_columns"))
 
     def exec(self, prepared: tuple[Any, ...]) -> None:
-        from pflow.tables.dashboard import dashboard
+        from pflow.tables.formats import dashboard
 
         path, *parts = prepared
         write_whole(path, dashboard(self.params["title"], *parts), claim=self.claim_file)

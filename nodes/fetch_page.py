@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
-    from pflow.kit.page import Page
+    from pflow.kit.extract import Page
 
 
 class FetchPage(Node):
@@ -50,7 +50,7 @@ class FetchPage(Node):
         return str(shared["url"])
 
     def exec(self, url: str) -> Page:
-        from pflow.kit.page import fetch
+        from pflow.kit.extract import fetch
 
         return fetch(url, self.params["format"], links=self.params["links"], max_size=self.params["max_size"])
 

@@ -1,7 +1,7 @@
 """The git-checkout node: switch to a branch."""
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.kit.git.commit import commit_of, head_of
+from pflow.kit.git.history import commit_of, head_of
 from pflow.kit.git.program import Git, fault
 from pflow.node import Node, Shared
 

@@ -1,6 +1,6 @@
 """The git-commit node: commit changes."""
 
-from pflow.kit.git.commit import commit, find_commits, find_marked, head_of, mark_of
+from pflow.kit.git.history import commit, find_commits, find_marked, head_of, mark_of
 from pflow.kit.git.program import Git, Word, message_of
 from pflow.node import Any, Node, Shared
 

@@ -1,7 +1,7 @@
 """The git-log node: list commits."""
 
 from pflow.errors import check_natural
-from pflow.kit.git.commit import find_commits, head_of
+from pflow.kit.git.history import find_commits, head_of
 from pflow.kit.git.program import Git
 from pflow.node import Any, Node, Shared
 
@@ -33,7 +33,7 @@ class GitLog(Node):
         git, revision, paths = prepared
         flags = [] if self.params["max"] is None else [f"--max-count={self.params['max']}"]
         if self.params["since"] is not None:
-            from pflow.kit.git.since import parse_since
+            from pflow.kit.git.history import parse_since
 
             # With --since git would stop at the first commits with an old date, such as those of a wrong clock.
             flags.append(f"--since-as-filter=@{max(0, int(parse_since(self.params['since']).timestamp()))} +0000")

@@ -1,7 +1,7 @@
 """The git-push node: push a branch or tag."""
 
+from pflow.kit.git.history import push
 from pflow.kit.git.program import Git
-from pflow.kit.git.push import push
 from pflow.node import Node, Shared
 
 

@@ -1,7 +1,7 @@
 """The git-tag node: tag a commit."""
 
 from pflow.errors import CANNOT_WRITE, MISSING, PflowError
-from pflow.kit.git.commit import commit_of
+from pflow.kit.git.history import commit_of
 from pflow.kit.git.program import Git, message_of
 from pflow.node import Node, Shared
 

@@ -29,7 +29,7 @@ class GithubGetIssue(Reader, Node):
 
     def exec(self, prepared: tuple[str, int]) -> dict[str, Any]:
         from pflow.kit.github.client import Client
-        from pflow.kit.github.rows import reduced
+        from pflow.kit.github.reader import reduced
 
         repo, number = prepared
         github = Client(f"cannot get '{repo}#{number}'", "there is no such issue", node=self)
@@ -39,7 +39,7 @@ class GithubGetIssue(Reader, Node):
         return {**issue, "comments": reduced([*github.rows(f"{path}/comments")]) if has_comments else []}
 
     def post(self, shared: Shared, prepared: object, issue: dict[str, Any]) -> None:
-        from pflow.kit.github.rows import as_text
+        from pflow.kit.github.reader import as_text
 
         shared["issue"] = as_text(issue, issue["comments"])
         shared["issue_title"] = issue["title"]

@@ -30,7 +30,7 @@ class GithubGetPr(Reader, Node):
 
     def exec(self, prepared: tuple[str, int]) -> dict[str, Any]:
         from pflow.kit.github.client import DIFF, Client
-        from pflow.kit.github.rows import reduced
+        from pflow.kit.github.reader import reduced
 
         repo, number = prepared
         github = Client(f"cannot get '{repo}#{number}'", "there is no such pull request", node=self)
@@ -39,7 +39,7 @@ class GithubGetPr(Reader, Node):
         return {**found, "diff": github.get(path, accept=DIFF)} if self.params["diff"] else found
 
     def post(self, shared: Shared, prepared: object, found: dict[str, Any]) -> None:
-        from pflow.kit.github.rows import as_text, files_text
+        from pflow.kit.github.reader import as_text, files_text
 
         shared["pr"] = as_text(found, [], files_text(found["files"]), found.get("diff", ""))
         shared["pr_title"] = found["title"]

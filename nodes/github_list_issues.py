@@ -27,7 +27,7 @@ class GithubListIssues(Reader, Node):
 
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any], int]:
         from pflow.kit.github.access import resolve
-        from pflow.kit.github.rows import time_of
+        from pflow.kit.github.reader import time_of
 
         params = self.params
         check_positive("--limit", params["limit"])
@@ -39,7 +39,7 @@ class GithubListIssues(Reader, Node):
         from itertools import islice
 
         from pflow.kit.github.client import Client
-        from pflow.kit.github.rows import reduced
+        from pflow.kit.github.reader import reduced
 
         repo, query, limit = prepared
         github = Client(f"cannot list the issues of '{repo}'", "there is no such repository", node=self)

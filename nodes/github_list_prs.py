@@ -26,7 +26,7 @@ class GithubListPrs(Reader, Node):
 
     def prep(self, shared: Shared) -> tuple[str, str, int]:
         from pflow.kit.github.access import resolve
-        from pflow.kit.github.rows import time_of
+        from pflow.kit.github.reader import time_of
 
         check_positive("--limit", self.params["limit"])
         return resolve(shared.get("repo")), time_of(self.params["since"]) or "", self.params["limit"]
@@ -35,7 +35,7 @@ class GithubListPrs(Reader, Node):
         from itertools import islice, takewhile
 
         from pflow.kit.github.client import Client
-        from pflow.kit.github.rows import has_labels, reduced
+        from pflow.kit.github.reader import has_labels, reduced
 
         repo, since, limit = prepared
         github = Client(f"cannot list the pull requests of '{repo}'", "there is no such repository", node=self)

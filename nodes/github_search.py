@@ -36,7 +36,7 @@ class GithubSearch(Node):
 
     def prep(self, shared: Shared) -> tuple[str, str, int]:
         from pflow.kit.github.access import resolve
-        from pflow.kit.github.rows import search
+        from pflow.kit.github.reader import search
 
         check_positive("--limit", self.params["limit"])
         query = filled(shared["query"], "cannot search GitHub", "query")
@@ -45,7 +45,7 @@ class GithubSearch(Node):
 
     def exec(self, prepared: tuple[str, str, int]) -> Found:
         from pflow.kit.github.client import Client
-        from pflow.kit.github.rows import reduced
+        from pflow.kit.github.reader import reduced
 
         path, query, limit = prepared
         github = Client(f"cannot search GitHub for '{query}'", node=self)

@@ -8,7 +8,7 @@ from pflow.node import Any, Node, Shared
 from pflow.values.digest import digest_of, keyed_digest
 
 if TYPE_CHECKING:
-    from pflow.web.answer import Response
+    from pflow.web.response import Response
 
 _ONCE = ("POST", "PATCH")
 """Methods that a server may carry out twice if the request is repeated."""
@@ -70,7 +70,7 @@ class Http(Node):
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """Return the keys in the headers, so that each key has its own cached answers."""
         from pflow.files.state_key import state_key
-        from pflow.web.headers import read_headers
+        from pflow.web.address import read_headers
 
         if self.params["method"] != "GET":
             raise PflowError(f"cannot cache {self.params['method']}: only GET changes nothing", exit=BAD_CONFIG)
@@ -94,9 +94,9 @@ class Http(Node):
         return shared["url"], {"query": query, "form": form, "body": body}
 
     def exec(self, prepared: tuple[str, dict[str, Any]]) -> Response:
-        from pflow.web.answer import check
+        from pflow.web.address import read_headers
         from pflow.web.client import request
-        from pflow.web.headers import read_headers
+        from pflow.web.response import check
 
         url, sent = prepared
         params = self.params
@@ -108,7 +108,7 @@ class Http(Node):
         return check(answer, secrets) if params["check"] else answer
 
     def post(self, shared: Shared, prepared: object, answer: Response) -> str:
-        from pflow.web.answer import content_of
+        from pflow.web.response import content_of
 
         shared["body"], shared["status"], shared["headers"] = content_of(answer), answer.status, answer.headers
         return "error" if answer.status >= 400 else "default"

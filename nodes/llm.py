@@ -102,7 +102,7 @@ class Llm(Node):
     def prep(self, shared: Shared) -> Request:
         from pflow.models.ask import Request
         from pflow.models.log import is_kept
-        from pflow.models.options import parse_options
+        from pflow.models.request_form import parse_options
 
         places, types = self.params["attachment"] or [], self._types
         text = shared.get("text")
@@ -139,7 +139,7 @@ class Llm(Node):
 
 def _question(prompt: Any, text: Any, places: list[str]) -> tuple[str, bytes | None]:
     """Return the question as text, and a piped attachment: bytes, a PDF or a drawing."""
-    from pflow.models.media import is_file
+    from pflow.models.attach import is_file
     from pflow.values.jsontext import text_of
 
     piped = text if isinstance(text, bytes) else None

@@ -38,8 +38,8 @@ class SaveCsv(Node):
 
     def exec(self, prepared: tuple[Any, Any, Any]) -> None:
         from pflow.tables.csv_text import delimiter_of, write_csv
-        from pflow.tables.packed import SUFFIXES, suffix_of
         from pflow.tables.rows import table_rows
+        from pflow.tables.source import SUFFIXES, suffix_of
 
         path, rows, columns = prepared
         if path.lower().endswith((*SUFFIXES, ".zip", ".xlsx", ".xls", ".ods")):

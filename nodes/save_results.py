@@ -37,7 +37,7 @@ class SaveResults(Node):
         return checked_target(shared["path"]), contents
 
     def exec(self, prepared: tuple[str, list[Any]]) -> None:
-        from pflow.tables.forms import file_text, format_of
+        from pflow.tables.formats import file_text, format_of
 
         form, path = format_of(prepared[0], self.params["format"])
         text = file_text(form, *prepared[1], escapes=self.params["escape_formulas"])

@@ -64,7 +64,7 @@ class SummariseText(Node):
             raise PflowError("cannot summarise the text: it is empty", exit=MISSING)
         if params["chunk"] is not None and params["chunk"] < _LEAST:
             raise PflowError(f"cannot use --chunk={params['chunk']}: it must be at least {_LEAST}", exit=USAGE)
-        from pflow.models.options import parse_options
+        from pflow.models.request_form import parse_options
         from pflow.models.summary import SummaryTask
 
         options = parse_options(params, "temperature")

@@ -55,7 +55,7 @@ class WriteFile(Node):
         path, content = prepared
         adds, hint = self.params["append"], "--overwrite replaces it, --append adds to it"
         if isinstance(content, list | dict) and path.lower().endswith(".csv"):
-            from pflow.tables.forms import file_text
+            from pflow.tables.formats import file_text
 
             if adds:
                 what = f"cannot append rows to '{path}': their columns may differ"

@@ -34,19 +34,19 @@ class YtTranscript(Node):
     """
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.youtube import video_of
+        from pflow.kit.extract import video_of
 
         return {"video": video_of(reads["url"])}
 
     def prep(self, shared: Shared) -> str:
-        from pflow.kit.youtube import video_of
+        from pflow.kit.extract import video_of
 
         return video_of(shared["url"])
 
     def exec(self, video: str) -> Segments:
-        from pflow.kit.youtube import fetch_segments, wait_turn
+        from pflow.kit.extract import fetch_segments, wait_turn
         from pflow.values.secrets import masked
-        from pflow.web.headers import read_proxy
+        from pflow.web.address import read_proxy
 
         params = self.params
         languages = [each.strip() for each in params["language"].split(",") if each.strip()]

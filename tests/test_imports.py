@@ -198,7 +198,7 @@ def test_no_module_sets_what_belongs_to_another():
     """
     found = {(each, name) for name, file in SOURCES.items() for each in set_from_afar(ast.parse(file.read_text()))}
     assert {(each, name) for each, name in found if each != "sys"} == {
-        ("socket", "pflow.web.names"),
+        ("socket", "pflow.web.hosts"),
         ("pocketflow.BaseNode", "pflow.flow.from_pocketflow"),
         ("pocketflow.BaseNode", "pflow.flow.load"),
         ("pocketflow.AsyncNode", "pflow.flow.load"),

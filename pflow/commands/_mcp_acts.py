@@ -19,7 +19,7 @@ from pflow.terminal.columns import AUTO
 from pflow.terminal.messages import say, say_error
 from pflow.text.naming import kebab
 from pflow.text.printable import clean, counted, one_line
-from pflow.web.headers import read_headers
+from pflow.web.address import read_headers
 
 Flags = dict[str, Any]
 

@@ -41,7 +41,7 @@ from pflow.help import spec as kinds
 from pflow.interface.account import inferred_in_words
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.models.identity import identify
-from pflow.models.small import has_small
+from pflow.models.known import has_small
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import AUTO, NEVER, Colour, colour_of
 from pflow.text.naming import names_meant

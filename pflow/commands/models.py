@@ -31,10 +31,9 @@ from pflow.errors import PflowError
 from pflow.interface.interface import Flag, argument, choice
 from pflow.models.choose import adopt, all_models, default_model, describe, set_default
 from pflow.models.hub import get_model
+from pflow.models.known import CHOICES, SMALL, find_served
 from pflow.models.local import get_weights
-from pflow.models.servers import find_served
 from pflow.models.settings import report_faults
-from pflow.models.small import CHOICES, SMALL
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 

@@ -144,7 +144,7 @@ def steps_of(run: str) -> list[Candidate]:
 
 
 def models() -> list[Candidate]:
-    from pflow.models.list import read_models
+    from pflow.models.known import read_models
 
     return [Candidate(MODELS, model, about) for model, about in read_models()]
 

@@ -118,7 +118,7 @@ class Question:
 def questions_of(flow: ItemFlow) -> list[Question]:
     """Return what the steps of a flow ask models. Raises PflowError for a model that is not there."""
     from pflow.models.choose import choose
-    from pflow.models.options import options_for, parse_options
+    from pflow.models.request_form import options_for, parse_options
 
     found = []
     for step in flow.wired.all_steps():

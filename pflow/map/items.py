@@ -23,7 +23,7 @@ from pflow.process.streams import is_readable
 from pflow.stage.document import Document, empty_pipe, read_document
 from pflow.stage.layout import BEGINNING, split_rows
 from pflow.tables.csv_text import stream_csv
-from pflow.tables.packed import suffix_of, unpack
+from pflow.tables.source import suffix_of, unpack
 from pflow.values.digest import digest_of
 from pflow.values.encoding import not_utf8, remedy, split_encoding, wide_codec
 from pflow.values.fast_json import decode

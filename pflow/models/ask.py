@@ -15,10 +15,17 @@ from pflow.models import log
 from pflow.models.attach import attach
 from pflow.models.choose import check_key
 from pflow.models.client import watch
-from pflow.models.ending import LIMIT, UNSAID, Ending
+from pflow.models.ending import (
+    LIMIT,
+    UNSAID,
+    Ending,
+    after_thoughts,
+    called_tool,
+    check_ending,
+    no_answer,
+    without_thoughts,
+)
 from pflow.models.errors import ErrorInAnswer, explain, explained, garbled
-from pflow.models.judge import called_tool, check_ending, no_answer
-from pflow.models.options import options_for
 from pflow.models.prices import call_of, cost_of, no_tokens
 from pflow.models.request_form import (
     FORMAT,
@@ -26,6 +33,7 @@ from pflow.models.request_form import (
     change_form,
     keeps_to,
     note_ignored,
+    options_for,
     refused_by,
     refused_member,
     takes_grammar,
@@ -33,7 +41,6 @@ from pflow.models.request_form import (
     with_grammar,
 )
 from pflow.models.schema import Unfit, ask_for, is_bare, read_answer
-from pflow.models.thoughts import after_thoughts, without_thoughts
 from pflow.models.transport import reporting_to
 from pflow.process.signals import time_left
 from pflow.process.worker import say_once

@@ -12,12 +12,21 @@ from pflow.errors import BAD_CONFIG, UNAVAILABLE, Attempt, PflowError, not_writt
 from pflow.files.atomic import replace
 from pflow.models import settings
 from pflow.models.ending import Ending
-from pflow.models.engine import engine_command
 from pflow.models.errors import no_key
-from pflow.models.list import SERVED, keep_models, read_models
-from pflow.models.local import LocalModel, from_file
-from pflow.models.servers import find_served, model_at, split_address
-from pflow.models.small import SMALL, SUFFIX, is_small, planning_models, say_unchosen
+from pflow.models.known import (
+    SERVED,
+    SMALL,
+    SUFFIX,
+    find_served,
+    is_small,
+    keep_models,
+    model_at,
+    planning_models,
+    read_models,
+    say_unchosen,
+    split_address,
+)
+from pflow.models.local import LocalModel, engine_command, from_file
 from pflow.models.transport import reporting_to
 from pflow.text.naming import did_you_mean, likely
 from pflow.text.printable import one_line

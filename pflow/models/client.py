@@ -18,9 +18,9 @@ from pflow.errors import BAD_DATA
 from pflow.models.ending import Ending
 from pflow.models.errors import address_of, check_said, unusable
 from pflow.models.request_form import fit_form
-from pflow.models.wire import tidy
+from pflow.models.transport import tidy
 from pflow.values.secrets import everything
-from pflow.web.bounded import limit_body
+from pflow.web.response import limit_body
 from pflow.web.route import route
 
 _kept: dict[Any, Any] = {}

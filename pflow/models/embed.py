@@ -30,7 +30,7 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
 
     from pflow.models.choose import check_key
     from pflow.models.errors import explained
-    from pflow.models.lean_openai import defer_types
+    from pflow.models.settings import defer_types
     from pflow.text.printable import one_line
     from pflow.web.route import spare_this_machine
 

@@ -1,9 +1,20 @@
-"""The end of a model's answer: the reason for it, in the provider's word, and the kind of end that this is."""
+"""The end of a model's answer: why it ended, what in its text is not the answer, and if it can be used.
+
+The table of judgements is in docs/llm.md.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import exp, log
 from typing import Any
+
+from llm import Model, Response
+
+from pflow.errors import BAD_DATA, TRY_AGAIN, PflowError
+from pflow.models.errors import AGAIN, hide_keys, unusable
+from pflow.models.prices import MAX_TOKENS, limit_of
+from pflow.text.printable import one_line
+from pflow.values.usage import amount
 
 COMPLETE, UNSAID, CUT, LIMIT = "complete", "unsaid", "cut", "limit"
 FILTERED, BROKEN, CALL = "filtered", "broken", "call"
@@ -152,3 +163,153 @@ def _tool_of(message: Any) -> str:
     found += [getattr(calls[0], name, None) for name in ("function", "custom")] if calls else []
     names = [each.get("name") if isinstance(each, dict) else each.name for each in found if each is not None]
     return next(filter(None, names), "")
+
+
+def check_ending(ending: Ending, response: Response, model: Model, text: str) -> None:
+    """Raise PflowError for an answer that was cut (75), broke off (75) or was refused by the protocol (1)."""
+    ending.read(response.response_json)
+    # llm's own methods would ask again if the plugin failed after the end.
+    ending.tool = ending.tool or next((call.name or "?" for call in response._tool_calls), "")
+    words = one_line(hide_keys(ending.words or ending.refusal, model))
+    said = f": {words}" if words else ""
+    if ending.kind == CUT:
+        what = "it was cut off" if text else "it did not come"
+        raise unusable(model, what, AGAIN if text else "is the server's address right?", exit=TRY_AGAIN)
+    if ending.kind == BROKEN:
+        raise unusable(model, f"the provider failed{said}", exit=TRY_AGAIN)
+    if ending.kind == FILTERED or (ending.refusal and not text):
+        raise PflowError(f"cannot get an answer from '{model.model_id}': it refused{said}", is_permanent=True)
+
+
+def no_answer(
+    ending: Ending, response: Response, model: Model, text: str, wanted: Mapping[str, Any]
+) -> PflowError | None:
+    """Return why a whole answer has nothing to use; else None. `wanted` are the options that a person set."""
+    ending.tool = ending.tool or called_in(text, is_cut=ending.kind == LIMIT)
+    if ending.tool or (ending.kind == CALL and not text):
+        return called_tool(ending, model)
+    if text:
+        return None
+    has_reasoned = ending.has_reasoned or any(event.type == "reasoning" for event in response._stream_events)
+    has_reasoned = has_reasoned or bool(visible("".join(response._chunks)))  # thoughts, which were taken out
+    if ending.kind == LIMIT:
+        whose = _tokens(response, wanted, amount(response.output_tokens) or amount(ending.usage.get("output_tokens")))
+        what = f"{whose} went into reasoning" if has_reasoned else f"it has no text, and {whose} are used up"
+        return unusable(model, what, "--max-tokens sets a higher limit", exit=BAD_DATA, is_permanent=True)
+    if has_reasoned:
+        hint = f"{AGAIN}; if it is always so, the server takes the answer for reasoning"
+        return unusable(model, "it is all reasoning, and has no text", hint, exit=BAD_DATA)
+    return unusable(model, "it has no text", AGAIN, exit=TRY_AGAIN)
+
+
+def called_tool(ending: Ending, model: Model) -> PflowError:
+    """Return the failure of an answer that calls a tool."""
+    tool = f"the tool '{one_line(ending.tool)}'" if ending.tool.strip("?") else "a tool"
+    what = f"it wants to call {tool}, and pflow gave it none"
+    return unusable(model, what, "ask in other words, or another model", exit=BAD_DATA, is_permanent=True)
+
+
+def _tokens(response: Response, wanted: Mapping[str, Any], used: int | None) -> str:
+    """Name the tokens of an answer that reached its limit, and who set that."""
+    limit = limit_of(vars(response.prompt.options))
+    if limit is None or (used and used < limit):
+        return f"its {used:,} tokens" if used else "all its tokens"
+    name = next((name for name in MAX_TOKENS if name in wanted), "")
+    whose = f"--option={name}" if name else "the model's usual limit"
+    return f"the {limit:,} tokens of {'--max-tokens' if name == MAX_TOKENS[0] else whose}"
+
+
+# As models write them through servers without a parser for reasoning: DeepSeek, Qwen, Gemini, Magistral, Seed, Kimi,
+# gpt-oss, Gemma 4, and models that were told to think aloud.
+_NAMES = ("think", "thinking", "thought", "reasoning", "reason", "seed:think")
+_MARKS = {f"<{name}>": f"</{name}>" for name in _NAMES} | {
+    "[THINK]": "[/THINK]",
+    "◁think▷": "◁/think▷",
+    "<|begin_of_thought|>": "<|end_of_thought|>",
+    "<|channel|>analysis<|message|>": "<|channel|>final<|message|>",
+    "<|channel>": "<channel|>",
+}
+_OPENINGS = {closing.lower(): mark.lower().rstrip(">") for mark, closing in _MARKS.items()}
+_TAG = re.compile(r"\A(<[A-Za-z:]+)(?:\s[^<>]{0,200})?")
+
+_TOKENS = "im_end endoftext end_of_text eot_id eom_id end eot return end_of_turn END_OF_TURN_TOKEN"
+_ENDS = [f"<|{name}|>" for name in _TOKENS.split()]
+_ENDS += ["</s>", "<eos>", "<pad>", "<end_of_turn>", "<turn|>", "<｜end▁of▁sentence｜>"]
+_UNSEEN = re.compile(  # Unicode's Default_Ignorable_Code_Point, controls, and the empty cell of Braille
+    r"(?:[\s\0-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f\u205f-\u206f"
+    rf"\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]+|{'|'.join(map(re.escape, _ENDS))})*"
+)
+
+# Calls of tools, as Hermes, Qwen, GLM, Granite, Phi, LFM, Kimi, Gemma, Mistral, Llama, DeepSeek and others write them.
+_CALL = re.compile(
+    r"<[|｜]?(?:\w+:)?(?:tool[_▁-]?(?:calls?|use|code)|(?:start_)?function_calls?|python_tag|START_ACTION"
+    r"|action_start|DSML)[\w▁]*[|｜>]|<function=|<invoke name=|\[TOOL_CALLS\]|<\|channel\|>commentary to=|functools\["
+    r"|```tool_(?:code|call)\n",
+    re.IGNORECASE,
+)
+_TOOL = re.compile(r'name"?\s*[:=]\s*"([^"]+)"|(?:function=|functions\.|calls?>|CALLS\]|sep｜>)\s*(?:call:)?([\w.-]+)')
+
+
+def without_thoughts(parts: Iterable[str]) -> Iterator[str]:
+    """Yield the parts of an answer from its first word after any thoughts on; an empty part for each before.
+
+    A text of nothing visible, or whose thoughts do not end, has no words. Marks within a text are the user's data.
+    """
+    head = closing = ""
+    speaks = has_thought = False
+    for part in parts:
+        if speaks:
+            yield part
+            continue
+        head += part
+        while not speaks:
+            if closing:
+                end = re.search(re.escape(closing), head, re.IGNORECASE)
+                if end is None:
+                    head = head[-len(closing) :]
+                    break
+                head, closing, has_thought = head[end.end() :], "", True
+            text = visible(head)
+            start = _TAG.sub(lambda tag: tag[1].lower(), text)
+            opening = next((mark for mark in _MARKS if start.startswith(mark)), "")
+            if opening:
+                head, closing = start[len(opening) :], _MARKS[opening]
+            elif start and not any(mark.startswith(start) for mark in (*_MARKS, *_ENDS)):
+                head, speaks = text if has_thought else head, True
+            else:
+                break
+        yield head if speaks else ""
+    if not speaks and not closing and visible(head):
+        yield head.lstrip() if has_thought else head  # a beginning like that of a mark
+
+
+def visible(text: str) -> str:
+    """Return a text without what nobody sees, and without marks of an end, before its first word."""
+    return _UNSEEN.sub("", text, count=1)
+
+
+_DATA = re.compile(r"""^[ \t]*(```|~~~).*?^[ \t]*\1|`[^`\n]+`|"[^"\n]*\"""", re.MULTILINE | re.DOTALL)
+_CLOSING = "|".join(map(re.escape, _MARKS.values()))
+_END = re.compile(
+    rf"""(?:^|(?<![\s`'"(\[]))(?:{_CLOSING})(?![`'")\]])|(?<=\s)(?:{_CLOSING})(?=[ \t]*$)""",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def after_thoughts(text: str) -> str:
+    """Return the text after thoughts that lack their opening mark, which some servers take for a part of the question.
+
+    A closing mark within a sentence, in quotes or in code is not meant, nor one with its opening mark anywhere.
+    """
+    words = _DATA.sub(lambda data: "_" * len(data[0]), text)
+    end = _END.search(words)
+    is_meant = end and _OPENINGS[end[0].lower()] not in words.lower()
+    return visible(text[end.end() :]) if end and is_meant else text
+
+
+def called_in(text: str, *, is_cut: bool) -> str:
+    """Return the tool that a text calls, ? if it does not name one; "" for a text that is not a call alone."""
+    if not _CALL.match(visible(text)) or not (is_cut or text.rstrip().endswith((">", "]", "}", ")", "`"))):
+        return ""
+    tool = _TOOL.search(text)
+    return tool[1] or tool[2] if tool else "?"

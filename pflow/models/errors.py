@@ -23,11 +23,11 @@ from pflow.errors import (
     result_of,
     wait_asked,
 )
-from pflow.models.media import is_html
+from pflow.models.attach import is_html
 from pflow.text.printable import one_line
 from pflow.values.secrets import Secrets
-from pflow.web.answer import HINTS, malformed
 from pflow.web.reasons import Reason, exit_of, read_reason
+from pflow.web.response import HINTS, malformed
 from pflow.web.route import fault_behind, via
 
 # Every HTTP library has its own classes under much the same names. A timeout while connecting has two of them.

@@ -15,13 +15,13 @@ from pflow.files.installation import no_extra
 from pflow.files.reading import file_digest
 from pflow.files.schema import read_as
 from pflow.models.errors import meaning_of
+from pflow.models.known import CHOICES, SUFFIX
 from pflow.models.local import place_of
-from pflow.models.small import CHOICES, SUFFIX
 from pflow.terminal.ask import confirm
 from pflow.text.naming import guess
 from pflow.text.printable import one_line
-from pflow.web.bounded import limit_body
 from pflow.web.reasons import meaning_of_status
+from pflow.web.response import limit_body
 from pflow.web.route import fault_behind, spare_this_machine
 
 _MOST_SAID = 10_000_000

@@ -11,7 +11,7 @@ from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, PflowError, result_of
 from pflow.files.directories import llm_directory
 from pflow.files.reading import read_regular
-from pflow.models.servers import split_address
+from pflow.models.known import split_address
 from pflow.values.jsontext import decode
 from pflow.values.types import names_schema_file
 
@@ -46,7 +46,7 @@ def identify(name: str | None) -> dict[str, str]:
 
     found: dict[str, str] = remembered(["model of a plugin", name or "", *said, *keys, *files], find)
     if "unchosen" in found:
-        from pflow.models.small import say_unchosen
+        from pflow.models.known import say_unchosen
 
         say_unchosen()  # a kept answer is the small model's too
     return found

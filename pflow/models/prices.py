@@ -16,7 +16,7 @@ from pflow.errors import BAD_CONFIG, Attempt, PflowError
 from pflow.files.directories import pflow_directory
 from pflow.files.reading import read_regular
 from pflow.files.schema import read_as
-from pflow.models.servers import runs_here
+from pflow.models.known import runs_here
 from pflow.values.jsontext import text_of
 from pflow.values.usage import BYTES, Call, Calls
 

@@ -4,10 +4,14 @@ import atexit
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
-from types import FunctionType, SimpleNamespace
+from threading import RLock
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TextIO
 
 import llm
@@ -20,7 +24,6 @@ from pflow.errors import BAD_CONFIG, PflowError, reason_of, shorten
 from pflow.files.directories import llm_directory, make_private
 from pflow.files.reading import read_regular
 from pflow.models.ending import Ending
-from pflow.models.lean_openai import defer_types
 from pflow.models.transport import reporting_to
 from pflow.process.signals import HeldSignals
 from pflow.terminal.messages import say
@@ -243,3 +246,33 @@ def _fault(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"it is not JSON at line {error.lineno}, column {error.colno}"
     return "it is nested too deeply" if isinstance(error, RecursionError) else type(error).__name__
+
+
+_PACKAGES = ("openai.types", "openai.types.responses")
+_loading = RLock()
+
+
+class _LazyPackage(ModuleType):
+    """A package whose modules can be imported, and whose own code runs when one of its names is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        with _loading:
+            if loader := vars(self).pop("_unused_loader", None):
+                loader.exec_module(self)
+        return super().__getattribute__(name)
+
+
+def defer_types() -> None:
+    """Let openai's packages of types be loaded at their first use; if openai is loaded or missing, do nothing."""
+    openai = None if "openai" in sys.modules else find_spec("openai")
+    places = openai and openai.submodule_search_locations
+    for name in _PACKAGES:
+        spec = places and PathFinder.find_spec(name, places)
+        if not spec or not spec.loader:
+            return
+        package = _LazyPackage(name)
+        vars(package).update(vars(module_from_spec(spec)), _unused_loader=spec.loader)
+        parent, _, own_name = name.rpartition(".")
+        if parent in sys.modules:
+            setattr(sys.modules[parent], own_name, package)
+        sys.modules[name], places = package, spec.submodule_search_locations

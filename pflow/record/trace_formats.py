@@ -308,7 +308,7 @@ def send(requests: Iterable[list[Span]]) -> str:
 def _check(act: str, url: str, answer: Any) -> None:
     """Raise PflowError unless the receiver has taken all spans."""
     from pflow.web.address import show
-    from pflow.web.answer import HINTS, Response, check
+    from pflow.web.response import HINTS, Response, check
 
     act = f"{act} to '{show(url)}'"
     if not hasattr(answer, "status_code"):

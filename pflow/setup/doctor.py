@@ -109,9 +109,8 @@ def _fault_of(plugin: EntryPoint) -> str:
 def _model(installation: Installation) -> Iterator[Line]:
     from pflow.models import settings
     from pflow.models.choose import all_models, check_key, choose, choose_capable
-    from pflow.models.engine import engine_command
-    from pflow.models.local import LocalModel
-    from pflow.models.small import better_models, is_small
+    from pflow.models.known import better_models, is_small
+    from pflow.models.local import LocalModel, engine_command
 
     all_models()
     for fault in settings.new_faults():

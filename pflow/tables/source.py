@@ -1,12 +1,22 @@
-"""The input of a data node, from a file or the pipe: its text, or the JSON in it."""
+"""What a table or a map reads: a file or the pipe as text, unpacked, from an Excel workbook, or as the JSON in it."""
 
+import csv
+import io
 import os
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from importlib import import_module
+from itertools import chain
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.files.file_paths import checked_path, read_whole
-from pflow.tables.packed import join, unpack
-from pflow.values.encoding import decode_as, not_utf8, recognize, remedy, wide_codec
+from pflow.files.installation import needs
+from pflow.files.reading import HEAD, check_size, check_unpacked, unpack_members
+from pflow.values.encoding import PACKED, UNIT, WORKBOOK, ZIP, decode_as, not_utf8, recognize, remedy, wide_codec
 from pflow.values.fast_json import LARGE, decode
 from pflow.values.json_input import place_of
 from pflow.values.jsontext import WHITESPACE
@@ -82,3 +92,154 @@ def _value(text: str, name: str, first_line: int) -> Any:
     except ValueError as error:
         where = place_of(text, error, first_line=first_line)
         raise PflowError(f"cannot read '{name}': {where}", exit=BAD_DATA) from None
+
+
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+_UNPACKERS: dict[str, tuple[str, str, dict[str, int]]] = {
+    "gzip data": ("zlib", "decompressobj", {"wbits": 31}),
+    "bzip2 data": ("bz2", "BZ2Decompressor", {}),
+    "xz data": ("lzma", "LZMADecompressor", {"memlimit": 1 << 28}),
+    "Zstandard data": (_ZSTD, "ZstdDecompressor", {}),
+}
+"""The module that unpacks each kind, its class, and what the class is given."""
+
+
+def suffix_of(path: str) -> str:
+    """Return the suffix that tells a file's form, in small letters; that of a packed file stands before .gz."""
+    stem, suffix = os.path.splitext(path.lower())
+    return os.path.splitext(stem)[1] if suffix in SUFFIXES else suffix
+
+
+def unpack(parts: Iterable[bytes], act: str, *, is_table: bool) -> tuple[bool, Iterator[bytes]]:
+    """Return the parts of a text, unpacked; for a table, True and the CSV of an Excel workbook's first sheet.
+
+    `act` begins the messages. Raises PflowError: 65 for what is not text, for data that is damaged or cut short, and
+    for a bomb; 78 if a library is missing.
+    """
+    parts = _unpacked(iter(parts), act)
+    head = next(parts, b"")
+    if head.startswith(b"PK\3\4"):
+        head = join(chain([head], parts), act)  # its end says what it holds
+    kind, hint = recognize(head)
+    is_damaged = kind == ZIP[0] and act.lower().endswith((".xlsx'", ".xlsm'"))
+    if is_table and (kind == WORKBOOK or is_damaged):
+        from pflow.tables.source import first_sheet
+
+        return True, iter([first_sheet(head, act).encode()])
+    if kind:
+        raise PflowError(f"{act}: it is {kind}", hint=hint, exit=BAD_DATA)
+    return False, chain([head], parts)
+
+
+def join(parts: Iterable[bytes], act: str) -> bytes:
+    """Return what comes in parts. Raises PflowError (65) for more than --max-input."""
+    got, size = [], 0
+    for part in parts:
+        got.append(part)
+        size += len(part)
+        check_size(size, act)
+    return b"".join(got)
+
+
+def _unpacked(parts: Iterator[bytes], act: str) -> Iterator[bytes]:
+    """Yield data, unpacked if its first bytes say that it is packed."""
+    head, part = b"", b"-"
+    while part and len(head) < HEAD and any(head[: len(mark)] == mark[: len(head)] for mark in PACKED):
+        part = next(parts, b"")
+        head += part
+    kind = recognize(head)[0]
+    yield from _members(chain([head], parts), kind, act) if kind in _UNPACKERS else chain([head], parts)
+
+
+def _members(parts: Iterator[bytes], kind: str, act: str) -> Iterator[bytes]:
+    library, name, options = _UNPACKERS[kind]
+    with needs(f"{act}: it is {kind}", library, "zstd"):
+        module = import_module(library)
+    from pflow.process.worker import say_once  # with pickle and more, for a packed file alone
+
+    say_once(f"unpacking {kind}")
+    made = 0
+
+    def begin(data: bytes, is_first: bool) -> Any:
+        if is_first or recognize(data)[0] == kind:
+            return getattr(module, name)(**options)
+        return say_once(f"{act.replace('cannot read', 'ignored what follows the end of')}: it is not {kind}")
+
+    try:
+        for size, part in unpack_members(parts, begin):
+            made += len(part)
+            check_unpacked(size, made, act)
+            yield part
+    except EOFError as error:
+        raise PflowError(f"{act}: its {kind} is cut short", exit=BAD_DATA) from error
+    except ValueError as error:
+        raise PflowError(f"{act}: its {kind} is damaged: {error}", exit=BAD_DATA) from error
+
+
+_NO_RESULT = re.compile(
+    rb"""<(?:\w+:)?c\s(?![^>]*\bt="str")[^>]*?\br="(\w+)"[^>]*>\s*<((?:\w+:)?)f\b[^>]*(?:/>|>[^<]*</\2f>)"""
+    rb"""\s*(?:<\2v\s*/>|<\2v></\2v>)?\s*</\2c>"""
+)
+"""A cell with a formula and no result, as programs write it that do not calculate; an empty text is a result."""
+
+
+def first_sheet(data: bytes, act: str) -> str:
+    """Return the cells of the first sheet that has some as CSV, without its empty rows and columns.
+
+    The delimiter is UNIT, each cell is in quotes. `act` begins the messages. Raises PflowError: 65 for a damaged
+    workbook and for a bomb, 78 without openpyxl.
+    """
+    with needs(f"{act}: it is an Excel workbook", "openpyxl", "xlsx"):
+        from openpyxl import load_workbook
+    from zipfile import ZipFile
+
+    from pflow.process.worker import say_once
+
+    told = act.replace("cannot read", "read")
+    try:
+        with ZipFile(io.BytesIO(data)) as archive, warnings.catch_warnings(action="ignore"):
+            check_unpacked(len(data), sum(each.file_size for each in archive.infolist()), act)
+            sheets = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False).worksheets
+            sheet, rows = next(((each, rows) for each in sheets if (rows := _texts(each, data, act))), (None, []))
+            if sheet and (found := _NO_RESULT.search(archive.read(sheet._worksheet_path))):
+                say_once(f"{told}: the formula in {found[1].decode()} has no result, and so the cell is empty")
+    except (PflowError, MemoryError):
+        raise
+    except Exception as error:  # openpyxl raises many
+        raise PflowError(f"{act}: it is a damaged Excel workbook: {error}", exit=BAD_DATA) from error
+    if sheet and (others := ", ".join(f"'{each.title}'" for each in sheets if each is not sheet)):
+        say_once(f"{told}: its sheet '{sheet.title}', not {others}")
+    used = sorted({at for row in rows for at, text in enumerate(row) if text})
+    check_unpacked(len(data), len(used) * len(rows) * 3, act)
+    made = io.StringIO()
+    made.write(f"sep={UNIT}\n" * bool(rows))
+    filled = ([row[at] if at < len(row) else "" for at in used] for row in rows)
+    csv.writer(made, delimiter=UNIT, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(filled)
+    return made.getvalue()
+
+
+def _texts(sheet: Any, data: bytes, act: str) -> list[list[str]]:
+    """Return the texts of the rows that have some, without the empty cells at their ends."""
+    rows: list[list[str]] = []
+    size = 0
+    sheet.reset_dimensions()  # some programs write wrong ones
+    for cells in sheet.iter_rows():
+        row = [_text(cell) for cell in cells]
+        while row and not row[-1]:
+            row.pop()
+        size += sum(map(len, row)) + len(row)
+        check_unpacked(len(data), size, act)
+        rows += [row] if row else []
+    return rows
+
+
+def _text(cell: Any) -> str:
+    """Return the text of a cell as a CSV export has it: 2026-11-28, 3, TRUE, nothing."""
+    value = cell.value
+    if isinstance(value, datetime):
+        is_day = value == datetime.combine(value, datetime.min.time()) and "h" not in cell.number_format.lower()
+        return str(value.date() if is_day else value)
+    if isinstance(value, bool):
+        return str(value).upper()
+    return "" if value is None else str(value)

@@ -18,8 +18,8 @@ from pflow.terminal.messages import say
 from pflow.values.jsontext import encode
 from pflow.values.secrets import Secrets, masked
 from pflow.web.address import parse_url, show
-from pflow.web.answer import Response, cut, explain
-from pflow.web.names import see_signals
+from pflow.web.hosts import see_signals
+from pflow.web.response import Response, cut, explain
 from pflow.web.route import route, via
 
 MAX_SIZE = 100_000_000

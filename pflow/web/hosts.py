@@ -1,6 +1,10 @@
-"""Hosts that are this machine, and hosts of its network."""
+"""Host names: those of this machine and its network, and lookups that a signal or a time limit can end."""
 
+import socket
 from ipaddress import ip_address
+from queue import SimpleQueue
+from threading import Thread, current_thread, main_thread
+from typing import Any
 
 _NEAR = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
 """The ends of names that count in one network alone."""
@@ -23,3 +27,29 @@ def is_near(host: str) -> bool:
         return not ip_address(name).is_global
     except ValueError:
         return bool(name) and ("." not in name or name.endswith(_NEAR))
+
+
+look_up: Any = socket.getaddrinfo
+
+
+def see_signals() -> None:
+    """Let signals and time limits end every lookup of this process from now on."""
+    socket.getaddrinfo = _in_thread
+
+
+def _in_thread(*about: Any, **more: Any) -> Any:
+    if current_thread() is not main_thread():
+        return look_up(*about, **more)
+    answers: SimpleQueue[Any] = SimpleQueue()
+    Thread(target=lambda: answers.put(_outcome(*about, **more)), daemon=True).start()
+    answer = answers.get()
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _outcome(*about: Any, **more: Any) -> Any:
+    try:
+        return look_up(*about, **more)
+    except Exception as error:
+        return error

@@ -16,7 +16,7 @@ from pflow.completion import shells
 from pflow.completion.line import quoted, split
 from pflow.completion.shells import answer
 from pflow.models import choose
-from pflow.models.list import keep_models
+from pflow.models.known import keep_models
 from pflow.record.log import LOCK
 from pflow.record.records import JOURNAL
 

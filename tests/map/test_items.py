@@ -99,7 +99,7 @@ def piped(data, form=""):
 def test_a_stream_is_recognized_and_read(monkeypatch, form, data, items):
     monkeypatch.setattr(module, "MOST", 30_000)
     monkeypatch.setattr("pflow.tables.csv_text._LONGEST", 30_000)
-    monkeypatch.setattr("pflow.tables.csv_form.SAMPLE", 20_000)
+    monkeypatch.setattr("pflow.tables.csv_text.SAMPLE", 20_000)
     assert piped(data, form) == items
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.models import attach as module
-from pflow.models.attach import attach
-from pflow.models.media import common_name, is_file, type_of
+from pflow.models.attach import attach, common_name, is_file, type_of
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1"
 JPEG = b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1" + b"\0" * 20

@@ -52,3 +52,24 @@ def test_a_file_of_keys_that_llm_cannot_decode_is_named(tmp_path, monkeypatch, c
         llm.get_key("", "a")
     message = settings.broken("cannot load llm's models", caught.value).message
     assert message.endswith(f"{tmp_path}/keys.json: llm wants UTF-8 without a byte order mark")
+
+
+PROGRAM = """
+import sys
+from pflow.models.choose import warm
+warm()
+assert not {"openai.types.batch", "openai.types.responses.response"} & {*sys.modules}
+import openai
+assert openai.types.responses.Response.__module__ == "openai.types.responses.response"
+from openai.types import Batch, responses
+assert responses.ResponseUsage and Batch.model_validate and openai.types.FileObject
+try:
+    openai.types.nothing
+except AttributeError as error:
+    print(error)
+"""
+
+
+def test_types_that_no_chat_uses_are_loaded_when_one_is_used():
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert ran.stdout == "module 'openai.types' has no attribute 'nothing'\n", ran.stderr

@@ -18,7 +18,7 @@ def test_nothing_in_data_is_markup_in_a_dashboard(tmp_path):
 
 
 def test_a_dashboard_draws_a_bar_for_each_number():
-    from pflow.tables.dashboard import dashboard
+    from pflow.tables.formats import dashboard
 
     page = dashboard("T", [{"n": "-1", "city": "Oslo"}, {"n": "3", "city": "Lyon"}, {"n": "", "city": "Köln"}], None)
     assert "<h2>n by city</h2>" in page

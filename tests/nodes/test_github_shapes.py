@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pflow.kit.github.rows import _KEPT
+from pflow.kit.github.reader import _KEPT
 from pflow.node import interface_of, load_bundled
 from tests.peers.github import DESCRIPTION
 

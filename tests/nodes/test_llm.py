@@ -17,7 +17,7 @@ from urllib.request import urlopen
 import pytest
 
 from pflow.errors import PflowError
-from pflow.models import choose, engine, log, options
+from pflow.models import choose, local, log, request_form
 from pflow.nodes.llm import Llm
 from tests.peers.openai_server import KEY, MODELS, REPLY
 
@@ -259,7 +259,7 @@ class TestOptions:
     def test_max_tokens_is_the_limit_whatever_a_model_calls_it(self):
         import llm
 
-        from pflow.models.options import fit_options
+        from pflow.models.request_form import fit_options
 
         class Other(llm.Model):
             model_id = "other"
@@ -619,7 +619,7 @@ def test_tab_offers_the_models_that_there_are(server, tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def load():
     """Loads the engine once for each file: a start and the first words take two seconds of CPU."""
-    load = cache(engine.load)
+    load = cache(local.load)
     yield load
     load.cache_clear()
 
@@ -627,7 +627,7 @@ def load():
 class TestLocalModels:
     @pytest.fixture(autouse=True)
     def _nothing_set_up(self, tmp_path, monkeypatch, local_models, load):
-        monkeypatch.setattr(engine, "load", load)
+        monkeypatch.setattr(local, "load", load)
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
         monkeypatch.setenv("XDG_DATA_HOME", local_models)
@@ -643,7 +643,7 @@ class TestLocalModels:
 
     @pytest.mark.parametrize("by_file", [False, True])
     def test_a_text_of_the_small_one_is_brief_and_says_where_it_ends(self, capfd, local_models, monkeypatch, by_file):
-        monkeypatch.setattr(options, "BRIEF", 8)
+        monkeypatch.setattr(request_form, "BRIEF", 8)
         model = str(Path(local_models, "pflow", "models", "SmolLM2.gguf")) if by_file else "SmolLM2"
 
         assert run(model, "Tell a story")["usage"]["output"] == 8
@@ -652,7 +652,7 @@ class TestLocalModels:
         assert "after 12 tokens" in capfd.readouterr().err
 
     def test_its_answers_fit_a_schema_which_has_no_such_limit(self, monkeypatch):
-        monkeypatch.setattr(options, "BRIEF", 1)
+        monkeypatch.setattr(request_form, "BRIEF", 1)
         schema = {"type": "object", "properties": {"tall": {"type": "boolean"}}, "required": ["tall"]}
 
         assert isinstance(run(None, "Is an oak tall?", schema=schema)["response"]["tall"], bool)

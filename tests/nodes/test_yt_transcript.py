@@ -10,7 +10,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.files.installation import read_installation
-from pflow.kit import youtube as module
+from pflow.kit import extract
 from pflow.nodes.yt_transcript import YtTranscript
 from tests.peers.youtube import PAGES, PLAYERS, SEGMENTS, TRANSCRIPT, YouTube
 
@@ -77,7 +77,7 @@ def test_the_captions_are_lines_and_segments(tube):
     ],
 )
 def test_every_form_of_a_url_names_the_video(url):
-    assert module.video_of(url) == "abc_-123456"
+    assert extract.video_of(url) == "abc_-123456"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_proxy_comes_before_the_environment_s_and_its_password_out_of_it(tube,
 
 
 def test_a_silent_youtube_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(module, "MAX_SILENCE", 0.1)
+    monkeypatch.setattr(extract, "MAX_SILENCE", 0.1)
     assert (failure("stall").exit, failure("stall").message.endswith("YouTube does not answer")) == (75, True)
 
 

@@ -17,7 +17,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.ir import flow_to_ir
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire
-from pflow.models.list import SERVED, keep_models
+from pflow.models.known import SERVED, keep_models
 from pflow.plan.planner import LONGEST, CachedPlan, Unplannable, plan_sentence
 from pflow.values.paths import write_path
 from tests.peers.replies import Replies, chunk, token

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pflow.errors import PflowError
 from pflow.process.signals import Deadline, TimedOut
 from pflow.web import client
-from pflow.web.answer import check
 from pflow.web.client import request, unpack
+from pflow.web.response import check
 from tests.peers.web_server import CERTIFICATE, WebServer
 
 TOKEN = "tok-0123456789abcdef"

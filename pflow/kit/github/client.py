@@ -14,9 +14,9 @@ from pflow.text.printable import one_line
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
 from pflow.values.secrets import masked
-from pflow.web.answer import Response, check
 from pflow.web.client import request
 from pflow.web.reasons import meaning_of_status
+from pflow.web.response import Response, check
 
 JSON = "application/json"
 DIFF = "application/vnd.github.diff"

@@ -26,7 +26,7 @@ from pflow.mcp.client.transport import MOST, LocalServer, RemoteServer, too_long
 from pflow.mcp.schema import as_dict, as_list
 from pflow.terminal.messages import silence
 from pflow.values.secrets import Secrets
-from pflow.web.answer import malformed
+from pflow.web.response import malformed
 from pflow.web.route import via
 
 T = TypeVar("T")

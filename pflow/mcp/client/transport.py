@@ -27,9 +27,9 @@ from pflow.process import children
 from pflow.process.children import Program, end, wait_for_end
 from pflow.values.json_input import has_too_many_values
 from pflow.values.secrets import Secrets
-from pflow.web.bounded import limit_body
-from pflow.web.headers import read_headers
+from pflow.web.address import read_headers
 from pflow.web.reasons import meaning_of_status
+from pflow.web.response import limit_body
 from pflow.web.route import route
 
 MOST = 50 << 20

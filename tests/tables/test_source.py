@@ -20,8 +20,7 @@ from pflow.nodes.load_csv import LoadCsv
 from pflow.nodes.load_json import LoadJson
 from pflow.nodes.load_jsonl import LoadJsonl
 from pflow.nodes.read_file import ReadFile
-from pflow.tables.packed import _ZSTD, unpack
-from pflow.tables.workbook import _NO_RESULT
+from pflow.tables.source import _NO_RESULT, _ZSTD, unpack
 from pflow.values.encoding import not_utf8, recognize, remedy
 from tests.nodes.rows import refused, run
 

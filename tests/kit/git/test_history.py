@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pflow.errors import PflowError
-from pflow.kit.git.since import parse_since
+from pflow.kit.git.history import parse_since
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ import pytest
 from pflow.commands._command import run_command
 from pflow.commands.check import command as check_command
 from pflow.errors import PflowError
-from pflow.models import choose, servers
+from pflow.models import choose, known
 from pflow.models.identity import identify
-from pflow.models.list import SERVED, keep_models, read_models
+from pflow.models.known import SERVED, keep_models, read_models
 from pflow.models.prices import cost_of
 from pflow.process import parent
 from pflow.terminal import messages
@@ -33,10 +33,10 @@ from tests.peers.hub import Answering
 )
 def test_an_address_names_a_server_and_its_model_and_holds_no_key(name, parts):
     if not isinstance(parts, int):
-        assert servers.split_address(name) == parts
+        assert known.split_address(name) == parts
         return
     with pytest.raises(PflowError) as caught:
-        servers.split_address(name)
+        known.split_address(name)
     assert caught.value.exit == parts
     assert "sk-1" not in f"{caught.value.message} {caught.value.hint}"
 
@@ -53,15 +53,15 @@ def test_only_the_key_of_the_address_goes_there_and_only_this_machine_is_free(se
 @pytest.mark.parametrize("body", [b"", b"<p>", b"[" * 200_000, b'{"data": 3}', b'{"data": [{"id": 3}]}'])
 def test_a_server_that_lies_or_stalls_offers_nothing(body, monkeypatch):
     with Answering(lambda *_: (200, body, {})) as lying, socket.create_server(("127.0.0.1", 0)) as stalling:
-        monkeypatch.setattr(servers, "USUAL", {"Ollama": lying.server_port, "LM Studio": stalling.getsockname()[1]})
-        assert servers.find_served() == {}
+        monkeypatch.setattr(known, "USUAL", {"Ollama": lying.server_port, "LM Studio": stalling.getsockname()[1]})
+        assert known.find_served() == {}
 
 
 def test_what_servers_offer_is_kept_for_tab_unless_a_terminal_should_not_show_it(monkeypatch):
     listed = json.dumps({"data": [{"id": name} for name in ("oak:1b", "\x1b[31mred", "two words", "")]})
     with Answering(lambda *_: (200, listed.encode(), {})) as server:
-        monkeypatch.setattr(servers, "USUAL", {"Ollama": server.server_port})
-        found = servers.find_served(20)
+        monkeypatch.setattr(known, "USUAL", {"Ollama": server.server_port})
+        found = known.find_served(20)
     assert found == {f"http://127.0.0.1:{server.server_port}/v1#oak:1b": "Ollama on this machine"}
     assert found == {name: about for name, about in read_models() if name.startswith("http")}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.models import engine
+from pflow.models import local
 from pflow.models.ask import ask_after
 from pflow.models.local import LocalModel, in_talk
 from pflow.values.usage import Calls
@@ -30,7 +30,7 @@ def ask(model, text="Name a tree", system=SYSTEM):
     """Ask in a talk of its own; return the tokens that the engine did not have to read, and the file of its state."""
     request = {"messages": [{"role": "system", "content": system}, {"role": "user", "content": text}], "max_tokens": 2}
     with in_talk(model) as asked:
-        (said,) = engine.answer(asked.path, request, asked.talk)
+        (said,) = local.answer(asked.path, request, asked.talk)
     return said["usage"]["prompt_tokens_details"]["cached_tokens"], Path(model.path).with_name("SmolLM2.plan.state")
 
 
@@ -38,17 +38,17 @@ def test_the_threads_are_the_real_cores_that_the_process_may_use(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
     pair = {f"/sys/devices/system/cpu/cpu{at}/topology/thread_siblings_list": "0-1" for at in (0, 1)}
     for quota, cores in (("max 100000", 3), ("", 3), ("250000 100000", 2), ("50000 100000", 1)):
-        monkeypatch.setattr(engine, "_read", {**pair, "/sys/fs/cgroup/cpu.max": quota}.get)
-        assert engine.real_cores() == cores
+        monkeypatch.setattr(local, "_read", {**pair, "/sys/fs/cgroup/cpu.max": quota}.get)
+        assert local.real_cores() == cores
 
 
 def test_a_talk_has_one_engine_which_ends_with_it(model, monkeypatch):
-    loaded, load, threads = [], engine.load, threading.active_count()
-    monkeypatch.setattr(engine, "load", lambda *path, **more: loaded.append(path) or load(*path, **more))
+    loaded, load, threads = [], local.load, threading.active_count()
+    monkeypatch.setattr(local, "load", lambda *path, **more: loaded.append(path) or load(*path, **more))
     unread = {"messages": [{"role": "user", "content": "Count"}], "stream": True}
     with in_talk(model) as asked:
         for tree in ("oak", "ash"):
-            next(engine.answer(asked.path, unread, asked.talk))
+            next(local.answer(asked.path, unread, asked.talk))
             assert ask_after(asked, SYSTEM, "Name a tree", Calls(), f'root ::= "{tree}"').response == tree
     assert (len(loaded), asked.talk, threading.active_count()) == (1, [], threads)
     assert "GOMP_SPINCOUNT" not in os.environ
@@ -77,7 +77,7 @@ def test_a_state_that_does_not_fit_is_thrown_away_and_made_anew(model, tmp_path,
         assert (place.read_bytes() == whole, other.read_text()) == (True, "Mine")
     digests = {whole[:64]}
     for part, text in (("file_state", SYSTEM), ("version", SYSTEM), ("version", SYSTEM.upper())):
-        monkeypatch.setattr(engine, part, lambda _: "1")
+        monkeypatch.setattr(local, part, lambda _: "1")
         assert ask(model, system=text)[0] > 10
         digests.add(place.read_bytes()[:64])
     assert len(digests) == 4
@@ -90,7 +90,7 @@ def test_a_state_for_which_there_is_no_room_is_not_kept(model, monkeypatch):
         assert ask(model)[0] > 10
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-    for part, name, value in ((tempfile, "tempdir", f"{model.path}/none"), (engine, "data_directory", lambda _: None)):
+    for part, name, value in ((tempfile, "tempdir", f"{model.path}/none"), (local, "data_directory", lambda _: None)):
         with monkeypatch.context() as patch:
             patch.setattr(part, name, value)
             assert ask(model)[0] == 0

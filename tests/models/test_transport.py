@@ -7,7 +7,9 @@ import pytest
 from pflow.errors import PflowError
 from pflow.models.ask import Request, ask
 from pflow.models.choose import choose
-from pflow.models.wire import as_stream
+from pflow.models.transport import as_stream
+from tests.faults.families.models import points
+from tests.faults.points import hold
 from tests.peers.replies import Replies, chunk, whole
 
 
@@ -124,3 +126,24 @@ def test_no_stream_is_asked_for_where_the_option_says_so():
     assert [each["stream"] for each in server.asked] == [False, False, False, True]
     with pytest.raises(PflowError, match="cannot set 'stream' to 'maybe'"):
         answered((200, PLAIN), stream="maybe")
+
+
+NAMES = (
+    "value-null-body",
+    "value-text",
+    "choices-0-body",
+    "text-int",
+    "no-utf8",
+    "gzip-body",
+    "number-reason",
+    "bom",
+    "usage-0-body",
+    "stalls-at-end",
+    "models/map/drips",
+)
+POINTS = [point for point in points(10_000, 0) if point.id.removeprefix("models/stage/") in NAMES]
+
+
+@pytest.mark.parametrize("point", [pytest.param(point, id=point.id) for point in POINTS])
+def test_a_stage_ends_as_it_should(point, tmp_path):
+    assert hold(point, tmp_path / "point") == ""
