@@ -14,7 +14,7 @@ from pflow.models import choose, known
 from pflow.models.identity import identify
 from pflow.models.known import SERVED, keep_models, read_models
 from pflow.models.prices import cost_of
-from pflow.process import parent
+from pflow.process import worker
 from pflow.terminal import messages
 from tests.engine.flows import run
 from tests.peers.hub import Answering
@@ -119,16 +119,16 @@ def test_that_nobody_chose_the_small_model_is_said_once_a_run_with_what_is_bette
     )
     assert all(words in line for words in needed), line
     assert said() == ""
-    monkeypatch.setattr(parent, "_said", set())
+    monkeypatch.setattr(worker, "_said", set())
     assert said() == line.splitlines(True)[0]
     monkeypatch.setattr(messages, "is_quiet", True)
     monkeypatch.setattr("os.isatty", lambda fd: False)
     checks = partial(run_command, check_command, ["--", "llm Hi"])
     for ask in (said, lambda: identify(None) and capfd.readouterr().err, lambda: checks() or capfd.readouterr().err):
-        monkeypatch.setattr(parent, "_said", set())
+        monkeypatch.setattr(worker, "_said", set())
         assert ask() == line.splitlines(True)[0]
     choose.set_default("SmolLM2")
-    monkeypatch.setattr(parent, "_said", set())
+    monkeypatch.setattr(worker, "_said", set())
     assert (said(), checks(), capfd.readouterr().err) == ("", 0, "")
     with pytest.raises(PflowError) as caught:
         choose.choose("it's")
