@@ -12,7 +12,7 @@ from pflow.errors import BAD_DATA, Attempt, PflowError, result_of
 from pflow.files.reading import Opened, open_regular
 from pflow.interface.interface import Interface
 
-BUNDLED, TOOL, PYTHON, PROGRAM, FLOW = "bundled", "tool", "python", "program", "flow"
+BUNDLED, STORE_COMMAND, PYTHON, PROGRAM, FLOW = "bundled", "tool", "python", "program", "flow"
 
 _SIZE = 4096
 _MARKERS = ("#!", "#", "//!", "//", "/*", "*/", "*", "--", ";")
@@ -22,8 +22,8 @@ _MARKERS = ("#!", "#", "//!", "//", "/*", "*/", "*", "--", ";")
 class Kind:
     """A kind of node: its name, origin and file; and, read when asked for, its interface, version and class.
 
-    `origin` is BUNDLED (comes with pflow), TOOL, PYTHON (a user's own class), PROGRAM (any executable) or FLOW. In a
-    list `fault` says why it cannot be used, `behind` names the file that shadows it.
+    `origin` is BUNDLED (comes with pflow), STORE_COMMAND, PYTHON (a user's own class), PROGRAM (any executable) or
+    FLOW. In a list `fault` says why it cannot be used, `behind` names the file that shadows it.
     """
 
     def __init__(self, name: str, origin: str, file: str) -> None:
@@ -51,7 +51,7 @@ class Kind:
         if self._pack is ...:
             from pflow.catalog.packs import pack_of
 
-            self._pack = pack_of(self.file) if self.file and self.origin not in (BUNDLED, TOOL) else None
+            self._pack = pack_of(self.file) if self.file and self.origin not in (BUNDLED, STORE_COMMAND) else None
         return self._pack
 
     @property

@@ -1,7 +1,7 @@
 """Finding kinds of nodes by name, without opening or running a file.
 
-The first match wins: nodes and tools that come with pflow, then a user's own directories, then packs, then PATH.
-Names that differ only in case, `-` and `_` are one name.
+The first match wins: pflow's nodes and store commands, then a user's own directories, then packs, then PATH. Names that
+differ only in case, `-` and `_` are one name.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import stat
 import sys
 
 from pflow import Any, Iterator
-from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
+from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, STORE_COMMAND, Kind
 from pflow.catalog.registry import BESIDE, PACKAGE, is_flow_type, names_in, own_directories, own_flows, saved_flows
 from pflow.errors import BAD_DATA, PflowError, reason_of, result_of
 from pflow.interface.interface import Interface
 from pflow.interface.source import plain
 from pflow.text.naming import did_you_mean, listed, meant
 
-__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "TOOL", "Catalog", "Kind", "find_kind", "list_kinds"]
+__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "STORE_COMMAND", "Catalog", "Kind", "find_kind", "list_kinds"]
 
 RUNS_FLOW = b"#!/bin/sh\n# Runs a saved flow: pflow save --command made this, "
 """The first bytes of the executable of a saved flow, which is not listed as a node beside flow:NAME."""
@@ -70,7 +70,7 @@ def find_kind(type: str) -> Kind | None:
     """Find the node of a name, or of its class's name, once; None if nothing has it."""
     if type not in _found:
         found = find_node(type)
-        _found[type] = found if found is not None and found.origin != TOOL else None
+        _found[type] = found if found is not None and found.origin != STORE_COMMAND else None
     return _found[type]
 
 
@@ -99,7 +99,7 @@ def is_node_name(name: str) -> bool:
 
 
 def find_node(name: str) -> Kind | None:
-    """Find the node or tool of a name, or of a class's name; None if nothing has it."""
+    """Find the node or store command of a name, or of a class's name; None if nothing has it."""
     wanted = plain(name)
     if not is_node_name(name):
         return None
@@ -119,10 +119,10 @@ def list_nodes() -> Iterator[Kind]:
         if before is not found:
             found.behind = before.file
             file = os.path.realpath(found.file)
-            is_launcher = before.origin in (BUNDLED, TOOL) and os.path.dirname(file) in own
+            is_launcher = before.origin in (BUNDLED, STORE_COMMAND) and os.path.dirname(file) in own
             if is_launcher or file == os.path.realpath(before.file):
                 continue
-        if found.origin != TOOL:
+        if found.origin != STORE_COMMAND:
             yield found
 
 
@@ -173,7 +173,7 @@ def _own_bin() -> list[str]:
 
 def _candidates(wanted: str | None = None) -> Iterator[Kind]:
     """Yield the files of one plain name, or of all, in order of preference."""
-    for folder, origin in (("nodes", BUNDLED), ("store_commands", TOOL)):
+    for folder, origin in (("nodes", BUNDLED), ("store_commands", STORE_COMMAND)):
         for name in names_in(folder):
             if wanted is None or plain(name) == wanted:
                 file = os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py")

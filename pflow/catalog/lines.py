@@ -172,8 +172,8 @@ def find(name: str, catalog: Catalog) -> Kind:
     kind = kind or catalog.find(name) or catalog.find(f"flow:{name}")
     if kind is not None:
         return kind
-    error, tool = no_such_kind(name), find_node(name)
-    hint = f"{tool.name} is a tool: pflow-{tool.name} --help" if tool is not None else error.hint
+    error, command = no_such_kind(name), find_node(name)
+    hint = f"{command.name} is a tool: pflow-{command.name} --help" if command is not None else error.hint
     raise PflowError(error.message, hint=hint, exit=NOT_FOUND)
 
 

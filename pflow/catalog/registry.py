@@ -141,7 +141,7 @@ def needed_directory(name: str, what: str, hint: str = "set HOME") -> str:
 
 
 def names_in(folder: str) -> list[str]:
-    """Return the names of what has a file each in a folder of pflow: `nodes`, `commands`, `store_commands` (tools) …"""
+    """Return the names of what has a file each in a folder of pflow: `nodes`, `commands`, `store_commands` …"""
     files = sorted(os.listdir(os.path.join(PACKAGE, folder)))
     names = [file[:-3].replace("_", "-") for file in files if file.endswith(".py") and not file.startswith("_")]
     return [name for name in names if name != "main"]

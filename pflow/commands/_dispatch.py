@@ -1,4 +1,4 @@
-"""The dispatch of `pflow WORD…`: to a command, a node, a tool, a saved flow, pipe syntax or a sentence."""
+"""The dispatch of `pflow WORD…`: to a command, a node, a store command, a saved flow, pipe syntax or a sentence."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
 
 
 def _run_bundled(file: str, name: str) -> NoReturn:
-    """Run one of pflow's own nodes or tools, by the file of its class or its module, with the words of sys.argv."""
+    """Run one of pflow's own nodes or store commands, by its file, with the words of sys.argv."""
     if os.path.basename(os.path.dirname(file)) == "store_commands":
         module = f"pflow.store_commands.{name.replace('-', '_')}"
         __import__(module)
@@ -275,12 +275,12 @@ def _find_program(word: str) -> str | None:
     word = word.removeprefix("pflow-")  # the guard of a program started by its bare name calls it so
     if not word or word.startswith("-"):
         return None
-    from pflow.catalog.kinds import BUNDLED, TOOL, find_node, launcher
+    from pflow.catalog.kinds import BUNDLED, STORE_COMMAND, find_node, launcher
 
     found = find_node(word)
     if found is None:
         return None
-    started_by = launcher(f"pflow-{found.name}") if found.origin in (BUNDLED, TOOL) else None
+    started_by = launcher(f"pflow-{found.name}") if found.origin in (BUNDLED, STORE_COMMAND) else None
     return started_by or found.file
 
 

@@ -1,4 +1,4 @@
-"""`make generate`: write all files that follow from nodes, tools and commands; with --check, name the stale ones."""
+"""`make generate`: write all files that follow from nodes and commands; with --check, name the stale ones."""
 
 import json
 import os
@@ -23,7 +23,7 @@ RULES_PAGE = "pflow-flow.5"
 
 # Every line of a launcher costs each stage time.
 NODE_LAUNCHER = '#!python\nfrom pflow.stage.main import main\n\nmain("{name}")\n'
-TOOL_LAUNCHER = "#!python\nfrom pflow.{module} import main\n\nmain()\n"
+MODULE_LAUNCHER = "#!python\nfrom pflow.{module} import main\n\nmain()\n"
 
 
 class Difference(NamedTuple):
@@ -36,10 +36,10 @@ class Difference(NamedTuple):
 
 
 def launchers(root: Path) -> dict[str, str]:
-    """Make the executables: the driver, one for each tool in pflow/store_commands/, one for each node in nodes/."""
-    texts = {"pflow": TOOL_LAUNCHER.format(module="commands.main")}
+    """Make the executables: the driver, one for each file in pflow/store_commands/, one for each node in nodes/."""
+    texts = {"pflow": MODULE_LAUNCHER.format(module="commands.main")}
     for name in names_in(str(root / "pflow" / "store_commands")):
-        texts[f"pflow-{name}"] = TOOL_LAUNCHER.format(module=f"store_commands.{name.replace('-', '_')}")
+        texts[f"pflow-{name}"] = MODULE_LAUNCHER.format(module=f"store_commands.{name.replace('-', '_')}")
     for name in names_in(str(root / "nodes")):
         if f"pflow-{name}" in texts:
             file = f"nodes/{name.replace('-', '_')}.py"
@@ -49,7 +49,7 @@ def launchers(root: Path) -> dict[str, str]:
 
 
 def table(root: Path) -> dict[str, str]:
-    """Make the table of commands and tools for TAB, which reads the interfaces of nodes itself."""
+    """Make the table of commands and store commands for TAB, which reads the interfaces of nodes itself."""
     rows: dict[str, Any] = {each.name: [each.summary, _rows(each.flags), _rows(each.arguments)] for each in typed()}
     nodes = [read_interface(str(file)) for file in (root / "nodes").glob("[!_]*.py")]
     rows["pflow-get"][2][0]["choices"] = sorted({key for node in nodes for key in node.writes})  # of its PATH

@@ -141,7 +141,7 @@ def _half_line(folder: str, name: str) -> str:
 
 
 def specs(root: str = ROOT) -> list[CommandSpec]:
-    """Return the spec of the driver, its commands, the tools, and the nodes that `root` has."""
+    """Return the spec of the driver, its commands, the store commands, and the nodes that `root` has."""
     nodes = os.path.join(root, "nodes")
     files = {name: f"{nodes}/{name.replace('-', '_')}.py" for name in names_in(nodes)}
     return [
@@ -160,7 +160,7 @@ def _command(name: str) -> CommandSpec:
 
 
 def typed() -> list[CommandSpec]:
-    """Return the specs that TAB knows: the driver, commands and tools, and the flags beside a sentence."""
+    """Return the specs that TAB knows: the driver, commands, store commands, and the flags beside a sentence."""
     from pflow.commands import _run_sentence
 
     beside = copy(_run_sentence.command.spec)

@@ -15,7 +15,7 @@ pflow new-node heading --lang=js --print >pflow-heading
 import keyword
 import os
 
-from pflow.catalog.kinds import BUNDLED, TOOL, find_node
+from pflow.catalog.kinds import BUNDLED, STORE_COMMAND, find_node
 from pflow.catalog.registry import PACKAGE, names_in, needed_directory
 from pflow.commands._command import Command
 from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError, not_written, shorten
@@ -75,7 +75,7 @@ def _check_name(name: str) -> None:
         hint = f"its name is what follows pflow-: {name[6:]}" if name.startswith("pflow-") else _GOOD
         raise PflowError(f"cannot call a node '{shorten(name)}'", hint=hint, exit=USAGE)
     found = find_node(name)
-    is_own = found is not None and found.origin in (BUNDLED, TOOL)
+    is_own = found is not None and found.origin in (BUNDLED, STORE_COMMAND)
     if is_own or name in (*names_in("commands"), "help", "flow"):
         raise PflowError(f"cannot call a node '{name}': pflow has one of that name", hint="choose another", exit=USAGE)
 

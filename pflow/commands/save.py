@@ -36,7 +36,7 @@ pflow show words --old --json | pflow save words --force -
 import os
 from collections.abc import Sequence
 
-from pflow.catalog.kinds import BUNDLED, TOOL, find_node, forget_kinds
+from pflow.catalog.kinds import BUNDLED, STORE_COMMAND, find_node, forget_kinds
 from pflow.commands._command import Command
 from pflow.errors import FAILED, USAGE, PflowError, result_of, shorten
 from pflow.flow.flow import FlowSpec
@@ -104,7 +104,7 @@ def command(name: str, flow: list[str], description: str | None, command: bool, 
 def _left_out(wired: WiredFlow, pack: str) -> list[str]:
     """Return a warning for each node or flow of a user's own that is not in the pack."""
     kinds = [step.kind for step in wired.all_steps() if step.kind is not None and step.inline is None]
-    own = {kind.file for kind in kinds if kind.origin not in (BUNDLED, TOOL) and kind.pack is None}
+    own = {kind.file for kind in kinds if kind.origin not in (BUNDLED, STORE_COMMAND) and kind.pack is None}
     inside = os.path.join(os.path.realpath(pack), "")
     outside = sorted(file for file in own if not os.path.realpath(file).startswith(inside))
     return [f"warning: '{file}' is not in '{pack}': whoever installs it will lack it" for file in outside]

@@ -42,7 +42,7 @@ from pflow.record.comparison import difference, difference_text
 from pflow.record.runs import find_run
 from pflow.record.trace import Trace, store_with, trace_of_document, trace_of_run, trace_text, values_of
 from pflow.record.trace_formats import FORMATS, requests_of
-from pflow.store_commands._tool import take_store
+from pflow.store_commands._store_command import take_store
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 from pflow.text.printable import clean_json

@@ -19,15 +19,15 @@ from pflow.values.types import Type
 if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
 
-COMMANDS, NODES, TOOLS, FLOWS = "commands", "nodes", "tools", "flows"
+COMMANDS, NODES, STORE_COMMANDS, FLOWS = "commands", "nodes", "tools", "flows"
 VALUES, FILES, RUNS, MODELS, STEPS, KEYS = "values", "files", "runs", "models", "steps", "keys"
 SERVERS, PACKS = "servers", "packs"
 """The groups of candidates that are not flags."""
 
 TABLE = "commands.json"
-"""The file beside this module that `make generate` writes: the spec of the driver, its commands and the tools, so that
-TAB need not import them. By name, a list: the summary, the flags, the other words, each as `Flag` takes them, with the
-name of its type."""
+"""The file beside this module that `make generate` writes: the spec of the driver, its commands and the store
+commands, so that TAB need not import them. By name, a list: the summary, the flags, the other words, each as `Flag`
+takes them, with the name of its type."""
 
 # bash-completion looks for completions by the name of a command, so each has a file.
 LOADER = '. "${{BASH_SOURCE[0]%/*}}/pflow" && complete -F _pflow {name}\n'
@@ -72,8 +72,9 @@ def commands() -> list[Candidate]:
     ]
 
 
-def tools() -> list[Candidate]:
-    return [Candidate(TOOLS, name[6:], each.summary) for name, each in read_table().items() if name[:6] == "pflow-"]
+def store_commands() -> list[Candidate]:
+    table = read_table().items()
+    return [Candidate(STORE_COMMANDS, name[6:], each.summary) for name, each in table if name[:6] == "pflow-"]
 
 
 def nodes() -> list[Candidate]:
@@ -166,13 +167,13 @@ def files(typed: str, wanted: str) -> list[Candidate]:
 
 
 def spec_of_type(name: str) -> CommandSpec:
-    """Return the spec of a node, a tool or a saved flow, without what cannot be read."""
-    from pflow.catalog.kinds import TOOL, find_node
+    """Return the spec of a node, a store command or a saved flow, without what cannot be read."""
+    from pflow.catalog.kinds import STORE_COMMAND, find_node
 
     found = find_node(name)
     if found is None:
         return spec_of_flow(name) if saved_flow(name) else CommandSpec(name, "")
-    if found.origin == TOOL:
+    if found.origin == STORE_COMMAND:
         name = f"pflow-{found.name}"
         spec = read_table([name])[name]
         for each in spec.arguments:

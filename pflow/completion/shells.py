@@ -16,7 +16,7 @@ from pflow.interface.interface import INPUT, PARAM, READ, Item, argument, by_nam
 from pflow.stage.words import groups, item_of, of_letters, split_flag
 from pflow.text.printable import clean
 
-_OF_WORDS = (names.COMMANDS, names.NODES, names.TOOLS, names.FLOWS)
+_OF_WORDS = (names.COMMANDS, names.NODES, names.STORE_COMMANDS, names.FLOWS)
 _ENDED, _OPEN = "+o nospace", "-o nospace"
 _LISTING = "63"
 """readline's COMP_TYPE, the character `?`, for a TAB that lists and inserts nothing."""
@@ -37,7 +37,7 @@ _NAMES = {
     kinds.RUN: (names.runs,),
     kinds.UNFINISHED: (lambda: names.runs(kinds.UNFINISHED),),
     kinds.RUNNING: (lambda: names.runs(kinds.RUNNING),),
-    kinds.WORD: (names.commands, names.nodes, names.tools, names.flows),
+    kinds.WORD: (names.commands, names.nodes, names.store_commands, names.flows),
 }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pflow.cache.python_code import PythonCode
-from pflow.catalog.interfaces import BUNDLED, FLOW, PYTHON, TOOL, Kind
+from pflow.catalog.interfaces import BUNDLED, FLOW, PYTHON, STORE_COMMAND, Kind
 from pflow.catalog.kinds import find_node, is_node_name
 from pflow.catalog.registry import SUFFIX, flow_name
 from pflow.errors import BAD_DATA, CANNOT_WRITE, Attempt, PflowError, not_written
@@ -67,7 +67,7 @@ class _Contents:
             kind, type = step.kind, step.step.type
             if step.inline is not None:
                 self.add_steps(step.inline, folder)
-            elif kind is None or kind.origin in (BUNDLED, TOOL):
+            elif kind is None or kind.origin in (BUNDLED, STORE_COMMAND):
                 continue
             elif pack := kind.pack:
                 marks = [mark + part for mark, part in (("@", pack.asked), ("#", pack.directory)) if part]

@@ -7,7 +7,7 @@ from copy import copy
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.sources import DIRECTORY, HOST, AlternativeSource, PathSource, Source, chosen_by_lead
 from pflow.binding.store import OUTPUT_KEY, named_place
-from pflow.catalog.interfaces import BUNDLED, TOOL
+from pflow.catalog.interfaces import BUNDLED, STORE_COMMAND
 from pflow.errors import MISSING, PflowError
 from pflow.flow.expressions import check_form
 from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, REST, FlowInput, FlowSpec, Step
@@ -127,7 +127,7 @@ class WiredStep:
         """True if it returns only its `actions` and `error`; a class that declares none may return others."""
         if self.step.batch is None and self.subflow is not None:
             return all(each.are_actions_known for each in self.subflow.steps.values())
-        is_closed = self.interface.declares_actions or getattr(self.kind, "origin", "") in (BUNDLED, TOOL)
+        is_closed = self.interface.declares_actions or getattr(self.kind, "origin", "") in (BUNDLED, STORE_COMMAND)
         return self.step.batch is not None or (self.is_known and is_closed and not self.actions[0].startswith(ONE_OF))
 
     def is_wired(self, key: str) -> bool:

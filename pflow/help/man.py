@@ -97,7 +97,7 @@ _SHELL_WORD = re.compile(r"""(?:\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|[^ '"\\])+""", r
 
 
 def files(specs: list[CommandSpec]) -> dict[str, str]:
-    """Make the pages, by name. Each depends only on its own spec; the driver's on those of commands and tools."""
+    """Make the pages, by name. Each depends only on its own spec; the driver's also on those of all commands."""
     return {f"{_page_name(spec)}.1": _page(spec, specs) for spec in specs}
 
 

@@ -1,4 +1,4 @@
-"""The spec of a command, a tool or a node: declared once, for parser, help, man page and completion; and its help."""
+"""How a command or a node is used, declared once: for the parser, the help, the man page and completion."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from pflow.files.beneath import OWN, Bounds
 from pflow.files.directories import llm_directory, own_directories
 from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import ANYTHING as OPEN
-from pflow.mcp.client.servers import TOOL, list_servers, server_of
+from pflow.mcp.client.servers import MCP_PREFIX, list_servers, server_of
 from pflow.mcp.client.sockets import socket_of
 from pflow.process.confine import has_landlock
 from pflow.text.printable import clean
@@ -46,9 +46,10 @@ class Allowed:
         """Raises PflowError (2) for an unknown word."""
         folders = [word for word in words if "/" in word or word in (".", "..", "~")]
         self.words = set(words) - set(folders)
-        servers = {TOOL + name for name in list_servers()} if any(word.startswith(TOOL) for word in words) else set()
+        names = list_servers() if any(word.startswith(MCP_PREFIX) for word in words) else ()
+        servers = {MCP_PREFIX + name for name in names}
         for word in self.words - {COMMANDS, PATHS, ANYTHING, *servers}:
-            hint = f"it takes {COMMANDS}, {PATHS}, {ANYTHING}, {TOOL}SERVER or a directory: ./{word}"
+            hint = f"it takes {COMMANDS}, {PATHS}, {ANYTHING}, {MCP_PREFIX}SERVER or a directory: ./{word}"
             raise PflowError(f"cannot allow '{word}': --allow does not know it", hint=hint, exit=USAGE)
         real = [self.real_path(os.path.expanduser(each)) for each in folders]
         here = self.real_path(".")
@@ -120,7 +121,7 @@ class Gate:
         """Yield what would be refused if no word of --allow were given, but paths."""
         kind = effect.step.kind
         if kind is not None and (server := server_of(kind.name)):
-            yield Refusal(effect.place, f"asks the MCP server '{server}', which may do anything", TOOL + server)
+            yield Refusal(effect.place, f"asks the MCP server '{server}', which may do anything", MCP_PREFIX + server)
         elif effect.name == OPEN:
             yield Refusal(effect.place, "may do anything: its interface does not say", ANYTHING)
         elif effect.name == "runs commands":

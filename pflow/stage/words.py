@@ -1,6 +1,6 @@
 """Words: the texts of each flag, from the words after a command's name, including bare words and letters.
 
-This is the only parser of flags: of stages, tools, steps in pipe syntax, runs and commands.
+This is the only parser of flags: of stages, store commands, steps in pipe syntax, runs and commands.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def _behind_dashes(word: str) -> str:
 
 
 def _is_of_command(items: Items) -> bool:
-    """Return True for the flags of a command or a tool; those of a stage, a step or a run have --map-in."""
+    """Return True for the flags of a command or a store command; those of a stage, a step or a run have --map-in."""
     return "map_in" not in items
 
 

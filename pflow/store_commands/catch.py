@@ -12,7 +12,7 @@ from pflow import Any
 from pflow.help.spec import spec_of_command
 from pflow.interface.interface import TEXTS, Flag
 from pflow.process.streams import write_pieces
-from pflow.store_commands._tool import HELP_FLAGS, Tool, run_tool, set_members, take_store
+from pflow.store_commands._store_command import HELP_FLAGS, StoreCommand, run_store_command, set_members, take_store
 from pflow.values.paths import write_path
 
 _SET = "after an error, set a member: KEY=VALUE, KEY:=JSON, KEY@FILE or KEY:@FILE, as pflow-set does"
@@ -23,12 +23,12 @@ SPEC.flags = [
 ]
 
 
-def work(values: dict[str, Any], tool: Tool) -> int:
+def work(values: dict[str, Any], command: StoreCommand) -> int:
     intake = take_store("auto")
     if intake.ended_with == 0:
         write_pieces(1, [intake.data])
         return 0
-    document = tool.open(intake)
+    document = command.open(intake)
     document.header.pop("failed", None)
     error = document.header.pop("error", None)
     if error is not None:
@@ -43,4 +43,4 @@ def work(values: dict[str, Any], tool: Tool) -> int:
 
 
 def main() -> None:
-    run_tool(SPEC, work, prints_store=True)
+    run_store_command(SPEC, work, prints_store=True)

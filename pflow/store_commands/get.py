@@ -20,7 +20,7 @@ from pflow.help.spec import spec_of_command
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.process.streams import raw_form, write_pieces
 from pflow.stage.document import Document
-from pflow.store_commands._tool import FROM, HELP_FLAGS, Tool, place, run_tool, take_store
+from pflow.store_commands._store_command import FROM, HELP_FLAGS, StoreCommand, place, run_store_command, take_store
 from pflow.terminal.messages import write_stderr
 from pflow.values.jsontext import encode
 from pflow.values.paths import Path, kind_of, meet, parse_path, write_path
@@ -40,7 +40,7 @@ SPEC.flags = [
 SPEC.arguments = [argument("PATH", type=TEXTS)]
 
 
-def work(flags: dict[str, Any], tool: Tool) -> int:
+def work(flags: dict[str, Any], command: StoreCommand) -> int:
     paths = [place(name) for name in flags["path"]]
     intake = take_store(flags["from"])
     document = intake.document
@@ -103,4 +103,4 @@ def _ended(value: Any, end: bytes, name: str, hint: str = "") -> bytes:
 
 
 def main() -> None:
-    run_tool(SPEC, work)
+    run_store_command(SPEC, work)

@@ -17,7 +17,7 @@ from pflow.help.spec import spec_of_command
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
 from pflow.process.streams import write_pieces
 from pflow.stage.document import EMPTY, RAW, empty_pipe, take_in
-from pflow.store_commands._tool import FROM, HELP_FLAGS, Tool, place, run_tool, set_members
+from pflow.store_commands._store_command import FROM, HELP_FLAGS, StoreCommand, place, run_store_command, set_members
 
 SPEC = spec_of_command("pflow-set", __doc__, "pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY@FILE | KEY:@FILE]…")
 SPEC.flags = [
@@ -37,7 +37,7 @@ SPEC.flags = [
 SPEC.arguments = [argument("KEY=VALUE", name="member", type=TEXTS)]
 
 
-def work(flags: dict[str, Any], tool: Tool) -> int:
+def work(flags: dict[str, Any], command: StoreCommand) -> int:
     given, members = None, flags["member"]
     if flags["inputs"] is not None:
         from pflow.store_commands._inputs import GivenInputs  # only an exported script pays for it
@@ -50,7 +50,7 @@ def work(flags: dict[str, Any], tool: Tool) -> int:
     if intake.kind == RAW and flags["store"]:
         what = f"cannot use stdin: its {len(intake.data):,} bytes are not a store"
         raise PflowError(what, hint="</dev/null leaves stdin to others", exit=BAD_STDIN)
-    document = tool.open(intake)
+    document = command.open(intake)
     if intake.ended_with is not None:
         write_pieces(1, [intake.data])
         return intake.ended_with or document.exit
@@ -68,4 +68,4 @@ def work(flags: dict[str, Any], tool: Tool) -> int:
 
 
 def main() -> None:
-    run_tool(SPEC, work, prints_store=True)
+    run_store_command(SPEC, work, prints_store=True)

@@ -17,8 +17,8 @@ from pflow.text.printable import one_line
 INHERITED = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """The variables that every server gets, as they are when it is added; `--env` adds others."""
 
-TOOL = "mcp-"
-"""How the name of each tool's node begins."""
+MCP_PREFIX = "mcp-"
+"""The beginning of the name of each node that is a tool."""
 
 ADD = "pflow mcp add NAME -- COMMAND, or pflow mcp add NAME --url=URL"
 
@@ -109,7 +109,7 @@ def list_servers() -> list[str]:
 
 def server_of(node: str) -> str:
     """Return the server whose tool a node is; empty for any other node."""
-    for name in list_servers() if node.startswith(TOOL) else ():
+    for name in list_servers() if node.startswith(MCP_PREFIX) else ():
         with suppress(PflowError):
             if node in load_server(name).tools:
                 return name

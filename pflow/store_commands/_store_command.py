@@ -1,4 +1,4 @@
-"""The common parts of the tools: their flags, their input and their ends."""
+"""What the store commands share: flags, input, and how they end."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ FROM, MAX_INPUT = COMMON["from"].but(kind=OPTION), COMMON["max_input"].but(kind=
 HELP_FLAGS = (MAX_INPUT, HELP, Flag("version", "print the version"))
 
 
-class Tool:
-    """A tool at work, and its input store, which an error document passes on."""
+class StoreCommand:
+    """A running store command, with its input store, which an error document passes on."""
 
     def __init__(self) -> None:
         self.document = Document()
@@ -36,16 +36,16 @@ class Tool:
         return intake.document.copy()
 
 
-def run_tool(
-    spec: CommandSpec, work: Callable[[dict[str, Any], Tool], int], *, prints_store: bool = False
+def run_store_command(
+    spec: CommandSpec, work: Callable[[dict[str, Any], StoreCommand], int], *, prints_store: bool = False
 ) -> NoReturn:  # fmt: skip
     """Run an executable with the values of its flags and bare words; `work` returns the exit code.
 
-    A failure is one line on stderr. A tool that prints a store also prints an error document; any other tool does so
+    A failure is one line on stderr. A command that prints a store also prints an error document; any other does so
     only for wrong words, which no working script has.
     """
     prepare_python()
-    tool = Tool()
+    command = StoreCommand()
     words, closed = sys.argv[1:], secure_standard_files()
 
     def begin() -> int:
@@ -53,23 +53,24 @@ def run_tool(
             raise closed_stdout()
         asked = [name for name in ("help", "version") if is_asked(name, words, spec.items)]
         if asked:
-            return _tell(spec, asked[0])
+            return _print_about(spec, asked[0])
         values = values_of(take_words(words, spec.items), spec.items)
         limit_input(values["max_input"])
-        return work(values, tool)
+        return work(values, command)
 
     def fail(error: PflowError) -> int:
         say_error(spec.name, error)
         if prints_store or error.exit == USAGE:
             from pflow.stage.output import Output
 
-            Output([]).hand_on_error(spec.name.removeprefix("pflow-"), error, tool.document)
+            Output([]).hand_on_error(spec.name.removeprefix("pflow-"), error, command.document)
         return error.exit
 
     leave(end_in_order(begin, fail))
 
 
-def _tell(spec: CommandSpec, name: str) -> int:
+def _print_about(spec: CommandSpec, name: str) -> int:
+    """Print the version or the help, and return the exit code."""
     from pflow.help.spec import help_text
 
     text = f"{spec.name} (pflow-shell {__version__})\n" if name == "version" else help_text(spec)
@@ -78,7 +79,7 @@ def _tell(spec: CommandSpec, name: str) -> int:
 
 
 def take_store(source: str) -> Intake:
-    """Read the store on stdin, for a tool that needs one. Raises PflowError (66) if stdin is empty or absent."""
+    """Read the store on stdin, for a command that needs one. Raises PflowError (66) if stdin is empty or absent."""
     intake = take_in(source=source)
     if intake.kind == EMPTY:
         raise empty_pipe(hint="")
