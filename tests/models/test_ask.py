@@ -21,8 +21,8 @@ from llm.migrations import migrate
 from sqlite_utils import Database
 
 from pflow.stage.main import main
-from tests.conformance.forks import LIBRARIES
 from tests.peers.openai_server import OpenAIServer
+from tests.peers.warm import LIBRARIES
 
 for library in ("openai.resources.chat", "pflow.models.choose", "pflow.models.ask", *LIBRARIES):
     import_module(library)  # once, before the forks
