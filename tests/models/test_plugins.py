@@ -22,6 +22,7 @@ from pflow.models.choose import choose
 from pflow.nodes.llm import Llm
 from pflow.process.signals import Deadline, TimedOut, _send_again
 from tests.peers.plugin_servers import REPLY, PluginServers
+from tests.peers.warm import Warm
 
 PLUGINS = {
     "anthropic": "anthropic/claude-haiku-4-5-20251001",
@@ -317,46 +318,56 @@ def test_a_stalled_stream_obeys_the_time_limit_in_any_thread(servers, plugin, st
     start(stalled)
 
 
+@pytest.fixture(scope="module")
+def warm():
+    """Runs pflow as forks of a process that has loaded the plugins too."""
+    modules = [f"llm_{name}" for name in PLUGINS]
+    with Warm(*modules, LLM_LOAD_PLUGINS=",".join(modules).replace("_", "-")) as warm:
+        yield warm
+
+
 @pytest.fixture
-def shell(tmp_path, monkeypatch):
-    """Runs a line of sh with the installed programs, in which llm loads a plugin: its exit code, stdout and stderr."""
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+def program(tmp_path, monkeypatch, warm):
+    """Runs a program of pflow's in which llm loads the plugins."""
     for name in ("CONFIG", "STATE", "CACHE", "DATA"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
 
-    def start(plugin: str, line: str, scene: dict[str, Any], items: str = "") -> tuple[int, str, str]:
-        more = {"LLM_LOAD_PLUGINS": f"llm-{plugin}", "MODEL": PLUGINS[plugin], "SCENE": json.dumps(scene)}
-        about = {"input": items, "text": True, "capture_output": True, "cwd": tmp_path, "check": False}
-        done = subprocess.run(["sh", "-c", line], env={**os.environ, **more}, **about)
-        return done.returncode, done.stdout, done.stderr
+    def start(*words: str, input: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+        return warm.run(words, cwd=tmp_path, env={**os.environ, **more}, input=input)
 
     return start
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)
-def test_a_cut_answer_is_written_over_no_file_and_a_whole_one_is_asked_once(servers, shell, tmp_path, plugin):
+def test_a_cut_answer_is_written_over_no_file_and_a_whole_one_is_asked_once(servers, program, tmp_path, plugin):
     (tmp_path / "out").write_text("before")
-    line = 'pflow-llm -n -m "$MODEL" --prompt="$SCENE" --verbatim --cache | pflow-write-file --path=out'
+
+    def ask(scene: dict[str, Any]) -> int:
+        words = ("-n", "-m", PLUGINS[plugin], f"--prompt={json.dumps(scene)}", "--verbatim", "--cache")
+        document = program("pflow-llm", *words).stdout
+        return program("pflow-write-file", "--path=out", input=document).returncode
+
     before = len(servers.requests)
     for count in (1, 2):
-        assert shell(plugin, line, {"end": None})[0] == 75
+        assert ask({"end": None}) == 75
         assert (len(servers.requests) - before, (tmp_path / "out").read_text()) == (count, "before")
     for _ in range(2):
-        assert shell(plugin, line, {"say": [plugin]})[0] == 0
+        assert ask({"say": [plugin]}) == 0
         assert (len(servers.requests) - before, (tmp_path / "out").read_text()) == (3, plugin)
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)
-def test_a_map_does_not_ask_twelve_times_with_a_bad_key(servers, shell, plugin):
+def test_a_map_does_not_ask_twelve_times_with_a_bad_key(servers, program, plugin):
     body = refusal(plugin, 401, "UNAUTHENTICATED", "API key not valid. Please pass a valid API key.")
     before = len(servers.requests)
-    line = 'pflow map --jobs=1 "llm --model=$MODEL --prompt=$item"'
     items = "".join(json.dumps({"status": 401, "body": body, "n": n}) + "\n" for n in range(12))
-    code, _, err = shell(plugin, line, {}, items)
-    assert (code, len(servers.requests) - before) == (77, 3), err
+    ran = program("pflow", "map", "--jobs=1", f"llm --model={PLUGINS[plugin]} --prompt=$item", input=items)
+    assert (ran.returncode, len(servers.requests) - before) == (77, 3), ran.stderr
 
 
 @pytest.mark.parametrize("proxy", ["gopher://x", "http://a:b:c"])
-def test_a_plugin_that_fails_for_the_environment_is_not_a_model_that_is_not_there(servers, shell, proxy):
-    code, _, err = shell("ollama", f"HTTP_PROXY={proxy} pflow-llm -n -m gpt-4o-mini --prompt=x", {})
-    assert (code, "pflow-llm: cannot use the proxy of HTTP_PROXY: " in err) == (78, True), err
+def test_a_plugin_that_fails_for_the_environment_is_not_a_model_that_is_not_there(servers, proxy):
+    words = [str(Path(sys.executable).with_name("pflow-llm")), "-n", "--model=gpt-4o-mini", "--prompt=x"]
+    env = {**os.environ, "LLM_LOAD_PLUGINS": "llm-ollama", "HTTP_PROXY": proxy}
+    ran = subprocess.run(words, env=env, text=True, capture_output=True, check=False)
+    assert (ran.returncode, "pflow-llm: cannot use the proxy of HTTP_PROXY: " in ran.stderr) == (78, True), ran.stderr
