@@ -29,7 +29,7 @@ from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json
 from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import outside
-from pflow.explain.effects import Origins
+from pflow.explain.effects import Provenance
 from pflow.flow.findings import SHAPE, Finding, pointer
 from pflow.flow.flow import FlowSpec
 from pflow.flow.lock import drift
@@ -167,7 +167,7 @@ def _print_json(name: str, wired: WiredFlow | None, findings: Sequence[Finding],
     }
     if wired is not None:
         names = {"name": wired.flow.name, "description": wired.flow.description}
-        document |= {**names, **outside(wired, Origins(wired)), "inferred": _inferred(wired)}
+        document |= {**names, **outside(Provenance(wired)), "inferred": _inferred(wired)}
     print_json(document)
 
 
@@ -177,7 +177,7 @@ def _entry(finding: Finding) -> dict[str, Any]:
     found = {"near": names_meant(finding.remedy), "merge": _merge(finding.remedy)}
     return {
         **finding.as_json(),
-        "pointer": pointer(finding.place),
+        "pointer": pointer(finding.location),
         **{key: each for key, each in found.items() if each},
     }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pflow.catalog.kinds import FLOW
 from pflow.errors import PflowError
-from pflow.explain.effects import Origins, effects_of_flow
+from pflow.explain.effects import Provenance, effects_of_flow
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowInput
@@ -27,7 +27,7 @@ def explain(flow: WiredFlow, findings: Iterable[Finding] = ()) -> Account:
     """Return the account of a flow: its `pipe` (or `pipe_fault`: why it has none), `steps`, what it `touches`, `needs`
     and `gives`, the layout of its `store`, and every finding.
     """
-    origins = Origins(flow)
+    provenance = Provenance(flow)
     try:
         pipe, fault = pipe_of(flow).rstrip("\n"), ""
     except PflowError as error:
@@ -40,21 +40,22 @@ def explain(flow: WiredFlow, findings: Iterable[Finding] = ()) -> Account:
         "dialect": flow.flow.dialect,
         "pipe": pipe,
         "pipe_fault": fault,
-        "steps": _steps(flow, origins),
-        **outside(flow, origins),
-        "store": _store(flow, origins),
+        "steps": _steps(flow, provenance),
+        **outside(provenance),
+        "store": _store(flow, provenance),
         "warnings": list(dict.fromkeys(warnings)),
         "findings": [finding.as_json() for finding in found],
     }
 
 
-def outside(flow: WiredFlow, origins: Origins) -> Account:
+def outside(provenance: Provenance) -> Account:
     """Return what a flow is from outside: its effects, its inputs, the reader of the pipe, its outputs."""
+    flow = provenance.flow
     outputs = {
-        name: {"type": str(flow.output_type(name)), "from": origins.of_output(name)} for name in flow.flow.outputs
+        name: {"type": str(flow.output_type(name)), "from": provenance.of_output(name)} for name in flow.flow.outputs
     }
     return {
-        "touches": [effect.as_json() for effect in effects_of_flow(flow, origins)],
+        "touches": [effect.as_json() for effect in effects_of_flow(provenance)],
         "needs": needs(flow),
         "piped": _piped(flow),
         "gives": {"outputs": outputs, "carries": carried_behind(flow)},
@@ -90,19 +91,19 @@ def _piped(flow: WiredFlow) -> dict[str, str] | None:
     return {"step": reader[0], "key": reader[1]} if reader else None
 
 
-def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
+def _steps(flow: WiredFlow, provenance: Provenance) -> list[Account]:
     order = {id: at for at, id in enumerate(flow.order)}
     meets = {(fork.source, fork.action): fork.meet for fork in flow.graph.forks()}
     return [
         {
             **_identity(step),
             "reached": step.id in order,
-            "reads": _reads(step, origins),
-            "writes": _writes(flow, step, origins),
-            "params": {key: origins.of_param(step, key) for key in step.step.params if step.interface.is_apart(key)},
+            "reads": _reads(step, provenance),
+            "writes": _writes(flow, step, provenance),
+            "params": {key: provenance.of_param(step, key) for key in step.step.params if step.interface.is_apart(key)},
             "effects": list(step.interface.touches),
             "repeats": repeats(step),
-            **_manner(step, origins),
+            **_manner(step, provenance),
             "next": list(_edges(flow, step.id, order, meets)),
         }
         for step in flow.steps.values()
@@ -126,34 +127,34 @@ def _identity(step: WiredStep) -> Account:
     }
 
 
-def _reads(step: WiredStep, origins: Origins) -> list[Account]:
+def _reads(step: WiredStep, provenance: Provenance) -> list[Account]:
     reads = []
     for key in dict.fromkeys([*step.interface.reads, *step.step.inputs, *step.step.input_mappings]):
         item = step.interface.reads.get(key)
         account: Account = {"key": key, "type": str(item.type) if item else "any", "doc": item.doc if item else ""}
-        reads.append({**account, "required": bool(item and item.required), "from": origins.of_read(step, key)})
+        reads.append({**account, "required": bool(item and item.required), "from": provenance.of_read(step, key)})
     return reads
 
 
-def _writes(flow: WiredFlow, step: WiredStep, origins: Origins) -> list[Account]:
+def _writes(flow: WiredFlow, step: WiredStep, provenance: Provenance) -> list[Account]:
     return [
         {
             "key": write.key,
             "type": str(flow.write_type(write)),
             "doc": write.item.doc if write.item else "",
             "to": write_path(write.target),
-            "read_by": origins.readers_of(write.target, {step.id}),
+            "read_by": provenance.readers_of(write.target, {step.id}),
         }
         for write in flow.writes[step.id]
     ]
 
 
-def _manner(wired: WiredStep, origins: Origins) -> Account:
+def _manner(wired: WiredStep, provenance: Provenance) -> Account:
     step, batch = wired.step, wired.step.batch
     values = {name: getattr(step, name) for name in ("retries", "wait", "timeout", "max_visits", "cache")}
     manner: Account = {"has_model": "model" in wired.interface.params, **values, "asks_version": step.version}
     if batch is not None:
-        manner["batch"] = {**batch.members, "over": origins.of_batch(wired)}
+        manner["batch"] = {**batch.members, "over": provenance.of_batch(wired)}
     if wired.subflow is not None:
         manner["steps"] = len(wired.subflow.steps)
     return {name: value for name, value in manner.items() if value is not None}
@@ -174,7 +175,7 @@ def _edges(
         yield {"action": action, "to": targets, "back": back, "implied": is_implied, **meet}
 
 
-def _store(flow: WiredFlow, origins: Origins) -> list[Account]:
+def _store(flow: WiredFlow, provenance: Provenance) -> list[Account]:
     """Return a row for each place: its `path`, `type`, writers (`written_by`), and readers (`read_by`).
 
     Flags write too; an optional one is in brackets.
@@ -187,7 +188,7 @@ def _store(flow: WiredFlow, origins: Origins) -> list[Account]:
             "path": write_path(path),
             "type": " or ".join(dict.fromkeys(type for type, _ in there)),
             "written_by": list(dict.fromkeys(writer for _, writer in there)),
-            "read_by": origins.readers_of(path, {writer for _, writer in there} & flow.steps.keys()),
+            "read_by": provenance.readers_of(path, {writer for _, writer in there} & flow.steps.keys()),
         }
         for path, there in places.items()
     ]

@@ -22,7 +22,7 @@ Use = tuple[int, Path, str]
 """A use of the store by its number: the place, and its reader (a step, or an output)."""
 
 
-class Origins:
+class Provenance:
     """The origins of a flow's values, and every use of its store."""
 
     def __init__(self, flow: WiredFlow) -> None:
@@ -204,11 +204,11 @@ class Effect:
     values: dict[str, list[Origin]]
 
     @property
-    def place(self) -> str:
+    def step_path(self) -> str:
         return "/".join(self.ids)
 
     def as_json(self) -> dict[str, Any]:
-        return {"effect": self.name, "step": self.place, "what": self.values}
+        return {"effect": self.name, "step": self.step_path, "what": self.values}
 
 
 _IS_TELLING: dict[str, Callable[[Item], bool]] = {
@@ -226,27 +226,27 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
 """The reads and params that name what an effect touches."""
 
 
-def effects_of_flow(flow: WiredFlow, origins: Origins) -> list[Effect]:
+def effects_of_flow(provenance: Provenance) -> list[Effect]:
     """Return every effect of every step, including those of subflows, worst first."""
-    return sorted(_effects(flow, origins, (), {}), key=lambda effect: SEVERITY.index(effect.name))
+    return sorted(_effects(provenance, (), {}), key=lambda effect: SEVERITY.index(effect.name))
 
 
-def _effects(flow: WiredFlow, origins: Origins, above: tuple[str, ...], outside: Outside) -> Iterator[Effect]:
-    for step in flow.steps.values():
+def _effects(provenance: Provenance, above: tuple[str, ...], outside: Outside) -> Iterator[Effect]:
+    for step in provenance.flow.steps.values():
         inner = step.subflow
         if inner is not None:
-            yield from _effects(inner, Origins(inner), (*above, step.id), _outside(step, origins, outside))
+            yield from _effects(Provenance(inner), (*above, step.id), _outside(step, provenance, outside))
             continue
         for name in step.interface.touches:
-            values = _telling_values(step, name, origins, outside)
+            values = _telling_values(step, name, provenance, outside)
             traced = {key: _traced(each, outside) for key, each in values.items()}
             yield Effect(name, (*above, step.id), step, traced)
 
 
-def _outside(step: WiredStep, origins: Origins, outside: Outside) -> Outside:
+def _outside(step: WiredStep, provenance: Provenance, outside: Outside) -> Outside:
     params = [key for key in step.interface.params if step.step.params.get(key) is not None]
-    values = {key: origins.of_read(step, key) for key in step.interface.reads}
-    values |= {key: [origins.of_param(step, key)] for key in params}
+    values = {key: provenance.of_read(step, key) for key in step.interface.reads}
+    values |= {key: [provenance.of_param(step, key)] for key in params}
     return {key: _traced(each, outside) for key, each in values.items()}
 
 
@@ -262,15 +262,15 @@ def _traced(origins: list[Origin], outside: Outside) -> list[Origin]:
     return traced
 
 
-def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Outside) -> dict[str, list[Origin]]:
+def _telling_values(step: WiredStep, effect: str, provenance: Provenance, outside: Outside) -> dict[str, list[Origin]]:
     interface = step.interface
     is_copy = effect == "writes files" and "reads files" in interface.effects and "destination" in interface.reads
     is_telling = _IS_TELLING["copies files" if is_copy else effect]
-    values = {key: origins.of_read(step, key) for key, item in interface.reads.items() if is_telling(item)}
+    values = {key: provenance.of_read(step, key) for key, item in interface.reads.items() if is_telling(item)}
     for key, item in interface.params.items():
         above = outside.get(f"{step.id}.{key}")
         if (above or key in step.step.params) and is_telling(item):
-            values[key] = above or [origins.of_param(step, key)]
+            values[key] = above or [provenance.of_param(step, key)]
         elif is_telling(item) and not item.env and not item.required and item.default:
             values[key] = [{"from": "constant", "value": item.default}]
     return {key: each for key, each in values.items() if not (key in SCHEMAS and _is_inline(each[0]))}

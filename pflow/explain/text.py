@@ -122,7 +122,7 @@ def _outside(account: Account, width: int, colour: Colour) -> list[list[str]]:
     return [
         list(map(colour.heading, wrap(title, width))) if title else [],
         pipe,
-        section(colour.heading("It will touch"), touches(account), width, colour.warning, _NO_EFFECT),
+        section(colour.heading("It will touch"), effect_rows(account), width, colour.warning, _NO_EFFECT),
         section(colour.heading("It needs"), _needs(account), width, colour.name, _NOTHING),
         section(colour.heading("It gives"), _gives(account), width, colour.name, _NOTHING),
     ]
@@ -144,18 +144,18 @@ def warnings(account: Account, width: int, colour: Colour) -> list[str]:
     return section(colour.warning("Mind"), [("", clean(warning)) for warning in account["warnings"]], width)
 
 
-def touches(account: Account, words: Callable[[list[Origin]], str] = origins_text) -> Rows:
+def effect_rows(account: Account, words: Callable[[list[Origin]], str] = origins_text) -> Rows:
     """Return rows of each effect, worst first, with its step and what it touches, worded by `words`."""
     rows: Rows = []
     before = ""
     for touch in account["touches"]:
-        what = touched(touch["what"], words)
+        what = values_text(touch["what"], words)
         rows.append((touch["effect"] if touch["effect"] != before else "", clean(touch["step"]), what))
         before = touch["effect"]
     return rows
 
 
-def touched(what: dict[str, list[Origin]], words: Callable[[list[Origin]], str]) -> str:
+def values_text(what: dict[str, list[Origin]], words: Callable[[list[Origin]], str]) -> str:
     """Write the values that name what an effect touches, but unset ones, each worded by `words`: `path "b.txt"`."""
     known = [(key, origins) for key, origins in what.items() if origins not in _UNSET]
     return ", ".join(f"{clean(key)} {words(origins)}" for key, origins in known)

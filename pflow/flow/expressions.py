@@ -19,11 +19,11 @@ from pflow.values.types import Type, fit, names_schema_file
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"
 
 
-class Part:
-    """One value that is written in a flow: its place, its `role` and `key`, its paths, or why they do not parse."""
+class Expression:
+    """One value that is written in a flow: its location, its `role` and `key`, its paths, or why they do not parse."""
 
-    def __init__(self, place: Path, role: str, key: str, written: Any) -> None:
-        self.place = place
+    def __init__(self, location: Path, role: str, key: str, written: Any) -> None:
+        self.location = location
         self.role = role
         self.key = key
         self.written = written
@@ -47,23 +47,23 @@ class Part:
             self.paths = [parse_place(path, or_template=or_template) for path in several]
 
 
-def parts_of_step(step: Step, interface: Interface) -> Iterator[Part]:
-    """Yield every part of a step, its batch first; a `[verbatim]` part has no templates."""
+def expressions_of_step(step: Step, interface: Interface) -> Iterator[Expression]:
+    """Yield every expression of a step, its batch first; a `[verbatim]` expression has no templates."""
     if step.batch is not None:
-        yield Part((*step.place, "batch", "over"), OVER, "", step.batch.over)
+        yield Expression((*step.location, "batch", "over"), OVER, "", step.batch.over)
     for role, name, values in ((INPUT, "inputs", step.inputs), (PARAM, "params", step.params)):
         for key, value in values.items():
-            part = Part((*step.place, name, key), role, key, value)
+            expr = Expression((*step.location, name, key), role, key, value)
             if interface.is_verbatim(key):
-                part.paths, part.is_template, part.fault = [], False, ""
-            yield part
+                expr.paths, expr.is_template, expr.fault = [], False, ""
+            yield expr
     for key, value in step.input_mappings.items():
-        yield Part(("mappings", step.id, "input_mappings", key), MAPPING, key, value)
+        yield Expression(("mappings", step.id, "input_mappings", key), MAPPING, key, value)
 
 
-def parts_of_outputs(flow: FlowSpec) -> Iterator[Part]:
+def expressions_of_outputs(flow: FlowSpec) -> Iterator[Expression]:
     for name, value in flow.outputs.items():
-        yield Part(("outputs", name), OUTPUT, name, value)
+        yield Expression(("outputs", name), OUTPUT, name, value)
 
 
 def rewritten(written: Any, places: Mapping[Path, Path]) -> Any:

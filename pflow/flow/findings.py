@@ -1,4 +1,4 @@
-"""Findings: the faults that a check finds in a flow, each with its rule, place and remedy."""
+"""Findings: the faults that a check finds in a flow, each with its rule, location and remedy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Rule:
 
 
 class Finding:
-    """One fault: the `rule`, the `place` (`("nodes", 1, "id")`; () for the whole flow), the `message`, the `remedy`.
+    """One fault: the `rule`, the `location` (`("nodes", 1, "id")`; () for the whole flow), the `message`, the `remedy`.
 
     `is_said_by_run` if a run warns of it by itself.
     """
@@ -36,7 +36,7 @@ class Finding:
     def __init__(
         self,
         rule: str,
-        place: Path,
+        location: Path,
         message: str,
         remedy: str = "",
         *,
@@ -44,7 +44,7 @@ class Finding:
         is_said_by_run: bool = False,
     ) -> None:
         self.rule = rule
-        self.place = place
+        self.location = location
         self.message = message
         self.remedy = remedy
         self.is_warning = is_warning
@@ -55,22 +55,22 @@ class Finding:
         remedy = f"; {self.remedy}" if self.remedy else ""
         return clean(f"{self.fault}{remedy}".replace("\n", "\\n"))
 
-    def at(self, place: Path, message: str, remedy: str) -> Finding:
-        """Return the finding for another place, with a message and a remedy that fit there."""
+    def at(self, location: Path, message: str, remedy: str) -> Finding:
+        """Return the finding for another location, with a message and a remedy that fit there."""
         kind = {"is_warning": self.is_warning, "is_said_by_run": self.is_said_by_run}
-        return Finding(self.rule, place, message, remedy, **kind)
+        return Finding(self.rule, location, message, remedy, **kind)
 
     @property
     def fault(self) -> str:
-        """The place, rule and message, without the remedy."""
-        where = f"{write_path(self.place)}: " if self.place else ""
+        """The location, rule and message, without the remedy."""
+        where = f"{write_path(self.location)}: " if self.location else ""
         return f"{where}{self.rule}: {'warning: ' if self.is_warning else ''}{self.message}"
 
     def as_json(self) -> dict[str, Any]:
         return {
             "rule": self.rule,
             "level": "warning" if self.is_warning else "error",
-            "place": write_path(self.place),
+            "place": write_path(self.location),
             "message": self.message,
             "remedy": self.remedy,
         }
@@ -81,9 +81,9 @@ def errors_of(findings: Iterable[Finding]) -> list[Finding]:
     return [each for each in findings if not each.is_warning]
 
 
-def pointer(place: Path) -> str:
-    """Write a place as a JSON pointer (RFC 6901)."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in place)
+def pointer(location: Path) -> str:
+    """Write a location as a JSON pointer (RFC 6901)."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in location)
 
 
 def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow check lists them") -> None:

@@ -124,30 +124,30 @@ class Batch:
 
 
 class Edge:
-    """Leads from one step to another, when the first returns the action. `place` is its place in the file."""
+    """Leads from one step to another, when the first returns the action. `location` is where the file has it."""
 
-    def __init__(self, source: str, target: str, action: str = "default", place: Path = ("edges",)) -> None:
+    def __init__(self, source: str, target: str, action: str = "default", location: Path = ("edges",)) -> None:
         self.source = source
         self.target = target
         self.action = action
-        self.place = place
+        self.location = location
 
 
 class Step:
     """One node in a flow, as it is written there; None for each member that is not written."""
 
     def __init__(
-        self, id: str, type: str, *, place: Path = (), version: str | None = None, params: dict[str, Any] | None = None,
-        inputs: dict[str, Any] | None = None, input_mappings: dict[str, Mapped] | None = None,
-        output_mappings: dict[str, str] | None = None, retries: int | None = None, wait: float | None = None,
-        timeout: float | None = None, max_visits: int | None = None, repeats: bool | None = None,
-        batch: Batch | None = None, description: str = "", cache: bool | str | None = None,
-        soft: list[str] | None = None, flow: FlowSpec | None = None,
+        self, id: str, type: str, *, location: Path = (), version: str | None = None,
+        params: dict[str, Any] | None = None, inputs: dict[str, Any] | None = None,
+        input_mappings: dict[str, Mapped] | None = None, output_mappings: dict[str, str] | None = None,
+        retries: int | None = None, wait: float | None = None, timeout: float | None = None,
+        max_visits: int | None = None, repeats: bool | None = None, batch: Batch | None = None, description: str = "",
+        cache: bool | str | None = None, soft: list[str] | None = None, flow: FlowSpec | None = None,
     ) -> None:  # fmt: skip
         self.id = id
         self.type = type
-        self.place = place
-        """Its place in the file, `("nodes", 1)`, for findings."""
+        self.location = location
+        """Where the file has it, `("nodes", 1)`, for findings."""
         self.version = version
         self.params = params if params is not None else {}
         self.inputs = inputs if inputs is not None else {}
@@ -251,11 +251,11 @@ class FlowSpec:
         return flow
 
     def all_steps(self, above: Path = ()) -> Iterator[tuple[Path, Step]]:
-        """Yield each step with its place, those of the flows inside steps too."""
+        """Yield each step with its location, those of the flows inside steps too."""
         for step in self.steps:
-            yield (*above, *step.place), step
+            yield (*above, *step.location), step
             if step.flow is not None:
-                yield from step.flow.all_steps((*above, *step.place))
+                yield from step.flow.all_steps((*above, *step.location))
 
 
 def version_numbers(version: str) -> tuple[int, ...] | None:

@@ -60,8 +60,8 @@ class Graph:
         self.order = self._find_order()
         """The reachable steps, each after those that lead to it, as far as loops allow."""
         self.reached = set(self.order)
-        self.places = {id: n for n, id in enumerate(dict.fromkeys([*self.order, *ids]))}
-        """The place of each step in that order; those that nothing leads to come last."""
+        self.positions = {id: n for n, id in enumerate(dict.fromkeys([*self.order, *ids]))}
+        """The position of each step in that order; those that nothing leads to come last."""
         self.heads = self._find_heads()
         """For each step, the first of its chain, which nothing enters or leaves midway; most flows have few chains."""
         self._bits = {id: 1 << n for n, id in enumerate(dict.fromkeys(self.heads.values()))}
@@ -71,7 +71,7 @@ class Graph:
 
     def _find_heads(self) -> dict[str, str]:
         heads: dict[str, str] = {}
-        for id in self.places:
+        for id in self.positions:
             before = self.before[id][0] if len(self.before[id]) == 1 else id
             heads[id] = heads.get(before, id) if self.after(before) == [id] else id
         return heads
@@ -92,7 +92,7 @@ class Graph:
         if past_loops not in self._leading:
             self._leading[past_loops] = self._find_leading(past_loops=past_loops)
         head, goal = self.heads[one], self.heads[other]
-        is_before = head == goal and self.places[one] < self.places[other]
+        is_before = head == goal and self.positions[one] < self.positions[other]
         return is_before or bool(self._leading[past_loops][goal] & self._bits[head])
 
     def may_precede_first(self, one: str, other: str) -> bool:
@@ -101,20 +101,20 @@ class Graph:
             return self.may_precede(one, other)
         head = self.heads[other]
         if self.heads[one] == head:
-            return self.places[one] < self.places[other]
+            return self.positions[one] < self.positions[other]
         if head not in self._before_first:
             self._before_first[head] = set(self.reach(self.first, head))
         return one in self._before_first[head]
 
     def _find_leading(self, *, past_loops: bool) -> dict[str, int]:
         """Find the chains that lead to each chain, as bits, by their heads."""
-        places, heads, bits = self.places, self.heads, self._bits
+        positions, heads, bits = self.positions, self.heads, self._bits
         found = dict.fromkeys(bits, 0)
         while True:
             known = dict(found)
             for id in found:
                 for each in self.before[id]:
-                    if past_loops or places[each] < places[id]:
+                    if past_loops or positions[each] < positions[id]:
                         found[id] |= found[heads[each]] | bits[heads[each]]
             if found == known or not past_loops:
                 return found
@@ -157,8 +157,8 @@ class Graph:
         """
         reached = [self.reach(start, source, past_errors=False) for start in starts]
         common = set(reached[0]).intersection(*reached[1:]) - {source}
-        place = {id: at for at, id in enumerate(self.ids)}
-        meet = min(common, key=lambda id: (max(each[id] for each in reached), place[id])) if common else None
+        position = {id: at for at, id in enumerate(self.ids)}
+        meet = min(common, key=lambda id: (max(each[id] for each in reached), position[id])) if common else None
         outside = {meet, source}
         every = [set(self.reach(start, meet, source)) - outside for start in starts]
         fork = Fork(source, action, starts, meet)
@@ -226,14 +226,14 @@ class ReachingWrites:
         self._chains = [id for id in graph.order if graph.heads[id] == id]
         self._has_loops = bool(graph.loops())
         self.made: dict[str | int, dict[Path, dict[str, list[Made]]]] = {}
-        """For each name, by its root, the writes of each chain (by its head), with their steps' places in the graph."""
+        """For each name, by its root, the writes of each chain (by its head), with the positions of their steps."""
         self._entering: dict[Path, dict[str, Writes]] = {}
         """For each name that several chains write, the writes that reach each chain."""
         for name, write in stored:
             there = self.made.setdefault(name[0], {}).setdefault(name, {})
             made = there.setdefault(graph.heads[write.step], [])
             if not (write.is_data and made):  # a data flag is stored only if nothing is there
-                made.append((graph.places[write.step], write))
+                made.append((graph.positions[write.step], write))
 
     def at(self, id: str, name: Path) -> Writes:
         """Return the writes that may be found by exactly this name when a step begins."""
@@ -254,7 +254,7 @@ class ReachingWrites:
         """Return the writes before or past a step: the last in its chain replaces the others, unless it is data."""
         head = self._graph.heads[id]
         made = self.made[name[0]][name].get(head, [])
-        count = bisect_left(made, (self._graph.places[id] + is_past,))
+        count = bisect_left(made, (self._graph.positions[id] + is_past,))
         if not count:
             return self._into(name, head)
         write = made[count - 1][1]

@@ -8,7 +8,7 @@ from pflow import Any, Iterable, Iterator
 from pflow.binding.store import key_mappings
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError, result_of
-from pflow.flow.expressions import INPUT, MAPPING, OUTPUT, OVER, PARAM, Part
+from pflow.flow.expressions import INPUT, MAPPING, OUTPUT, OVER, PARAM, Expression
 from pflow.flow.flow import INLINE, INLINE_MEMBERS, STEP_MEMBERS, Batch, Edge, FlowInput, FlowSpec, Input, Step
 from pflow.flow.graph import END
 from pflow.flow.wired_flow import WiredFlow, WiredStep
@@ -99,7 +99,7 @@ def numbered(name: str, taken: dict[str, int]) -> str:
     return f"{name}-{taken[name]}"
 
 
-def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
+def _step(id: str, node: Document, mapping: Document, location: Path) -> Step:
     members = {name: node[name] for name in STEP_MEMBERS if name in node}
     sources = {key: _source(written) for key, written in mapping.get("input_mappings", {}).items()}
     batch = {"item" if name == "as" else name: value for name, value in node.get("batch", {}).items()}
@@ -110,7 +110,7 @@ def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
         id,
         str(node.get("type", INLINE if "nodes" in node else node.get("name", id))),
         flow=inside,
-        place=place,
+        location=location,
         input_mappings=sources,
         output_mappings=mapping.get("output_mappings"),
         soft=mapping.get("soft"),
@@ -231,8 +231,8 @@ def flow_hash(flow: WiredFlow) -> str:
     steps = flow.steps.values()
     facts = {
         "edges": sorted({(edge.source, edge.action, edge.target) for edge in flow.flow.edges}),
-        "mappings": [[wired.id, mapped] for wired in steps if (mapped := _mapped(wired, flow.parts[wired.id]))],
-        "outputs": sorted(_places(flow.parts[END])),
+        "mappings": [[wired.id, mapped] for wired in steps if (mapped := _mapped(wired, flow.expressions[wired.id]))],
+        "outputs": sorted(_references(flow.expressions[END])),
         "steps": [[wired.id, wired.step.type, _version(wired)] for wired in steps],
     }
     return str(sha256(encode(facts, escape=False)).hexdigest())
@@ -245,39 +245,39 @@ def _version(wired: WiredStep) -> str:
     return result_of(lambda: kind.version if kind else asked, of=(PflowError, OSError), otherwise=asked)
 
 
-def _mapped(wired: WiredStep, parts: list[Part]) -> dict[str, Any]:
+def _mapped(wired: WiredStep, expressions: list[Expression]) -> dict[str, Any]:
     """Return a step's mappings: the sources of its reads, the paths in its templates, the targets of its writes."""
-    reads = sorted(_places(parts))
+    reads = sorted(_references(expressions))
     writes = sorted([key, _path(target)] for key, target in wired.step.output_mappings.items())
     item = wired.step.batch.item if wired.step.batch else None
     facts = {"item": item, "reads": reads, "soft": wired.step.soft, "writes": writes}
     return {name: fact for name, fact in facts.items() if fact}
 
 
-def _places(parts: Iterable[Part]) -> Iterator[list[Any]]:
-    """Yield role, key and paths of each part that is a mapping or has a template; a template's paths are sorted."""
-    for part in parts:
-        is_mapping = part.role in (MAPPING, OVER, OUTPUT)
-        if part.fault and is_mapping:
-            yield [part.role, part.key, "fault", [str(part.written)]]
-        elif part.is_template and (part.paths or is_mapping):
-            yield [part.role, part.key, "template", sorted(map(write_path, part.paths))]
+def _references(expressions: Iterable[Expression]) -> Iterator[list[Any]]:
+    """Yield role, key and paths of each mapping and each template; the order of a template's paths does not count."""
+    for expr in expressions:
+        is_mapping = expr.role in (MAPPING, OVER, OUTPUT)
+        if expr.fault and is_mapping:
+            yield [expr.role, expr.key, "fault", [str(expr.written)]]
+        elif expr.is_template and (expr.paths or is_mapping):
+            yield [expr.role, expr.key, "template", sorted(map(write_path, expr.paths))]
         elif is_mapping:
-            yield [part.role, part.key, "paths", list(map(write_path, part.paths))]
+            yield [expr.role, expr.key, "paths", list(map(write_path, expr.paths))]
 
 
 def _path(written: str) -> str:
     return result_of(lambda: write_path(parse_path(written)), of=ValueError, otherwise=written)
 
 
-Place = tuple[str, ...]
+Location = tuple[str, ...]
 
 
-def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, bool, str]]:
-    """Yield each place where a value stands that a flow or a node takes as a secret, True if the value has no
+def secrets_of(wired: WiredFlow) -> Iterator[tuple[Location, bool, str]]:
+    """Yield each location where a value stands that a flow or a node takes as a secret, True if the value has no
     references, and the remedy.
 
-    A place is `inputs`, a name and `default`; or `nodes` or `mappings`, a step's id, its part and a key.
+    A location is `inputs`, a name and `default`; or `nodes` or `mappings`, a step's id, its part and a key.
     """
     for name, declared in wired.flow.inputs.items():
         used = wired.inputs.get(name)
@@ -285,19 +285,19 @@ def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, bool, str]]:
             yield ("inputs", name, "default"), True, "leave it out: the store gives it"
     for step in wired.steps.values():
         variables = {item.name: item.env for item in step.interface.secrets}
-        for part in wired.parts[step.id]:
-            is_value = part.is_template or part.role in (INPUT, PARAM) or TEMPLATE in str(part.written)
-            if part.key in variables and is_value and part.written is not None:
-                env, is_read = variables[part.key], part.key in step.interface.reads
+        for expr in wired.expressions[step.id]:
+            is_value = expr.is_template or expr.role in (INPUT, PARAM) or TEMPLATE in str(expr.written)
+            if expr.key in variables and is_value and expr.written is not None:
+                env, is_read = variables[expr.key], expr.key in step.interface.reads
                 giver = f"the environment's {env}" if env else "the store" if is_read else ""
                 remedy = "leave it out" + (f": {giver} gives it" if giver else "")
-                member = "mappings" if part.role == MAPPING else "nodes"
-                yield (member, step.id, str(part.place[-2]), part.key), not part.paths, remedy
+                member = "mappings" if expr.role == MAPPING else "nodes"
+                yield (member, step.id, str(expr.location[-2]), expr.key), not expr.paths, remedy
 
 
-def literal_secrets(wired: WiredFlow) -> Iterator[tuple[Place, str]]:
-    """Yield the place and the remedy of each secret that a flow, or one inside its steps, holds without references."""
-    yield from ((place, remedy) for place, is_literal, remedy in secrets_of(wired) if is_literal)
+def literal_secrets(wired: WiredFlow) -> Iterator[tuple[Location, str]]:
+    """Yield the location and the remedy of each literal secret in a flow and in the flows inside its steps."""
+    yield from ((location, remedy) for location, is_literal, remedy in secrets_of(wired) if is_literal)
     for step in wired.steps.values():
         yield from literal_secrets(step.inline) if step.inline is not None else ()
 

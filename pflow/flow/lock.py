@@ -175,9 +175,9 @@ def _finding(flow: WiredFlow, path: Path, said: str) -> Finding:
         rest = rest[3:] if rest[2:3] == ["flow"] else rest[2:]
     names = " ".join([_WORDS.get(part, part) for part in map(str, rest[:2])] + list(map(str, rest[2:])))
     of = f"'{'/'.join(ids)}'" if ids else ""
-    place = flow.steps[ids[0]].step.place if ids and ids[0] in flow.steps else ()
+    location = flow.steps[ids[0]].step.location if ids and ids[0] in flow.steps else ()
     what = " of ".join(filter(None, (names, of)))
-    return Finding("PF17", place, f"{what} {said}", lock_command(flow.flow.file))
+    return Finding("PF17", location, f"{what} {said}", lock_command(flow.flow.file))
 
 
 def lock_command(file: str) -> str:

@@ -70,7 +70,7 @@ def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> No
     elif found := find_writes(flow, reference.step, path):
         reference.places = tuple(dict.fromkeys(place for place, _ in found))
         reference.writes = tuple(write for _, write in found)
-        is_alone = reference.part.is_template or len(reference.part.paths) == 1
+        is_alone = reference.expression.is_template or len(reference.expression.paths) == 1
         is_input = path[0] in flow.flow.inputs or not (flow.flow.inputs or path[0] in flow.steps)
         if is_alone and is_input and not are_there_first(flow, reference.step, reference.writes):
             reference.input = str(path[0])

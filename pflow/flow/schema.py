@@ -212,40 +212,40 @@ _INLINE = 'write "over": "items", and "inputs": {"items": {"type": "list", "defa
 """The remedy for a batch over a list that is written in its place."""
 
 
-def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding]) -> Any:
+def _sound(value: Any, schema: Schema, location: Path, findings: list[Finding]) -> Any:
     """Return the value without the parts that have a wrong shape; _LEFT_OUT if nothing remains."""
     if "$ref" in schema:
         schema = SCHEMA["properties"][schema["$ref"].rpartition("/")[2]]
     if "anyOf" in schema and "properties" not in schema:
         schema = schema["anyOf"][isinstance(value, list)]
     if fault := _fault(value, schema):
-        is_inline = place[-2:] == ("batch", "over") and isinstance(value, list)
-        findings.append(Finding(SHAPE, place, fault[0], _INLINE if is_inline else fault[1]))
+        is_inline = location[-2:] == ("batch", "over") and isinstance(value, list)
+        findings.append(Finding(SHAPE, location, fault[0], _INLINE if is_inline else fault[1]))
         return _LEFT_OUT
     if "items" in schema:
-        checked = [_sound(each, schema["items"], (*place, n), findings) for n, each in enumerate(value)]
+        checked = [_sound(each, schema["items"], (*location, n), findings) for n, each in enumerate(value)]
         return [None if each is _LEFT_OUT else each for each in checked]
     if schema.get("type") != "object":
         return int(value) if schema.get("type") == "integer" else value
     members = schema.get("properties", {})
-    findings += _missing(value, schema, place)
+    findings += _missing(value, schema, location)
     sound = {}
     for key, each in value.items():
         if members and key not in members:
             remedy = OTHER_WORDS.get(key) or tries_hint(key, each, 'a step\'s "retries"') or guess(key, members)
-            findings.append(Finding(SHAPE, (*place, key), "unknown member", remedy))
+            findings.append(Finding(SHAPE, (*location, key), "unknown member", remedy))
             continue
-        checked = _sound(each, members.get(key, schema["additionalProperties"]), (*place, key), findings)
+        checked = _sound(each, members.get(key, schema["additionalProperties"]), (*location, key), findings)
         if checked is not _LEFT_OUT:
             sound[key] = checked
     return sound
 
 
-def _missing(value: dict[str, Any], schema: Schema, place: Path) -> list[Finding]:
+def _missing(value: dict[str, Any], schema: Schema, location: Path) -> list[Finding]:
     if "anyOf" in schema and not any(each["required"][0] in value for each in schema["anyOf"]):
-        return [Finding(SHAPE, place, "it has no id, type or name", 'add "type", the node that it runs')]
+        return [Finding(SHAPE, location, "it has no id, type or name", 'add "type", the node that it runs')]
     missing = [name for name in schema.get("required", ()) if name not in value]
-    return [Finding(SHAPE, place, f"'{name}' is missing", f'add "{name}"') for name in missing]
+    return [Finding(SHAPE, location, f"'{name}' is missing", f'add "{name}"') for name in missing]
 
 
 def _fault(value: Any, schema: Schema) -> tuple[str, str] | None:

@@ -175,7 +175,7 @@ def _stdin_of(flow: WiredFlow) -> Iterator[FlowInput]:
     named = [each for each in flow.references if each.input == "stdin"]
     if named and "stdin" not in flow.inputs:
         given = FlowInput("stdin", ("stdin",), Type("any"), doc="the data from the pipe", pipe=flow.runs_over_pipe)
-        given.required = any(each.part.is_template or len(each.part.paths) == 1 for each in named)
+        given.required = any(each.expression.is_template or len(each.expression.paths) == 1 for each in named)
         given.secret = any(each.step in flow.steps and flow.steps[each.step].is_secret(each.key) for each in named)
         yield given
 

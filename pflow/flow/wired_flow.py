@@ -19,7 +19,7 @@ from pflow.values.types import Type, type_below
 
 if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
-    from pflow.flow.expressions import Part
+    from pflow.flow.expressions import Expression
 
 
 ITEM = "item"
@@ -33,18 +33,18 @@ def item_reader(interface: Interface) -> Item | None:
 
 
 class Reference:
-    """A path in a `part` of a flow, and what it means, at a step or (`step` is END) an output.
+    """A path in an `expression` of a flow, and what it means, at a step or (`step` is END) an output.
 
     `places` are the places of the store that it leads to. They come from `writes`, from the flow's input `input`, or
     from a batch's item (one part of a path if `item_part` is set); else `trouble` says why there is nothing, and
     `remedy` what to do.
     """
 
-    def __init__(self, step: str, part: Part, path: Path) -> None:
+    def __init__(self, step: str, expr: Expression, path: Path) -> None:
         self.step = step
-        self.part = part
+        self.expression = expr
         self.path = path
-        self.place, self.role, self.key = part.place, part.role, part.key
+        self.location, self.role, self.key = expr.location, expr.role, expr.key
         self.places: tuple[Path, ...] = (path,)
         self.writes: tuple[Write, ...] = ()
         self.input: str | None = None
@@ -56,7 +56,7 @@ class Reference:
     @property
     def is_leading(self) -> bool:
         """True if the value begins with this reference, which then chooses a path's directory."""
-        is_first = not self.part.is_template or self.path in leading_references(self.part.written)
+        is_first = not self.expression.is_template or self.path in leading_references(self.expression.written)
         return is_first and self.item_part in ("", "dir") and not self.trouble
 
 
@@ -196,7 +196,7 @@ class WiredFlow:
         self.is_uncertain = len(ids) < len(flow.steps) or not ends <= ids
         """True if ids are doubled or edges lead nowhere, so that the graph means nothing."""
         self.steps: dict[str, WiredStep] = {}
-        self.parts: dict[str, list[Part]] = {}
+        self.expressions: dict[str, list[Expression]] = {}
         """The values written in each step, and (END) in the outputs."""
         self.writes: dict[str, list[Write]] = {}
         """The writes of each step, wherever they go, in their order, without data flags."""
@@ -376,7 +376,7 @@ class WiredFlow:
 
     def begins_url(self, name: str) -> bool:
         """Return True if a template of a URL begins with this input, also in a flow inside."""
-        templates = [each for each in self.references if each.input == name and each.part.is_template]
+        templates = [each for each in self.references if each.input == name and each.expression.is_template]
         readers = self.inputs[name].readers if name in self.inputs else ()
         inside = ((self.steps[id].subflow, key) for id, key in readers)
         is_inside = (each is not None and each.begins_url(key) for each, key in inside)

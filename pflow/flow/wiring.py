@@ -6,7 +6,7 @@ from copy import copy
 
 from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, PathSource, Source, TemplateSource
 from pflow.errors import BAD_CONFIG, Ignoring, PflowError, result_of
-from pflow.flow.expressions import INPUT, MAPPING, OVER, PARAM, Part, parts_of_outputs, parts_of_step
+from pflow.flow.expressions import INPUT, MAPPING, OVER, PARAM, Expression, expressions_of_outputs, expressions_of_step
 from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
 from pflow.flow.graph import END, Graph, ReachingWrites
@@ -63,11 +63,11 @@ class _Layout:
                 from pflow.flow.pipe.steps import with_item  # an item is mapped where pipe syntax is compiled
 
                 wired.step = step = with_item(wired)
-            self.wired.parts[id] = list(parts_of_step(step, wired.interface))
+            self.wired.expressions[id] = list(expressions_of_step(step, wired.interface))
             if step.batch is not None and wired.subflow is not None:  # its items, where the flow inside names them
                 named = [key for key in step.batch.parts if key in wired.interface.reads and not step.fills(key)]
-                self.wired.parts[id] += [Part(step.place, MAPPING, key, key) for key in named]
-        self.wired.parts[END] = list(parts_of_outputs(flow))
+                self.wired.expressions[id] += [Expression(step.location, MAPPING, key, key) for key in named]
+        self.wired.expressions[END] = list(expressions_of_outputs(flow))
         self._set_targets()
         self.wired.writes = {id: writes_of(self.steps[id]) for id in dict.fromkeys([*self.wired.order, *self.steps])}
         self.wired.reaching = ReachingWrites(self.wired.graph, stored_writes(self.wired))
@@ -101,7 +101,7 @@ class _Layout:
             for key, written in wired.step.output_mappings.items():
                 with Ignoring(ValueError):  # a finding of the rules
                     wired.targets[key] = parse_place(written)
-        for path in [path for parts in self.wired.parts.values() for part in parts for path in part.paths]:
+        for path in [path for several in self.wired.expressions.values() for expr in several for path in expr.paths]:
             writer = self.steps.get(str(path[0]))
             key = str(path[1]) if len(path) > 1 else ""
             if writer is not None and key in writer.interface.writes and key not in writer.targets:
@@ -110,25 +110,25 @@ class _Layout:
 
     def resolved(self) -> WiredFlow:
         """Return the flow with all its references, but without the sources of its values."""
-        for id, parts in self.wired.parts.items():
-            for part in parts:
-                self._refer(part, self.steps.get(id))
+        for id, exprs in self.wired.expressions.items():
+            for expr in exprs:
+                self._refer(expr, self.steps.get(id))
         return self.wired
 
-    def _refer(self, part: Part, wired: WiredStep | None) -> list[Reference]:
-        """Note what each path of a part means: a path that no step writes becomes an input of the flow."""
-        found = [Reference(wired.id if wired else END, part, path) for path in part.paths]
-        for reference in found if not part.fault else ():
+    def _refer(self, expr: Expression, wired: WiredStep | None) -> list[Reference]:
+        """Note what each path of an expression means: a path that no step writes becomes an input of the flow."""
+        found = [Reference(wired.id if wired else END, expr, path) for path in expr.paths]
+        for reference in found if not expr.fault else ():
             resolve(self.wired, reference, wired)
-        is_choice = wired is not None and isinstance(part.written, list) and self._is_choice(wired, found)
+        is_choice = wired is not None and isinstance(expr.written, list) and self._is_choice(wired, found)
         for reference in found:
             path = reference.path
             self.wired.references.append(reference)
             self.wired.references_of.setdefault(reference.step, []).append(reference)
             if path[1:2] == ("errors",) and path[0] in self.steps:
                 self.steps[str(path[0])].uses_errors = True
-            self._note_reader(reference, wired, part, is_choice=is_choice)
-        if wired is not None and part.role == OVER:
+            self._note_reader(reference, wired, expr, is_choice=is_choice)
+        if wired is not None and expr.role == OVER:
             self._set_item_type(wired, found)
         return found
 
@@ -147,27 +147,27 @@ class _Layout:
         self.wired.alternatives += [inputs] if len(inputs) > 1 and not is_written else []
         return is_written or len(inputs) > 1
 
-    def _note_reader(self, reference: Reference, wired: WiredStep | None, part: Part, *, is_choice: bool) -> None:
+    def _note_reader(self, reference: Reference, wired: WiredStep | None, expr: Expression, *, is_choice: bool) -> None:
         """Make a path that no step writes an input of the flow; note who reads it."""
         name = reference.input
         if name is None or name == "stdin":
             return
-        is_typed = self.flow.items is None or part.role == MAPPING  # else the flow around it would have to fit the type
-        is_path, is_whole = _is_one_path(part) and is_typed, len(reference.path) == 1
-        item = wired.interface.reads.get(part.key) if wired and is_path else None
+        is_typed = self.flow.items is None or expr.role == MAPPING  # else the flow around it would have to fit the type
+        is_path, is_whole = _is_one_path(expr) and is_typed, len(reference.path) == 1
+        item = wired.interface.reads.get(expr.key) if wired and is_path else None
         needed = self._input(name, item if is_whole else None)
         if wired is None:
             return
-        needed.secret = needed.secret or wired.is_secret(part.key)
-        flags = [part.key, *(item.flags if item else [])]
+        needed.secret = needed.secret or wired.is_secret(expr.key)
+        flags = [expr.key, *(item.flags if item else [])]
         # the source of a mapping must be there, even if the read is optional
-        self._add_reader(needed, wired, part.key, flags if is_path and is_whole else [], is_required=not is_choice)
+        self._add_reader(needed, wired, expr.key, flags if is_path and is_whole else [], is_required=not is_choice)
         is_place = not is_whole and all(isinstance(step, str) for step in reference.path)
-        if item is not None and is_place and len(part.paths) == 1:  # a flag of the read fills this place in the input
+        if item is not None and is_place and len(expr.paths) == 1:  # a flag of the read fills this place in the input
             path = reference.path
             place = FlowInput(write_path(path), path, item.type, doc=item.doc, secret=needed.secret)
             place = self.wired.places.setdefault(place.name, place)
-            self._add_reader(place, wired, part.key, flags, is_required=not is_choice)
+            self._add_reader(place, wired, expr.key, flags, is_required=not is_choice)
 
     def _add_reader(
         self, needed: FlowInput, wired: WiredStep, key: str, flags: list[str], *, is_required: bool = True
@@ -199,20 +199,20 @@ class _Wiring(_Layout):
         for wired in self.steps.values():
             self._set_sources(wired)
         self._find_pipe_reader()
-        for part in self.wired.parts[END]:
-            self.wired.outputs[part.key] = self._source(part, None)
+        for expr in self.wired.expressions[END]:
+            self.wired.outputs[expr.key] = self._source(expr, None)
         name_flags(self.wired)
 
     def _set_sources(self, wired: WiredStep) -> None:
-        """Find the source of every part of a step, then of the reads that the flow does not mention."""
-        for part in self.wired.parts[wired.id]:
-            source = self._source(part, wired)
-            if part.role == OVER:
+        """Find the source of every expression of a step, then of the reads that the flow does not mention."""
+        for expr in self.wired.expressions[wired.id]:
+            source = self._source(expr, wired)
+            if expr.role == OVER:
                 wired.over = source
-            elif part.role == PARAM:
-                wired.params[part.key] = source
-            elif part.role == INPUT or part.key not in wired.step.inputs:  # its own inputs win
-                wired.sources[part.key] = source
+            elif expr.role == PARAM:
+                wired.params[expr.key] = source
+            elif expr.role == INPUT or expr.key not in wired.step.inputs:  # its own inputs win
+                wired.sources[expr.key] = source
         for key, item in wired.interface.reads.items():
             mapped = wired.sources.pop(key, None) if key in (wired.step.soft or ()) else None
             if key not in wired.sources:
@@ -227,26 +227,26 @@ class _Wiring(_Layout):
                 if (needed := self.inputs.get(str(path[0]))) is not None:
                     needed.secret = True
 
-    def _source(self, part: Part, wired: WiredStep | None) -> Source:
+    def _source(self, expr: Expression, wired: WiredStep | None) -> Source:
         places: dict[Path, Source] = {}
         from_steps = []
-        for reference in self._refer(part, wired):
+        for reference in self._refer(expr, wired):
             path, source = reference.path, _place_source(reference.places)
             places[path] = NameSource(reference.places[0], reference.item_part) if reference.item_part else source
             places[path].is_directories |= self.flow.item_parts.get(reference.input or "") == "dir"
             if self._is_written(reference, wired):
                 from_steps.append(path)
-        if part.is_template and places and not part.fault:
-            template = TemplateSource(part.written, places)
+        if expr.is_template and places and not expr.fault:
+            template = TemplateSource(expr.written, places)
             template.from_steps = from_steps
             return template
-        if part.is_template or part.fault or part.role in (INPUT, PARAM):
-            is_text = part.is_template and not part.fault
-            value = expand(part.written, lambda path: None) if is_text else part.written
-            return Constant(value, write_path(part.place))
+        if expr.is_template or expr.fault or expr.role in (INPUT, PARAM):
+            is_text = expr.is_template and not expr.fault
+            value = expand(expr.written, lambda path: None) if is_text else expr.written
+            return Constant(value, write_path(expr.location))
         if len(places) == 1:
             return next(iter(places.values()))
-        chosen = [place for path in part.paths for place in places[path].paths]
+        chosen = [place for path in expr.paths for place in places[path].paths]
         return _place_source(tuple(dict.fromkeys(chosen)))
 
     def _is_written(self, reference: Reference, wired: WiredStep | None) -> bool:
@@ -319,11 +319,11 @@ def _declared(flow: FlowSpec, name: str) -> FlowInput:
     return FlowInput(name, (name,), type, doc=written.description, declared=True, **said)
 
 
-def _is_one_path(part: Part) -> bool:
-    """Return True if a part is only a path; then its value must have the type of the part."""
-    if part.role == MAPPING:
-        return not part.is_template
-    return part.role == INPUT and isinstance(part.written, str) and is_reference(part.written)
+def _is_one_path(expr: Expression) -> bool:
+    """Return True if an expression is only a path; then its value must have the type of the expression."""
+    if expr.role == MAPPING:
+        return not expr.is_template
+    return expr.role == INPUT and isinstance(expr.written, str) and is_reference(expr.written)
 
 
 def _place_source(places: tuple[Path, ...]) -> Source:

@@ -13,7 +13,7 @@ from pflow.catalog.lines import UNREADABLE, cannot_read
 from pflow.catalog.packs import Pack, installed_sources
 from pflow.catalog.registry import SUFFIX, flow_name, flows_of, is_flow_type, names_in, own_flows
 from pflow.errors import BAD_DATA
-from pflow.explain.effects import Origins, effects_of_flow
+from pflow.explain.effects import Provenance, effects_of_flow
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.flow.wired_flow import WiredFlow, WiredStep
@@ -133,7 +133,7 @@ def _of_flow(file: str, catalog: "_StagedCatalog", own: Declared) -> dict[str, A
 def _of_steps(flow: WiredFlow, own: Declared) -> dict[str, Any]:
     """Return a flow's steps and effects. For nodes of its own pack, also count all that their text names."""
     steps = [step for step in flow.all_steps() if step.subflow is None]
-    effects = effects_of_flow(flow, Origins(flow))
+    effects = effects_of_flow(Provenance(flow))
     parts = [_NOTHING | _of_interface(step.interface) for step in steps]
     parts += [own[_file_of(step)] for step in steps if _file_of(step) in own]
     named = {name: {each for part in parts for each in part[name]} for name in _NAMED}

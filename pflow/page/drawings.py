@@ -296,8 +296,8 @@ def _way(number: int, edge: Edge, rows: dict[str, int]) -> list[Cell]:
 def _rows(graph: Graph) -> dict[str, int]:
     """Return the row of each step: below all that lead to it, as far as loops allow."""
     rows: dict[str, int] = {}
-    for id in graph.places:
-        earlier = [rows[each] + 1 for each in graph.before[id] if graph.places[each] < graph.places[id]]
+    for id in graph.positions:
+        earlier = [rows[each] + 1 for each in graph.before[id] if graph.positions[each] < graph.positions[id]]
         is_loose = id not in graph.reached
         rows[id] = max(earlier, default=max(rows.values(), default=-1) + 1 if is_loose else 0)
     return rows

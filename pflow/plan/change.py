@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, Attempt, PflowError, not_written, result_of
-from pflow.explain.effects import Effect, Origin, Origins, effects_of_flow
+from pflow.explain.effects import Effect, Origin, Provenance, effects_of_flow
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.text import origins_text, touched
+from pflow.explain.text import origins_text, values_text
 from pflow.files.atomic import replace
 from pflow.flow.expressions import path_text
 from pflow.flow.findings import Finding
@@ -124,8 +124,8 @@ class Change:
     @cached_property
     def effects(self) -> list[str]:
         """The effects that the change adds, worst first: `write (write-file) writes files: path "b.txt"`."""
-        before = {_in_words(self.old, effect) for effect in effects_of_flow(self.old, Origins(self.old))}
-        found = [(each.place, _in_words(self.new, each)) for each in effects_of_flow(self.new, Origins(self.new))]
+        before = {_in_words(self.old, effect) for effect in effects_of_flow(Provenance(self.old))}
+        found = [(each.step_path, _in_words(self.new, each)) for each in effects_of_flow(Provenance(self.new))]
         return [f"{clean(place)} {words}" for place, words in found if words not in before]
 
     def finish(self, options: ChangeOptions) -> int:
@@ -186,7 +186,7 @@ def _agree(place: FlowFile) -> None:
 
 
 def _in_words(wired: WiredFlow, effect: Effect) -> str:
-    what = touched(effect.values, lambda origins: _value_text(wired, origins))
+    what = values_text(effect.values, lambda origins: _value_text(wired, origins))
     return f"({clean(effect.step.step.type)}) {effect.name}" + (f": {what}" if what else "")
 
 

@@ -75,7 +75,7 @@ class PlanRequest:
     def correction(self, attempt: int, said: Answer, findings: Sequence[Finding]) -> str:
         """Return the user turn after an answer: the talk before it is not sent again."""
         document = read_plan(said, FlowCatalog())[0] or {}
-        found = [each.at(_place_in_line(each.place, document), each.message, each.remedy) for each in findings]
+        found = [each.at(_place_in_line(each.location, document), each.message, each.remedy) for each in findings]
         return self.prompt.correction(self.task(attempt), plan_line(said) or said.response.strip(), found)
 
 

@@ -15,7 +15,7 @@ from pflow.explain.effects import (
     HISTORY_OF_LLM,
     Effect,
     Origin,
-    Origins,
+    Provenance,
     effects_of_flow,
 )
 from pflow.explain.text import origin_text, origins_text
@@ -113,7 +113,7 @@ class Gate:
 
     def refusals(self) -> list[Refusal]:
         """Return the reasons why the flow may not run unasked; empty if it may."""
-        effects = effects_of_flow(self.wired, Origins(self.wired)) if not self.allowed.allows(ANYTHING) else []
+        effects = effects_of_flow(Provenance(self.wired)) if not self.allowed.allows(ANYTHING) else []
         every = dict.fromkeys(refusal for effect in effects for refusal in self._of_effect(effect))
         return [each for each in every if not self.allowed.allows(each.word)]
 
@@ -121,23 +121,23 @@ class Gate:
         """Yield what would be refused if no word of --allow were given, but paths."""
         kind = effect.step.kind
         if kind is not None and (server := server_of(kind.name)):
-            yield Refusal(effect.place, f"asks the MCP server '{server}', which may do anything", MCP_PREFIX + server)
+            yield Refusal(effect.step_path, f"asks the MCP server '{server}', which may do anything", MCP_PREFIX + server)
         elif effect.name == OPEN:
-            yield Refusal(effect.place, "may do anything: its interface does not say", ANYTHING)
+            yield Refusal(effect.step_path, "may do anything: its interface does not say", ANYTHING)
         elif effect.name == "runs commands":
             values = effect.values.items()
             told = [origins_text(each) if key == "command" else f"{key} {origins_text(each)}" for key, each in values]
             what = ": ".join(filter(None, ["runs commands", ", ".join(told)]))
-            yield Refusal(effect.place, what, COMMANDS)
+            yield Refusal(effect.step_path, what, COMMANDS)
         elif effect.name in _FILES:
             reached = self._reached(effect)
             for key, path, why in reached:
                 yield from self._of_path(effect, key, path, why)
             is_ours = kind is not None and kind.origin == BUNDLED
             if not is_ours and not has_landlock():
-                yield Refusal(effect.place, f"{effect.name} by itself, and this kernel cannot confine it", PATHS)
+                yield Refusal(effect.step_path, f"{effect.name} by itself, and this kernel cannot confine it", PATHS)
             if not reached and not (effect.values and is_ours):
-                yield Refusal(effect.place, f"{effect.name}, and its interface does not say which", PATHS)
+                yield Refusal(effect.step_path, f"{effect.name}, and its interface does not say which", PATHS)
         elif effect.name == "network":
             yield from self._of_network(effect)
 
@@ -145,11 +145,11 @@ class Gate:
         for key in FROM_ENVIRONMENT:
             if self._sends_variables(effect, key):
                 what = f"sends what the environment holds: {key} {origins_text(effect.values[key])}"
-                yield Refusal(effect.place, what, ANYTHING)
+                yield Refusal(effect.step_path, what, ANYTHING)
         if effect.step.kind is not None and effect.step.kind.name == "llm":
             history = [origin for key in HISTORY_OF_LLM for origin in effect.values.get(key, [])]
             if any(origin.get("value", True) for origin in history):
-                yield Refusal(effect.place, "sends a conversation from llm's log", PATHS)
+                yield Refusal(effect.step_path, "sends a conversation from llm's log", PATHS)
             for file in FILES_OF_LLM:
                 for key, path, why in self._paths_of(effect, file):
                     yield from self._of_path(effect, key, path, why)
@@ -222,7 +222,7 @@ class Gate:
         return []
 
     def _of_path(self, effect: Effect, key: str, path: str | None, why: str) -> Iterator[Refusal]:
-        does, allowed, step = _FILES.get(effect.name, "reads"), self.allowed, effect.place
+        does, allowed, step = _FILES.get(effect.name, "reads"), self.allowed, effect.step_path
         real = allowed.real_path(os.path.expanduser(path)) if path is not None else None
         shown = shorten(clean(path or ""), _LONGEST)
         if does == "writes" and path is not None and allowed.real_path(path) in self.programs:

@@ -56,7 +56,7 @@ class Literal:
 
     @property
     def place(self) -> Path:
-        return (*self.above, *self.step.step.place, "params" if self.is_param else "inputs", self.item.name)
+        return (*self.above, *self.step.step.location, "params" if self.is_param else "inputs", self.item.name)
 
     @property
     def default(self) -> Any:
@@ -260,7 +260,7 @@ def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
     carried = wired.inputs.get(piped.carried) if piped else None
     first, key = wired.first_read, "stdin"
     if named and not (piped and piped.carried != "stdin" and "stdin" in piped.keys):
-        is_whole = len(named) == 1 and named[0].role == MAPPING and not named[0].part.is_template
+        is_whole = len(named) == 1 and named[0].role == MAPPING and not named[0].expression.is_template
         name = _declare(wired, flow, named[0].step, named[0].key if is_whole else "")
         _rename(wired, flow, {each.path: (name, *each.path[1:]) for each in named})
     elif carried is not None and carried.declared and carried.readers and not carried.has_default:
@@ -270,7 +270,7 @@ def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
         name = _declare(wired, flow, *first)
     else:
         return flow
-    in_templates = {(each.step, each.path[0]) for each in wired.references if each.part.is_template}
+    in_templates = {(each.step, each.path[0]) for each in wired.references if each.expression.is_template}
     if first and (first[0], key) not in in_templates:  # else the read that the pipe would fill keeps its default
         flow.step(first[0]).input_mappings[first[1]] = name
     return flow
@@ -288,12 +288,12 @@ def _declare(wired: WiredFlow, flow: FlowSpec, id: str, key: str) -> str:
 def _rename(wired: WiredFlow, flow: FlowSpec, places: dict[Path, Path]) -> None:
     several = {path: (place,) for path, place in places.items()}
     for step in flow.steps:
-        for part in wired.parts[step.id]:
-            if part.role in (INPUT, PARAM) and part.is_template:
-                values = step.inputs if part.role == INPUT else step.params
-                values[part.key] = rewritten(part.written, places)
-            elif part.role == MAPPING:
-                step.input_mappings[part.key] = renamed(step.input_mappings[part.key], several)
-            elif part.role == OVER and step.batch is not None:
+        for expr in wired.expressions[step.id]:
+            if expr.role in (INPUT, PARAM) and expr.is_template:
+                values = step.inputs if expr.role == INPUT else step.params
+                values[expr.key] = rewritten(expr.written, places)
+            elif expr.role == MAPPING:
+                step.input_mappings[expr.key] = renamed(step.input_mappings[expr.key], several)
+            elif expr.role == OVER and step.batch is not None:
                 step.batch.over = str(renamed(step.batch.over, several))
     flow.outputs = {name: str(renamed(source, several)) for name, source in flow.outputs.items()}

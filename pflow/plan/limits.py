@@ -91,7 +91,7 @@ def check_limits(wired: WiredFlow) -> list[Finding]:
     found = [finding for check in checks for finding in check(wired)]
     for step in wired.steps.values():
         inside = check_limits(step.inline) if step.inline is not None else []
-        found += [each.at((*step.step.place, *each.place), each.message, each.remedy) for each in inside]
+        found += [each.at((*step.step.location, *each.location), each.message, each.remedy) for each in inside]
     return found
 
 
@@ -103,7 +103,7 @@ def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
         if name is not None and name != "stdin" and name not in wired.flow.inputs and wired.flow.items is None:
             named.add(name)
             message = f"'{_shown(name)}' is neither an earlier step's write nor a declared input"
-            yield Finding("PL02", reference.place, message, "${STEP.WRITE} of a step before, or $$ for a dollar")
+            yield Finding("PL02", reference.location, message, "${STEP.WRITE} of a step before, or $$ for a dollar")
     for needed in wired.inputs.values():
         is_piped = wired.first_read in needed.readers and not needed.type.is_url  # a plan names the page to fetch
         is_given = not needed.required or needed.declared or is_piped or needed.name in named
@@ -111,7 +111,7 @@ def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
             message = f"nothing gives '{id}' its '{key}'" + (f" ({needed.doc})" if needed.doc else "")
             step = wired.steps[id]
             remedy = f"{step.step.type} {step.interface.reads[key].flag}=…"
-            yield Finding("PL02", step.step.place, message, remedy)
+            yield Finding("PL02", step.step.location, message, remedy)
 
 
 def _check_inputs(wired: WiredFlow) -> Iterator[Finding]:
@@ -131,15 +131,15 @@ def _check_names(wired: WiredFlow) -> Iterator[Finding]:
     for edge in wired.flow.edges:
         if not _ACTION.fullmatch(edge.action):
             message = f"'{_shown(edge.action)}' is not a valid action"
-            yield Finding("PL03", (*edge.place, "action"), message, "one of the node's actions")
+            yield Finding("PL03", (*edge.location, "action"), message, "one of the node's actions")
 
 
 def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
     counts: list[tuple[Path, int | None, int]] = [(("max_visits",), wired.flow.max_visits, MOST_VISITS)]
     for step in wired.flow.steps:
-        counts += [((*step.place, "retries"), step.retries, MOST_RETRIES)]
-        counts += [((*step.place, "max_visits"), step.max_visits, MOST_VISITS)]
-        counts += [((*step.place, "batch", "jobs"), step.batch.jobs if step.batch else 0, MOST_JOBS)]
+        counts += [((*step.location, "retries"), step.retries, MOST_RETRIES)]
+        counts += [((*step.location, "max_visits"), step.max_visits, MOST_VISITS)]
+        counts += [((*step.location, "batch", "jobs"), step.batch.jobs if step.batch else 0, MOST_JOBS)]
     for place, count, most in counts:
         if (count or 0) > most:
             yield Finding("PL05", place, f"{count} is more than {most}", "take less, or leave it out")
@@ -149,15 +149,15 @@ def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
     """Find what looks like a secret, and commands that are not in their step or too long to be shown whole."""
     for each in wired.steps.values():
         commands = {key for key, item in each.interface.reads.items() if item.marks >= {"explicit", "verbatim"}}
-        for part in wired.parts[each.id]:
-            key, value = part.key, part.written
-            yield from _check_texts(part.place, value)
-            if part.role == INPUT and key in commands and len(clean(str(value))) > LONGEST_COMMAND:
+        for expr in wired.expressions[each.id]:
+            key, value = expr.key, expr.written
+            yield from _check_texts(expr.location, value)
+            if expr.role == INPUT and key in commands and len(clean(str(value))) > LONGEST_COMMAND:
                 message = f"the '{key}' has more than {LONGEST_COMMAND} letters"
-                yield Finding("PL05", part.place, message, "a shorter one, or several steps")
-            if part.role == MAPPING and key in commands - each.step.inputs.keys():
+                yield Finding("PL05", expr.location, message, "a shorter one, or several steps")
+            if expr.role == MAPPING and key in commands - each.step.inputs.keys():
                 remedy = f"{each.step.type} --{key}='…'; values go in as arguments, or on stdin"
-                yield Finding("PL08", part.place, f"the '{key}' of '{each.id}' is not in its step", remedy)
+                yield Finding("PL08", expr.location, f"the '{key}' of '{each.id}' is not in its step", remedy)
 
 
 def _check_texts(place: Path, value: Any) -> Iterator[Finding]:

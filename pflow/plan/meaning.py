@@ -85,7 +85,7 @@ def _all_literals(wired: WiredFlow, *, is_deep: bool, above: Path = ()) -> Itera
     yield from (each for each in literals(wired, above) if not isinstance(each.value, list))
     for step in wired.steps.values():
         if (inside := step.subflow if is_deep else step.inline) is not None:
-            yield from _all_literals(inside, is_deep=is_deep, above=(*above, *step.step.place))
+            yield from _all_literals(inside, is_deep=is_deep, above=(*above, *step.step.location))
 
 
 def _warning(rule: str, literal: Literal | None, message: str, remedy: str) -> Finding:
@@ -192,7 +192,7 @@ def _unasked(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[
         is_action = not (is_idle or is_command or is_thinker or step.step.batch)
         if is_action and not (said & {*words(about)} or named & {str(each.value).lower() for each in own}):
             what = f"'{id}' has nothing that is in the sentence"
-            yield Finding("PL13", step.step.place, what, "leave it out", is_warning=True)
+            yield Finding("PL13", step.step.location, what, "leave it out", is_warning=True)
 
 
 def _again(wired: WiredFlow, given: list[Literal]) -> Iterator[Finding]:
@@ -205,7 +205,7 @@ def _again(wired: WiredFlow, given: list[Literal]) -> Iterator[Finding]:
         is_done = any(asked and asked <= {*words(type.replace("-", " "))} for type, _ in seen)
         if (does in seen or is_done) and not step.inline:
             what = f"'{step.id}' does again what is done"
-            yield Finding("PL13", step.step.place, what, "leave it out", is_warning=True)
+            yield Finding("PL13", step.step.location, what, "leave it out", is_warning=True)
         seen.append(does)
 
 

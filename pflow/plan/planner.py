@@ -206,11 +206,11 @@ def check_answer(
         dialect, flow.dialect = flow.dialect, "pipe"  # remedies are flags, which a line can have
         wired = wire(flow)
         findings = check(wired)
-        broken = {each.place for each in errors_of(findings)}
-        limits = [each for each in check_limits(wired) if each.place not in broken and each.message not in known]
+        broken = {each.location for each in errors_of(findings)}
+        limits = [each for each in check_limits(wired) if each.location not in broken and each.message not in known]
         flow.dialect = dialect
-        worse = {(each.rule, each.place) for each in errors_of(limits)}
-        return wired, [*(each for each in findings if (each.rule, each.place) not in worse), *limits]
+        worse = {(each.rule, each.location) for each in errors_of(limits)}
+        return wired, [*(each for each in findings if (each.rule, each.location) not in worse), *limits]
     except PflowError as error:
         return None, [Finding(PL00, PLACE, error.message, error.hint)]
     except RecursionError:

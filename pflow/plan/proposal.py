@@ -10,7 +10,16 @@ from pflow.driver.inputs import RunInputs
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, result_of, shorten
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.text import account_text, joined, origins_text, pipe_lines, section, step_lines, touches, warnings
+from pflow.explain.text import (
+    account_text,
+    effect_rows,
+    joined,
+    origins_text,
+    pipe_lines,
+    section,
+    step_lines,
+    warnings,
+)
 from pflow.flow.expressions import literal
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import STEP_MEMBERS, FlowSpec, Input
@@ -124,7 +133,7 @@ def touched_text(wired: WiredFlow, inputs: RunInputs) -> str:
 
 
 def _touches(account: Account, values: dict[str, Any], width: int, colour: Colour) -> list[str]:
-    rows = touches(account, lambda origins: _origins(origins, values))
+    rows = effect_rows(account, lambda origins: _origins(origins, values))
     return section(colour.heading("It will touch"), rows, width, colour.warning)
 
 

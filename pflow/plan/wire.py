@@ -98,7 +98,7 @@ class Wiring:
         """Add mappings to the flow, and return True, unless they break a rule that it keeps without them."""
         flow = mapped(self.flow, gaps)
         errors = errors_of(check(flow))
-        if {(each.rule, each.place) for each in errors} - {(each.rule, each.place) for each in self.errors}:
+        if {(each.rule, each.location) for each in errors} - {(each.rule, each.location) for each in self.errors}:
             return False
         self.filled += gaps
         self.flow, self.errors = flow, errors
@@ -112,7 +112,7 @@ class Wiring:
         gap = Gap(wired.id, item, self._candidates(wired, item), is_needed=bool(inputs))
         if key in step.input_mappings:  # somebody wrote it with a meaning, so no source is guessed
             gap.is_needed = True
-            return gap if any(each.place == gap.place for each in self.errors) and key not in step.inputs else None
+            return gap if any(each.location == gap.place for each in self.errors) and key not in step.inputs else None
         is_item = step.batch is not None and key == step.batch.item
         if is_item or key in step.inputs or key in step.params or self.flow.first_read == (wired.id, key):
             return None
@@ -231,8 +231,8 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
     file, old = open_flow(words, options, "wire")
     wiring = Wiring(old)
     wiring.fill()
-    places = {gap.place for gap in wiring.left} | {wiring.flow.steps[gap.step].step.place for gap in wiring.left}
-    if wiring.left and all(each.place in places for each in wiring.errors):
+    places = {gap.place for gap in wiring.left} | {wiring.flow.steps[gap.step].step.location for gap in wiring.left}
+    if wiring.left and all(each.location in places for each in wiring.errors):
         wiring.ask(file, options)
     wiring.say_left()
     filled = [{"step": gap.step, "read": gap.item.name, "source": gap.source, "why": gap.why} for gap in wiring.filled]

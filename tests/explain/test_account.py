@@ -57,7 +57,7 @@ def plan(*steps, edges="", **members):
     parted = [edge.partition(":") for edge in edges.split()]
     flow = FlowSpec(list(steps), [Edge(*ends.split(">"), action or "default") for ends, _, action in parted])
     for at, step in enumerate(steps):
-        step.place = f"nodes[{at}]"
+        step.location = f"nodes[{at}]"
     for name, value in members.items():
         setattr(flow, name, value)
     flow.catalog = FlowCatalog()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog.registry import names_in
-from pflow.explain.effects import Origins, effects_of_flow
+from pflow.explain.effects import Provenance, effects_of_flow
 from pflow.flow.subflow import load_named
 from pflow.node import declared_interface, load_bundled
 from pflow.plan.gate import Allowed, Gate
@@ -103,7 +103,7 @@ def test_there_is_a_line_for_each_node_that_touches_something():
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES)
 def test_each_effect_says_what_is_touched(line):
     wired = Proposal(load_named([line]).usable(), []).wired
-    effects = effects_of_flow(wired, Origins(wired))
+    effects = effects_of_flow(Provenance(wired))
     assert [effect.name for effect in effects if not effect.values] == []
 
 

@@ -95,7 +95,7 @@ def found(document: dict[str, Any], files: dict[str, str] | None = None) -> list
 
 
 def shown(finding: Finding) -> str:
-    return f"{finding.rule}{'?' * finding.is_warning} {write_path(finding.place)}"
+    return f"{finding.rule}{'?' * finding.is_warning} {write_path(finding.location)}"
 
 
 def errors(document: dict[str, Any], files: dict[str, str] | None = None) -> list[str]:

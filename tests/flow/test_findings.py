@@ -138,7 +138,7 @@ def test_findings_are_in_the_order_of_the_file_wrong_shapes_first_and_none_is_th
     ]
     shape = Finding(SHAPE, ("nodes", 7, "x"), "of another shape")
     ordered = in_order([*(Finding("PF99", place, "wrong") for place in [*reversed(places), *places]), shape])
-    assert [each.place for each in ordered] == [shape.place, *places]
+    assert [each.location for each in ordered] == [shape.location, *places]
     assert [each.rule for each in in_order([Finding(rule, (), "wrong") for rule in ("PF12", "PF03")])] == [
         "PF03",
         "PF12",
@@ -192,7 +192,7 @@ def test_a_rule_is_found_by_its_file(monkeypatch, tmp_path):
 from pflow.flow.findings import Finding, Rule
 
 def check(flow):
-    yield from (Finding("XX01", step.place, "it is here", "take it away") for step in flow.flow.steps)
+    yield from (Finding("XX01", step.location, "it is here", "take it away") for step in flow.flow.steps)
 
 RULES = (Rule("XX01", "a flow has no steps", check),)
 """

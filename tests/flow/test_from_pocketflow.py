@@ -57,7 +57,7 @@ def test_nodes_become_steps_and_successors_edges():
         ("llm", "llm", "again"),
     ]
     assert flow.warnings == []
-    assert [step.place for step in flow.steps] == [("nodes", 0), ("nodes", 1), ("nodes", 2)]
+    assert [step.location for step in flow.steps] == [("nodes", 0), ("nodes", 1), ("nodes", 2)]
 
 
 def test_two_nodes_of_a_class_have_two_names_and_a_variable_names_its_own():

@@ -29,7 +29,7 @@ def members_of(thing):
     if not isinstance(thing, FlowSpec | Step | Edge | Input | Batch):
         return (type(thing), thing)
     names = getattr(type(thing), "__slots__", None) or vars(thing)
-    read_from = {"place"} if isinstance(thing, Edge) else set()
+    read_from = {"location"} if isinstance(thing, Edge) else set()
     return {name: members_of(getattr(thing, name)) for name in names if name not in read_from}
 
 
@@ -91,7 +91,7 @@ def steps_called(id, number):
         Step,
         st.just(id),
         st.sampled_from(["llm", id, "flow:x", "./sub.pflow.json"]),
-        place=st.just(("nodes", number)),
+        location=st.just(("nodes", number)),
         version=st.sampled_from([None, "1", "1.2.3"]),
         params=params,
         inputs=params,

@@ -108,12 +108,12 @@ def test_every_member_comes_to_its_place():
     assert (issue.required, issue.pipe, issue.has_default) == (False, True, False)
     assert (tone.type, tone.required, tone.pipe, tone.has_default, tone.default) == ("any", False, False, True, None)
     fetch, fix = flow.steps
-    assert (fetch.id, fetch.type, fetch.version, fetch.place) == ("fetch", "github-get-issue", "1.2", ("nodes", 0))
+    assert (fetch.id, fetch.type, fetch.version, fetch.location) == ("fetch", "github-get-issue", "1.2", ("nodes", 0))
     assert (fetch.params, fetch.inputs) == ({"a": 1.0}, {"b": [None]})
     assert (fetch.retries, fetch.wait, fetch.timeout, fetch.max_visits) == (0, 1.5, 60, 3)
     assert (fetch.input_mappings, fetch.output_mappings) == ({"p": ["a", "b"]}, {"q": "c/d"})
     assert (fetch.batch.over, fetch.batch.item, fetch.batch.jobs, fetch.batch.on_error) == ("files", "path", 4, "keep")
-    assert (fix.version, fix.params, fix.inputs, fix.place) == (None, {}, {}, ("nodes", 1))
+    assert (fix.version, fix.params, fix.inputs, fix.location) == (None, {}, {}, ("nodes", 1))
     assert (fix.retries, fix.wait, fix.timeout, fix.max_visits) == (None, None, None, None)
     assert (fix.batch.over, fix.batch.item, fix.batch.jobs, fix.batch.on_error) == ("x", "item", None, "stop")
     assert edges_of(flow) == [("fetch", "fix", "retry"), ("fix", "fetch", "default")]

@@ -177,7 +177,7 @@ def test_a_lock_file_that_is_none_is_one_finding_that_says_what_to_type(place, t
     (found,) = drift(place.wired())
     with pytest.raises(PflowError, match=message):
         raise PflowError(found.message)
-    assert (found.rule, found.place, found.remedy) == ("PF17", (), f"pflow lock {place.file}")
+    assert (found.rule, found.location, found.remedy) == ("PF17", (), f"pflow lock {place.file}")
 
 
 def test_a_flow_in_no_file_has_no_lock_file():

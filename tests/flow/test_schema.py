@@ -112,7 +112,7 @@ def test_every_wrong_part_is_found_and_what_has_the_right_shape_goes_on():
     assert (a.input_mappings, a.output_mappings) == ({"p": ["x"]}, {"s": "t"})
     assert [(name, given.type, given.pipe) for name, given in loaded.inputs.items()] == [("n", "any", True)]
     assert [(edge.source, edge.target) for edge in loaded.edges] == [("a", "b")]
-    assert [step.place for step in loaded.steps] == [("nodes", 0), ("nodes", 2)]
+    assert [step.location for step in loaded.steps] == [("nodes", 0), ("nodes", 2)]
 
 
 NAMES = ["id", "type", "nodes", "edges", "from", "to", "mappings", "input_mappings", "inputs", "batch", "over", "as"]
@@ -164,7 +164,7 @@ def test_whatever_stands_in_a_document_the_rest_makes_a_flow(members, nodes):
     loaded = load_document(document, "x")
     assert (not loaded.findings) == VALIDATOR.is_valid(document)
     again = load_document(flow_to_ir(loaded), "x")
-    assert {finding.place[-1] for finding in again.findings} <= {"nodes"}  # none is left
+    assert {finding.location[-1] for finding in again.findings} <= {"nodes"}  # none is left
 
 
 def test_an_integral_number_is_an_int_however_it_is_written():

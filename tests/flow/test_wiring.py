@@ -46,7 +46,7 @@ def nodes(tmp_path):
 def plan(*steps, edges=None, **members):
     """The plan of a flow of these steps: a chain, or with these edges (`a-b`, `a-b:action`)."""
     for at, step in enumerate(steps):
-        step.place = f"nodes[{at}]"
+        step.location = f"nodes[{at}]"
     pairs = [(one.id, other.id, "default") for one, other in pairwise(steps)]
     if edges is not None:
         parted = [edge.partition(":") for edge in edges]

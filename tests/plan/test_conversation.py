@@ -170,7 +170,7 @@ def test_what_holds_no_flow_is_a_finding(text, message):
     flow, (finding,) = read(text)
 
     assert flow is None
-    assert (finding.rule, finding.place) == ("PL00", ("the answer",))
+    assert (finding.rule, finding.location) == ("PL00", ("the answer",))
     assert finding.message.startswith(message)
     assert str(finding).isprintable()
     assert finding.remedy
@@ -257,7 +257,7 @@ def test_a_line_is_read_as_pipe_syntax(text, types):
 )
 def test_what_is_no_line_of_a_flow_is_a_finding_with_a_remedy(text, message):
     flow, (finding,) = read(text)
-    assert (flow, finding.rule, finding.place) == (None, "PL00", ("the answer",))
+    assert (flow, finding.rule, finding.location) == (None, "PL00", ("the answer",))
     assert finding.message.startswith(message)
     assert finding.remedy
     assert "no flow" not in message or "one line" in finding.remedy

@@ -36,7 +36,7 @@ def errors(document, sentence="do it"):
     flow, findings = judge(document, sentence)
     found = [each for each in findings if not each.is_warning]
     assert (flow is None) == bool(found)
-    return [(each.rule, write_path(each.place)) for each in found]
+    return [(each.rule, write_path(each.location)) for each in found]
 
 
 def ask(id="ask", **more):

@@ -121,7 +121,7 @@ def test_what_never_passes_ends_with_the_best_try_and_its_findings(server, model
     assert isinstance(error, Unplannable)
     assert (error.exit, error.details["tries"]) == (65, tries)
     assert f"{tries} tries" in error.message
-    assert (rule, place) in [(each.rule, write_path(each.place)) for each in error.findings]
+    assert (rule, place) in [(each.rule, write_path(each.location)) for each in error.findings]
     assert (not error.draft) == (rule == "PL00")
     assert error.details["findings"][0]["rule"]
 

@@ -106,7 +106,7 @@ class _Reader:
         taken = {draft.step.id: 2 for draft in self.drafts}
         for number, draft in enumerate(self.drafts):
             draft.step.id = draft.step.id or free_id(draft.step.type, taken)
-            draft.step.place = ("nodes", number)
+            draft.step.location = ("nodes", number)
             taken.setdefault(draft.step.id, 2)
 
     def _take(self, mention: Mention, ids: set[str]) -> None:
@@ -162,8 +162,8 @@ class _Reader:
         """Return the edges, in the order of the steps that they come from."""
         pairs = [pair for chain in chains for pair in pairwise(chain)]
         ends = [(self.draft_of[one].step.id, self.draft_of[other].step.id, other.action) for one, other in pairs]
-        place = {draft.step.id: at for at, draft in enumerate(self.drafts)}
-        return [Edge(*end) for end in sorted(dict.fromkeys(ends), key=lambda end: place[end[0]])]
+        position = {draft.step.id: at for at, draft in enumerate(self.drafts)}
+        return [Edge(*end) for end in sorted(dict.fromkeys(ends), key=lambda end: position[end[0]])]
 
 
 def _refers(mention: Mention, ids: set[str] | dict[str, Draft]) -> bool:

@@ -13,7 +13,7 @@ from pflow.flow.ir import id_after
 from pflow.text.naming import nearest
 from pflow.values.paths import is_step_name
 
-Part = tuple[str, int]
+Piece = tuple[str, int]
 """A piece of a word, and its kind of quoting."""
 
 WORD, LINK, END, OPEN, CLOSE = "word", "link", "end", "open", "close"
@@ -38,7 +38,7 @@ class Token:
     Of a word made of parentheses, `inside` are the tokens between them.
     """
 
-    def __init__(self, kind: str, at: int, parts: list[Part]) -> None:
+    def __init__(self, kind: str, at: int, parts: list[Piece]) -> None:
         self.kind = kind
         self.at = at
         self.inside: list[Token] | None = None
@@ -70,13 +70,13 @@ def is_cut_separator(word: str) -> bool:
 def scan(text: str) -> list[Token]:
     """Return the tokens of a text. Raises PflowError (2) for a quote that is never closed."""
     tokens: list[Token] = []
-    parts: list[Part] = []
+    parts: list[Piece] = []
     start = at = 0
     while at < len(text):
         letter = text[at]
         if letter not in _BEHIND and (letter != "#" or parts):
             start = start if parts else at
-            found, at = _part(text, at)
+            found, at = _piece(text, at)
             parts += found
             continue
         tokens += _word(start, parts)
@@ -88,7 +88,7 @@ def scan(text: str) -> list[Token]:
     return tokens + _word(start, parts)
 
 
-def _word(start: int, parts: list[Part]) -> list[Token]:
+def _word(start: int, parts: list[Piece]) -> list[Token]:
     word = Token(WORD, start, parts)
     word.kind = _kind_of(word.bare)
     return [word] if parts else []
@@ -170,7 +170,7 @@ def quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _part(text: str, at: int) -> tuple[list[Part], int]:
+def _piece(text: str, at: int) -> tuple[list[Piece], int]:
     """Return the piece of a word that begins here, and its end; no piece for a backslash at the end of a line."""
     letter = text[at]
     if letter == "\\":
@@ -193,7 +193,7 @@ def _part(text: str, at: int) -> tuple[list[Part], int]:
     return [(text[at:end], UNQUOTED)], end
 
 
-def _double_quoted(text: str, start: int) -> tuple[list[Part], int]:
+def _double_quoted(text: str, start: int) -> tuple[list[Piece], int]:
     parts = [("", _DOUBLE)]
     at = start + 1
     while (end := text.find('"', at)) >= 0:

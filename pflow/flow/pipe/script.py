@@ -143,8 +143,8 @@ def _check_values(text: str, flow: WiredFlow, stages: list[list[Token]], heads: 
         if same := names & (by_name | {*wired.interface.writes}):
             what = f"cannot take the variable '{min(same)}' as an input: '{id}' has a key of that name"
             raise PflowError(what, hint="rename it", exit=USAGE)
-        parts = [part for part in flow.parts[id] if part.role in (INPUT, PARAM) and not part.is_template]
-        for match in _VARIABLE.finditer(" ".join(str(part.written) for part in parts)):
+        exprs = [expr for expr in flow.expressions[id] if expr.role in (INPUT, PARAM) and not expr.is_template]
+        for match in _VARIABLE.finditer(" ".join(str(expr.written) for expr in exprs)):
             if (match[1] or match[2]) in names:
                 hint = f'pflow-shell \'echo "$1"\' "{match[0]}" hands it over'
                 raise fault(text, words[0].at, f"nothing fills '{match[0]}' in a command", hint)

@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.flag_value import FlagValue
 from pflow.catalog.kinds import Catalog, interface_of_type
 from pflow.errors import USAGE, Attempt, PflowError
-from pflow.flow.expressions import OVER, escaped, parts_of_step, path_text
+from pflow.flow.expressions import OVER, escaped, expressions_of_step, path_text
 from pflow.flow.flow import Batch, FlowSpec, Step
 from pflow.flow.pipe.scan import full_type, quote, split_name
 from pflow.flow.wired_flow import WiredFlow, WiredStep, item_reader
@@ -332,11 +332,11 @@ def check_item(step: Step, interface: Interface) -> None:
 
 
 def _names_item(step: Step, batch: Batch, interface: Interface, inside: WiredFlow | None = None) -> bool:
-    parts, names = parts_of_step(step, interface), {batch.item, *batch.parts}
+    expressions, names = expressions_of_step(step, interface), {batch.item, *batch.parts}
     named = set(interface.reads) if step.flow is not None else set()
     if inside is not None:
         takers = {name: {id for id, _ in given.readers} for name, given in inside.inputs.items()}
         named = {name for name, ids in takers.items() if inside.graph.first in ids}
     return not names.isdisjoint(named) or any(
-        path[0] in names for part in parts if part.role != OVER for path in part.paths
+        path[0] in names for expr in expressions if expr.role != OVER for path in expr.paths
     )

@@ -10,7 +10,7 @@ from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.values.paths import Path, write_path
 
 _SECTIONS = ("inputs", "outputs", "nodes", "edges", "mappings")
-"""The order of the places of findings."""
+"""The order of the locations of findings."""
 
 
 def find_rules() -> dict[str, Rule]:
@@ -23,7 +23,7 @@ RULES = find_rules()
 
 
 def check(flow: WiredFlow) -> list[Finding]:
-    """Check a flow and its subflows against every rule; return its wrong shapes and all other findings, by place."""
+    """Check a flow and its subflows against every rule; return its wrong shapes and all other findings, by location."""
     return _check(flow, set())
 
 
@@ -37,61 +37,61 @@ def _check(flow: WiredFlow, seen: set[str]) -> list[Finding]:
 
 
 def _in_file(flow: FlowSpec, finding: Finding) -> Finding:
-    """Move a finding to a place that the flow's file has: its place in an older form, else the nearest above it."""
+    """Move a finding to a location that is in the flow's file: that of an older form, else the nearest one above it."""
     document: Any = flow.document
     if document is None:
         from pflow.flow.ir import flow_to_ir
 
         document = flow_to_ir(flow)
-    places = [finding.place, *_in_older_forms(flow, finding.place)]
-    place = max((_existing(document, place) for place in places), key=len)
-    return finding.at(place, finding.message, finding.remedy)
+    locations = [finding.location, *_in_older_forms(flow, finding.location)]
+    location = max((_existing(document, location) for location in locations), key=len)
+    return finding.at(location, finding.message, finding.remedy)
 
 
-def _in_older_forms(flow: FlowSpec, place: Path) -> Iterator[Path]:
-    """Yield the places in the forms of seeds 002 and 000 that correspond to this place of the IR."""
-    if place[:1] == ("mappings",) and len(place) > 2:
-        for step in [each for each in flow.steps if each.id == place[1]]:
-            member = str(place[2]).replace("_mappings", "")
-            yield (*step.place, f"{member}_bindings", *place[3:])
-            yield (*step.place, "params", f"{member}_key")
-    elif place[2:3] == ("params",):
-        yield (*place[:2], "config", *place[3:])
+def _in_older_forms(flow: FlowSpec, location: Path) -> Iterator[Path]:
+    """Yield the locations in the forms of seeds 002 and 000 that correspond to this location of the IR."""
+    if location[:1] == ("mappings",) and len(location) > 2:
+        for step in [each for each in flow.steps if each.id == location[1]]:
+            member = str(location[2]).replace("_mappings", "")
+            yield (*step.location, f"{member}_bindings", *location[3:])
+            yield (*step.location, "params", f"{member}_key")
+    elif location[2:3] == ("params",):
+        yield (*location[:2], "config", *location[3:])
 
 
-def _existing(value: Any, place: Path) -> Path:
-    for at, part in enumerate(place):
+def _existing(value: Any, location: Path) -> Path:
+    for at, part in enumerate(location):
         is_there = part in value if isinstance(value, dict) else isinstance(value, list) and part in range(len(value))
         if not is_there:
-            return place[:at]
+            return location[:at]
         value = value[part]
-    return place
+    return location
 
 
 def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
-    """Yield the findings of the flow that a step runs: at their own places inside it, or once for each file."""
+    """Yield the findings of the flow that a step runs: at their own locations inside it, or once for each file."""
     if step.subflow is None or step.kind is None or step.kind.file in seen:
         return
     if step.step.flow is not None:
         inside = _check(step.subflow, seen)
-        yield from (each.at((*step.step.place, *each.place), each.message, each.remedy) for each in inside)
+        yield from (each.at((*step.step.location, *each.location), each.message, each.remedy) for each in inside)
         return
     seen.add(step.kind.file)
     for each in _check(step.subflow, seen):
         if each.rule == "PF03" and each.is_said_by_run:
             continue  # a mapping of the flow around it may give it
-        message = f"in {write_path(each.place)} of '{step.step.type}', {each.message}"
+        message = f"in {write_path(each.location)} of '{step.step.type}', {each.message}"
         remedy = f"there, {each.remedy}" if each.remedy else ""
-        yield each.at((*step.step.place, "type"), message, remedy)
+        yield each.at((*step.step.location, "type"), message, remedy)
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Return every finding once: wrong shapes first, then by place in the file, then by rule."""
-    once = {(each.rule, each.place, each.message): each for each in findings}
+    """Return every finding once: wrong shapes first, then by location in the file, then by rule."""
+    once = {(each.rule, each.location, each.message): each for each in findings}
     return sorted(once.values(), key=_key)
 
 
 def _key(finding: Finding) -> tuple[bool, int, str, bool, str]:
-    section, part = (*finding.place, "", "")[:2]
+    section, part = (*finding.location, "", "")[:2]
     at = _SECTIONS.index(str(section)) if section in _SECTIONS else -1
     return finding.rule != SHAPE, at, str(part).zfill(9), finding.is_warning, finding.rule

@@ -134,7 +134,7 @@ def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) 
         gives = writer.step.batch is not None or set(writer.interface.effects) <= ONLY_GIVES
         return Dropped(reader.id, item, list(dict.fromkeys(older))) if older and gives else None
     is_declared = item.name in flow.flow.inputs or flow.first_read == (reader.id, item.name)
-    is_templated = any(part.paths for part in flow.parts[reader.id])
+    is_templated = any(expr.paths for expr in flow.expressions[reader.id])
     is_left = item.required or is_declared or is_templated  # a required one stops the run, or is an input of the flow
     if older or not (found or is_left or set(writer.interface.effects) - ONLY_GIVES):
         return Dropped(reader.id, item, list(dict.fromkeys(older)))
@@ -161,7 +161,7 @@ def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) ->
         remedy = mapping_of(flow, reader, key, newer_source(flow, dropped) or "…")
     verb = "writes" if len(dropped.writers) == 1 else "write"
     message = f"nothing uses what {joined(dropped.writers)} {verb}, while '{reader}' takes {instead}"
-    return Finding("PF18", flow.steps[dropped.writers[-1]].step.place, message, remedy, is_warning=is_warning)
+    return Finding("PF18", flow.steps[dropped.writers[-1]].step.location, message, remedy, is_warning=is_warning)
 
 
 def mapping_of(flow: WiredFlow, id: str, key: str, source: str | list[str]) -> str:
@@ -198,7 +198,7 @@ def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterat
             source = wired.step.input_mappings[key]
             flags = " ".join(f"--map-in {key}={path}" for path in (source if isinstance(source, list) else [source]))
             message, remedy = f"'{wired.id}' takes '{key}' from the store", f"{flags} takes what is carried"
-            yield Finding("PF18", wired.step.place, message, remedy, is_warning=True)
+            yield Finding("PF18", wired.step.location, message, remedy, is_warning=True)
 
 
 def check_answers(flow: WiredFlow) -> Iterator[Finding]:

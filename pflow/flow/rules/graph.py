@@ -18,7 +18,7 @@ def check_graph(flow: WiredFlow) -> Iterator[Finding]:
     for edge in flow.flow.edges:
         for end, id in (("from", edge.source), ("to", edge.target)):
             if id not in flow.steps:
-                yield Finding("PF12", (*edge.place, end), f"no step is called '{id}'", guess(id, flow.steps))
+                yield Finding("PF12", (*edge.location, end), f"no step is called '{id}'", guess(id, flow.steps))
     for id in flow.flow.stray_mappings:
         yield Finding("PF12", ("mappings", id), f"no step is called '{id}'", guess(id, flow.steps))
     yield from _check_actions(flow)
@@ -35,11 +35,11 @@ def _check_ids(flow: WiredFlow) -> Iterator[Finding]:
     for id, step in zip(flow.steps, flow.flow.steps, strict=True):
         if step.id in first:
             remedy = f"rename this one, to '{id}' for example: {write_path(first[step.id])} has the same id"
-            yield Finding("PF12", (*step.place, "id"), f"two steps are called '{step.id}'", remedy)
+            yield Finding("PF12", (*step.location, "id"), f"two steps are called '{step.id}'", remedy)
         elif not is_step_name(step.id) and step.id != "stdin":  # PF05 says more of that
             remedy = "letters, digits, _ and -, with a letter first"
-            yield Finding("PF12", (*step.place, "id"), f"'{step.id}' is not a valid name for a step", remedy)
-        first.setdefault(step.id, step.place)
+            yield Finding("PF12", (*step.location, "id"), f"'{step.id}' is not a valid name for a step", remedy)
+        first.setdefault(step.id, step.location)
 
 
 def _check_reach(flow: WiredFlow) -> Iterator[Finding]:
@@ -52,7 +52,7 @@ def _check_reach(flow: WiredFlow) -> Iterator[Finding]:
             seen.update(flow.graph.reach(id))
             is_line = flow.flow.dialect == "pipe"
             remedy = f"… => {id}" if is_line else f"add an edge to '{id}' from a step that is reached"
-            yield Finding("PF12", flow.steps[id].step.place, f"no edge leads to '{id}'", remedy)
+            yield Finding("PF12", flow.steps[id].step.location, f"no edge leads to '{id}'", remedy)
 
 
 def _check_loops(flow: WiredFlow) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def _check_loops(flow: WiredFlow) -> Iterator[Finding]:
         if not any(_may_leave(flow, flow.steps[id], loop) for id in loop):
             way = " → ".join([*loop[:8], "…"] if len(loop) > 8 else [*loop, loop[0]])
             remedy = "add an edge out of it, for an action of one of its steps"
-            yield Finding("PF12", flow.steps[loop[0]].step.place, f"the loop {way} has no way out", remedy)
+            yield Finding("PF12", flow.steps[loop[0]].step.location, f"the loop {way} has no way out", remedy)
 
 
 def _may_leave(flow: WiredFlow, step: WiredStep, loop: list[str]) -> bool:
@@ -90,12 +90,12 @@ def _check_forks(flow: WiredFlow) -> Iterator[Finding]:
         if crossing and steps.isdisjoint(seen):
             seen |= steps
             source, target = crossing[0]
-            place = next(edge.place for edge in flow.flow.edges if (edge.source, edge.target) == (source, target))
+            location = next(edge.location for edge in flow.flow.edges if (edge.source, edge.target) == (source, target))
             leaves = any(source in branch and target not in branch for branch in fork.branches)
             edge = f"the edge from '{source}' to '{target}' {'leaves' if leaves else 'enters'}"
             where = f"only '{fork.meet}', where they meet, may follow" if fork.meet else "they must meet at one step"
             remedy = f"branches begin at {joined(fork.starts)}; {where}"
-            yield Finding("PF12", place, f"{edge} a branch of the fork at '{fork.source}'", remedy)
+            yield Finding("PF12", location, f"{edge} a branch of the fork at '{fork.source}'", remedy)
 
 
 def _check_actions(flow: WiredFlow) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ def _check_actions(flow: WiredFlow) -> Iterator[Finding]:
             words = " ".join(each for each in others if each not in ("default", ERROR))
             to_branch = f"to branch on its answer: '{step.id} => choose:answer {words}; answer ={edge.action}=> …'"
             remedy = guess(edge.action, step.actions, to_branch if step.interface.actions == ("default",) else "")
-            yield Finding("PF12", (*edge.place, "action"), message, remedy, is_warning=not is_known)
+            yield Finding("PF12", (*edge.location, "action"), message, remedy, is_warning=not is_known)
 
 
 def _check_ends(step: WiredStep, edges: dict[str, list[str]]) -> Iterator[Finding]:
@@ -120,7 +120,7 @@ def _check_ends(step: WiredStep, edges: dict[str, list[str]]) -> Iterator[Findin
     if ending and any(action in edges for action in own):
         message = f"the flow ends where '{step.id}' returns {joined(ending)}: no edge has that action"
         remedy = f'{{"from": "{step.id}", "to": …, "action": "{ending[0]}"}}'
-        yield Finding("PF12", step.step.place, message, remedy, is_warning=True, is_said_by_run=True)
+        yield Finding("PF12", step.step.location, message, remedy, is_warning=True, is_said_by_run=True)
 
 
 RULES = (Rule("PF12", "ids are unique, steps known and reached; loops end, forks close", check_graph),)

@@ -14,14 +14,14 @@ from pflow.values.templates import unfilled_references
 
 
 def check_reserved(flow: WiredFlow) -> Iterator[Finding]:
-    for place, path in _made_keys(flow):
+    for location, path in _made_keys(flow):
         root = str(path[0])
         if root == "stdin" or root.startswith("$"):
             remedy = "stdin is the data from the pipe" if root == "stdin" else "a key does not begin with $"
-            yield Finding("PF05", place, f"'{root}' is reserved", remedy)
+            yield Finding("PF05", location, f"'{root}' is reserved", remedy)
     for step in flow.flow.steps:
         if step.id == "stdin":
-            yield Finding("PF05", (*step.place, "id"), "'stdin' is reserved", "rename the step")
+            yield Finding("PF05", (*step.location, "id"), "'stdin' is reserved", "rename the step")
     takers = [name for name, given in flow.flow.inputs.items() if given.pipe]
     for name in takers[1:]:
         message = f"'{takers[0]}' already takes the data from the pipe"
@@ -30,49 +30,49 @@ def check_reserved(flow: WiredFlow) -> Iterator[Finding]:
 
 def check_words(flow: WiredFlow) -> Iterator[Finding]:
     warned = set()
-    for place, path in _made_keys(flow):
+    for location, path in _made_keys(flow):
         steps = path[1:] if path[0] in flow.steps else path
-        if place[-2] == "output_mappings" and steps[-1:] == place[-1:]:
+        if location[-2] == "output_mappings" and steps[-1:] == location[-1:]:
             steps = steps[:-1]  # a name that the node itself gave its write
         names = [step for step in steps if isinstance(step, str)]
         odd = [name for name in names if not (name.isascii() and name.isidentifier() and name == name.lower())]
-        is_variable = place == ("inputs", *path) and str(path[0]).isupper()  # of an imported script
+        is_variable = location == ("inputs", *path) and str(path[0]).isupper()  # of an imported script
         if odd and not is_variable and not str(path[0]).startswith("$") and path not in warned:
             warned.add(path)
             message = f"'{odd[0]}' is not a plain snake_case word"
-            yield Finding("PF10", place, message, "use lower-case letters, digits and _", is_warning=True)
+            yield Finding("PF10", location, message, "use lower-case letters, digits and _", is_warning=True)
 
 
 def _made_keys(flow: WiredFlow) -> Iterator[tuple[Path, Path]]:
-    """Yield every place of a store that the flow itself names, with its place in the file."""
+    """Yield every location of a store that the flow itself names, with its location in the file."""
     for kind, names in (("inputs", flow.flow.inputs), ("outputs", flow.flow.outputs)):
         yield from (((kind, name), (name,)) for name in names)
     for wired in flow.steps.values():
         step = wired.step
         if step.batch is not None:
-            yield (*step.place, "batch", "as"), (step.batch.item,)
+            yield (*step.location, "batch", "as"), (step.batch.item,)
         for key in step.output_mappings:
             if key in wired.targets:  # else it is not a path, and PF14 says so
                 yield ("mappings", step.id, "output_mappings", key), wired.targets[key]
     for reference in flow.references:
         given = flow.inputs.get(reference.input or "")
         if given is not None and not given.declared:
-            yield reference.place, reference.path[:1]
+            yield reference.location, reference.path[:1]
 
 
 def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
     is_map = bool(flow.flow.items)  # whose items give what it names
-    named = {} if is_map else {reference.input: reference.place for reference in flow.references}
+    named = {} if is_map else {reference.input: reference.location for reference in flow.references}
     for name, given in flow.inputs.items():
         flag, plain = spell_flag(name), name.replace("-", "_")
-        place = ("inputs", name) if given.declared else named.get(name)
-        if place and (plain in OF_RUNS or (given.declared and plain in OF_FLOWS)):
+        location = ("inputs", name) if given.declared else named.get(name)
+        if location and (plain in OF_RUNS or (given.declared and plain in OF_FLOWS)):
             of_steps = "a step in pipe syntax, and does not give this input there"
             of_runs = "pflow run, and does not give this input"
             message = f"{flag} is a flag of {of_runs if plain in OF_RUNS else of_steps}"
             remedy = f"use {given.flag}" if "." in given.flag else "rename the input"
-            yield Finding("PF02", place, message, remedy, is_warning=True, is_said_by_run=not given.declared)
+            yield Finding("PF02", location, message, remedy, is_warning=True, is_said_by_run=not given.declared)
         elif given.declared and (other := first.setdefault(given.flag, name)) != name:
             message = f"{given.flag} is the flag of '{other}' too, so it gives neither"
             yield Finding("PF02", ("inputs", name), message, "rename one of them", is_warning=True)
@@ -80,15 +80,15 @@ def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_use(flow: WiredFlow) -> Iterator[Finding]:
-    """Warn of an input that nothing uses, if the steps' reads are known; a misspelt name is reported at its place."""
+    """Warn of an input that nothing uses, if all reads are known. A misspelt name is reported where it stands."""
     is_known = all(step.is_known for step in flow.steps.values()) and not flow.is_uncertain
-    parts = [part for parts in flow.parts.values() for part in parts]
-    is_faulty = any(each.trouble for each in flow.references) or any(part.fault for part in parts)
+    expressions = [expr for several in flow.expressions.values() for expr in several]
+    is_faulty = any(each.trouble for each in flow.references) or any(expr.fault for expr in expressions)
     if not is_known or is_faulty or any(without_source(flow)):
         return
     named: set[object] = {"stdin", *(reference.input for reference in flow.references)}
     named |= {write.target[0] for writes in flow.writes.values() for write in writes}  # PF07 says more of that
-    texts = texts_in([part.written for part in parts if not part.is_template])
+    texts = texts_in([expr.written for expr in expressions if not expr.is_template])
     named |= {paths[0][0] for text in texts for paths in unfilled_references(text)}  # PF14 says more of that
     for name in [name for name in flow.flow.inputs if name not in named and not flow.inputs[name].readers]:
         remedy = "take it in a mapping or a template, or leave it out"
@@ -105,7 +105,7 @@ def check_injection(flow: WiredFlow) -> Iterator[Finding]:
             there = [write for write in writes if write.target[0] == name]
             wrong = [write for write in there if (len(write.target) > 1 and is_text) or not is_taken]
             for write in wrong[:1]:
-                message = f"'{write.step}' writes '{write_path(write.target)}', the place of the input '{name}'"
+                message = f"'{write.step}' writes '{write_path(write.target)}', the location of the input '{name}'"
                 yield Finding("PF07", ("inputs", name), message, "rename the input, or leave it out")
 
 

@@ -16,32 +16,32 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
     open_kinds: dict[str, Path] = {}
     seen: set[str] = set()
     for wired in flow.steps.values():
-        place, kind, type = (*wired.step.place, "type"), wired.kind, wired.step.type
+        location, kind, type = (*wired.step.location, "type"), wired.kind, wired.step.type
         if wired.fault:
             remedy = f"see pflow check {type}" if is_flow_type(type) else "fix the file"
-            yield Finding("PF11", place, wired.fault, remedy)
+            yield Finding("PF11", location, wired.fault, remedy)
         elif kind is None and type:  # an empty one comes of a wrong shape
             from pflow.flow.schema import OTHER_WORDS
 
             fault, what = fault_of(type), "saved flow" if type.startswith("flow:") else "node"
             there = f"there is no {what} '{type.removeprefix('flow:')}'"
             message = f"'{type}' is not a node: {fault}" if fault else there
-            yield Finding("PF11", place, message, OTHER_WORDS.get(type) or no_such_kind(type).hint)
+            yield Finding("PF11", location, message, OTHER_WORDS.get(type) or no_such_kind(type).hint)
         elif kind is not None:
             if wired.step.flow is not None and type != INLINE:
-                yield Finding("PF11", place, f"'{type}' cannot have nodes of its own", f'"type": "{INLINE}"')
+                yield Finding("PF11", location, f"'{type}' cannot have nodes of its own", f'"type": "{INLINE}"')
             if kind.name not in seen and (file := shadowed_by(kind)):
                 message = f"'{kind.name}' is pflow's own node, which comes before '{file}'"
-                yield Finding("PF11", place, message, "rename the file to use it", is_warning=True)
+                yield Finding("PF11", location, message, "rename the file to use it", is_warning=True)
             if kind.name not in seen and kind.class_fault:
                 why, _, remedy = kind.class_fault.rpartition("; ")
-                yield Finding("PF09", place, f"'{kind.name}' is not a node: {why}", remedy)
+                yield Finding("PF09", location, f"'{kind.name}' is not a node: {why}", remedy)
             seen.add(kind.name)
             yield from _check_version(wired, kind)
             if fault := kind.interpreter_fault:
-                yield Finding("PF11", place, f"'{kind.file}' cannot run: {fault}", "install it, or fix the file")
+                yield Finding("PF11", location, f"'{kind.file}' cannot run: {fault}", "install it, or fix the file")
             if wired.interface.open and kind.origin != FLOW and not kind.class_fault:
-                open_kinds.setdefault(kind.name, place)
+                open_kinds.setdefault(kind.name, location)
     if open_kinds:
         message = f"{joined(open_kinds)} may read and write any key, and take any param, so pflow cannot check them"
         remedy = "declare them in an 'Interface:' block"
@@ -54,7 +54,7 @@ def _check_version(wired: WiredStep, kind: Kind) -> Iterator[Finding]:
     if numbers is not None and own is not None and (numbers[0] != own[0] or numbers > own):
         message = f"'{wired.id}' asks for {kind.name} {asked}, but there is {there}"
         remedy = "install the same major version, at least that one"
-        yield Finding("PF11", (*wired.step.place, "version"), message, remedy)
+        yield Finding("PF11", (*wired.step.location, "version"), message, remedy)
 
 
 RULES = (

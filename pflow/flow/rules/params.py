@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Collection, Iterator
 from pflow.binding.store import KEY_PARAMS, key_mappings
 from pflow.errors import Ignoring
-from pflow.flow.expressions import INPUT, NO, PARAM, Part, fits, misfit, named, template_fits
+from pflow.flow.expressions import INPUT, NO, PARAM, Expression, fits, misfit, named, template_fits
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
 from pflow.flow.ir import OF_BINDINGS, secrets_of
@@ -19,43 +19,43 @@ from pflow.values.types import Type, from_text
 
 
 def check_params(flow: WiredFlow) -> Iterator[Finding]:
-    at = {reference.place: reference for reference in flow.references}
+    at = {reference.location: reference for reference in flow.references}
     for wired in flow.steps.values():
-        for place, key, there, message in unknown_names(wired):
-            given = getattr(wired.step, str(place[-2])) if place[-2] in ("params", "inputs") else {}
+        for location, key, there, message in unknown_names(wired):
+            given = getattr(wired.step, str(location[-2])) if location[-2] in ("params", "inputs") else {}
             is_sure = wired.is_known or (key in given and nearest(key, there) is not None)
             tries = tries_hint(key, given[key], 'the step\'s "retries"') if key in given else ""
             if is_sure or tries:
-                is_param = place[-2] in ("inputs", "input_mappings") and key in wired.interface.params
+                is_param = location[-2] in ("inputs", "input_mappings") and key in wired.interface.params
                 remedy = f'it is a param: "params": {{"{key}": …}}' if is_param else tries or guess(key, there)
-                yield Finding("PF13", place, message, remedy, is_warning=not is_sure)
+                yield Finding("PF13", location, message, remedy, is_warning=not is_sure)
         yield from _check_needed(wired)
         if wired.is_known:
-            for part in flow.parts[wired.id]:
-                yield from _check_value(flow, wired, part, at.get(part.place))
+            for expr in flow.expressions[wired.id]:
+                yield from _check_value(flow, wired, expr, at.get(expr.location))
         if wired.step.batch is not None and wired.step.batch.keep_item:
             yield from _check_kept_items(wired)
         if wired.step.repeats is not None and wired.subflow is not None:
             message = f"'{wired.id}' is a flow, so each of its steps says whether it repeats"
-            yield Finding("PF13", (*wired.step.place, "repeats"), message, "say it in its steps")
+            yield Finding("PF13", (*wired.step.location, "repeats"), message, "say it in its steps")
     yield from _check_secrets(flow)
     for name, given in flow.flow.inputs.items():
-        item, place = flow.inputs[name].as_item(), ("inputs", name, "default")
+        item, location = flow.inputs[name].as_item(), ("inputs", name, "default")
         if given.default is not None and (why := misfit(item, given.default)):
             message = f"the default of '{name}' does not fit: {why}"
-            yield Finding("PF13", place, message, _wanted(item, given.default))
+            yield Finding("PF13", location, message, _wanted(item, given.default))
 
 
 def _check_secrets(flow: WiredFlow) -> Iterator[Finding]:
     for (member, name, *rest), is_literal, remedy in secrets_of(flow):
         if is_literal:
-            place = (*flow.steps[name].step.place, *rest) if member == "nodes" else (member, name, *rest)
+            location = (*flow.steps[name].step.location, *rest) if member == "nodes" else (member, name, *rest)
             key = name if member == "inputs" else rest[-1]
-            yield Finding("PF13", place, f"'{key}' is secret, but its value is in the flow", remedy)
+            yield Finding("PF13", location, f"'{key}' is secret, but its value is in the flow", remedy)
 
 
 def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str], str]]:
-    """Yield each name that a step uses but its node does not have: place, name, known names, message."""
+    """Yield each name that a step uses but its node does not have: location, name, known names, message."""
     step, interface = wired.step, wired.interface
     params, mappings = [*interface.params, *interface.reads], ("mappings", step.id)
     config = step.params.get("config")
@@ -63,21 +63,21 @@ def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str]
     of_dialects = [*OF_BINDINGS, *(name for name, goal in KEY_PARAMS.items() if goal in made)]
     allowed = {*params, *of_dialects, *(config if isinstance(config, dict) else ())}
     for key in [key for key in step.params if key not in allowed]:
-        yield (*step.place, "params", key), key, params, f"{step.type} has no param or read '{key}'"
+        yield (*step.location, "params", key), key, params, f"{step.type} has no param or read '{key}'"
     reads = {*interface.reads, *made.get("input_mappings", ())}
     writes = {*interface.writes, *made.get("output_mappings", ()), REST}
-    for place, keys, known, there, verb in (
-        ((*step.place, "inputs"), step.inputs, interface.reads, interface.reads, "read"),
+    for location, keys, known, there, verb in (
+        ((*step.location, "inputs"), step.inputs, interface.reads, interface.reads, "read"),
         ((*mappings, "input_mappings"), step.input_mappings, reads, interface.reads, "read"),
         ((*mappings, "output_mappings"), step.output_mappings, writes, interface.writes, "write"),
     ):
         for key in [key for key in keys if key not in known]:
-            yield (*place, key), key, there, f"{step.type} does not {verb} '{key}'"
+            yield (*location, key), key, there, f"{step.type} does not {verb} '{key}'"
 
 
 def slips(wired: WiredStep) -> set[str | None]:
     """Return the reads and params that a step seems to give under a misspelt name."""
-    return {meant(key, there) for place, key, there, _ in unknown_names(wired) if place[-2] != "output_mappings"}
+    return {meant(key, there) for location, key, there, _ in unknown_names(wired) if location[-2] != "output_mappings"}
 
 
 def unset_params(wired: WiredStep) -> list[Item]:
@@ -96,39 +96,39 @@ def _check_needed(wired: WiredStep) -> Iterator[Finding]:
             message = f"nothing gives '{wired.id}' the param '{item.name}'" + (f" ({item.doc})" if item.doc else "")
             remedy = f'"{item.name}": …, or {item.flag}'
             is_said = wired.interface.open  # the step fails then, unless a flag gives it
-            yield Finding("PF13", (*step.place, "params"), message, remedy, is_warning=True, is_said_by_run=is_said)
+            yield Finding("PF13", (*step.location, "params"), message, remedy, is_warning=True, is_said_by_run=is_said)
 
 
 def _check_kept_items(wired: WiredStep) -> Iterator[Finding]:
     """Refuse keep_item if the items are secret, or if the node writes an `item` of its own."""
-    place = (*wired.step.place, "batch", "keep_item")
+    location = (*wired.step.location, "batch", "keep_item")
     if wired.has_secret_items:
         message = f"'{wired.id}' uses its items as secrets, so results may not hold them"
-        yield Finding("PF13", place, message, "leave it out")
+        yield Finding("PF13", location, message, "leave it out")
     if "item" in wired.interface.writes:
-        yield Finding("PF13", place, f"'{wired.id}' writes an 'item' of its own", "leave it out")
+        yield Finding("PF13", location, f"'{wired.id}' writes an 'item' of its own", "leave it out")
 
 
-def _check_value(flow: WiredFlow, wired: WiredStep, part: Part, reference: Reference | None) -> Iterator[Finding]:
+def _check_value(flow: WiredFlow, wired: WiredStep, expr: Expression, reference: Reference | None) -> Iterator[Finding]:
     """Check an input or a param against its type and form; a template as far as its value's type is known."""
-    role, interface = part.role, wired.interface
-    item = interface.reads.get(part.key) if role == INPUT else interface.item(part.key) if role == PARAM else None
-    is_constant = not part.paths
-    if item is None or part.fault or (item.is_secret and is_constant and part.written is not None):
+    role, interface = expr.role, wired.interface
+    item = interface.reads.get(expr.key) if role == INPUT else interface.item(expr.key) if role == PARAM else None
+    is_constant = not expr.paths
+    if item is None or expr.fault or (item.is_secret and is_constant and expr.written is not None):
         return
     why = ""
     if is_constant:
-        why = misfit(item, part.written)
-    elif not isinstance(part.written, str):
-        there = Type("list" if isinstance(part.written, list) else "dict")
+        why = misfit(item, expr.written)
+    elif not isinstance(expr.written, str):
+        there = Type("list" if isinstance(expr.written, list) else "dict")
         why = f"it is {named(there)}" if fits(there, item.type) == NO else ""
-    elif is_reference(part.written) and reference is not None and not reference.trouble:
+    elif is_reference(expr.written) and reference is not None and not reference.trouble:
         there = flow.type_of(reference)
-        why = f"'{part.written}' is {named(there)}" if template_fits(there, item.type) == NO else ""
+        why = f"'{expr.written}' is {named(there)}" if template_fits(there, item.type) == NO else ""
     if why:
-        yield Finding("PF13", part.place, f"'{part.key}' does not fit: {why}", _wanted(item, part.written))
-    elif is_constant and (fault := flow.form_fault(wired.id, item, part.written)):
-        yield Finding("PF13", part.place, fault.message, fault.hint)
+        yield Finding("PF13", expr.location, f"'{expr.key}' does not fit: {why}", _wanted(item, expr.written))
+    elif is_constant and (fault := flow.form_fault(wired.id, item, expr.written)):
+        yield Finding("PF13", expr.location, fault.message, fault.hint)
 
 
 def _wanted(item: Item, value: object) -> str:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pflow import Callable, Container, Iterator
 from pflow.binding.flag_value import unfilled
 from pflow.errors import shorten
-from pflow.flow.expressions import INPUT, MAPPING, PARAM, Part
+from pflow.flow.expressions import INPUT, MAPPING, PARAM, Expression
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.references import are_there_first, resolve
 from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
@@ -20,9 +20,9 @@ from pflow.values.types import type_below
 
 
 def check_paths(flow: WiredFlow) -> Iterator[Finding]:
-    for id, parts in flow.parts.items():
-        for part in parts:
-            yield from _check_part(part, flow.steps.get(id))
+    for id, exprs in flow.expressions.items():
+        for expr in exprs:
+            yield from _check_expression(expr, flow.steps.get(id))
     yield from check_unfilled(flow)
     for wired in flow.steps.values():
         yield from _check_targets(wired)
@@ -41,24 +41,30 @@ def _check_whole(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
     """Find a template that brings all that its batch runs over into each item; wrong if the item has that key too."""
     wired = flow.steps.get(reference.step)
     batch = wired.step.batch if wired else None
-    if batch is None or wired is None or wired.over is None or not reference.part.is_template or reference.is_item:
+    if (
+        batch is None
+        or wired is None
+        or wired.over is None
+        or not reference.expression.is_template
+        or reference.is_item
+    ):
         return
     if reference.places == wired.over.paths and (reference.input or reference.writes):
         name, key = write_path(reference.path), reference.path[-1]
         keeps_item = key in wired.item_type.fields
         remedy = f"${{{batch.item}.{key}}} is that of the item" if keeps_item else f"${batch.item} is the item"
         message = f"'{name}' is all that the batch runs over, in each of its items"
-        yield Finding("PF14", reference.place, message, remedy, is_warning=not keeps_item)
+        yield Finding("PF14", reference.location, message, remedy, is_warning=not keeps_item)
 
 
 def _check_first(flow: WiredFlow) -> Iterator[Finding]:
     """Refuse a write that only a loop brings: it is missing the first time, unless a list has another path."""
-    early = {each.place for each in flow.references if not (each.part.is_template or _is_late(flow, each))}
-    late = [each for each in flow.references if _is_late(flow, each) and each.place not in early]
-    for reference in {each.place: each for each in late}.values():
+    early = {each.location for each in flow.references if not (each.expression.is_template or _is_late(flow, each))}
+    late = [each for each in flow.references if _is_late(flow, each) and each.location not in early]
+    for reference in {each.location: each for each in late}.values():
         message = f"'{reference.writes[0].step}' does not run before the first '{reference.step}'"
         remedy = f'["…", "{write_path(reference.path)}"]: a list of paths takes the one that is there'
-        yield Finding("PF14", reference.place, message, remedy)
+        yield Finding("PF14", reference.location, message, remedy)
 
 
 def _is_late(flow: WiredFlow, reference: Reference) -> bool:
@@ -66,29 +72,29 @@ def _is_late(flow: WiredFlow, reference: Reference) -> bool:
     return bool(writes) and not are_there_first(flow, reference.step, writes)
 
 
-def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
+def _check_expression(expr: Expression, wired: WiredStep | None) -> Iterator[Finding]:
     """Check one value against the grammar of paths and templates; a template never fills a `[verbatim]` read."""
-    item = wired.interface.reads.get(part.key) if wired else None
-    if part.fault:
-        is_shown = wired is None or not wired.is_secret(part.key)
-        fault = part.fault if is_shown else f"'{part.key}' holds no path"
-        yield Finding("PF14", part.place, fault, "a path is written fetch.issue.labels[0]")
-    elif part.is_template and part.role == MAPPING and item is not None and "verbatim" in item.marks:
-        message = f"'{part.key}' is verbatim, so no template fills it"
-        yield Finding("PF14", part.place, message, "values go in as arguments, or on stdin")
-    for text in texts_in(part.written) if part.is_template and not part.fault else ():
+    item = wired.interface.reads.get(expr.key) if wired else None
+    if expr.fault:
+        is_shown = wired is None or not wired.is_secret(expr.key)
+        fault = expr.fault if is_shown else f"'{expr.key}' holds no path"
+        yield Finding("PF14", expr.location, fault, "a path is written fetch.issue.labels[0]")
+    elif expr.is_template and expr.role == MAPPING and item is not None and "verbatim" in item.marks:
+        message = f"'{expr.key}' is verbatim, so no template fills it"
+        yield Finding("PF14", expr.location, message, "values go in as arguments, or on stdin")
+    for text in texts_in(expr.written) if expr.is_template and not expr.fault else ():
         for broken in broken_references(text):
             is_all = item is not None and item.is_template
             what = "and would be handed on" if is_all else "so it is left as text"
             message, remedy = f"'{shorten(broken)}' is not a reference, {what}", "${name} is a reference, $$ a dollar"
-            yield Finding("PF14", part.place, message, remedy, is_warning=not is_all)
+            yield Finding("PF14", expr.location, message, remedy, is_warning=not is_all)
         for name, after in pairwise(parse_template(text)):
             if isinstance(name, Bare) and isinstance(after, str) and after[0].isalpha():
                 message = f"'${name[0]}{after[0]}…' names '{name[0]}': a name has letters of ASCII only"
-                yield Finding("PF14", part.place, message, f"${{{name[0]}}} if that is meant", is_warning=True)
+                yield Finding("PF14", expr.location, message, f"${{{name[0]}}} if that is meant", is_warning=True)
         for braces, remedy in double_braces(text):
             message = f"'{shorten(braces)}' is not a reference, so it is left as text"
-            yield Finding("PF14", part.place, message, f"{shorten(remedy)} is one", is_warning=True)
+            yield Finding("PF14", expr.location, message, f"{shorten(remedy)} is one", is_warning=True)
 
 
 def check_unfilled(
@@ -96,26 +102,28 @@ def check_unfilled(
 ) -> Iterator[Finding]:
     """Find references in `[verbatim]` values to an input or a write; with `incoming`, to its keys that are neither."""
     for wired in flow.steps.values():
-        for place, interface, part in _values(flow, wired, ()):
-            item = interface.item(part.key)
-            is_there = _is_there(flow, wired, part, incoming)
-            for message, remedy in unfilled(item, interface, part.written, is_there) if item else ():
+        for place, interface, expr in _values(flow, wired, ()):
+            item = interface.item(expr.key)
+            is_there = _is_there(flow, wired, expr, incoming)
+            for message, remedy in unfilled(item, interface, expr.written, is_there) if item else ():
                 yield Finding("PF14", place, message, remedy, is_warning=is_warning)
 
 
-def _values(flow: WiredFlow, wired: WiredStep, before: Path) -> Iterator[tuple[Path, Interface, Part]]:
+def _values(flow: WiredFlow, wired: WiredStep, before: Path) -> Iterator[tuple[Path, Interface, Expression]]:
     """Yield the values of a step and of the flow inside it, with their places, but not those under --verbatim."""
     if wired.inline is not None:
         for step in wired.inline.steps.values():
-            yield from _values(wired.inline, step, (*before, *wired.step.place))
-    for part in flow.parts[wired.id] if not wired.step.is_verbatim else ():
-        if part.role in (INPUT, PARAM):
-            yield (*before, *part.place), wired.interface, part
+            yield from _values(wired.inline, step, (*before, *wired.step.location))
+    for expr in flow.expressions[wired.id] if not wired.step.is_verbatim else ():
+        if expr.role in (INPUT, PARAM):
+            yield (*before, *expr.location), wired.interface, expr
 
 
-def _is_there(flow: WiredFlow, wired: WiredStep, part: Part, incoming: Container[str] | None) -> Callable[[Path], bool]:
+def _is_there(
+    flow: WiredFlow, wired: WiredStep, expr: Expression, incoming: Container[str] | None
+) -> Callable[[Path], bool]:
     def is_there(path: Path) -> bool:
-        reference = Reference(wired.id, part, path)
+        reference = Reference(wired.id, expr, path)
         resolve(flow, reference, wired)
         is_written = reference.writes or any(path[0] in each.interface.writes for each in flow.before(wired.id))
         known = {*flow.inputs, *flow.flow.item_parts, "stdin"}
@@ -163,7 +171,7 @@ def _finding(reference: Reference, trouble: str, *, is_warning: bool = False) ->
     """Make a finding; the part of the trouble after `; `, if any, is the remedy."""
     message, _, instead = trouble.partition("; ")
     remedy = reference.remedy or instead or "a path that an earlier step writes"
-    return Finding("PF14", reference.place, message, remedy, is_warning=is_warning)
+    return Finding("PF14", reference.location, message, remedy, is_warning=is_warning)
 
 
 RULES = (Rule("PF14", "every path can come from an earlier step or an input", check_paths),)

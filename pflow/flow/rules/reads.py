@@ -26,13 +26,13 @@ def check_sources(flow: WiredFlow) -> Iterator[Finding]:
     """
     for (id, key), source in sources_before(flow).items() if flow.flow.items is None else ():
         message = f"only a flag gives '{id}' its '{key}', though '{source}' fits it"
-        place, remedy = flow.steps[id].step.place, mapping_of(flow, id, key, source)
-        yield Finding("PF03", place, message, remedy, is_warning=True, is_said_by_run=True)
+        location, remedy = flow.steps[id].step.location, mapping_of(flow, id, key, source)
+        yield Finding("PF03", location, message, remedy, is_warning=True, is_said_by_run=True)
     for wired, item in without_source(flow):
         message = f"nothing gives '{wired.id}' its '{item.name}'" + (f" ({item.doc})" if item.doc else "")
         if "explicit" in item.marks:
             what = f"{message}, which is not taken by name"
-            yield Finding("PF08", wired.step.place, what, _remedy(flow, wired, item))
+            yield Finding("PF08", wired.step.location, what, _remedy(flow, wired, item))
             continue
         before = flow.before(wired.id)
         writes = [write for _, write in flow.writes_at(wired.id, (item.name,))]
@@ -41,7 +41,7 @@ def check_sources(flow: WiredFlow) -> Iterator[Finding]:
             continue
         may_be = any(each.interface.open for each in before)
         first = f" the first time: '{writes[0].step}' writes it later" if writes else ""
-        yield Finding("PF03", wired.step.place, message + first, _remedy(flow, wired, item), is_warning=may_be)
+        yield Finding("PF03", wired.step.location, message + first, _remedy(flow, wired, item), is_warning=may_be)
 
 
 def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
@@ -98,7 +98,7 @@ def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
     if flow.flow.dialect == "pipe":
         return f"{wired.step.type} {item.flag}=…"
     if is_explicit:
-        return f'"inputs": {{"{key}": …}} of {write_path(wired.step.place)}'
+        return f'"inputs": {{"{key}": …}} of {write_path(wired.step.location)}'
     return f'"inputs": {{"{key}": {{"type": "{item.type}"}}}}'
 
 
@@ -135,24 +135,24 @@ def _check_by_name(flow: WiredFlow, wired: WiredStep, item: Item) -> Iterator[Fi
         if fits(there, item.type) == NO:
             what = f"'{wired.id}' reads '{key}' as {named(item.type)}"
             message = f"{what}, but '{writes[0].step}' writes it as {named(there)}"
-            yield Finding("PF15", wired.step.place, message, mapping_of(flow, wired.id, key, "…"))
+            yield Finding("PF15", wired.step.location, message, mapping_of(flow, wired.id, key, "…"))
 
 
 def _check_reference(flow: WiredFlow, reference: Reference, wired: WiredStep) -> Iterator[Finding]:
-    there, part, path = flow.type_of(reference), reference.part, write_path(reference.path)
+    there, expr, path = flow.type_of(reference), reference.expression, write_path(reference.path)
     if reference.role == OVER and there.name not in ("list", "dict", "any", "str"):  # a text may hold a list
         message = f"a batch runs over a list or an object, but '{path}' is {named(there)}"
-        yield Finding("PF15", part.place, message, "the path of a list or an object")
-    item = wired.interface.reads.get(part.key)
-    if part.role != MAPPING or item is None or (part.is_template and not is_reference(part.written)):
+        yield Finding("PF15", expr.location, message, "the path of a list or an object")
+    item = wired.interface.reads.get(expr.key)
+    if expr.role != MAPPING or item is None or (expr.is_template and not is_reference(expr.written)):
         return
-    outcome = (template_fits if part.is_template else fits)(there, item.type)
-    what = f"'{part.key}' wants {named(item.type)}, but '{path}'"
+    outcome = (template_fits if expr.is_template else fits)(there, item.type)
+    what = f"'{expr.key}' wants {named(item.type)}, but '{path}'"
     if outcome == NO:
-        yield Finding("PF15", part.place, f"{what} is {named(there)}", f"map it from {named(item.type)}")
+        yield Finding("PF15", expr.location, f"{what} is {named(there)}", f"map it from {named(item.type)}")
     elif outcome == MAYBE and reference.writes and all(write.item for write in reference.writes):
         remedy = f"it fails if that is not {named(item.type)}"
-        yield Finding("PF15", part.place, f"{what} may be {named(there)}", remedy, is_warning=True)
+        yield Finding("PF15", expr.location, f"{what} may be {named(there)}", remedy, is_warning=True)
 
 
 RULES = (

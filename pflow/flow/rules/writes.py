@@ -43,7 +43,7 @@ def _latest(
 ) -> Write | None:
     """Return the latest write in any of the lists that passes a test with a later one. Most often the last does."""
     found = [next((each for each in reversed(there) if is_it(flow, each, later)), None) for there in several]
-    return max(filter(None, found), key=lambda each: flow.graph.places[each.step], default=None)
+    return max(filter(None, found), key=lambda each: flow.graph.positions[each.step], default=None)
 
 
 def _overlaps(flow: WiredFlow) -> Iterator[tuple[Write, Write | None, Write | None]]:
@@ -81,7 +81,7 @@ def _both_go(flow: WiredFlow, earlier: Write, later: Write) -> Finding:
     mapped = later if _is_mapped(flow, later) else earlier
     step = flow.steps[mapped.step].step
     is_said = mapped.key in step.output_mappings
-    where = ("mappings", step.id, "output_mappings", mapped.key) if is_said else step.place
+    where = ("mappings", step.id, "output_mappings", mapped.key) if is_said else step.location
     message = f"'{later.step}' writes '{later.key}', and '{earlier.step}' '{earlier.key}', to '{place}'"
     return Finding("PF06", where, message, f"write one to {mapped.step}.{mapped.key}")
 
@@ -130,7 +130,7 @@ def _overwritten(flow: WiredFlow, pairs: list[Pair]) -> Finding:
     step, places = flow.steps[pairs[0][1].step], _places(later for _, later in pairs)
     noun = "value" if len({earlier.step for earlier, _ in pairs}) == 1 else "values"
     message = f"'{step.id}' writes {places} over the {noun} from {_steps(pairs)}"
-    return Finding("PF16", step.step.place, message, _mapping_for(pairs), is_warning=True)
+    return Finding("PF16", step.step.location, message, _mapping_for(pairs), is_warning=True)
 
 
 def _is_lost(flow: WiredFlow, earlier: Write, later: Write) -> bool:
@@ -185,10 +185,10 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
     if len(unknown) > 1:
         message = f"{joined(unknown)} may write the same keys, in two {where}"
         remedy = "declare their writes in an 'Interface:' block of their nodes' files"
-        yield Finding("PF06", flow.steps[unknown[1]].step.place, message, remedy, is_warning=True)
+        yield Finding("PF06", flow.steps[unknown[1]].step.location, message, remedy, is_warning=True)
     for id, pairs in meeting.items():
         message = f"'{id}' and {_steps(pairs)} write {_places(write for _, write in pairs)}, in two {where}"
-        yield Finding("PF06", flow.steps[id].step.place, message, _mapping_for(pairs))
+        yield Finding("PF06", flow.steps[id].step.location, message, _mapping_for(pairs))
     for id in branch_of:
         paths = _read_places(flow.steps[id])
         met = [(path, write.step) for path in paths for there in index.meeting(path) for write in there]
@@ -198,7 +198,7 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
             verb = "writes" if len(writers) == 1 else "write"
             message = f"'{id}' reads {joined(map(write_path, keys))}, which {joined(writers)} {verb} in another branch"
             remedy = f"read {'it' if len(keys) == 1 else 'them'} after the {where} meet, or map one of the two"
-            yield Finding("PF06", flow.steps[id].step.place, message, remedy)
+            yield Finding("PF06", flow.steps[id].step.location, message, remedy)
 
 
 RULES = (

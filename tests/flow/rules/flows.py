@@ -84,7 +84,7 @@ def has_just(rows):
         there = findings(document)
         assert [shown(each) for each in there if each.rule != "PF18"] == expected
         for each in there:
-            look_up(document, each.place)
+            look_up(document, each.location)
 
     return test
 
