@@ -67,7 +67,7 @@ browser: $(VENV)/.dev ## open the pages of runs in Chromium, read them, and take
 fuzz: $(VENV)/.dev ## change valid inputs of all that is read, a minute each; FUZZ='--seconds 9 --only log --seed 2'
 	@PYTHONPATH=. $(VENV)/bin/python -m tests.fuzz.run $(FUZZ)
 
-mutants: $(VENV)/.dev ## change 300 places of what must never be wrong, each of which a test must see; MUTANTS='--seed 2'
+mutants: $(VENV)/.dev ## change 200 places of code that must not be wrong, each of which a test must see; MUTANTS='--seed 50'
 	@$(VENV)/bin/python -m pip install -q 'cosmic-ray>=8.4'
 	@$(VENV)/bin/python tests/mutants/run.py $(MUTANTS)
 
