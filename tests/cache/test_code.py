@@ -20,7 +20,7 @@ from pflow.node import Node
 NODE = '''
 import json
 from helper import shout
-from tools.text import trim
+from tools.Text import trim
 LIMIT = 3
 
 class Shout(Node):
@@ -38,7 +38,7 @@ FILES = {
     "nodes/helper.py": "from other import MARK\n\ndef shout(text):\n    return text.upper() + MARK\n",
     "nodes/other.py": "MARK = '!'\n",
     "nodes/tools/__init__.py": "",
-    "nodes/tools/text.py": "from . import table\n\ndef trim(text):\n    return text.strip(table.BLANKS)\n",
+    "nodes/tools/Text.py": "from . import table\n\ndef trim(text):\n    return text.strip(table.BLANKS)\n",
     "nodes/tools/table.py": "BLANKS = ' '\n",
     "nodes/unused.py": "MARK = '?'\n",
 }
@@ -87,7 +87,7 @@ CHANGES = {
     "a method": ("nodes/shout.py", "trim(text)[", "trim(text)[1:][", True),
     "a helper": ("nodes/helper.py", "upper", "lower", True),
     "a helper of a helper": ("nodes/other.py", "!", "!!", True),
-    "a module of a package": ("nodes/tools/text.py", "strip", "lstrip", True),
+    "a module of a package": ("nodes/tools/Text.py", "strip", "lstrip", True),
     "a module that is imported by a relative name": ("nodes/tools/table.py", "' '", "'. '", True),
     "a docstring of an empty package": ("nodes/tools/__init__.py", "", '"""Tools."""\n', False),
     "the package itself": ("nodes/tools/__init__.py", "", "import other\n", True),

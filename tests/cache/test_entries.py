@@ -187,7 +187,11 @@ def test_pruning_takes_away_what_a_kill_left(results):
     keep(key(a=1), "one")
     draft = results / "blobs" / ".pflow-0123456789abcdef.tmp"
     draft.write_bytes(b"o")
+    assert (results / "grown").stat().st_size == 2  # a byte for each file, however small
     assert place.prune(1 << 30)[0] == 0
+    assert sorted(os.path.dirname(path) for path, _ in place.files()) == [f"{results}/blobs"] * 2 + [
+        f"{results}/entries/try"
+    ]
     age(results, 100)
     assert (place.prune(1 << 30)[0], draft.exists(), look_up(key(a=1))[0]) == (1, False, "one")
 

@@ -255,6 +255,13 @@ def test_pure_steps_of_a_run_are_cached_unasked(flow):
     assert verdicts(run_flow(ir, cache=Wishes(refresh=True))) == ["miss", "miss"]
 
 
+def test_a_refresh_makes_an_answer_anew_once_in_a_run(flow):
+    ir = chain(CALC_STEP, {**CALC_STEP, "id": "two"})
+    wanted = {"1": ["miss", "hit"], "2": ["miss", "hit"], "": ["miss", "miss"]}
+    for run_id, found in wanted.items():
+        assert verdicts(run_flow(ir, cache=Wishes(True, refresh=True), run_id=run_id)) == found
+
+
 def test_a_run_goes_on_without_a_cache_that_cannot_be_used_and_says_so(flow, tmp_path):
     in_child(lambda: run_flow(chain(CALC_STEP), cache=Wishes()))  # this process has not looked at the cache yet
     (tmp_path / "cache" / "pflow" / "results").chmod(0o777)
@@ -319,3 +326,22 @@ def test_what_was_spent_once_is_not_spent_again(flow):
     )
     costs = [run_flow(chain(CALC_STEP), cache=Wishes()).ends("cost") for _ in range(2)]
     assert costs == [[0.5], [None]]
+
+
+@pytest.mark.parametrize(
+    ("mode", "said", "inside"),
+    [
+        (None, None, None),
+        (True, None, True),
+        ("require", None, "require"),
+        (None, True, True),
+        (True, True, True),
+        (None, "require", "require"),
+        (False, True, True),
+        ("require", True, "require"),
+        ("require", False, False),
+    ],
+)
+def test_what_a_step_says_holds_inside_its_flow_unless_the_run_requires_more(mode, said, inside):
+    wishes = Wishes(mode, "x").inside(said)
+    assert (wishes.mode, wishes.refresh) == (inside, "x")

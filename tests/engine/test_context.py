@@ -4,6 +4,7 @@ import enum
 
 import pytest
 
+from pflow.binding.store import REMOVED, NodeStore
 from pflow.engine.context import Context, name_items, storable
 from pflow.errors import PflowError
 
@@ -81,3 +82,23 @@ def test_a_visit_is_known_by_its_path():
     inner = context.inside("outer")
     inner.visits["step"] = 3
     assert (context.visit_path("outer"), inner.visit_path("step")) == ("outer@2[D.0]", "outer@2[D.0]/step@3")
+
+
+def test_a_write_is_stored_watched_and_later_than_those_before_it():
+    context, store, changes = Context(), {}, {}
+    context.assign(store, ("first",), 0)
+    context.keep_order()
+    context.watchers.append(changes)
+    for path, value in ((("a",), 1), (("b", "c"), 2), (("a",), 3), (("b", "d"), REMOVED), (("first",), REMOVED)):
+        context.assign(store, path, value)
+    assert store == {"a": 3, "b": {"c": 2}}
+    assert list(changes.items()) == [(("b", "c"), 2), (("a",), 3), (("first",), REMOVED)]
+    times = [context.written_at(path) for path in (("z",), ("b",), ("b", "c", 0), ("b", "x"), ("a",), ("first",))]
+    assert times == [-1, 2, 2, -1, 3, 4]
+    assert context.inside("s").written_at(("a",)) == -1
+
+
+def test_a_write_inside_a_value_changes_the_key_around_it():
+    view = NodeStore({"b": {"c": 1}, "other": 1})
+    Context().assign(view, ("b", "c"), 2)
+    assert view.changes(lambda key: False) == {"b": {"c": 2}}

@@ -272,6 +272,13 @@ def test_a_data_flag_of_two_branches_is_stored_once_as_ever():
     assert ran.error is None
 
 
+def test_a_step_of_a_branch_counts_its_visits_each_time_that_a_loop_comes_to_it():
+    steps = step("a", "count", params={"enough": 3}), step("b", "echo"), step("c", "text"), step("m", "branch")
+    ran = run(flow(*steps, edges="a-b a-c b-m c-m m-a"), {"value": 1, "text": "x"})
+    visits = [event["visit"] for event in ran.events if event["event"] == "start" and event["step"] == "b"]
+    assert visits == [1, 2]
+
+
 def test_fifty_branches_keep_their_order():
     ids = [f"b{n}" for n in range(50)]
     steps = [step(id, "count", params={"by": n}) for n, id in enumerate(ids)]
@@ -413,6 +420,10 @@ def test_each_item_has_the_steps_own_input_anew_and_that_is_stored(nodes):
     write_node(nodes, "grow", lines, "m = shared['msgs']; m.append(1); shared['size'] = len(m)")
     ran = run(flow(step("a", "grow", inputs={"msgs": [0]}, batch={"over": "xs"})), {"xs": [1, 2]})
     assert (ran.store["size"], ran.store["msgs"]) == ([2, 2], [0])
+    ran = run(flow(step("a", "grow", inputs={"msgs": "${all}"}, batch={"over": "xs"})), {"xs": [1], "all": [5]})
+    assert (ran.store["size"], ran.store["msgs"]) == ([2], [5])
+    ran = run(flow(step("a", "grow", inputs={"msgs": "${item}"}, batch={"over": "xs"})), {"xs": [[1]]})
+    assert (ran.store["size"], "msgs" in ran.store) == ([2], False)
 
 
 def test_a_subflow_has_its_own_store(tmp_path):
