@@ -137,9 +137,9 @@ class Kind:
 
 def has_interface(program: str) -> bool:
     """Return True if a program has an interface, even a broken one, whose fault the stage then reports."""
-    from pflow.process.start import beginning
+    from pflow.process.start import first_bytes
 
-    if not os.path.isfile(program + ".interface") and b"Interface:" not in beginning(program, _SIZE):
+    if not os.path.isfile(program + ".interface") and b"Interface:" not in first_bytes(program, _SIZE):
         return False  # quick, without the modules that read interfaces
     try:
         return not program_interface(program)[0].open

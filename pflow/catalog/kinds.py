@@ -269,9 +269,9 @@ def _is_made(found: Kind, made: set[str]) -> bool:
     """Return True for an executable that pflow made for a saved flow, a tool, or a pack's node."""
     if found.name not in made and not found.name.startswith("mcp-"):
         return False
-    from pflow.process.start import beginning
+    from pflow.process.start import first_bytes
 
-    begin = beginning(found.file, 1024)
+    begin = first_bytes(found.file, 1024)
     return begin.startswith(RUNS_FLOW) or begin.partition(b"\n")[2].startswith((RUNS_TOOL, RUNS_NODE))
 
 

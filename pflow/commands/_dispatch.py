@@ -56,10 +56,11 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     is_wrong_use = error.exit == USAGE and first in ("trace", "map")
     if not _is_file(1) and (not is_command or first in _RUNS or is_wrong_use):
         from pflow.driver.arguments import without_bare
-        from pflow.map.output import MapOutput
         from pflow.stage.output import Output
 
-        output = (MapOutput if first == "map" else Output)(without_bare(words))
+        if first == "map":
+            from pflow.map.rows import MapOutput as Output
+        output = Output(without_bare(words))
         output.hand_on_error(shorten(first) if len(first.split()) == 1 else "pflow", error, error.store)
     return error.exit
 

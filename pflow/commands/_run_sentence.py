@@ -25,8 +25,7 @@ from pflow.commands._command import FRESH, MODEL, Command, known_words, own, run
 from pflow.driver.arguments import RunFlags
 from pflow.driver.budget import Budget
 from pflow.driver.driver import Driver, end_early, ends_early, parse
-from pflow.driver.inputs import RunInputs, missing_inputs
-from pflow.driver.questions import inputs_missing
+from pflow.driver.inputs import RunInputs, inputs_missing, missing_inputs
 from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.findings import refuse_errors
 from pflow.flow.flow import FlowSpec

@@ -23,7 +23,7 @@ from pflow import commands
 from pflow.catalog.kinds import list_kinds, version_hint
 from pflow.catalog.registry import PACKAGE, bundled_directory, names_in, saved_flows
 from pflow.commands._command import Command
-from pflow.driver.help import spec_of_run
+from pflow.driver.arguments import spec_of_run
 from pflow.errors import EXIT_CODES, NOT_FOUND, USAGE, PflowError, shorten
 from pflow.help import spec as kinds
 from pflow.help.man import as_text

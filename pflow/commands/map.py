@@ -26,9 +26,8 @@ from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import COUNT, NUMBER, PATH, PATHS, TEXT, Flag, argument, choice
 from pflow.map.execution import MapExecution, in_order
 from pflow.map.items import FORMS
-from pflow.map.map import PROGRAM, Map
-from pflow.map.options import MapOptions
-from pflow.map.output import MapOutput
+from pflow.map.map import PROGRAM, Map, MapOptions
+from pflow.map.rows import MapOutput
 from pflow.stage.document import Document
 from pflow.values.secrets import Secrets
 

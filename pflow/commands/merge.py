@@ -18,8 +18,7 @@ from pflow.commands._command import OUTPUT, Command, own
 from pflow.errors import FAILED, OK
 from pflow.help.spec import FILE
 from pflow.interface.interface import PATHS, UNDECLARED, argument
-from pflow.map.merge import merge
-from pflow.map.states import DONE
+from pflow.map.ledger import DONE, merge
 from pflow.terminal.messages import say
 
 

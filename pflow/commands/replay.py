@@ -21,11 +21,10 @@ import os
 
 from pflow import errors
 from pflow.commands._command import Command
-from pflow.driver.arguments import RunFlags
+from pflow.driver.arguments import RunFlags, flags_of_runs
 from pflow.driver.driver import Driver
-from pflow.driver.help import flags_of_runs
+from pflow.driver.earlier_run import Replay
 from pflow.driver.inputs import RunInputs
-from pflow.driver.replay import Replay
 from pflow.errors import PflowError
 from pflow.files.reading import limit_input
 from pflow.flow.subflow import checked

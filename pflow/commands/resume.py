@@ -37,10 +37,10 @@ import os
 from pflow.catalog.confinement import set_free
 from pflow.commands._command import Command, own
 from pflow.driver.arguments import RunFlags
+from pflow.driver.decisions import ResumeFlags
 from pflow.driver.driver import Driver
+from pflow.driver.earlier_run import Reopened
 from pflow.driver.inputs import RunInputs
-from pflow.driver.resume.choices import Choices
-from pflow.driver.resume.reopen import Reopened
 from pflow.errors import USAGE, PflowError
 from pflow.files.reading import limit_input
 from pflow.help import spec as kinds
@@ -83,7 +83,7 @@ def command(
     word: str, files: list[str], flags: RunFlags, redo: list[str], skip: list[str], from_: str | None,
     only: str | None, failed: bool, accept_changes: bool,
 ) -> int:  # fmt: skip
-    choices = Choices({*redo}, {*skip}, from_, only, failed, accept_changes, dict(map(_file, files)))
+    choices = ResumeFlags({*redo}, {*skip}, from_, only, failed, accept_changes, dict(map(_file, files)))
     limit_input(flags.max_input)
     set_free(flags.unconfined)
     run = find_run(word)
@@ -95,7 +95,7 @@ def command(
     return driver.run_prepared(flags, lambda: _prepare(run, flags, choices, driver.secrets))
 
 
-def _resume_map(run: Run, choices: Choices, flags: RunFlags) -> int:
+def _resume_map(run: Run, choices: ResumeFlags, flags: RunFlags) -> int:
     """Go on with a map. Raises PflowError (2) for a flag that is for steps."""
     from pflow.map.execution import in_order, resume_map
 
@@ -107,7 +107,7 @@ def _resume_map(run: Run, choices: Choices, flags: RunFlags) -> int:
     return in_order("pflow resume", lambda *about: resume_map(run, choices, flags, *about, redo=redo), flags)
 
 
-def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:
+def _prepare(run: Run, flags: RunFlags, choices: ResumeFlags, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:
     """Return the run's flags, inputs and piped input. Raises PflowError as Reopened does; 65 if it breaks a rule."""
     reopened = Reopened(run, choices, secrets)
     with reopened.reading():

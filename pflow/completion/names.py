@@ -185,7 +185,7 @@ def spec_of_type(name: str) -> CommandSpec:
 
 def spec_of_flow(word: str) -> CommandSpec:
     """Return the spec of running a flow. A faulty one, or one in Python, which would run, has the flags of any run."""
-    from pflow.driver.help import spec_of_run
+    from pflow.driver.arguments import spec_of_run
     from pflow.flow.subflow import load_named, python_source
     from pflow.flow.wiring import wire
 

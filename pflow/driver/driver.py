@@ -48,7 +48,7 @@ class Driver:
 
         def work() -> int:
             if _asks("help", words):
-                return self._tell(make(), words, synopsis=f"{os.path.basename(sys.argv[0])} [FLAG]…")
+                return self._print_help(make(), words, synopsis=f"{os.path.basename(sys.argv[0])} [FLAG]…")
             return self._run(make(), words)
 
         return self._in_order(words, work)
@@ -66,15 +66,17 @@ class Driver:
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
         if _asks("help", flag_words) and not separators(flow_words):
-            return self._tell(load(flow_words[:1]) if flow_words else None, flag_words, flow_words[:1])
+            return self._print_help(load(flow_words[:1]) if flow_words else None, flag_words, flow_words[:1])
         intake = Intake(Document(), NOTHING) if is_stdin(flow_words) else None
         with parsing_limit(flags_in(flag_words, OF_RUNS, is_open=True)):
             flow = load(flow_words)
         return self._run(flow, flag_words, intake=intake)
 
-    def _tell(self, flow: FlowSpec | None, words: list[str], named: Sequence[str] = (), synopsis: str = "") -> int:
+    def _print_help(
+        self, flow: FlowSpec | None, words: list[str], named: Sequence[str] = (), synopsis: str = ""
+    ) -> int:
         """Print the help of a flow that some words name; with -v among its flags all of it."""
-        from pflow.driver.help import help_of
+        from pflow.driver.arguments import help_of
 
         if self.output.is_closed:
             raise closed_stdout()
@@ -107,7 +109,7 @@ class Driver:
         self.debug = flags.debug
         self.output.follow(flags)
         if isinstance(flags.refresh, str):
-            from pflow.driver.resume.choices import refuse_unknown
+            from pflow.driver.decisions import refuse_unknown
 
             refuse_unknown(inputs.wired, "refresh", flags.refresh)
         from pflow.driver.execution import execute
@@ -124,24 +126,24 @@ class Driver:
     def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
         """Run while no other run of the flow is going."""
         from pflow.driver.execution import execute
-        from pflow.driver.overlap import SKIP, WAIT, Turn
+        from pflow.driver.overlap import SKIP, WAIT, FlowLock
 
-        turn = Turn(inputs.wired.flow)
+        lock = FlowLock(inputs.wired.flow)
         try:
-            other = turn.try_now()
+            other = lock.try_lock()
             if other and flags.if_running == SKIP:
                 entry = {"id": intake.document.step_id(self.name), **self.entry}
                 return self.output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose, why=str(other))
             if other and flags.if_running == WAIT:
                 if flags.verbose:
                     say(PROGRAM, f"waiting: {other}")
-                turn.wait(flags.timeout)
+                lock.wait(flags.timeout)
             elif other:
                 hint = f"--if-running={WAIT} waits for its end"
                 raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
             return execute(inputs, intake, flags, self.output, self.secrets)
         finally:
-            turn.release()
+            lock.release()
 
     def _fail(self, error: PflowError) -> int:
         """Say the error on stderr, hand an error document on, and return the exit code."""

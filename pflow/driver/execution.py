@@ -8,13 +8,11 @@ from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.cache.wishes import Wishes
 from pflow.driver.arguments import PROGRAM, RunFlags
-from pflow.driver.begin import Beginning
-from pflow.driver.inputs import RunInputs
+from pflow.driver.initial_state import InitialState
+from pflow.driver.inputs import RunInputs, ask_for
 from pflow.driver.listeners import Listeners
-from pflow.driver.questions import ask_for
 from pflow.engine.context import Context
-from pflow.engine.engine import Engine
-from pflow.engine.results import outputs_of
+from pflow.engine.engine import Engine, outputs_of
 from pflow.errors import PflowError, Within
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wired_flow import WiredFlow, WiredStep
@@ -30,7 +28,7 @@ from pflow.values.paths import Path, parse_path, write_path
 from pflow.values.secrets import Secrets
 
 if TYPE_CHECKING:
-    from pflow.driver.resume.reopen import Reopened
+    from pflow.driver.earlier_run import Reopened
 
 
 def execute(inputs: RunInputs, intake: Intake, flags: RunFlags, output: Output, secrets: Secrets) -> int:
@@ -52,7 +50,7 @@ def execute(inputs: RunInputs, intake: Intake, flags: RunFlags, output: Output, 
 
             begin_run()  # the socket of its broker is not where its programs may write
             confine(inputs.confined)
-        return Execution(Beginning(inputs, intake, secrets), flags, output).run()
+        return Execution(InitialState(inputs, intake, secrets), flags, output).run()
     left = pretend(inputs, document)
     add_flow(left, inputs.wired, {"dry": True})
     output.write_document(left)
@@ -71,18 +69,18 @@ def _note_writes(inputs: RunInputs, document: Document) -> None:
 class Execution:
     """One run that is not dry."""
 
-    def __init__(self, beginning: Beginning, flags: RunFlags, output: Output) -> None:
-        self.beginning = beginning
-        self.wired = beginning.wired
-        self.inputs = beginning.inputs
-        self.secrets = beginning.secrets
-        self.reopened: Reopened | None = beginning.inputs.reopened
+    def __init__(self, initial: InitialState, flags: RunFlags, output: Output) -> None:
+        self.initial = initial
+        self.wired = initial.wired
+        self.inputs = initial.inputs
+        self.secrets = initial.secrets
+        self.reopened: Reopened | None = initial.inputs.reopened
         self.flags = flags
         self.output = output
 
     def run(self) -> int:
         """Run the steps and show what they leave; return the exit code. A run whose output was lost is not done."""
-        document, shared = self.beginning.intake.document, self.beginning.store
+        document, shared = self.initial.intake.document, self.initial.store
         listeners = self._listen()
         failed: BaseException | None = None
         is_whole = False
@@ -116,17 +114,17 @@ class Execution:
     def _listen(self) -> Listeners:
         """Begin a run, or resume one."""
         if self.flags.resume:
-            from pflow.driver.resume.reopen import alone, find_unfinished
+            from pflow.driver.earlier_run import alone, find_unfinished
 
             with alone():
-                self.reopened = find_unfinished(self.beginning, self.flags)
+                self.reopened = find_unfinished(self.initial, self.flags)
                 if self.reopened is None:
-                    return Listeners(self.beginning, self.flags)
+                    return Listeners(self.initial, self.flags)
         if self.reopened is not None:
-            self.reopened.settle(self.beginning)
+            self.reopened.settle(self.initial)
             if not self.flags.quiet:
                 say(f"pflow {'run' if self.flags.resume else 'resume'}", self.reopened.notice())
-        return Listeners(self.beginning, self.flags, self.reopened)
+        return Listeners(self.initial, self.flags, self.reopened)
 
     def _context(self, listeners: Listeners) -> Context:
         def warn(text: str) -> None:

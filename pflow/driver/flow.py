@@ -11,11 +11,9 @@ from pflow.binding.store import without_flow
 from pflow.catalog.interfaces import PYTHON, Kind
 from pflow.driver.arguments import PROGRAM
 from pflow.driver.driver import Driver
-from pflow.driver.inputs import RunInputs, missing_inputs
-from pflow.driver.questions import inputs_missing
+from pflow.driver.inputs import RunInputs, inputs_missing, missing_inputs
 from pflow.engine.context import Context
-from pflow.engine.engine import Engine, goes_on
-from pflow.engine.results import outputs_of
+from pflow.engine.engine import Engine, goes_on, outputs_of
 from pflow.engine.step import copied
 from pflow.errors import MISSING, USAGE, PflowError
 from pflow.flow.flags import FlowFlags, read_argument

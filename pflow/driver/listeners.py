@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING, Any
 from pflow.driver.arguments import PROGRAM, RunFlags
-from pflow.driver.begin import Beginning
+from pflow.driver.initial_state import InitialState
 from pflow.engine.context import StepFailed
 from pflow.errors import BUG, CLOSED_PIPE, FAILED, OK, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
@@ -20,8 +20,8 @@ from pflow.values.jsontext import decode
 from pflow.values.usage import Usage
 
 if TYPE_CHECKING:
+    from pflow.driver.earlier_run import Reopened
     from pflow.driver.progress import LogProgress
-    from pflow.driver.resume.reopen import Reopened
 
 _KEY = b'{"v":1,"event":"key"'
 """The beginning of an event that only pflow why reads, and that has a file of its own."""
@@ -30,24 +30,24 @@ _KEY = b'{"v":1,"event":"key"'
 class Listeners:
     """The log of a run and whatever else listens; `write` takes the events, each a line."""
 
-    def __init__(self, beginning: Beginning, flags: RunFlags, reopened: Reopened | None = None) -> None:
+    def __init__(self, initial: InitialState, flags: RunFlags, reopened: Reopened | None = None) -> None:
         """A run that is `reopened` has its log already. Raises PflowError (73, 78) if the journal cannot be kept."""
         self.run_id = run_id = reopened.run.id if reopened else new_run_id()
         self.flags = flags
-        self.wired = beginning.wired
-        self.snapshot = beginning.snapshot
+        self.wired = initial.wired
+        self.snapshot = initial.snapshot
         self.batches: dict[tuple[str, Any], dict[str, Any]] = {}
         """The counts of items of each visit of a batch, in its last try; `untaken` are failures that no step takes."""
         self.last: dict[str, dict[str, Any]] = {}
         """The last start or end of each step."""
         self.usage = Usage()
         self.warnings: dict[str, None] = {}
-        document = beginning.intake.document
+        document = initial.intake.document
         parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
         enter_span(document)
         spans = {"traceparent": document.header.get("traceparent"), "parent": parent}
         about = {name: span for name, span in spans.items() if span}
-        self.log = self._resume_log(reopened) if reopened else open_log(beginning, run_id, flags, about, {})
+        self.log = self._resume_log(reopened) if reopened else open_log(initial, run_id, flags, about, {})
         self.progress: LogProgress | None = None
         self.is_drawn = os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
         self.is_traced = os.environ.get("PFLOW_TRACE", "0") not in ("", "0")
@@ -155,19 +155,19 @@ class Listeners:
 
 
 def open_log(
-    beginning: Beginning, run_id: str, flags: RunFlags, about: dict[str, Any], more: dict[str, Any]
+    initial: InitialState, run_id: str, flags: RunFlags, about: dict[str, Any], more: dict[str, Any]
 ) -> RunLog | None:  # fmt: skip
     """Begin the log of a run and its journal: `about` is for the first event, `more` for the journal's first record.
 
     Raises PflowError (73, 78) if the journal cannot be kept.
     """
-    wired, snapshot = beginning.wired, beginning.snapshot
+    wired, snapshot = initial.wired, initial.snapshot
     about |= {"name": wired.flow.name or "flow", "flow_hash": snapshot.flow_hash, "steps": len(wired.steps)}
-    log = RunLog.open(run_id, beginning.flow_text(), about, is_needed=not flags.no_journal)
+    log = RunLog.open(run_id, initial.flow_text(), about, is_needed=not flags.no_journal)
     if log is not None:
         log.write_snapshot(snapshot.as_json())
         if not flags.no_journal:
-            log.open_journal(beginning.secrets, {**beginning.record(flags), **more})
+            log.open_journal(initial.secrets, {**initial.record(flags), **more})
     return log
 
 

@@ -50,7 +50,7 @@ class Other:
         return f"{what} ({who})" if self.pid else what
 
 
-class Turn:
+class FlowLock:
     """The turn of one flow: a lock that children and programs inherit. A run without --if-running takes none."""
 
     def __init__(self, flow: FlowSpec) -> None:
@@ -64,7 +64,7 @@ class Turn:
             mark, self.fd = open_lock(self.path)
             os.close(mark)
 
-    def try_now(self) -> Other | None:
+    def try_lock(self) -> Other | None:
         """Take the turn, or return the run that has it; wait a moment until the programs of a killed run have ended."""
         limit = time.monotonic() + _PATIENCE
         while (other := self._other()) and not other.is_alive() and time.monotonic() < limit:

@@ -1,140 +1,129 @@
-"""The driver as the steps of one process see it: its services, and what they commit to its journal."""
+"""What a visit commits to the journal of its run: its end, and the files that it read and changed before."""
 
 from __future__ import annotations
 
-import time
-
-from pflow import TYPE_CHECKING, Any, Callable, Mapping
-from pflow.errors import TIMED_OUT, PflowError
-from pflow.process.signals import Paused
-from pflow.record.journal import Journal
-from pflow.record.records import FileStates, batch_of, is_within
-from pflow.values.secrets import Secrets
+from pflow import TYPE_CHECKING, Any
+from pflow.binding.store import REMOVED
+from pflow.catalog.kinds import FLOW, PROGRAM
+from pflow.files.beneath import paths_in
+from pflow.interface.interface import ANYTHING
+from pflow.record.records import MISSING, file_key, listing_key, stamp_of, state_of
 
 if TYPE_CHECKING:
-    from pflow.process.worker import Parent
+    from pflow.binding.store import NodeStore
+    from pflow.engine.context import Context, JournalClient, StepFailed
+    from pflow.flow.wired_flow import WiredStep
     from pflow.record.records import Record
-
-_MOMENT = 0.05
-"""Seconds after which a call that has to wait asks again: its turn depends on those of other processes."""
+    from pflow.values.paths import Path
 
 
-def gate_of(ask: Callable[[str, Any], Any]) -> Callable[[str, dict[str, Any]], Any]:
-    """Return the gate of Calls; `ask` asks the driver or the map. Time limits stand still while a call waits."""
+class VisitCommit:
+    """The commit of one visit of a step or fork: `done` is its end if an earlier part of the run has done it."""
 
-    def gate(name: str, question: dict[str, Any]) -> Any:
-        from pflow.process.worker import line_of_descent
-
-        question["owner"] = line_of_descent()
-        if name != "begin":
-            return ask(name, question)
-        with Paused():
-            while (ticket := ask(name, question)) is None:
-                time.sleep(_MOMENT)
-            return ticket
-
-    return gate
-
-
-_SERVICES = ("keep", "claim", "release", "learn")
-
-
-class Services:
-    """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it.
-
-    `outside` answers what is not a service of the run: its budget does, or the map whose item it is.
-    """
-
-    def __init__(self, journal: Journal | None, secrets: Secrets) -> None:
+    def __init__(self, context: Context, journal: JournalClient, path: str) -> None:
+        self.context = context
         self.journal = journal
-        self.secrets = secrets
-        self.parent: Parent | None = None
-        self.outside: Callable[[str, Any], Any] = lambda name, question: None
-        self.files = journal.records.files if journal and journal.records else FileStates()
-        self._writers: dict[str, dict[str, str]] = {}
-        """For each batch, by its path, the item that wrote each file."""
-        self._wrote: dict[str, list[str]] = {}
-        """The files of each item that is not committed yet."""
-        for path, record in (journal.records.done if journal and journal.records else {}).items():
-            self._writers.setdefault(batch_of(path), {}).update(dict.fromkeys(record.get("wrote", ()), path))
+        self.path = path
+        self.carried = context.carried
+        self.changes: dict[Path, Any] = {}
+        self.done = journal.take(path)
+        if self.done is None:
+            context.watchers.append(self.changes)
 
-    def ask(self, name: str, question: Any) -> Any:
-        """Have a service done, by its name, or ask what is around the run; in a child, its parent does both."""
-        if name == "keep":
-            self.files.add(question)
-        return self._do(name, question) if self.parent is None else self.parent.ask(name, question)
+    def redo(self, shared: Any, done: Record) -> tuple[Any, str]:
+        """Repeat the changes of the visit; return its action, and the step whose failure was handled."""
+        for path, *value in done.get("changes", ()):
+            self.context.assign(shared, tuple(path), value[0] if value else REMOVED)
+        if "carried" in done:
+            self.context.carried = tuple(done["carried"])
+        return done.get("action"), done.get("handled", "")
 
-    def answer(self, name: str, request: Any, reply: Callable[[Any], None]) -> None:
-        """Do what a child process requests by the name of a service, or pass the request on without waiting."""
-        from pflow.process.worker import own_parent  # only who has processes needs it
-
-        if name == "keep":
-            self.files.add(request)
-        above = self.parent if name in _SERVICES else own_parent()
-        if above is not None:
-            above.ask_later(name, request, reply)
+    def end_fork(self, action: Any, handled: str, steps: list[str]) -> None:
+        """Commit a handled failure, which ended the branches; otherwise they have committed their own steps."""
+        if handled:
+            self.end(action, handled, over=[f"{self.context.prefix}{step}@" for step in steps])
         else:
-            reply(self._do(name, request))
+            self.context.watchers.pop()
 
-    def _do(self, name: str, question: Any) -> Any:
-        return getattr(self, f"_{name}")(question) if name in _SERVICES else self.outside(name, question)
+    def end(self, action: Any, handled: str, **more: Any) -> None:
+        self.context.watchers.pop()
+        record: Record = {"end": self.path, **more}
+        if action not in (None, "default"):
+            record["action"] = action
+        if handled:
+            record["handled"] = handled
+        if self.changes:
+            record["changes"] = [
+                [list(path)] if value is REMOVED else [list(path), value] for path, value in self.changes.items()
+            ]
+        if self.context.carried is not self.carried:
+            record["carried"] = list(self.context.carried or ())
+        self.journal.write(record)
 
-    def _keep(self, record: Record) -> None:
-        """Write a record to the journal. Raises PflowError (73)."""
-        if self.journal is not None:
-            wrote = self._wrote.pop(str(record.get("end")), None)
-            self.journal.write({**record, "wrote": wrote} if wrote else record)
-
-    def _claim(self, request: tuple[str, str]) -> str:
-        """Note that an item writes a file; return the path of the item of its batch that wrote the file first."""
-        item, file = request
-        writer = self._writers.setdefault(batch_of(item), {}).setdefault(file, item)
-        if writer == item and self.journal is not None:
-            self._wrote.setdefault(item, []).append(file)
-        return writer
-
-    def _release(self, batch: str) -> None:
-        """Forget the files of a batch that has ended."""
-        self._writers.pop(batch, None)
-
-    def _learn(self, secrets: list[Any]) -> None:
-        """Keep these values out of the journal."""
-        self.secrets.add(secrets)
+    def fail(self, failure: StepFailed) -> None:
+        self.context.watchers.pop()
+        self.journal.fail(self.path, failure)
 
 
-class Commits:
-    """Writes the records of one process: `keep` hands each to the driver, which owns the journal.
+class StepFiles:
+    """How a step uses files: whether it `reads` those that its paths name, and `changes` any."""
 
-    `done` has the ends of visits from an earlier part of the run, by their paths. Each is taken once, so that another
-    try of the flow around a step runs the step again.
+    def __init__(self, wired: WiredStep) -> None:
+        interface, effects = wired.interface, {*wired.interface.effects}
+        origin = wired.kind.origin if wired.kind else ""
+        self.reads = origin != FLOW and ("reads files" in effects or "writes files" not in effects)
+        is_unknown = interface.open or (origin == PROGRAM and not effects)
+        self.changes = is_unknown or not effects.isdisjoint({"writes files", "runs commands", ANYTHING})
+        self.params = interface.params
+        self.items = [item for item in interface.taken if item.type.is_path and origin != FLOW]
+
+    def named(self, node: Any, view: NodeStore) -> list[str]:
+        """Return the keys of the files that a node's paths name, and of what it says that it looks at besides."""
+        more = node.looks_at(view) if hasattr(node, "looks_at") else ()
+        try:
+            found = [file_key(each) if isinstance(each, str) else listing_key(*each) for each in more]
+            for item in self.items:
+                is_param = item.name in self.params
+                value = node.params.get(item.name) if is_param else view.peek(item.name) if item.name in view else None
+                found += map(file_key, paths_in(value))
+        except OSError:
+            return []  # the working directory is gone
+        return found
+
+
+class FileWatch:
+    """Notes what a visit reads and changes of files, in records that go before its end.
+
+    A visit that is not an item of a batch may change any that are known. Without `files` there is nothing to note.
     """
 
-    def __init__(self, keep: Callable[[Record], None], done: Mapping[str, Record]) -> None:
-        self.write = keep
-        self.done = dict(done)
-        self._entered: set[str] = set()
+    def __init__(
+        self, files: StepFiles | None, context: Context, visit: str, node: Any = None, view: Any = None
+    ) -> None:
+        self.ask = context.coordinator.ask
+        self.visit = visit
+        states = context.coordinator.files
+        reads, changes = (files.reads, files.changes) if files else (False, False)
+        named = files.named(node, view) if files and node is not None else []
+        self.read = named if reads else []
+        self.begun = named if changes and states.reads else []
+        known = states.inside.get(context.prefix, {})
+        others = [key for key in named if key in known] if context.item else known
+        self.watched = dict.fromkeys([*self.read, *others]) if changes else {}
 
-    def take(self, path: str) -> Record | None:
-        """Return the end of a visit or item if it is already done."""
-        return self.done.pop(path, None)
+    def __enter__(self) -> None:
+        self.found = {key: state_of(key) for key in self.read}
+        self.before = {key: stamp_of(key) for key in self.watched}
+        if self.begun:
+            self.ask("keep", {"left": dict.fromkeys(self.begun)})
 
-    def end_item(self, path: str, writes: dict[str, Any], why: dict[str, Any]) -> None:
-        """Commit an item's writes, or its failure if the batch continues without it."""
-        record: Record = {"end": path}
-        if writes:
-            record["changes"] = [[[key], value] for key, value in writes.items()]
-        if why:
-            record["error"] = why
-        self.write(record)
-
-    def fail(self, path: str, error: PflowError) -> None:
-        """Note that a visit or item failed, unless it was cut short: then nobody knows what it has done."""
-        if not (error.is_cut or error.exit == TIMED_OUT or error.exit >= 128):
-            self.write({"failed": path, "exit": error.exit})
-
-    def enter(self, path: str) -> None:
-        """Begin a flow inside a visit. In another try of the visit, none of its steps are done."""
-        if path in self._entered:
-            self.done = {each: record for each, record in self.done.items() if not is_within(each, path)}
-            self.write({"again": path})
-        self._entered.add(path)
+    def __exit__(self, *failure: object) -> None:
+        before = self.before.items()
+        changed = [key for key, stamp in before if key in self.begun or not stamp or stamp != stamp_of(key)]
+        left = {key: state_of(key) for key in changed}
+        made = [key for key, state in left.items() if self.found.get(key) == MISSING != state]  # its own work
+        read = {key: state for key, state in self.found.items() if state is not None and key not in made}
+        if read:
+            self.ask("keep", {"read": self.visit, "files": read})
+        if left:
+            self.ask("keep", {"left": left})

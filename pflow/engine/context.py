@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import time
 
-from pflow import TYPE_CHECKING, Any, Callable, Iterable
+from pflow import TYPE_CHECKING, Any, Callable, Iterable, Mapping
 from pflow.binding.resolve import failure_in, nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
 from pflow.cache.wishes import Wishes
-from pflow.engine.commits import Commits, Services, gate_of
-from pflow.errors import PflowError, result_of
+from pflow.errors import TIMED_OUT, PflowError, result_of
 from pflow.files.state_key import state_key
 from pflow.flow.wired_flow import WiredStep
 from pflow.mcp.client.sockets import begin_run
+from pflow.process.signals import Paused
 from pflow.record.journal import Journal
+from pflow.record.records import FileStates, batch_of, is_within
 from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import plain
@@ -97,8 +99,129 @@ class Recorder:
         self.write(event_line(event, {**named, **about}))
 
 
-def drop(line: Any) -> None:
-    """Discard a line."""
+_MOMENT = 0.05
+"""Seconds after which a call that has to wait asks again: its turn depends on those of other processes."""
+
+
+def gate_of(ask: Callable[[str, Any], Any]) -> Callable[[str, dict[str, Any]], Any]:
+    """Return the gate of Calls; `ask` asks the driver or the map. Time limits stand still while a call waits."""
+
+    def gate(name: str, question: dict[str, Any]) -> Any:
+        from pflow.process.worker import line_of_descent
+
+        question["owner"] = line_of_descent()
+        if name != "begin":
+            return ask(name, question)
+        with Paused():
+            while (ticket := ask(name, question)) is None:
+                time.sleep(_MOMENT)
+            return ticket
+
+    return gate
+
+
+_SERVICES = ("keep", "claim", "release", "learn")
+
+
+class Coordinator:
+    """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it.
+
+    `outside` answers what is not a service of the run: its budget does, or the map whose item it is.
+    """
+
+    def __init__(self, journal: Journal | None, secrets: Secrets) -> None:
+        self.journal = journal
+        self.secrets = secrets
+        self.parent: Parent | None = None
+        self.outside: Callable[[str, Any], Any] = lambda name, question: None
+        self.files = journal.records.files if journal and journal.records else FileStates()
+        self._writers: dict[str, dict[str, str]] = {}
+        """For each batch, by its path, the item that wrote each file."""
+        self._wrote: dict[str, list[str]] = {}
+        """The files of each item that is not committed yet."""
+        for path, record in (journal.records.done if journal and journal.records else {}).items():
+            self._writers.setdefault(batch_of(path), {}).update(dict.fromkeys(record.get("wrote", ()), path))
+
+    def ask(self, name: str, question: Any) -> Any:
+        """Have a service done, by its name, or ask what is around the run; in a child, its parent does both."""
+        if name == "keep":
+            self.files.add(question)
+        return self._do(name, question) if self.parent is None else self.parent.ask(name, question)
+
+    def answer(self, name: str, request: Any, reply: Callable[[Any], None]) -> None:
+        """Do what a child process requests by the name of a service, or pass the request on without waiting."""
+        from pflow.process.worker import own_parent  # only who has processes needs it
+
+        if name == "keep":
+            self.files.add(request)
+        above = self.parent if name in _SERVICES else own_parent()
+        if above is not None:
+            above.ask_later(name, request, reply)
+        else:
+            reply(self._do(name, request))
+
+    def _do(self, name: str, question: Any) -> Any:
+        return getattr(self, f"_{name}")(question) if name in _SERVICES else self.outside(name, question)
+
+    def _keep(self, record: Record) -> None:
+        """Write a record to the journal. Raises PflowError (73)."""
+        if self.journal is not None:
+            wrote = self._wrote.pop(str(record.get("end")), None)
+            self.journal.write({**record, "wrote": wrote} if wrote else record)
+
+    def _claim(self, request: tuple[str, str]) -> str:
+        """Note that an item writes a file; return the path of the item of its batch that wrote the file first."""
+        item, file = request
+        writer = self._writers.setdefault(batch_of(item), {}).setdefault(file, item)
+        if writer == item and self.journal is not None:
+            self._wrote.setdefault(item, []).append(file)
+        return writer
+
+    def _release(self, batch: str) -> None:
+        """Forget the files of a batch that has ended."""
+        self._writers.pop(batch, None)
+
+    def _learn(self, secrets: list[Any]) -> None:
+        """Keep these values out of the journal."""
+        self.secrets.add(secrets)
+
+
+class JournalClient:
+    """Writes the records of one process: `keep` hands each to the driver, which owns the journal.
+
+    `done` has the ends of visits from an earlier part of the run, by their paths. Each is taken once, so that another
+    try of the flow around a step runs the step again.
+    """
+
+    def __init__(self, keep: Callable[[Record], None], done: Mapping[str, Record]) -> None:
+        self.write = keep
+        self.done = dict(done)
+        self._entered: set[str] = set()
+
+    def take(self, path: str) -> Record | None:
+        """Return the end of a visit or item if it is already done."""
+        return self.done.pop(path, None)
+
+    def end_item(self, path: str, writes: dict[str, Any], why: dict[str, Any]) -> None:
+        """Commit an item's writes, or its failure if the batch continues without it."""
+        record: Record = {"end": path}
+        if writes:
+            record["changes"] = [[[key], value] for key, value in writes.items()]
+        if why:
+            record["error"] = why
+        self.write(record)
+
+    def fail(self, path: str, error: PflowError) -> None:
+        """Note that a visit or item failed, unless it was cut short: then nobody knows what it has done."""
+        if not (error.is_cut or error.exit == TIMED_OUT or error.exit >= 128):
+            self.write({"failed": path, "exit": error.exit})
+
+    def enter(self, path: str) -> None:
+        """Begin a flow inside a visit. In another try of the visit, none of its steps are done."""
+        if path in self._entered:
+            self.done = {each: record for each, record in self.done.items() if not is_within(each, path)}
+            self.write({"again": path})
+        self._entered.add(path)
 
 
 class Context:
@@ -133,16 +256,16 @@ class Context:
         self._warn = warn
         self._warned: set[str] = set()
         self.secrets = Secrets() if secrets is None else secrets
-        self.services = Services(journal, self.secrets)
-        self.commits: Commits | None = None
+        self.coordinator = Coordinator(journal, self.secrets)
+        self.journal: JournalClient | None = None
         self.calls = Calls()
         self.claim: Callable[[str], None] | None = None
         if journal is not None:
             done = journal.records.done if journal.records else {}
-            self.commits = Commits(lambda record: self.services.ask("keep", record), done)
+            self.journal = JournalClient(lambda record: self.coordinator.ask("keep", record), done)
         if calls is not None:
-            self.services.outside = calls.gate
-            self.calls = Calls(gate_of(self.services.ask), is_priced=calls.is_priced)
+            self.coordinator.outside = calls.gate
+            self.calls = Calls(gate_of(self.coordinator.ask), is_priced=calls.is_priced)
         self._begin_store(emit, emitter)
 
     def _begin_store(self, emit: Callable[[Any], None] | None = None, emitter: str = "") -> None:
@@ -168,7 +291,7 @@ class Context:
 
     def enter_child(self, parent: Parent, lane: str = "") -> None:
         """Go on in a child process, in a lane of its own: its parent does the services and takes the events."""
-        self.services.parent = parent
+        self.coordinator.parent = parent
         if self.recorder is not None:
             self.recorder = self.recorder.to(parent.take, lane)
 
@@ -189,8 +312,8 @@ class Context:
 
     def learn(self, secrets: list[Any]) -> None:
         """Mask these values from now on, also in the driver, which writes the journal."""
-        if self.secrets.add(secrets) and self.commits is not None:
-            self.services.ask("learn", secrets)
+        if self.secrets.add(secrets) and self.journal is not None:
+            self.coordinator.ask("learn", secrets)
 
     def keep_order(self) -> None:
         """Record from now on when each place is written, for reads that take the latest of several."""
@@ -239,51 +362,3 @@ def storable(key: str, value: Any) -> Any:
         return value if value is REMOVED else plain(value)
     except PflowError as error:
         raise error.within(f"cannot store '{key}'") from None
-
-
-class Commit:
-    """The commit of one visit of a step or fork: `done` is its end if an earlier part of the run has done it."""
-
-    def __init__(self, context: Context, commits: Commits, path: str) -> None:
-        self.context = context
-        self.commits = commits
-        self.path = path
-        self.carried = context.carried
-        self.changes: dict[Path, Any] = {}
-        self.done = commits.take(path)
-        if self.done is None:
-            context.watchers.append(self.changes)
-
-    def redo(self, shared: Any, done: Record) -> tuple[Any, str]:
-        """Repeat the changes of the visit; return its action, and the step whose failure was handled."""
-        for path, *value in done.get("changes", ()):
-            self.context.assign(shared, tuple(path), value[0] if value else REMOVED)
-        if "carried" in done:
-            self.context.carried = tuple(done["carried"])
-        return done.get("action"), done.get("handled", "")
-
-    def end_fork(self, action: Any, handled: str, steps: list[str]) -> None:
-        """Commit a handled failure, which ended the branches; otherwise they have committed their own steps."""
-        if handled:
-            self.end(action, handled, over=[f"{self.context.prefix}{step}@" for step in steps])
-        else:
-            self.context.watchers.pop()
-
-    def end(self, action: Any, handled: str, **more: Any) -> None:
-        self.context.watchers.pop()
-        record: Record = {"end": self.path, **more}
-        if action not in (None, "default"):
-            record["action"] = action
-        if handled:
-            record["handled"] = handled
-        if self.changes:
-            record["changes"] = [
-                [list(path)] if value is REMOVED else [list(path), value] for path, value in self.changes.items()
-            ]
-        if self.context.carried is not self.carried:
-            record["carried"] = list(self.context.carried or ())
-        self.commits.write(record)
-
-    def fail(self, failure: StepFailed) -> None:
-        self.context.watchers.pop()
-        self.commits.fail(self.path, failure)

@@ -1,19 +1,21 @@
-"""The engine: a flow as a pocketflow Flow, walked step by step, and a flow as a step of another."""
+"""The engine: a flow walked step by step as a pocketflow Flow, a flow as a step of another, and what a flow gives."""
 
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Container, Iterator, Mapping
 from pflow.binding.resolve import Binding
-from pflow.binding.sources import AlternativeSource, Fallback, TemplateSource
+from pflow.binding.sources import AlternativeSource, Fallback, TemplateSource, assign, find, has
 from pflow.catalog.kinds import FLOW, PROGRAM
-from pflow.engine.context import Commit, Context, StepFailed, failure_of
-from pflow.engine.results import places_behind, results_of, set_defaults
+from pflow.engine.commits import VisitCommit
+from pflow.engine.context import Context, StepFailed, failure_of
 from pflow.engine.step import PlainStep, StepNode, bind, copied, is_direct
-from pflow.errors import BAD_DATA, FAILED, PflowError
+from pflow.errors import BAD_DATA, FAILED, MISSING, PflowError
 from pflow.files.beneath import is_confined
 from pflow.flow.graph import ERROR
-from pflow.flow.subflow import FlowKind
+from pflow.flow.pipe.carry import carried_out
+from pflow.flow.subflow import CARRIED, FlowKind
 from pflow.flow.wired_flow import WiredFlow, WiredStep
+from pflow.interface.interface import Interface, Item, fresh
 from pflow.node import pocketflow
 from pflow.text.printable import encodable
 from pflow.values.paths import Path, meet
@@ -58,7 +60,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         if self._is_plain(wired, binding) and is_direct(wired, node, self.context):
             return PlainStep(wired, node, self.context)
         if wired.step.batch is not None:
-            from pflow.engine.batch import BatchStep
+            from pflow.engine.parallel import BatchStep
 
             return BatchStep(wired, node, binding, self.context)
         return StepNode(wired, node, binding, self.context)
@@ -119,10 +121,10 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
     def _visit(self, node: Any, shared: Any, stop: Any, inside: Container[str] | None) -> tuple[Any, str]:
         """Make a visit and commit it, or repeat its changes if it is already done. Returns as `_attempt` does."""
-        commits = self.context.commits
-        if commits is None:
+        journal = self.context.journal
+        if journal is None:
             return self._attempt(node, shared, stop, inside)
-        visit = Commit(self.context, commits, node.visit_path())
+        visit = VisitCommit(self.context, journal, node.visit_path())
         if visit.done is not None:
             return visit.redo(shared, visit.done)
         try:
@@ -178,7 +180,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
     def _too_many(self, node: Any, count: int) -> StepFailed:
         hint = "--max-visits=N, or max_visits in the flow, allows more"
-        if self.context.commits is not None:
+        if self.context.journal is not None:
             hint = f"pflow resume {self.context.run_id} --max-visits=N goes on"
         what = f"cannot visit '{node.id}' again: it had its {count} visits"
         error = PflowError(what, hint=hint, exit=FAILED, is_permanent=True)
@@ -235,8 +237,8 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
                 step, _, param = name.partition(".")
                 params.setdefault(step, {})[param] = value
         set_defaults(self.flow, store)
-        if self.context.commits is not None:
-            self.context.commits.enter(self.context.visit_path(self.id))
+        if self.context.journal is not None:
+            self.context.journal.enter(self.context.visit_path(self.id))
         context = self.context.inside(self.id)
         context.cache = context.cache and context.cache.inside(self.said_of_cache)
         context.secret_paths += self._secret_outputs()
@@ -252,6 +254,54 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     def post(self, shared: Any, store: Any, result: tuple[dict[str, Any], Any]) -> Any:
         shared.update(result[0])
         return result[1]
+
+
+def set_defaults(flow: WiredFlow, store: Any) -> None:
+    """Put the default of each missing input into a store."""
+    for given in flow.inputs.values():
+        if given.has_default and not has(store, given.path):
+            assign(store, given.path, fresh(given.fitted(given.default, "its default")))
+
+
+def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:
+    """Return the declared outputs that a run has reached."""
+    found = {}
+    for name, source in flow.outputs.items():
+        try:
+            found[name] = source.find(store)
+        except PflowError as error:
+            if error.exit != MISSING:
+                raise
+    return found
+
+
+def results_of(
+    flow: WiredFlow, interface: Interface, store: Mapping[str, Any], carried: Path | None, given: Mapping[str, Any]
+) -> dict[str, Any]:  # fmt: skip
+    """Return what a flow gives as a step: its declared outputs, else all that its steps wrote, and what it carries.
+
+    That may have a key besides. A flow whose steps carry nothing hands on what was `given` to its input from the pipe.
+    """
+    outputs, write = flow.flow.outputs, interface.pipe_write
+    inputs = {"stdin", *(each.path[0] for each in flow.inputs.values())}
+    is_open, writes = interface.open, interface.writes  # an open one may write any key
+    given_out = outputs_of(flow, store) if outputs else store
+    found = {key: value for key, value in given_out.items() if key in writes or (is_open and key not in inputs)}
+    if write is None or CARRIED not in write.marks:
+        return found
+    if carried is None:
+        values = [given[name] for name, each in interface.reads.items() if "pipe" in each.marks and name in given]
+    else:
+        place, there = flow.place_outside(carried), found if outputs else store
+        values = [find(there, place)] if place and has(there, place) else []
+    return {**found, write.name: values[0]} if values else found
+
+
+def places_behind(flow: WiredFlow, write: Item) -> list[Path]:
+    """Return the places of a flow's store that one of its writes as a step may come from."""
+    if CARRIED in write.marks:
+        return [place for place in carried_out(flow) if place]
+    return [*flow.outputs[write.name].paths] if write.name in flow.outputs else [(write.name,)]
 
 
 def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:

@@ -9,8 +9,8 @@ from pflow.binding.resolve import Binding, Places
 from pflow.binding.sources import Constant, check_place, has
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
+from pflow.engine.commits import FileWatch, StepFiles
 from pflow.engine.context import Context, StepFailed, failure_of, in_words, storable
-from pflow.engine.file_watch import FileWatch, StepFiles
 from pflow.errors import PflowError
 from pflow.files.beneath import CONFINED
 from pflow.flow.graph import ERROR
@@ -107,8 +107,8 @@ class StepNode(PlainStep, Visitor):
         self.is_restricted = is_restricted(wired, node)
         is_alone = context.isolate and not self.is_flow and wired.step.batch is None
         self.is_apart = is_alone or self.is_restricted or runs_confined(node)
-        self.answer = context.services.answer
-        self.files = StepFiles(wired) if context.commits is not None else None
+        self.answer = context.coordinator.answer
+        self.files = StepFiles(wired) if context.journal is not None else None
 
     def _cached(self) -> CachedNode | None:
         """Return the node as the cache knows it, if it is used. Raises StepFailed if it is required and impossible."""
@@ -195,13 +195,13 @@ class StepNode(PlainStep, Visitor):
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}
 
     def begin(self, node: Any) -> None:
-        commits = self.context.commits
-        if commits is not None and not self.wired.may_repeat(node.params):
-            commits.write({"start": self.visit_path()})
+        journal = self.context.journal
+        if journal is not None and not self.wired.may_repeat(node.params):
+            journal.write({"start": self.visit_path()})
 
     def enter_child(self, parent: Parent) -> None:
         self.context.emit = self.context.emit and parent.take
-        self.context.services.parent = parent
+        self.context.coordinator.parent = parent
 
     def sink(self) -> Callable[[Any], None] | None:
         return self.context.emit if self.context.emitter == self.id else None

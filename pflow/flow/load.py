@@ -10,7 +10,7 @@ from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, USAGE, Attempt, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.ir import load_document
-from pflow.process.start import beginning
+from pflow.process.start import first_bytes
 from pflow.text.printable import clause
 from pflow.values.encoding import text_in
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, is_deeper, scan_without_duplicates
@@ -41,7 +41,7 @@ def is_lasting(file: str) -> bool:
 
 def is_script(file: str) -> bool:
     """Return True for a shell script, by its name or its first line."""
-    first = beginning(file).partition(b"\n")[0]
+    first = first_bytes(file).partition(b"\n")[0]
     return file.endswith(".sh") or (first.startswith(b"#!") and any(word.endswith(b"sh") for word in first.split()))
 
 

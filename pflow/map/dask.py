@@ -14,12 +14,11 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pflow.engine.context import drop
 from pflow.errors import BAD_CONFIG, OK, TIMED_OUT, TRY_AGAIN, USAGE, PflowError, reason_of
 from pflow.files.installation import needs
 from pflow.map.item import ItemFlow
+from pflow.map.ledger import DONE, TODO, Result, unfinished
 from pflow.map.remote import LOST, order_of, run_items
-from pflow.map.states import DONE, TODO, Result, unfinished
 from pflow.process.children import GRACE
 from pflow.process.pool import Lost
 from pflow.terminal.messages import silence
@@ -185,7 +184,7 @@ class DaskExecutor:
         while self._waiting and not self._waiting[0].alone and len(items) < most:
             items.append(self._waiting.popleft())
         for item in items if not self.flow.repeats else ():
-            self.answer("start", item.id, drop)
+            self.answer("start", item.id, lambda nothing: None)
         address = max(self.free, key=self.free.__getitem__)
         self.free[address] -= 1
         self._begin(address, items)

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pflow.binding.resolve import environment
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.map.item import ITEM, ItemFlow
-from pflow.map.ledger import Ledger
+from pflow.map.ledger import DONE, Ledger
 from pflow.map.loop import ItemPolicy
-from pflow.map.states import DONE
 from pflow.terminal.columns import rough_time
 from pflow.values.jsontext import text_of
 from pflow.values.templates import TEMPLATE

@@ -12,22 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.driver.arguments import RunFlags
 from pflow.driver.budget import Budget
+from pflow.driver.decisions import ResumeFlags
+from pflow.driver.earlier_run import Reopened, alone
 from pflow.driver.listeners import end_of, open_log
-from pflow.driver.resume.choices import Choices
-from pflow.driver.resume.reopen import Reopened, alone
 from pflow.errors import BAD_STDIN, FAILED, OK, PflowError
 from pflow.flow.rules.paths import check_unfilled
 from pflow.map.estimate import most_of_item, questions_of
 from pflow.map.item import ITEM
-from pflow.map.ledger import Ledger
+from pflow.map.ledger import DONE, Ledger, Result
 from pflow.map.limiter import MOST, Limiter
 from pflow.map.loop import MapLoop
-from pflow.map.map import PROGRAM, Map
-from pflow.map.options import MapOptions
-from pflow.map.output import MapOutput
-from pflow.map.progress import MapProgress
-from pflow.map.rows import Rows
-from pflow.map.states import DONE, Result
+from pflow.map.map import PROGRAM, Map, MapOptions
+from pflow.map.report import MapProgress
+from pflow.map.rows import MapOutput, Rows
 from pflow.mcp.client.sockets import begin_run
 from pflow.process.pool import Pool
 from pflow.process.signals import Interrupted, end_in_order
@@ -78,7 +75,7 @@ class MapExecution:
         with alone() if map.resumes else nullcontext():
             reopened = reopened or map.unfinished()
             if reopened is not None:
-                reopened.settle(map.beginning)
+                reopened.settle(map.initial)
                 map.flow.run_id = reopened.run.id
             self.run_id = map.flow.run_id
             self.again = map.again(self.run_id)
@@ -91,7 +88,7 @@ class MapExecution:
         limits = {name: getattr(self.flags, name) for name in BUDGET.values()}
         about = {"map": {"ledger": self.ledger_path, "digest": self.map.digest}}
         more = {"map": asdict(self.options), "limits": limits}
-        log = open_log(self.map.beginning, self.run_id, self.flags, about, more)
+        log = open_log(self.map.initial, self.run_id, self.flags, about, more)
         assert log is not None
         return log
 
@@ -104,7 +101,7 @@ class MapExecution:
                 ledger.begin(self.map.facts(), self.run_id, accepts_changes=self.map.accepts_changes)
                 total = self._begun(ledger)
                 progress = MapProgress(self.log.directory, self.options.progress, total)
-                for each in ledger.specs(self.run_id):
+                for each in ledger.usages(self.run_id):
                     progress.usage.add(each)
                 end = self._run_items(ledger, progress), None
             return end[0]
@@ -185,7 +182,7 @@ class MapExecution:
     def _cluster(self, loop: MapLoop) -> Executor:
         from pflow.map.dask import DaskExecutor
 
-        flow, record = self.map.flow, self.map.beginning.record(self.flags)
+        flow, record = self.map.flow, self.map.initial.record(self.flags)
         most = partial(most_of_item, flow, questions_of(flow)) if self.flags.limits else None
         return DaskExecutor(self.options.scheduler, flow, record, loop.answer, jobs=self.flags.jobs, most=most)
 
@@ -220,7 +217,7 @@ class MapExecution:
 
 
 def resume_map(
-    run: Run, choices: Choices, flags: RunFlags, secrets: Secrets, output: MapOutput, *, redo: bool
+    run: Run, choices: ResumeFlags, flags: RunFlags, secrets: Secrets, output: MapOutput, *, redo: bool
 ) -> int:  # fmt: skip
     """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
     failed, choices.failed = choices.failed, True  # a map that is finished, with failures, goes on too

@@ -10,15 +10,13 @@ from typing import Any
 from pflow.binding.sources import DIR, NAME, STEM, NameSource, find
 from pflow.cache.wishes import Wishes
 from pflow.driver.inputs import RunInputs, missing_inputs
-from pflow.engine.commits import Commits, gate_of
-from pflow.engine.context import Context, Recorder, StepFailed
-from pflow.engine.engine import Engine
-from pflow.engine.results import outputs_of
+from pflow.engine.context import Context, JournalClient, Recorder, StepFailed, gate_of
+from pflow.engine.engine import Engine, outputs_of
 from pflow.errors import FAILED as EXIT_FAILED
 from pflow.errors import MISSING, OK, PflowError, own_error
 from pflow.flow.subflow import interface_of_flow, repeats
 from pflow.flow.wired_flow import WiredFlow, item_reader
-from pflow.map.states import DONE, FAILED, TODO, Result
+from pflow.map.ledger import DONE, FAILED, TODO, Result
 from pflow.process.loop import claiming
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.record.log import parse_event
@@ -131,14 +129,17 @@ class ItemFlow:
         context = Context(max_visits=self.max_visits, secrets=secrets, run_id=self.run_id, cache=self.cache)
         context.prefix = f"{id}/"
         context.recorder = tally
-        context.services.outside, tell = tell, context.services.ask  # which a child of the item's process has, too
+        context.coordinator.outside, tell = (
+            tell,
+            context.coordinator.ask,
+        )  # which a child of the item's process has, too
         gate = gate_of(tell) if self.is_gated else unlimited
         context.calls = Calls(gate, is_priced=self.is_priced, in_map=True)
         if self.writes_files:
             ask = partial(tell, "claim_file")
             context.claim = claiming(id, ask, lambda first: f"the item {first}", f"{ITEM}_name")
         if not self.repeats:
-            context.commits = Commits(lambda record: tell("start", id) if "start" in record else None, {})
+            context.journal = JournalClient(lambda record: tell("start", id) if "start" in record else None, {})
         return context
 
     def _outputs(self, store: Mapping[str, Any], context: Context) -> Result:

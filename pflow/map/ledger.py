@@ -1,17 +1,40 @@
-"""The ledger of a map: an SQLite file with a row for each item, which survives kill -9; a later map goes on with it."""
+"""The ledger of a map: a row for each item in an SQLite file, with which a later map goes on, or a merge of shards."""
 
+import os
 import time
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, USAGE, PflowError
 from pflow.map.ledger_file import LedgerFile
-from pflow.map.states import BEGUN, DONE, STATUSES, TODO, Result
 from pflow.text.naming import joined
 from pflow.values.digest import bytes_digest, digest_of
 from pflow.values.fast_json import decode, encode
 from pflow.values.usage import Usage, calls_in
+
+DONE, FAILED, POISON, BEGUN, TODO = "done", "failed", "poison", "begun", "todo"
+"""The states of an item. POISON: the processes that worked on it died; BEGUN: it began a step that does not repeat, and
+has no end.
+"""
+
+WHY_BEGUN = "a step of it has begun that does not repeat"
+"""Why an item that has BEGUN does not run again."""
+
+STATUSES = (DONE, FAILED, POISON, BEGUN, TODO)
+
+Result = dict[str, Any]
+"""The end of a try of an item: status, exit, outputs (by name), carried (which of them the flow carries), error
+(a message; of an item that is done, a warning), usage (`Usage.total`) and ms. A status of TODO means that the whole map
+has to stop, with `exit`.
+"""
+
+
+def unfinished(status: str, exit: int, error: str) -> Result:
+    """Return the result of a try whose process has not told one."""
+    return {"status": status, "exit": exit, "error": error, "outputs": None, "carried": "", "usage": {}, "ms": 0}
+
 
 _COLUMNS = (
     "id, digest, position, status, exit, outputs, carried, error, tries, usage, ms, has_begun, pass, equals, time"
@@ -125,7 +148,7 @@ class Ledger(LedgerFile):
         values = (encode(about).decode(), self.passes, round(time.time(), 3))
         self.one("UPDATE map SET about = ?, pass = ?, began = ? WHERE rowid = 1", values)
         self.one("INSERT OR IGNORE INTO runs VALUES (?, 0, 0, 0, '[]', '{}')", (run,))
-        self.run, self.usage = run, {each.get("model") or "": Usage(each) for each in self.specs(run)}
+        self.run, self.usage = run, {each.get("model") or "": Usage(each) for each in self.usages(run)}
         self.commit(at_once=True)
 
     def about(self) -> dict[str, Any]:
@@ -210,7 +233,7 @@ class Ledger(LedgerFile):
         values = (used["calls"], used["tokens"], used["cost"], encode(seen).decode(), self.run)
         self.one("UPDATE runs SET calls = ?, tokens = ?, cost = ?, seen = ? WHERE id = ?", values)
 
-    def specs(self, run: str) -> list[dict[str, Any]]:
+    def usages(self, run: str) -> list[dict[str, Any]]:
         """Return what each model took in a run by the results of its items, each as `Usage.total`."""
         return [each for row in self.runs(run) for each in self._json(row[4], row[0], "runs")]
 
@@ -286,3 +309,65 @@ def item_digest(item: Any, without: Collection[str] = ()) -> str:
 def share_of(id: str, count: int) -> int:
     """Return the shard of an item, 0 to `count` - 1, by its id or digest."""
     return int(bytes_digest(id.encode())[:16], 16) % count
+
+
+_ADD = (
+    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = excluded.calls,"
+    " tokens = excluded.tokens, cost = excluded.cost, usage = excluded.usage, seen = excluded.seen"
+    " WHERE excluded.calls >= calls"
+)
+"""Adds what another ledger knows of a run, or brings it up to date if that was merged before."""
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Parse I/N, as in 1/4 to 4/4; return the shard from 0, and N. Raises PflowError (2)."""
+    number, _, count = text.partition("/")
+    if not (text.isascii() and number.isdecimal() and count.isdecimal() and 0 < int(number) <= int(count)):
+        hint = "shards count from 1, as in 1/4 to 4/4; a task I that counts from 0 takes $((I + 1))/4"
+        raise PflowError(f"cannot take --shard={text}: it is no share of a map", hint=hint, exit=USAGE)
+    return int(number) - 1, int(count)
+
+
+def merge(paths: list[str], output: str) -> dict[str, int]:
+    """Unite ledgers in `output`, a new file or a ledger; count the items by status, and those that no ledger has.
+
+    Either all are united or none. Raises PflowError: 78 if they are of different maps, others as Ledger does.
+    """
+    is_new = not os.path.exists(output)
+    others = [path for path in paths if is_new or not os.path.samefile(path, output)]
+    _check(others if is_new else [output, *others])
+    with closing(Ledger(output)) as united:
+        try:
+            for path in others:
+                with closing(Ledger(path, is_read=True)) as other:
+                    _absorb(united, other)
+            missing = united.one("SELECT max(position) + 1 - count(DISTINCT position) FROM items")[0]
+            return united.counts() | ({"or more in none of the ledgers": missing} if missing else {})
+        except BaseException:
+            united.undo()
+            if is_new:
+                os.unlink(output)
+            raise
+
+
+def _check(paths: list[str]) -> None:
+    """Raise PflowError (78) unless all ledgers are of the same map."""
+    about: dict[str, Any] = {}
+    for path in paths:
+        with closing(Ledger(path, is_read=True)) as ledger:
+            about = about or ledger.about()
+            hint = "merge ledgers of the same flow with the same flags"
+            ledger.expect(about, f"cannot merge '{path}' with '{paths[0]}'", hint)
+
+
+def _absorb(united: Ledger, other: Ledger) -> None:
+    """Add the items of another ledger; of two tries of an item the first that succeeded stays."""
+    for entry in other.entries():
+        own = united.get(entry.id) or entry
+        best = min(own, entry, key=lambda each: (each.status != DONE, each.time or float("inf")))
+        best.has_begun, best.tries = own.has_begun or entry.has_begun, max(own.tries, entry.tries)
+        united.save(best)
+    for row in other.runs():
+        united.one(_ADD, row)
+    values = other.one("SELECT about, pass FROM map WHERE rowid = 1")
+    united.one("UPDATE map SET about = ?, pass = max(pass, ?) WHERE rowid = 1", values)

@@ -152,7 +152,7 @@ class Limiter:
         if model not in self._models:
             self._models[model] = _Model(self._jobs or START, self._clock())
         self._models[model].waiting.append((question, reply))
-        self.turn()
+        self.begin_due()
 
     def end(self, about: dict[str, Any]) -> bool:
         """Take the end of a call; return True if it was refused and is to be sent again."""
@@ -179,7 +179,7 @@ class Limiter:
                 self._stop(PflowError(about["message"], hint=about["hint"], exit=exit))
         elif not about["is_cut"]:
             model.answered(self._most)
-        self.turn()
+        self.begin_due()
         return bool(refusal)
 
     def lost(self, owner: int) -> None:
@@ -189,7 +189,7 @@ class Limiter:
         for model in self._models.values():
             model.waiting = deque(each for each in model.waiting if owner not in each[0]["owner"])
 
-    def turn(self) -> float | None:
+    def begin_due(self) -> float | None:
         """Let the calls begin that are due; return the seconds until the next is, None if it waits for an answer."""
         soonest = None
         for name, model in self._models.items():

@@ -12,12 +12,25 @@ from typing import Any
 from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.errors import FAILED as EXIT_FAILED
 from pflow.map.items import BadItem
-from pflow.map.ledger import Ledger, LedgerEntry, SameId, item_digest, share_of
+from pflow.map.ledger import (
+    BEGUN,
+    DONE,
+    FAILED,
+    POISON,
+    TODO,
+    WHY_BEGUN,
+    Ledger,
+    LedgerEntry,
+    Result,
+    SameId,
+    item_digest,
+    share_of,
+    unfinished,
+)
 from pflow.map.limiter import Limiter
-from pflow.map.progress import MapProgress
+from pflow.map.report import MapProgress
 from pflow.map.rows import Rows
-from pflow.map.states import BEGUN, DONE, FAILED, POISON, TODO, WHY_BEGUN, Result, unfinished
-from pflow.process.loop import ItemLoop, Task, TooLate, written_before
+from pflow.process.loop import ItemLoop, TooLate, WorkItem, written_before
 from pflow.values.jsontext import text_of
 
 TRIES = 3
@@ -92,7 +105,7 @@ class ItemPolicy:
 class MapLoop(ItemLoop):
     """One pass over the items of a map: their results go into the ledger, and out as rows.
 
-    A task is about the id of an item, and the item.
+    A work is about the id of an item, and the item.
     """
 
     def __init__(
@@ -119,8 +132,8 @@ class MapLoop(ItemLoop):
 
     def start(self, id: str) -> None:
         """Keep that an item begins a step that does not repeat."""
-        for task in self.running.values():
-            task.has_begun |= task.about[0] == id
+        for work in self.running.values():
+            work.has_begun |= work.about[0] == id
         self.ledger.start(id)
 
     def while_idle(self, fd: int) -> None:
@@ -143,15 +156,15 @@ class MapLoop(ItemLoop):
         self.rows.flush()
         self.progress.show(*self.limiter.waits())
 
-    def _claimed(self, items: Iterable[tuple[int, Any]]) -> Iterator[Task]:
+    def _claimed(self, items: Iterable[tuple[int, Any]]) -> Iterator[WorkItem]:
         """Yield the items that have to be run; those that are settled are put out on the way."""
         with suppress(StopReading):
             for index, item in items:
-                if (task := self._claim(index, item)) is not None:
-                    yield task
+                if (work := self._claim(index, item)) is not None:
+                    yield work
 
-    def _claim(self, index: int, item: Any) -> Task | None:
-        """Return an item as a task; None if it is another shard's, or settled."""
+    def _claim(self, index: int, item: Any) -> WorkItem | None:
+        """Return an item as a work; None if it is another shard's, or settled."""
         key = self.policy.key(item)
         if key is None:
             return None
@@ -169,12 +182,12 @@ class MapLoop(ItemLoop):
         if fault is not None:
             self._keep(entry.id, item, unfinished(FAILED, fault.exit, fault.message))
             return None
-        return Task(entry.id, item, key=entry.digest * self.policy.shares_equals)
+        return WorkItem(entry.id, item, key=entry.digest * self.policy.shares_equals)
 
-    def end(self, task: Task, result: Any) -> None:
-        id, item = task.about
+    def end(self, work: WorkItem, result: Any) -> None:
+        id, item = work.about
         if isinstance(result, PflowError):
-            status = FAILED if isinstance(result, TooLate) else BEGUN if task.has_begun else POISON
+            status = FAILED if isinstance(result, TooLate) else BEGUN if work.has_begun else POISON
             result = unfinished(status, result.exit, result.message)
         if result["status"] == TODO:
             self.stop(self.limiter.stopped or PflowError(result["error"], exit=result["exit"]), at_once=False)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
 from pflow.driver.arguments import OWN, RunFlags
-from pflow.driver.begin import Beginning
+from pflow.driver.decisions import ResumeFlags
 from pflow.driver.driver import parse
+from pflow.driver.earlier_run import Reopened
+from pflow.driver.initial_state import InitialState
 from pflow.driver.inputs import RunInputs
-from pflow.driver.resume.choices import Choices
-from pflow.driver.resume.reopen import Reopened
 from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError
 from pflow.files.directories import state_directory
 from pflow.flow.findings import refuse_errors
@@ -23,12 +24,9 @@ from pflow.interface.common import MOST_JOBS
 from pflow.map.estimate import Estimate, estimate
 from pflow.map.item import ITEM, ItemFlow
 from pflow.map.items import Chosen, Items
-from pflow.map.ledger import Ledger
-from pflow.map.loop import ItemPolicy
-from pflow.map.merge import parse_shard
-from pflow.map.options import MapOptions, parse_halt
+from pflow.map.ledger import DONE, Ledger, parse_shard
+from pflow.map.loop import Halt, ItemPolicy
 from pflow.map.rows import check_errors
-from pflow.map.states import DONE
 from pflow.record.log import FLOW
 from pflow.record.runs import FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.snapshot import kept
@@ -42,6 +40,46 @@ from pflow.values.secrets import Secrets
 PROGRAM = "pflow map"
 
 _ANSWERS = {"g": "go on with it", "a": "begin anew", "n": "no"}
+
+
+@dataclass
+class MapOptions:
+    """A map's own flags; the record of its run has them for a resume."""
+
+    words: list[str] = field(default_factory=list)
+    form: str = ""
+    id_field: str = ""
+    ledger: str = ""
+    format: str = "jsonl"
+    raw: bool = False
+    nul: bool = False
+    escape_formulas: bool = False
+    order: str = ITEM
+    errors: str = ""
+    halt: str = ""
+    limit: int | None = None
+    sample: int | None = None
+    shard: str = ""
+    rpm: float | None = None
+    tpm: float | None = None
+    max_memory: int | None = None
+    progress: str = ""
+    executor: str = "local"
+    scheduler: str = ""
+    redo: bool = False
+    failed: bool = False
+    allow_empty: bool = False
+
+
+def parse_halt(text: str) -> Halt:
+    """Parse `soon|now[,fail=N|N%]`, as GNU parallel has it. Raises PflowError (2)."""
+    when, _, said = text.partition(",")
+    number = said.removeprefix("fail=").removesuffix("%") if said else "1"
+    most = 100 if "%" in said else 10**9
+    if when not in ("", "soon", "now") or not number.isdecimal() or not 0 < int(number) <= most:
+        what = f"cannot take --halt={text}: it is soon or now, and how many may fail"
+        raise PflowError(what, hint="--halt=soon,fail=3 or --halt=now,fail=10%", exit=USAGE)
+    return Halt(float(number), said.endswith("%"), when == "now") if when else Halt()
 
 
 class Map:
@@ -60,7 +98,7 @@ class Map:
         self.wired = inputs.wired
         self.secrets = secrets
         self.items = Items(options.words, options.form, flags.encoding or "", allow_empty=options.allow_empty)
-        self.beginning = Beginning(inputs, Intake(Document(), NOTHING), secrets)
+        self.initial = InitialState(inputs, Intake(Document(), NOTHING), secrets)
         self.flow = ItemFlow(
             inputs, secrets, vars(flags), run_id=new_run_id(), is_priced="cost" in flags.limits,
             is_gated=options.executor == "local",
@@ -123,11 +161,11 @@ class Map:
         """
         items = [getattr(self.options, name) for name in ("words", "form", "limit", "sample", "shard", "ledger")]
         items += [self.items.digest()] if self.options.ledger else []
-        return digest_of([self.facts(), self.beginning.place, items])
+        return digest_of([self.facts(), self.initial.place, items])
 
     def _unfinished_runs(self) -> Iterator[Run]:
         """Yield the last runs of the same map, newest first, if they are unfinished; of a ledger, if it is the last."""
-        wanted, digest, ledger = self.beginning.flow_text(), self.digest, self.options.ledger
+        wanted, digest, ledger = self.initial.flow_text(), self.digest, self.options.ledger
         path = os.path.abspath(ledger) if ledger else None
         runs = map(Run, (each for each in run_directories() if read_kept(each, FLOW) == wanted))
         same = (run for run in runs if run.map_digest == digest or run.ledger == path)
@@ -145,7 +183,7 @@ class Map:
         for run in self._unfinished_runs():
             done = 0 if goes_on else self._count_done(run)
             if goes_on or (done and run.status != RUNNING and self._goes_on(run, done)):
-                reopened, self.is_resumed = Reopened(run, Choices(), self.secrets), not self.options.ledger
+                reopened, self.is_resumed = Reopened(run, ResumeFlags(), self.secrets), not self.options.ledger
                 reopened.flags(self.flags)  # its limits are now these
                 self.say(reopened.notice())
                 return reopened
@@ -195,4 +233,4 @@ class Map:
     def facts(self) -> dict[str, Any]:
         """Return what a ledger belongs to: the flow, its nodes' code, and the values of its flags."""
         given = {name: getattr(self.inputs, name) for name in ("values", "params", "data")}
-        return {**self.beginning.facts(), "inputs": digest_of(kept(given)), "id": self.options.id_field}
+        return {**self.initial.facts(), "inputs": digest_of(kept(given)), "id": self.options.id_field}

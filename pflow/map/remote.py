@@ -11,13 +11,13 @@ from threading import Thread
 from typing import Any
 
 from pflow import __version__
-from pflow.driver.begin import Beginning, enter, restore_environment, restore_flow, restore_inputs
+from pflow.driver.initial_state import InitialState, enter, restore_environment, restore_flow, restore_inputs
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.flow.ir import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.map.item import ITEM, ItemFlow
-from pflow.map.states import FAILED, Result, unfinished
-from pflow.process.loop import ItemLoop, Task
+from pflow.map.ledger import FAILED, Result, unfinished
+from pflow.process.loop import ItemLoop, WorkItem
 from pflow.process.pool import Died, Pool
 from pflow.process.signals import HeldSignals, catch_signals
 from pflow.process.worker import Parent, serve_parent
@@ -75,7 +75,7 @@ def flow_of(order: Order) -> ItemFlow:
     if missing := next((step.step.type for step in wired.all_steps() if step.kind is None), ""):
         raise PflowError(f"it has no node '{missing}'", exit=BAD_CONFIG)
     inputs = restore_inputs(order, wired, intake)
-    here = _facts(Beginning(inputs, intake, secrets).facts(), [name for name in os.environ if os.environ[name]])
+    here = _facts(InitialState(inputs, intake, secrets).facts(), [name for name in os.environ if os.environ[name]])
     for name, fact in order["facts"].items():
         if here.get(name) != fact:
             shown = f"{here.get(name)}, not {fact}" if isinstance(fact, str) and len(fact) < 16 else "another one here"
@@ -110,7 +110,7 @@ class TaskLoop(ItemLoop):
     def __init__(self, service: Service, texts: list[str], timeout: float | None) -> None:
         until = time.monotonic() + LONG
         in_time = takewhile(lambda text: not self.results or time.monotonic() <= until, texts)
-        super().__init__(map(Task, in_time), timeout=timeout)
+        super().__init__(map(WorkItem, in_time), timeout=timeout)
         self.service = service
         self.results: list[Result] = []
         self._claims: list[str] = []
@@ -125,7 +125,7 @@ class TaskLoop(ItemLoop):
         if not self.service.is_wanted:
             self.stop(PflowError("cannot go on: the map is gone"), at_once=True)
 
-    def end(self, task: Task, result: Any) -> None:
+    def end(self, work: WorkItem, result: Any) -> None:
         if isinstance(result, PflowError):
             self.stop(result, at_once=True)
             result = unfinished(LOST if isinstance(result, Died) else FAILED, result.exit, result.message)
@@ -165,7 +165,7 @@ class Service:
         """Have a process work on texts; end it if that is stopped."""
         loop = TaskLoop(self, texts, timeout)
         pool.ask = loop.answer
-        loop.work(pool)
+        loop.run_in(pool)
         if loop.stopped is not None:
             pool.close()
         return loop

@@ -1,19 +1,31 @@
-"""What the ledger of a map tells, afterwards or while it goes: of all items, and of one."""
+"""What a map tells: its progress while it runs, and what its ledger knows of all items, or of one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
+from pflow.driver.progress import PERIOD, BatchProgress
 from pflow.errors import shorten
-from pflow.map.ledger import Ledger
-from pflow.map.states import BEGUN, DONE, STATUSES, TODO, WHY_BEGUN
+from pflow.map.ledger import BEGUN, DONE, STATUSES, TODO, WHY_BEGUN, Ledger, LedgerEntry
+from pflow.record.log import write_status
 from pflow.record.runs import RUNNING, Run
-from pflow.terminal.columns import duration
+from pflow.terminal import messages
+from pflow.terminal.columns import duration, rough_time
+from pflow.terminal.messages import say, write_stderr
 from pflow.text.printable import clean
 from pflow.values.jsontext import decode
 from pflow.values.usage import usage_words
+
+_OFTEN = 1.0
+"""Seconds between two status files, and between two drawings of the line."""
+_LONG = 10.0
+"""Seconds of waiting that a log is told at once."""
 
 _FAILURE = "'exit', exit, 'message', error, 'count', count(*), 'number', min(position) + 1, 'id', id"
 _QUERIES = {
@@ -23,6 +35,86 @@ _QUERIES = {
 }
 
 
+class MapProgress(BatchProgress):
+    """The progress of a map whose run has this `directory`; `form` is json, none or empty. -q shows nothing."""
+
+    def __init__(
+        self, directory: str, form: str, total: int | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__("map", total, clock(), 0)
+        self.directory = directory
+        self.clock = clock
+        self.form = "" if messages.is_quiet or form == "none" else form or "line"
+        self.is_drawn = self.form == "line" and os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
+        self.due = self.begun
+        self.said -= PERIOD if self.form == "json" else 0
+        self.waits = self._told = ""
+        self.begun_items = 0
+        self.marks = deque([(self.begun, 0)])
+        """The times of the last minute, and how many items had been run then."""
+
+    def note(self, entry: LedgerEntry, is_new: bool) -> None:
+        """Count an item that is settled; `is_new` if it was run just now."""
+        self.done += 1
+        self.before += not is_new
+        self.failed += entry.status != DONE
+        self.begun_items += entry.status != DONE and entry.has_begun
+        self.usage.add(entry.usage if is_new else {})
+
+    def rate(self, now: float) -> float:
+        """Return how many items were run in a second, over the last minute."""
+        began, before = self.marks[0]
+        return (self.done - self.before - before) / max(now - began, 1e-9)
+
+    def pace(self, now: float) -> list[str]:
+        rate = self.rate(now)
+        pace = [f"{rate * 60:,.0f}/min", *super().pace(now)] if rate else []
+        return [*pace, self.waits] if self.waits else pace
+
+    def show(self, what: str = "", seconds: float = 0) -> None:
+        """Show how far the map is, if it is time for that, and what it waits for (`429 from HOST, next try in`)."""
+        now = self.clock()
+        is_due = now >= self.due
+        self.waits = f"{what} {rough_time(seconds)}" if seconds else what
+        if is_due:
+            self.due = now + _OFTEN
+            self.marks.append((now, self.done - self.before))
+            while self.marks[1][0] <= now - PERIOD:
+                self.marks.popleft()
+            self._write_status()
+        if self.is_drawn:
+            if is_due or not messages.is_drawn:
+                messages.draw("  ".join(self.words(now)))
+        elif is_due and (now - self.said >= PERIOD or (seconds >= _LONG and what != self._told)):
+            self.said, self._told = now, what
+            self._say(now)
+
+    def _say(self, now: float) -> None:
+        if self.form == "json":
+            left = self.left(now)
+            pace = {"per_minute": round(self.rate(now) * 60, 1), "left_s": left and round(left)}
+            about = {**self._counts(), "cost": self.usage.cost, **pace, "waits": self.waits or None}
+            write_stderr(json.dumps({**about, "time": time.time()}) + "\n")
+        elif self.form:
+            say("pflow map", ", ".join(self.words(now)))
+
+    def _counts(self) -> dict[str, int | None]:
+        return {"done": self.done - self.failed, "failed": self.failed, "total": self.count}
+
+    def _write_status(self) -> None:
+        left = None if self.count is None else self.count - self.done
+        counts = {**self._counts(), "begun": self.begun_items, "left": left, "usage": self.usage.total()}
+        write_status(self.directory, {**counts, "time": time.time()})
+
+    def finish(self) -> None:
+        """Show the last counts."""
+        messages.clear()
+        self._write_status()
+        self.waits = ""
+        if self.form == "json":
+            self._say(self.clock())
+
+
 def map_report(run: Run) -> dict[str, Any]:
     """Return how many items ended how, the usage of each model, the most frequent failures, and the slowest items."""
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
@@ -30,7 +122,7 @@ def map_report(run: Run) -> dict[str, Any]:
         if run.status == RUNNING:  # what has begun is under way
             found["failures"] = [each for each in found["failures"] if each["exit"] is not None]
         counts = {"items": run.items, "statuses": ledger.counts()}
-        return {"ledger": run.ledger, **counts, "models": ledger.specs(run.id), **found}
+        return {"ledger": run.ledger, **counts, "models": ledger.usages(run.id), **found}
 
 
 def map_items(run: Run) -> Iterator[dict[str, Any]]:

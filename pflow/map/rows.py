@@ -1,4 +1,4 @@
-"""The results of a map as rows: JSON lines, CSV, records or bare values, in the order of the items."""
+"""The stdout of a map: its results as rows of JSON, CSV or bare values, and behind them how it failed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
-from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError, not_written
-from pflow.map.ledger import LedgerEntry
-from pflow.map.states import DONE
+from pflow.errors import CANNOT_WRITE, USAGE, Attempt, Ignoring, PflowError, not_written
+from pflow.map.ledger import DONE, LedgerEntry
+from pflow.process.children import feeds_pflow
+from pflow.process.signals import ClosedPipe
+from pflow.process.streams import write_pieces
 from pflow.process.worker import say_once
+from pflow.stage.document import Document
+from pflow.stage.output import DOCUMENT, NOTHING, Output
 from pflow.tables.csv_text import write_csv
 from pflow.tables.rows import Row, columns_of, flatten, is_missing
+from pflow.terminal.messages import clear
 from pflow.values.fast_json import decode, encode
 from pflow.values.jsontext import text_of
 
@@ -47,13 +52,13 @@ class Rows:
         self.has_errors = False
         self.write = write
         self.secret = secret
-        self.turns = Turns() if in_order else None
+        self.reordering = ReorderBuffer() if in_order else None
         self.waiting = b""
 
     def expect(self, index: int) -> None:
         """Keep the place of an item whose end will come. Items are expected in their order."""
-        if self.turns is not None:
-            self.turns.expected[index] = None
+        if self.reordering is not None:
+            self.reordering.expected[index] = None
 
     def put(self, index: int, item: Any, entry: LedgerEntry) -> None:
         """Print the end of an item when it is its turn."""
@@ -64,7 +69,7 @@ class Rows:
             data = self.encode(index, item, entry)
         else:
             self._write_error(self.errors, encode({"item": item, ERROR: entry.error}) + b"\n")
-        for each in (data,) if self.turns is None else self.turns.take(index, data):
+        for each in (data,) if self.reordering is None else self.reordering.take(index, data):
             self._print(each)
 
     def _raw(self, index: int, item: Any, entry: LedgerEntry) -> bytes:
@@ -90,7 +95,7 @@ class Rows:
 
     def close(self) -> None:
         """Write what still waits, past the items that have no end."""
-        for each in self.turns.until(None) if self.turns else ():
+        for each in self.reordering.until(None) if self.reordering else ():
             self._print(each)
         self.waiting += self.table.lines() if self.table else b""
         self.flush()
@@ -106,7 +111,7 @@ class Rows:
             file.write(data)
 
 
-class Turns:
+class ReorderBuffer:
     """Keeps rows, in a temporary file if they are many, until no earlier item is expected."""
 
     def __init__(self) -> None:
@@ -225,3 +230,38 @@ def _open_errors(path: str) -> IO[bytes]:
     """Open the file of the failed items. Raises PflowError (73, 77)."""
     with Attempt(f"cannot write the failed items to '{path}'", not_written):
         return open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o644))
+
+
+class MapOutput(Output):
+    """The output of a map, which writes its rows as they come."""
+
+    is_torn = False
+    """True while the last row is not whole."""
+
+    def write_rows(self, data: bytes) -> None:
+        """Write rows. Raises ClosedPipe, and PflowError (73)."""
+        if self.form == NOTHING:
+            return
+        if os.isatty(self.fd):
+            clear()
+        self.has_begun = self.is_torn = True
+        write_pieces(self.fd, [data])
+        self.is_torn = False
+
+    def write_document(self, document: Document) -> None:
+        """Write a store if a stage of pflow reads it, behind rows without its members; without any it is one line."""
+        if self.form != DOCUMENT or not feeds_pflow(self.fd):
+            return
+        document = Document(document.header) if self.has_begun else document
+        pieces = document.pieces()
+        if not document.keys():
+            pieces = [b"\n" * self.is_torn, b"".join(pieces).replace(b"\n", b""), b"\n"]
+        with Ignoring(ClosedPipe, PflowError):  # without a reader the exit code is enough
+            write_pieces(self.fd, pieces)
+
+    def note_failed(self, count: int) -> None:
+        """Write how many items failed, of a map that has run them all; the rows stay good."""
+        if self.has_begun:
+            self.write_document(Document({"failed": count}))
+        else:
+            self.hand_on_error("map", PflowError(f"{count:,} items failed"))

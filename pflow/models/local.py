@@ -34,7 +34,7 @@ from pflow.files.installation import read_installation
 from pflow.files.reading import file_state
 from pflow.models.known import SMALL, SUFFIX, is_small, model_at, split_address
 from pflow.process.children import output_of
-from pflow.process.start import beginning
+from pflow.process.start import first_bytes
 from pflow.text.printable import one_line
 from pflow.values.digest import bytes_digest, frame
 from pflow.values.jsontext import compact, decode
@@ -101,7 +101,7 @@ class LocalModel(llm.Model):
     @property
     def context(self) -> int | None:
         """The tokens it takes, those of its answer included, if the head of its file says so."""
-        _, found, after = beginning(self.path, 1 << 16).partition(b".context_length\x04\0\0\0")
+        _, found, after = first_bytes(self.path, 1 << 16).partition(b".context_length\x04\0\0\0")
         return int.from_bytes(after[:4], "little") if found else None
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any = None) -> Iterator[str]:

@@ -121,7 +121,9 @@ class Gate:
         """Yield what would be refused if no word of --allow were given, but paths."""
         kind = effect.step.kind
         if kind is not None and (server := server_of(kind.name)):
-            yield Refusal(effect.step_path, f"asks the MCP server '{server}', which may do anything", MCP_PREFIX + server)
+            yield Refusal(
+                effect.step_path, f"asks the MCP server '{server}', which may do anything", MCP_PREFIX + server
+            )
         elif effect.name == OPEN:
             yield Refusal(effect.step_path, "may do anything: its interface does not say", ANYTHING)
         elif effect.name == "runs commands":

@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 
         def items(self) -> int: ...
 
-        def turn(self) -> float | None: ...
+        def begin_due(self) -> float | None: ...
 
         def has_waiting(self) -> bool: ...
 
 
-class Task:
+class WorkItem:
     """An item that has to be run: what its executor gets, its tries that were lost, and if it needs a process alone.
 
     Those of one `key` wait for the first of them. What `has_begun` a step that does not repeat is not tried again.
@@ -67,7 +67,7 @@ class Task:
 
 
 class ItemLoop:
-    """One pass over tasks. A subclass keeps each end (`end`); `stopped` is why the pass ended before the last.
+    """One pass over items. A subclass keeps each end (`end`); `stopped` is why the pass ended before the last.
 
     An item whose process dies has so many `tries`, one that takes longer than its `timeout` is given up, and no more
     items run at once than the executor and the `pace` have room for.
@@ -76,21 +76,21 @@ class ItemLoop:
     executor: Executor
 
     def __init__(
-        self, tasks: Iterable[Task], *, tries: int = 1, timeout: float | None = None, pace: Pace | None = None
+        self, items: Iterable[WorkItem], *, tries: int = 1, timeout: float | None = None, pace: Pace | None = None
     ) -> None:
         self.tries = tries
         self.timeout = timeout
         self.pace = pace
         self.stopped: PflowError | None = None
-        self.running: dict[int, Task] = {}
-        self._tasks = iter(tasks)
-        self._again: deque[Task] = deque()
-        self._equals: dict[str, list[Task]] = {}
+        self.running: dict[int, WorkItem] = {}
+        self._items = iter(items)
+        self._again: deque[WorkItem] = deque()
+        self._equals: dict[str, list[WorkItem]] = {}
         self._numbers = 0
         self._looked = time.monotonic()
 
-    def end(self, task: Task, result: Any) -> None:
-        """Keep the result of a task, or the PflowError of its last try."""
+    def end(self, work: WorkItem, result: Any) -> None:
+        """Keep the result of a work, or the PflowError of its last try."""
         raise NotImplementedError
 
     def flush(self) -> None:
@@ -113,12 +113,12 @@ class ItemLoop:
     def run(self, executor: Executor) -> None:
         """Run until every item has ended, or the pass is stopped. The executor is closed in any case."""
         try:
-            self.work(executor)
+            self.run_in(executor)
         finally:
             executor.close()
             self.rest()
 
-    def work(self, executor: Executor) -> None:
+    def run_in(self, executor: Executor) -> None:
         """Run, and leave the executor open."""
         self.executor = executor
         while self._fill() or self.running:
@@ -128,16 +128,16 @@ class ItemLoop:
         """Take what has come, or comes in so many seconds, and keep it before more begins."""
         self.flush()
         for number, result in self.executor.wait(seconds) if self.running else ():
-            if (task := self.running.pop(number, None)) is not None:  # else an answer that came twice or too late
-                self._settle(task, result)
+            if (work := self.running.pop(number, None)) is not None:  # else an answer that came twice or too late
+                self._settle(work, result)
         self._end_late()
         self.rest()
 
     def seconds(self) -> float:
         """Return how long to wait for a result at most."""
-        due = [] if self.pace is None else [each for each in (self.pace.turn(),) if each is not None]
+        due = [] if self.pace is None else [each for each in (self.pace.begin_due(),) if each is not None]
         if self.timeout:
-            due += [task.limit - time.monotonic() for task in self.running.values()]
+            due += [work.limit - time.monotonic() for work in self.running.values()]
         return max(min([1.0, *due]), 0.0)  # the progress goes by the clock
 
     def _fill(self) -> bool:
@@ -146,10 +146,10 @@ class ItemLoop:
             self.begin_again()
             if not self.executor.has_room() or (self.pace and len(self.running) >= self.pace.items()):
                 break
-            task = self._next()
-            if task is None:
+            work = self._next()
+            if work is None:
                 return bool(self._again)
-            self._begin(task)
+            self._begin(work)
         return not self.is_stopped() and not self.running
 
     def begin_again(self) -> None:
@@ -157,32 +157,32 @@ class ItemLoop:
         while self._again and not self.is_stopped() and self.executor.has_room(alone=self._again[0].is_alone):
             self._begin(self._again.popleft())
 
-    def _next(self) -> Task | None:
-        """Return the next new task, past those that wait for one of the same key."""
-        for task in self._tasks:
-            if not task.key or task.key not in self._equals:
-                if task.key:
-                    self._equals[task.key] = []
-                return task
-            self._equals[task.key].append(task)
+    def _next(self) -> WorkItem | None:
+        """Return the next new work, past those that wait for one of the same key."""
+        for work in self._items:
+            if not work.key or work.key not in self._equals:
+                if work.key:
+                    self._equals[work.key] = []
+                return work
+            self._equals[work.key].append(work)
         return None
 
-    def _begin(self, task: Task) -> None:
+    def _begin(self, work: WorkItem) -> None:
         self._numbers += 1
-        task.limit = time.monotonic() + (self.timeout or float("inf")) + GRACE
-        self.running[self._numbers] = task
-        self.executor.submit(self._numbers, *task.about, alone=task.is_alone)
+        work.limit = time.monotonic() + (self.timeout or float("inf")) + GRACE
+        self.running[self._numbers] = work
+        self.executor.submit(self._numbers, *work.about, alone=work.is_alone)
 
-    def _settle(self, task: Task, result: Any) -> None:
-        """Keep the end of a task, unless it is tried again, alone: it may have ended the process of others."""
+    def _settle(self, work: WorkItem, result: Any) -> None:
+        """Keep the end of a work, unless it is tried again, alone: it may have ended the process of others."""
         if isinstance(result, PflowError) and not isinstance(result, TooLate):
-            task.lost += not isinstance(result, Lost) or result.is_guilty
-            if task.lost < self.tries and not task.has_begun:
-                task.is_alone = True
-                self._again.append(task)
+            work.lost += not isinstance(result, Lost) or result.is_guilty
+            if work.lost < self.tries and not work.has_begun:
+                work.is_alone = True
+                self._again.append(work)
                 return
-        self.end(task, result)
-        self._again.extend(self._equals.pop(task.key, ()))
+        self.end(work, result)
+        self._again.extend(self._equals.pop(work.key, ()))
 
     def _end_late(self) -> None:
         """Give up the items whose time is over and whose process has not noticed."""
@@ -190,12 +190,12 @@ class ItemLoop:
         self._looked = now
         if not self.timeout:
             return
-        for task in self.running.values() if self.pace and self.pace.has_waiting() else ():
-            task.limit += now - looked  # a call that waits for its turn takes no time of its item
-        for number in [number for number, task in self.running.items() if task.limit < now]:
-            task = self.running.pop(number)
+        for work in self.running.values() if self.pace and self.pace.has_waiting() else ():
+            work.limit += now - looked  # a call that waits for its turn takes no time of its item
+        for number in [number for number, work in self.running.items() if work.limit < now]:
+            work = self.running.pop(number)
             self.executor.abandon(number)
-            self._settle(task, TooLate(self.timeout))
+            self._settle(work, TooLate(self.timeout))
 
 
 class TooLate(PflowError):
@@ -239,13 +239,13 @@ class ListLoop(ItemLoop):
     PflowError of its last try, as they come, and returns which of them counts, for the `results` by number.
     """
 
-    def __init__(self, tasks: Iterable[Task], keep: Callable[[int, Any], Any]) -> None:
-        super().__init__(tasks)
+    def __init__(self, items: Iterable[WorkItem], keep: Callable[[int, Any], Any]) -> None:
+        super().__init__(items)
         self.keep = keep
         self.results: dict[int, Any] = {}
 
-    def end(self, task: Task, result: Any) -> None:
-        number = task.about[0]
+    def end(self, work: WorkItem, result: Any) -> None:
+        number = work.about[0]
         self.results[number] = result = self.keep(number, result)
         if isinstance(result, PflowError):
             self.stop(result, at_once=not (self.stopped or result.ends_run))
@@ -267,7 +267,7 @@ def run_all(
     With `is_reused` a process works on several numbers, else on one. `take` gets the lines that they send, `ask`
     answers their requests. `keep` and the failure that is raised are those of ListLoop.
     """
-    loop = ListLoop((Task(number, is_alone=not is_reused) for number in range(count)), keep)
+    loop = ListLoop((WorkItem(number, is_alone=not is_reused) for number in range(count)), keep)
     loop.run(Pool(serve, jobs=jobs or count, ask=ask, take=take, is_foreign=is_foreign))
     return [loop.results[number] for number in range(count)]
 

@@ -192,7 +192,7 @@ class HeldSignals:
             _held.pop(0)()
 
 
-def load(warm: Callable[[], None]) -> None:
+def warm_up(warm: Callable[[], None]) -> None:
     """Load a node's libraries, with signals held: they are not ours, and may drop the exception of one.
 
     The node itself reports a failure.

@@ -154,7 +154,7 @@ def start_program(file: str, start: Callable[[list[str]], T]) -> T:
         try:
             return start([file])
         except OSError as error:
-            if error.errno != errno.ENOEXEC or b"\0" in beginning(file):
+            if error.errno != errno.ENOEXEC or b"\0" in first_bytes(file):
                 raise
             return start(["/bin/sh", file])
     except OSError as error:
@@ -164,13 +164,13 @@ def start_program(file: str, start: Callable[[list[str]], T]) -> T:
 def programs_of(file: str) -> list[str]:
     """Return what the system executes to start a program: its file, the interpreters behind a #!, and their loaders."""
     found = list[str]()
-    todo = [file, *([] if beginning(file).startswith((b"#!", _ELF)) else ["/bin/sh"])]  # as start_program does
+    todo = [file, *([] if first_bytes(file).startswith((b"#!", _ELF)) else ["/bin/sh"])]  # as start_program does
     while todo:
         path = os.path.realpath(todo.pop())
         if path in found:
             continue
         found.append(path)
-        begin = beginning(path, 4096)
+        begin = first_bytes(path, 4096)
         words = os.fsdecode(begin).partition("\n")[0].removeprefix("#!").split() if begin.startswith(b"#!") else []
         todo += words[:1]
         if words and os.path.basename(words[0]) == "env":
@@ -204,7 +204,7 @@ def _loaders(begin: bytes) -> list[str]:
 
 def mark_as_body(file: str, name: str) -> None:
     """Set the variable for the guard of a program without an interface, which would otherwise call us again forever."""
-    if NODE.encode() in beginning(file, 1 << 26):  # in a compiled program it may be anywhere
+    if NODE.encode() in first_bytes(file, 1 << 26):  # in a compiled program it may be anywhere
         refuse_itself(name)
         os.environ[NODE] = name
 
@@ -219,7 +219,7 @@ def refuse_itself(name: str) -> None:
 def _not_started(file: str, error: OSError) -> PflowError:
     what, hint, exit = reason_of(error), "", exit_code(error)
     if error.errno == errno.ENOENT and os.path.isfile(file):
-        interpreter = os.fsdecode(beginning(file).partition(b"\n")[0].removeprefix(b"#!").strip())
+        interpreter = os.fsdecode(first_bytes(file).partition(b"\n")[0].removeprefix(b"#!").strip())
         what, hint, exit = f"its interpreter '{interpreter}' is missing", "install it", BAD_CONFIG
     elif error.errno == errno.ENOEXEC:
         what, exit = "it is not a program for this machine", BAD_CONFIG
@@ -230,7 +230,7 @@ def _not_started(file: str, error: OSError) -> PflowError:
     return PflowError(f"cannot run '{file}': {what}", hint=hint, exit=exit)
 
 
-def beginning(file: str, size: int = 256) -> bytes:
+def first_bytes(file: str, size: int = 256) -> bytes:
     try:
         with open(file, "rb") as program:
             return program.read(size)

@@ -32,10 +32,10 @@ _LARGEST = 1 << 30  # bytes; of a larger file, which a step may only move, size 
 class Records:
     """The state of a run that has not finished, by the paths of its visits and items (Context.visit_path).
 
-    `begin` is the first record (driver/begin.py), with the `models` that were chosen since, each with its step and
-    param, the first visit that `started` and may not repeat, and whether the run was `superseded` by another. `done`
-    has the `end` of each finished visit, `interrupted` the `start` of each that may not repeat and has no known end,
-    `failed` the failures of others, `files` what was read of files.
+    `begin` is the first record (driver/initial_state.py), with the `models` that were chosen since, each with its step
+    and param, the first visit that `started` and may not repeat, and True if the run was `superseded` by another.
+    `done` has the `end` of each finished visit, `interrupted` the `start` of each that may not repeat and has no known
+    end, `failed` the failures of others, `files` what was read of files.
     """
 
     def __init__(self, records: Iterable[Record]) -> None:

@@ -10,7 +10,7 @@ from pflow.binding.sources import assign, check_place, find, has, is_empty, is_w
 from pflow.errors import BAD_DATA, BAD_STDIN, FAILED, MISSING, OK, Attempt, PflowError, no_memory
 from pflow.files.reading import limit_input
 from pflow.interface.interface import Interface, fresh
-from pflow.process.signals import Deadline, load
+from pflow.process.signals import Deadline, warm_up
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage import VERSION, WRITER
 from pflow.values.jsontext import BYTES, LONG, decode, encode, quote, text_or_bytes
@@ -275,7 +275,7 @@ def take_in(
         return Intake(Document(), NOTHING)
     with Deadline(timeout, "--timeout", act="cannot read stdin") as limit:
         if warm is not None and not wait_for(0, seconds=0):
-            load(warm)
+            warm_up(warm)
         data = read_all(limit)
     if not data and not allow_empty:
         return Intake(Document(), EMPTY)

@@ -211,7 +211,7 @@ class Visitor:
         import pocketflow
 
         if (warm := getattr(node, "warm", None)) is not None:
-            signals.load(warm)
+            signals.warm_up(warm)
         if wait is None:
             wait = getattr(node, "wait", 0) if retries is None else 1.0
         if retries is None:

@@ -2,8 +2,7 @@
 
 from pflow.binding.flag_value import FlagValue
 from pflow.binding.store import NodeStore
-from pflow.driver.inputs import RunInputs
-from pflow.driver.questions import not_given
+from pflow.driver.inputs import RunInputs, not_given
 from pflow.errors import PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import Graph

@@ -4,10 +4,9 @@ from copy import deepcopy
 
 import pytest
 
-from pflow.driver import questions
+from pflow.driver import inputs as driver_inputs
 from pflow.driver.driver import parse
-from pflow.driver.inputs import missing_inputs
-from pflow.driver.questions import ask_for, inputs_missing
+from pflow.driver.inputs import ask_for, inputs_missing, missing_inputs
 from pflow.errors import PflowError
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.wiring import wire
@@ -55,7 +54,7 @@ def more_nodes(nodes):
 
 
 def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
-    monkeypatch.setattr(questions, "_open_terminal", lambda: None)
+    monkeypatch.setattr(driver_inputs, "_open_terminal", lambda: None)
     plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}, {"id": "w", "type": "wait_for"}]})
     assert [each.name for each in missing_inputs(plan, {"issue_number": 1})] == ["file"]
     with pytest.raises(PflowError) as caught:
@@ -79,7 +78,7 @@ def test_the_mapping_that_would_give_it_is_told_as_the_flow_is_written(nodes):
 
 @pytest.mark.parametrize(("type", "is_dry"), [("secret", False), ("github-get-issue", True)])
 def test_a_secret_is_never_asked_for_and_nothing_is_in_a_dry_run(monkeypatch, type, is_dry):
-    monkeypatch.setattr(questions, "_open_terminal", lambda: pytest.fail("it asks"))
+    monkeypatch.setattr(driver_inputs, "_open_terminal", lambda: pytest.fail("it asks"))
     plan = plan_of({"nodes": [{"id": "s", "type": type}]})
     with pytest.raises(PflowError) as caught:
         ask_for(plan, missing_inputs(plan, {}), is_dry=is_dry)
@@ -124,7 +123,7 @@ class Terminal:
 )
 def test_it_asks_until_an_answer_is_of_the_input_s_type(monkeypatch, type, lines, value, end):
     terminal = Terminal(lines)
-    monkeypatch.setattr(questions, "_open_terminal", lambda: terminal)
+    monkeypatch.setattr(driver_inputs, "_open_terminal", lambda: terminal)
     ir = {"inputs": {"it": {"type": type, "description": "x"}}}
     ir["nodes"] = [{"id": "e", "type": "wait_for", "inputs": {"file": "$it"}}]
     plan = plan_of(ir)

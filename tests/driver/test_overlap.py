@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from pflow.driver.overlap import Turn
+from pflow.driver.overlap import FlowLock
 from pflow.flow.ir import flow_to_ir, load_document
 from pflow.flow.load import load_file
 from pflow.record.log import RunLog
@@ -34,9 +34,9 @@ def flow_of(command):
 
 def race(flow, how):
     """Take the turn, and be alone then: `ran` or `skipped`, one byte of it."""
-    turn = Turn(flow)
+    turn = FlowLock(flow)
     try:
-        if turn.try_now():
+        if turn.try_lock():
             if how == "skip":
                 return b"s"
             turn.wait(20)
@@ -82,8 +82,8 @@ def test_an_orphan_of_a_killed_run_holds_its_turn_and_is_named():
     reader, writer = os.pipe()
 
     def run():
-        turn = Turn(flow)
-        assert turn.try_now() is None
+        turn = FlowLock(flow)
+        assert turn.try_lock() is None
         log = RunLog.open(RUN, encode(flow_to_ir(flow)), {"name": "it"})
         assert log is not None
         snapshot = Snapshot()
@@ -95,15 +95,15 @@ def test_an_orphan_of_a_killed_run_holds_its_turn_and_is_named():
 
     assert in_child(run) == -signal.SIGKILL
     orphan = int(os.read(reader, 20))
-    turn = Turn(flow)
-    assert str(turn.try_now()) == f"run {RUN} is still going ({orphan} (sleep))"
+    turn = FlowLock(flow)
+    assert str(turn.try_lock()) == f"run {RUN} is still going ({orphan} (sleep))"
     os.kill(orphan, signal.SIGKILL)
-    assert None in (time.sleep(0.01) or turn.try_now() for _ in range(1000))  # it lets go of its files a moment later
+    assert None in (time.sleep(0.01) or turn.try_lock() for _ in range(1000))  # it lets go of its files a moment later
     turn.release()
 
 
 def name_of(flow):
-    turn = Turn(flow)
+    turn = FlowLock(flow)
     turn.release()
     return turn.name
 
@@ -124,7 +124,7 @@ def test_a_turn_is_that_of_a_file_by_whatever_name_else_that_of_a_text_in_a_dire
 def test_locks_are_for_their_owner_alone(place):
     before = os.umask(0)
     try:
-        Turn(flow_of("a")).release()
+        FlowLock(flow_of("a")).release()
     finally:
         os.umask(before)
     modes = [path.stat().st_mode & 0o777 for path in sorted((place / "pflow").rglob("*"))]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from pflow.catalog.interfaces import FLOW, PROGRAM, PYTHON
-from pflow.engine.file_watch import FileWatch, StepFiles
+from pflow.engine.commits import FileWatch, StepFiles
 from pflow.interface.grammar import parse_interface
 from pflow.record.records import MISSING, FileStates, file_key
 from pflow.values.digest import bytes_digest
@@ -53,8 +53,8 @@ class Steps:
 
     def visit(self, file, act=lambda: None, *, files=None, item="", prefix="", at="b@1"):
         """Visit a step; return the records that it kept."""
-        services = SimpleNamespace(ask=lambda name, record: self.records.append(record), files=self.states)
-        context = SimpleNamespace(services=services, prefix=prefix, item=item)
+        coordinator = SimpleNamespace(ask=lambda name, record: self.records.append(record), files=self.states)
+        context = SimpleNamespace(coordinator=coordinator, prefix=prefix, item=item)
         self.records.clear()
         with FileWatch(files, context, at, SimpleNamespace(params={}), FakeView(path=str(file))):
             act()

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from pflow.engine.context import Context
-from pflow.engine.engine import Engine
-from pflow.engine.results import outputs_of
+from pflow.engine.engine import Engine, outputs_of
 from pflow.errors import PflowError
 from pflow.process.signals import Deadline
 from pflow.values.usage import Usage

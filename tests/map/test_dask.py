@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import distributed
 import pytest
 
-from pflow.driver.begin import Beginning
 from pflow.driver.driver import parse
+from pflow.driver.initial_state import InitialState
 from pflow.errors import PflowError
 from pflow.flow.subflow import load_named
 from pflow.flow.wiring import wire
@@ -70,7 +70,7 @@ def a_map(text, *words):
     spec.items = (ITEM,)
     flags, inputs = parse(wire(spec), list(words))
     secrets = Secrets()
-    record = Beginning(inputs, Intake(Document(), NOTHING), secrets).record(flags)
+    record = InitialState(inputs, Intake(Document(), NOTHING), secrets).record(flags)
     return ItemFlow(inputs, secrets, vars(flags), run_id="run"), record
 
 

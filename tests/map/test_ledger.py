@@ -1,4 +1,4 @@
-"""The ledger of a map: first success wins, kill -9 loses nothing that was committed, and no other file is touched."""
+"""The ledger of a map: the first success wins, kill -9 loses nothing committed, and ledgers of shards become one."""
 
 import os
 import shutil
@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pflow.commands._dispatch import run as pflow
 from pflow.errors import PflowError
 from pflow.files import directories
 from pflow.map import ledger_file
-from pflow.map.ledger import Ledger, item_digest, share_of
-from pflow.map.states import BEGUN, DONE, TODO
+from pflow.map.ledger import BEGUN, DONE, TODO, Ledger, item_digest, parse_shard, share_of
 
 ABOUT = {"flow": "f1", "nodes": {}}
 
@@ -69,7 +69,7 @@ def test_a_damaged_value_is_named_with_its_row_and_what_to_do(path, change, row)
         base.execute(f"UPDATE {change}")
         base.commit()
     with pytest.raises(PflowError, match=f"cannot read the ledger .*{row} is damaged") as bad, opened(path) as ledger:
-        ledger.specs("R"), [*ledger.entries()]
+        ledger.usages("R"), [*ledger.entries()]
     assert (bad.value.exit, "its item runs again" in bad.value.hint) == (65, "items" in row)
 
 
@@ -158,7 +158,7 @@ def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
         ledger.note_used({"calls": 3, "tokens": 9, "cost": 1.5}, {})
         assert (ledger.claim_file(f"{a}.0", "f"), ledger.claim_file(f"{b}.0", "f")) == (f"{a}.0", f"{a}.0")
     with opened(path) as ledger:
-        assert (ledger.used(), ledger.specs("R")) == ({"calls": 3, "tokens": 9, "cost": 1.5}, [ASKED])
+        assert (ledger.used(), ledger.usages("R")) == ({"calls": 3, "tokens": 9, "cost": 1.5}, [ASKED])
         assert [ledger.claim(at, a).status for at in (7, 8)] == [DONE, TODO]
         assert (ledger.claim(9, other, "named").status, ledger.changed) == (TODO, 1)
         assert ledger.counts() == {DONE: 2, TODO: 3}
@@ -300,3 +300,78 @@ def test_a_ledger_without_one_of_its_tables_is_refused(path):
     with pytest.raises(PflowError, match="no such table: runs") as refused:
         Ledger(path, is_read=True)
     assert refused.value.exit == 65
+
+
+ITEMS = [item_digest({"n": number % 90}) for number in range(100)]
+
+
+def run(path, shard=0, count=1, failed=(), about=ABOUT):
+    with opened(path, about, path) as ledger:
+        for index, digest in enumerate(ITEMS):
+            if share_of(digest, count) == shard:
+                entry = ledger.claim(index, digest)
+                ledger.end(entry.id, result("failed" if index in failed else "done", usage={"calls": 1}))
+        ledger.note_used({"calls": len([*ledger.entries()]), "tokens": 0, "cost": 0.5}, {})
+
+
+def items(path):
+    with closing(Ledger(path, is_read=True)) as ledger:
+        used = [sum(column) for column in zip(*(row[1:4] for row in ledger.runs()), strict=True)]
+        return [{**vars(each), "time": 0} for each in ledger.entries()], used
+
+
+@pytest.fixture
+def at(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("local.db")
+    for shard in range(4):
+        run(f"{shard}.db", shard, 4)
+
+
+def test_the_merged_ledger_of_all_shards_is_that_of_a_local_map(at, capfd):
+    for _ in range(2):  # again, with the output among the ledgers: nothing counts twice
+        names = [*(f"{shard}.db" for shard in range(4)), *(["all.db"] if os.path.exists("all.db") else [])]
+        assert pflow(["merge", *names, "-o", "all.db"]) == 0
+        assert capfd.readouterr().err == "pflow merge: 100 done\n"
+    assert items("all.db") == (items("local.db")[0], [100, 0, 2.0])
+
+
+def test_a_missing_shard_is_told_and_the_first_success_wins(at, capfd):
+    run("failed.db", failed=(0, 1))
+    assert pflow(["merge", "failed.db", "-o", "all.db"]) == 1
+    assert pflow(["merge", "0.db", "1.db", "3.db", "-o", "three.db"]) == 1
+    said = capfd.readouterr().err
+    assert said.startswith("pflow merge: 98 done, 2 failed\n")
+    assert said.endswith(" or more in none of the ledgers\n")
+    assert pflow(["merge", "local.db", "-o", "all.db"]) == 0
+    assert [each["status"] for each in items("all.db")[0][:2]] == ["done", "done"]
+
+
+def test_a_run_that_is_merged_again_brings_what_its_answers_take_by_now(at):
+    for cost in (1, 2):
+        with opened("0.db", run="0.db") as ledger:
+            ledger.note_used({"calls": 100, "tokens": 0, "cost": cost}, {"m": {"cost": cost}})
+        assert pflow(["merge", "0.db", "-o", "all.db"]) == 1
+        with closing(Ledger("all.db", is_read=True)) as united:
+            assert [row[5] for row in united.runs()] == [f'{{"m":{{"cost":{cost}}}}}']
+
+
+def test_ledgers_of_two_maps_and_other_files_are_refused_and_nothing_is_written(at, tmp_path):
+    run("other.db", about={**ABOUT, "flow": "f2"})
+    (tmp_path / "mine.txt").write_text("mine\n")
+    for names, output, code in (
+        (["0.db", "other.db"], "new.db", 78), (["0.db"], "other.db", 78), (["0.db", "mine.txt"], "new.db", 65),
+        (["0.db", "none.db"], "new.db", 66), (["0.db"], "mine.txt", 65),
+    ):  # fmt: skip
+        before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+        assert pflow(["merge", *names, "-o", output]) == code
+        assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "1", "a/b", "1/0", "", "-1/4", "1/4/2"])
+def test_a_shard_is_one_of_1_to_n(text):
+    assert (parse_shard("1/4"), parse_shard("4/4")) == ((0, 4), (3, 4))
+    with pytest.raises(PflowError, match="--shard=") as refused:
+        parse_shard(text)
+    assert refused.value.exit == 2
+    assert "$((I + 1))" in refused.value.hint

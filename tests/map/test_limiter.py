@@ -37,7 +37,7 @@ class Provider:
             while left and not self.limiter.stopped and inside < self.limiter.items():
                 left, inside = left - 1, inside + 1
                 self.limiter.begin(question, self.begun)
-            wait = self.limiter.turn()
+            wait = self.limiter.begin_due()
             inside = items - left - self.done - self.failed
             if not inside:
                 return self
@@ -161,5 +161,5 @@ def test_the_calls_of_a_process_that_is_gone_count_no_more():
     assert begun == [1]
     limiter.lost(1)
     clock.append(1)
-    limiter.turn()
+    limiter.begin_due()
     assert (begun, limiter.has_waiting()) == ([1, 2], False)

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from pflow.driver.budget import Budget
 from pflow.map.items import BadItem
-from pflow.map.ledger import Ledger
+from pflow.map.ledger import DONE, FAILED, Ledger
 from pflow.map.limiter import Limiter
 from pflow.map.loop import TRIES, Halt, ItemPolicy, MapLoop
-from pflow.map.progress import MapProgress
-from pflow.map.states import DONE, FAILED
+from pflow.map.report import MapProgress
 from pflow.process.pool import Lost
 
 

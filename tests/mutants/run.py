@@ -33,7 +33,7 @@ TARGETS = {
     "pflow/record": "tests/record/test_*.py",
     "pflow/stage": "tests/stage/test_*.py",
     "pflow/cache": "tests/cache/test_*.py",
-    "pflow/engine": "tests/engine/test_*.py tests/driver/test_b*.py tests/record/test_j*.py",
+    "pflow/engine": "tests/engine/test_*.py tests/driver/test_[bi]*.py tests/record/test_j*.py",
     "pflow/map": "tests/map/test_*.py",
     "pflow/process": "tests/process/test_*.py tests/catalog/test_c*.py",
     "pflow/files": "tests/files/test_*.py tests/nodes/test_*_file*.py",

@@ -41,7 +41,8 @@ def test_several_programs_end_with_all_that_they_started_stopped_or_not(marks):
 SERVING = """
 import os, subprocess, sys
 from pflow.process.worker import serve_parent
-from pflow.process.signals import HeldSignals, catch_signals
+from pflow.process.signals import HeldSignals
+from pflow.process.signals import catch_signals
 
 def serve(folder, parent):
     child = subprocess.Popen(["sleep", "600"])

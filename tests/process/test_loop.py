@@ -3,7 +3,7 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.process.loop import Here, ItemLoop, ListLoop, Task, TooLate, claiming
+from pflow.process.loop import Here, ItemLoop, ListLoop, TooLate, WorkItem, claiming
 from pflow.process.pool import Died
 
 
@@ -50,7 +50,7 @@ def kept(answers, tasks="abc", room=9, rescues=False):
         return "rescued" if rescues and isinstance(result, PflowError) else result
 
     try:
-        ListLoop(map(Task, tasks), keep).run(executor)
+        ListLoop(map(WorkItem, tasks), keep).run(executor)
     except PflowError as error:
         return done, failed, executor.began, error
     return done, failed, executor.began, None
@@ -76,19 +76,19 @@ def test_the_death_of_a_process_may_be_a_result():
 
 def test_what_runs_here_ends_before_the_next_begins():
     said = []
-    loop = ListLoop(map(Task, "ab"), lambda about, result: said.append(result))
+    loop = ListLoop(map(WorkItem, "ab"), lambda about, result: said.append(result))
     loop.run(Here(lambda about: said.append(about)))
     assert said == ["a", None, "b", None]
 
 
 def test_an_item_that_does_not_end_is_given_up_and_another_of_its_key_begins(monkeypatch):
     class Loop(ItemLoop):
-        def end(self, task, result):
-            ends.append((*task.about, result if isinstance(result, int) else (type(result), result.exit)))
+        def end(self, work, result):
+            ends.append((*work.about, result if isinstance(result, int) else (type(result), result.exit)))
 
     ends, executor = [], Told({"a": [], "b": [5]})
     monkeypatch.setattr("pflow.process.loop.GRACE", 0)
-    Loop([Task("a", key="k"), Task("b", key="k")], timeout=0.01).run(executor)
+    Loop([WorkItem("a", key="k"), WorkItem("b", key="k")], timeout=0.01).run(executor)
     assert ends == [("a", (TooLate, 124)), ("b", 5)]
     assert executor.answers["abandoned"] == 1
 

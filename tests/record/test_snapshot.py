@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from pflow.driver.begin import Beginning
 from pflow.driver.driver import parse
+from pflow.driver.initial_state import InitialState
 from pflow.driver.inputs import RunInputs
 from pflow.flow.flags import DATA, INPUT, PARAM
 from pflow.flow.ir import flow_hash
@@ -174,7 +174,7 @@ def test_flags_are_overrides_of_params_and_injections_into_the_store(locked):
 def piped(data, ir):
     """The snapshot of a flow that takes a store through the pipe."""
     intake = Intake(read_document(data), STORE)
-    return Beginning(RunInputs(plan_of(ir)).with_pipe(intake, allow_empty=False), intake, Secrets()).snapshot
+    return InitialState(RunInputs(plan_of(ir)).with_pipe(intake, allow_empty=False), intake, Secrets()).snapshot
 
 
 STORE_OF_TWO = b'{"$pflow":{"v":1,"last":"text"},"text":"x","other":"y"}\n'

@@ -11,7 +11,7 @@ from mcp.shared.tool_name_validation import validate_tool_name
 
 from pflow.catalog.lines import entry
 from pflow.catalog.registry import names_in
-from pflow.driver.help import spec_of_run
+from pflow.driver.arguments import spec_of_run
 from pflow.explain.account import needs
 from pflow.flow.subflow import FlowCatalog
 from pflow.mcp.server.tools import Offered

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.driver.resume.choices import Choices, Decision, is_again, refuse_missing, steps_by_name
+from pflow.driver.decisions import Decision, ResumeFlags, is_again, refuse_missing, steps_by_name
 from pflow.errors import PflowError
 from pflow.record.records import Records, compacted, name_of
 from tests.engine.flows import plan_of, write_flow
@@ -26,7 +26,7 @@ def decide(tmp_path):
     def made(records: list[dict], **choices: object) -> object:
         known = Records([BEGIN, *records])
         try:
-            found = [*Decision("R", flow, known, Choices(**choices)).decide(lambda path: False)]
+            found = [*Decision("R", flow, known, ResumeFlags(**choices)).decide(lambda path: False)]
         except PflowError as error:
             return error.exit, error.message
         for record in found:
@@ -80,7 +80,7 @@ def test_choices_become_records(decide, records, choices, result):
 def test_a_large_batch_is_forgotten_as_one():
     flow = plan_of({"nodes": [{"id": "b", **COMMAND}]})
     known = Records([BEGIN, *end(*(f"b@1[{number}.0]" for number in range(1000)))])
-    decided = Decision("R", flow, known, Choices(only="b")).decide(lambda path: False)
+    decided = Decision("R", flow, known, ResumeFlags(only="b")).decide(lambda path: False)
     assert list(decided) == [{"again": "b@1"}]
 
 
@@ -119,7 +119,7 @@ def test_of_later_batches_only_one_that_takes_more_than_its_items_runs_again_as_
     failed = {"end": "b@1[k.1]", "error": {"exit": 1, "message": "no"}}
     known = Records([BEGIN, *end("b@1[k.0]"), failed, *end("b@1", "c@1[k.0]", "c@1", "d@1[k.0]", "d@1")])
     flow = plan_of({"inputs": {"xs": {"type": "list"}}, "nodes": nodes})
-    decided = Decision("R", flow, known, Choices(failed=True)).decide(lambda path: False)
+    decided = Decision("R", flow, known, ResumeFlags(failed=True)).decide(lambda path: False)
     assert list(decided) == [{"again": "b@1[k.1]"}, {"failed": "b@1"}, {"again": "c@1"}, {"failed": "d@1"}]
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from pflow.binding.sources import find
 from pflow.driver.arguments import RunFlags
-from pflow.driver.begin import (
-    Beginning,
+from pflow.driver.initial_state import (
+    InitialState,
     enter,
     is_same,
     restore_environment,
@@ -53,7 +53,7 @@ def kept(intake: Intake, **values: object) -> tuple[RunInputs, dict]:
     inputs = RunInputs(plan_of(FLOW))
     for name, value in values.items():
         inputs.set_input(name, value)
-    begin = Beginning(inputs, intake, Secrets()).record(RunFlags({"jobs": ["3"]}))
+    begin = InitialState(inputs, intake, Secrets()).record(RunFlags({"jobs": ["3"]}))
     return inputs, again(begin)
 
 
@@ -96,7 +96,7 @@ def test_what_a_declared_input_took_from_the_pipe_is_taken_from_there_again():
         for name, value in given.items():
             inputs.set_input(name, value)
         inputs = inputs.with_pipe(intake, allow_empty=False)
-        begin = again(Beginning(inputs, intake, Secrets()).record(RunFlags({})))
+        begin = again(InitialState(inputs, intake, Secrets()).record(RunFlags({})))
         restored = restore_inputs(begin, flow, restore_intake(begin)).with_pipe(
             restore_intake(begin), allow_empty=False
         )

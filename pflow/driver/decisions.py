@@ -1,4 +1,4 @@
-"""The decisions before a run is resumed: which interrupted and which finished steps run again."""
+"""The decisions before a run is resumed: what has changed, and which interrupted or finished steps run again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.binding.sources import AlternativeSource
-from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.flow.graph import END, Write
 from pflow.flow.references import uses
 from pflow.flow.wired_flow import WiredFlow, WiredStep
@@ -15,6 +15,7 @@ from pflow.terminal.ask import open_terminal
 from pflow.values.paths import Path
 
 if TYPE_CHECKING:
+    from pflow.driver.initial_state import Facts
     from pflow.record.records import Record, Records
 
 _FORK = ":fork"
@@ -24,7 +25,7 @@ _KEYS = {"r": "run it again", "d": "take it as done", "s": "stop"}
 
 
 @dataclass
-class Choices:
+class ResumeFlags:
     """The flags of `pflow resume`: names of steps, and the files of secrets by name."""
 
     redo: set[str] = field(default_factory=set)
@@ -49,7 +50,7 @@ class Choices:
 class Decision:
     """Makes the records that a journal needs before its run is resumed."""
 
-    def __init__(self, run: str, flow: WiredFlow, records: Records, choices: Choices) -> None:
+    def __init__(self, run: str, flow: WiredFlow, records: Records, choices: ResumeFlags) -> None:
         """Raises PflowError: 2 for an unknown step, and for one that is named by --redo and --skip; 1 for a step of
         --from or --only that has not run, and for --failed without a failed item; 66 if what it would need is lost.
         """
@@ -229,6 +230,36 @@ class Decision:
         flags = " ".join(f"--redo={name}|--skip={name}" for name in names)
         hint = f"pflow resume {self.run} {flags}: run it again, or take it as done"
         return cannot_resume(self.run, told, hint, BAD_DATA)
+
+
+def refuse_drift(run: str, before: Facts, now: Facts) -> None:
+    """Raise PflowError (78), naming all changes, if something has changed since a run began."""
+    changes = list(_changes(before["nodes"], now["nodes"]))
+    if before["flow"] != now["flow"]:
+        changes.insert(0, "its flow has changed")
+    others = [name for name, digest in before["secrets"].items() if digest != now["secrets"][name]]
+    changes += [f"the secret in {name} has changed" for name in others]
+    if changes:
+        hint = f"pflow resume {run} --accept-changes resumes it anyway"
+        raise cannot_resume(run, "; ".join(changes), hint, BAD_CONFIG)
+
+
+def _changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """Yield each change in words."""
+    for id, fact in before.items():
+        there = now.get(id, {})
+        if fact["version"] != there.get("version"):
+            yield f"'{id}' is {fact['type']} {there.get('version')}, was {fact['version']}"
+        for part in sorted(fact["code"].keys() | there.get("code", {}).keys()):
+            was, is_now = fact["code"].get(part), there.get("code", {}).get(part)
+            if was != is_now:
+                yield f"'{id}': {part} {_how(was, is_now)}"
+
+
+def _how(was: str | None, is_now: str | None) -> str:
+    if was is None or is_now is None:
+        return "is new" if was is None else "is gone"
+    return "has changed" if len(was) == 64 else f"is {is_now}, was {was}"
 
 
 def steps_by_name(flow: WiredFlow, prefix: str = "") -> dict[str, tuple[WiredFlow, WiredStep]]:

@@ -1,4 +1,4 @@
-"""A run that is done again: the same flow, the same values, and where its steps are pure the same store."""
+"""A run that is done again: the same flow, the same values, and the same store where its steps are pure."""
 
 import contextlib
 import itertools
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.driver.replay import Replay
+from pflow.driver.earlier_run import Replay
 from pflow.errors import PflowError
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.wiring import wire
@@ -204,7 +204,7 @@ def test_no_byte_of_a_snapshot_makes_a_replay_fail_otherwise_than_in_words(runs,
     run = find_run()
     path, wired = Path(run.directory, "snapshot.json"), wire(parse_pipe(["text => echo => loud"]))
     data = path.read_bytes()
-    monkeypatch.setattr("pflow.driver.replay.take_in", lambda **_: Intake(Document(), NOTHING))
+    monkeypatch.setattr("pflow.driver.earlier_run.take_in", lambda **_: Intake(Document(), NOTHING))
     for at, new in itertools.product(range(len(data)), b'0"'):
         path.write_bytes(data[:at] + bytes([new]) + data[at + 1 :])
         with contextlib.suppress(PflowError):

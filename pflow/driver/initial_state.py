@@ -1,4 +1,4 @@
-"""The beginning of a run: settled once, kept, and read back."""
+"""The initial state of a run: its inputs, flow and store, settled once, kept, and read back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _INPUTS = ("values", "params", "data")
 _FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "refresh", "max_visits", "encoding")
 
 
-class Beginning:
+class InitialState:
     """The inputs of a run, its flow wired to what the pipe carries, and its store with the inputs in it.
 
     `snapshot` and `record` are two renderings of it. All secrets in it are known to `secrets`.

@@ -1,4 +1,4 @@
-"""A run that is reopened: found and locked, its flow and inputs as they were, its journal open."""
+"""An earlier run taken up again: resumed where it stopped, or replayed from its beginning."""
 
 from __future__ import annotations
 
@@ -8,43 +8,47 @@ from contextlib import contextmanager
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.binding.flag_value import read_text
-from pflow.binding.sources import has
+from pflow.binding.sources import Constant, has
 from pflow.driver.arguments import RunFlags
-from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
+from pflow.driver.decisions import Decision, ResumeFlags, cannot_resume, refuse_drift
+from pflow.driver.initial_state import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.inputs import RunInputs
-from pflow.driver.resume.choices import Choices, Decision, cannot_resume
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, Attempt, PflowError, Within
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, MISSING, Attempt, PflowError, Within
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.directories import make_private
 from pflow.files.reading import Opened
 from pflow.files.state_key import state_key
 from pflow.flow.findings import refuse_errors
+from pflow.flow.flow import FlowSpec
+from pflow.flow.ir import flow_hash
 from pflow.flow.rules import check
-from pflow.flow.wired_flow import WiredFlow
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import ANEW, UNSEALED, Journal, bounds_seal, first_record, seal, unseal
 from pflow.record.log import FLOW, RunLog, runs_directory
 from pflow.record.records import JOURNAL, UNSOUND, name_of
 from pflow.record.runs import DONE, FINISHED, RUNNING, Run, read_kept, run_directories
-from pflow.stage import WRITER
-from pflow.stage.document import Intake
+from pflow.record.snapshot import Snapshot, environment_params, own_params
+from pflow.stage import VERSION, WRITER
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, take_in
 from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
 from pflow.values.digest import keyed_digest
+from pflow.values.paths import Path, parse_path, write_path
 from pflow.values.secrets import Secrets
 from pflow.values.usage import BUDGET
 
 if TYPE_CHECKING:
-    from pflow.driver.begin import Beginning, Facts
+    from pflow.driver.initial_state import InitialState
     from pflow.record.records import Change, Record
 
 
 class Reopened:
     """A run that nobody else can resume meanwhile. `events` are those of its log so far."""
 
-    def __init__(self, run: Run, choices: Choices, secrets: Secrets) -> None:
+    def __init__(self, run: Run, choices: ResumeFlags, secrets: Secrets) -> None:
         """Raises PflowError: 1 if there is nothing to resume, 75 while it is running, 65 if it is damaged."""
         if run.status != RUNNING:
             _refuse_finished(run, choices)
@@ -141,20 +145,20 @@ class Reopened:
         self.journal.secrets.add(text)
         return text
 
-    def settle(self, beginning: Beginning) -> None:
+    def settle(self, initial: InitialState) -> None:
         """Compare the flow with what the run began with (78), and decide what runs again. Raises as `Decision` does."""
         with self.reading():
-            decision = Decision(self.run.id, beginning.wired, self.records, self.choices)
-            facts = {**beginning.facts(), "secrets": self._secrets()}
+            decision = Decision(self.run.id, initial.wired, self.records, self.choices)
+            facts = {**initial.facts(), "secrets": self._secrets()}
             if not self.choices.accepts_changes:
-                _refuse_drift(self.run.id, self.begin, facts)
+                refuse_drift(self.run.id, self.begin, facts)
                 if changed := self._changed(decision.runs_again):
                     raise self._refused(changed)
             else:
                 if facts != {name: self.begin[name] for name in facts}:
                     self.decided.append({**self.begin, **facts})
                 self.decided += self.records.files.accepted()
-            self.decided += decision.decide(lambda path: has(beginning.store, path))
+            self.decided += decision.decide(lambda path: has(initial.store, path))
 
     def _changed(self, runs_again: Callable[[str], bool]) -> list[Change]:
         """Return the changes of files that were read by steps which are done and do not run again."""
@@ -207,37 +211,7 @@ def _told_files(changed: list[Change]) -> str:
     return "; ".join(words + [f"and {len(changed) - 3:,} more"] * (len(changed) > 3))
 
 
-def _refuse_drift(run: str, before: Facts, now: Facts) -> None:
-    """Raise PflowError (78), naming all changes, if something has changed since a run began."""
-    changes = list(_changes(before["nodes"], now["nodes"]))
-    if before["flow"] != now["flow"]:
-        changes.insert(0, "its flow has changed")
-    others = [name for name, digest in before["secrets"].items() if digest != now["secrets"][name]]
-    changes += [f"the secret in {name} has changed" for name in others]
-    if changes:
-        hint = f"pflow resume {run} --accept-changes resumes it anyway"
-        raise cannot_resume(run, "; ".join(changes), hint, BAD_CONFIG)
-
-
-def _changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """Yield each change in words."""
-    for id, fact in before.items():
-        there = now.get(id, {})
-        if fact["version"] != there.get("version"):
-            yield f"'{id}' is {fact['type']} {there.get('version')}, was {fact['version']}"
-        for part in sorted(fact["code"].keys() | there.get("code", {}).keys()):
-            was, is_now = fact["code"].get(part), there.get("code", {}).get(part)
-            if was != is_now:
-                yield f"'{id}': {part} {_how(was, is_now)}"
-
-
-def _how(was: str | None, is_now: str | None) -> str:
-    if was is None or is_now is None:
-        return "is new" if was is None else "is gone"
-    return "has changed" if len(was) == 64 else f"is {is_now}, was {was}"
-
-
-def _refuse_finished(run: Run, choices: Choices) -> None:
+def _refuse_finished(run: Run, choices: ResumeFlags) -> None:
     """Raise PflowError (1) for a run that has nothing to resume."""
     has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))  # an empty one too: it was ended at once
     if has_journal and (choices.runs_again or run.status not in (DONE, FINISHED)):
@@ -270,10 +244,10 @@ def alone() -> Iterator[None]:
         yield
 
 
-def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
+def find_unfinished(initial: InitialState, flags: RunFlags) -> Reopened | None:
     """Reopen the newest unfinished run that began alike, else return None. Raises PflowError as `Reopened` does."""
-    wanted, record = beginning.flow_text(), beginning.record(flags)
-    seal(record, beginning.secrets, state_key())
+    wanted, record = initial.flow_text(), initial.record(flags)
+    seal(record, initial.secrets, state_key())
     for directory in run_directories():
         if read_kept(directory, FLOW) != wanted:
             continue
@@ -281,10 +255,109 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
         if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
             run = Run(directory)
             if run.status not in (DONE, FINISHED) and "map" not in before:
-                found = Reopened(run, Choices(), beginning.secrets)
+                found = Reopened(run, ResumeFlags(), initial.secrets)
                 if not found.is_outdated(flags.quiet):
                     return found
                 found.journal.finish(is_kept=True)
                 found.log.release()
                 break
     return None
+
+
+class Replay:
+    """A run to be done again. Raises PflowError: 65 if its snapshot is damaged, 78 if it is not sealed."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        kept = Snapshot.of(run)
+        if kept is None:
+            what = f"cannot replay the run '{run.id}': its snapshot is missing or damaged"
+            raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA)
+        self.kept = kept
+        if kept.seal != bounds_seal(run.id, kept.place):
+            raise PflowError(f"cannot replay the run '{run.id}': {UNSEALED}", hint=ANEW, exit=BAD_CONFIG)
+
+    def flow(self) -> FlowSpec:
+        """Go to where the run was, and load its flow. Raises PflowError: 66 if either is gone, 65."""
+        enter(self.kept.place["directory"], "replay the run")
+        return restore_flow(self.run.directory, self.kept.place)
+
+    def inputs(self, wired: WiredFlow) -> RunInputs:
+        """Return the values of flags, answers and variables; unset each variable that was not set then.
+
+        Raises PflowError (78) if nothing gives a secret again.
+        """
+        if flow_hash(wired) != self.kept.flow_hash:
+            say("pflow replay", "warning: the version of a node, or a subflow, has changed since the run")
+        inputs = RunInputs(wired)
+        inputs.replayed, inputs.confined = self.kept, self.kept.place["confined"]
+        for id, params in self.kept.config_overrides.items():
+            for name, value in params.items() if id in wired.steps else ():
+                self._set_param(inputs, wired.steps[id], name, value)
+        for text, value in self.kept.cli_injections.items():
+            if text not in self.kept.piped["paths"]:
+                _inject(inputs, parse_path(text), value)
+        for id, name, item in list(environment_params(wired, inputs.params)):
+            if name not in self.kept.config_overrides.get(id, {}):
+                os.environ.pop(item.env, None)
+        return inputs
+
+    def _set_param(self, inputs: RunInputs, step: WiredStep, name: str, value: Any) -> None:
+        item = dict(own_params(step)).get(name)
+        if item is None or not item.is_secret:
+            is_path = item is not None and item.type.is_path and isinstance(value, bytes)
+            inputs.set_param(step, name, os.fsdecode(value) if is_path else value)
+        elif not os.environ.get(item.env):
+            what = f"cannot replay the run '{self.run.id}': the secret '{name}' of '{step.id}' is missing"
+            raise PflowError(what, hint=f"{item.env} in the environment gives it", exit=BAD_CONFIG)
+
+    def intake(self, timeout: float | None = None) -> Intake:
+        """Return what came through the pipe; if that was not kept, what comes now (Snapshot.follow compares them).
+
+        Raises PflowError if nothing comes: 78 for a secret, else 66.
+        """
+        piped = self.kept.piped
+        if piped["again"]:
+            taken = take_in(source="text" if piped["as"] == RAW else piped["as"], timeout=timeout)
+            if taken.kind in (EMPTY, NOTHING):
+                is_secret = not all("$digest" in self.kept.cli_injections[path] for path in piped["again"])
+                why = "it is a secret" if is_secret else "it is larger than 10 MB"
+                what = f"cannot replay the run '{self.run.id}': its piped input was not kept, since {why}"
+                hint = f"pipe it again: … | pflow replay {self.run.id}"
+                raise PflowError(what, hint=hint, exit=BAD_CONFIG if is_secret else MISSING)
+            return taken
+        document = Document({"v": VERSION, **({"last": piped["last"]} if piped["last"] else {})})
+        for path in map(parse_path, piped["paths"]):
+            if len(path) == 1:  # else it is what the first step took of these
+                document.set(str(path[0]), self.kept.cli_injections[write_path(path)])
+        if piped["as"] == "json":
+            document.own = [key for key in document if key != "stdin"]
+        raw = document["stdin"] if piped["as"] == RAW else b""
+        data = raw if isinstance(raw, bytes) else str(raw).encode()
+        return Intake(document, STORE if piped["as"] == "json" else piped["as"], data)
+
+
+def _inject(inputs: RunInputs, path: Path, value: Any) -> None:
+    """Set a value as its flag did."""
+    wired = inputs.wired
+    for name, known in wired.inputs.items():
+        if path == (known.path if known.step is None else (known.step, known.read)):
+            inputs.set_input(name, value)
+            return
+    step = wired.steps.get(str(path[0])) if len(path) == 2 else None
+    if _is_in_flow(wired, path, value):
+        return
+    if step is None:
+        inputs.values[write_path(path)] = value
+    else:
+        inputs.data.setdefault(step.id, {})[str(path[1])] = value
+
+
+def _is_in_flow(wired: WiredFlow, path: Path, value: Any) -> bool:
+    """Return True if a step of the flow has the value: it stores it when it runs, not before."""
+    for step in wired.steps.values():
+        for key in step.step.inputs:
+            source = step.sources.get(key)
+            if path in ((step.id, key), step.data_place(key)) and isinstance(source, Constant):
+                return bool(source.value == value)
+    return False
