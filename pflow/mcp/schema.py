@@ -1,4 +1,4 @@
-"""The one translation between a type of the interface grammar and a JSON schema, both ways."""
+"""A type of the interface grammar as a JSON schema, and a JSON schema as a type."""
 
 import re
 from collections.abc import Iterable
@@ -29,20 +29,20 @@ _SIMPLE: dict[str, Schema] = {
     "path": {"type": "string", "minLength": 1},
 }
 _NAMES = {schema["type"]: name for name, schema in reversed(_SIMPLE.items()) if "type" in schema}
-"""The types by their words in a schema: a text is a str, since a schema tells neither paths nor URLs."""
+"""The types by their names in a schema. A string is a str, since a schema does not tell paths and URLs from texts."""
 
 _NO_LISTS: list[Schema] = [{"type": each} for each in ("string", "number", "boolean", "object", "null")]
 UNTYPED: Schema = {}
-"""The items of a list that may hold anything. VS Code, OpenAI and Gemini refuse an array without `items`, and Gemini
-and strict clients refuse items without a type: they get the next two.
+"""The schema of a list's items that may be anything. VS Code, OpenAI and Gemini refuse an array without `items`; Gemini
+and strict clients also refuse items without a type, so clients are shown the next two.
 """
 NO_LIST: Schema = {"anyOf": _NO_LISTS}
-"""Such items of arguments, of which pflow itself takes more."""
+"""The same for arguments, as clients are told; pflow itself also takes lists in lists."""
 ANYTHING: Schema = {"minItems": 0}
-"""Such items of results, which clients check; strict ones want a keyword there."""
+"""The same for results, which clients check: it allows anything, and has the keyword that strict clients want."""
 
 _DEEPEST = 4
-"""The levels of a schema that become a type, and the references that lead from one to the next."""
+"""The most levels of a schema that become a type, and the most references that are followed for one."""
 
 _LONGEST = 300
 """The most characters of a misfit."""
@@ -52,9 +52,9 @@ def schema_of(type: Type, items: Schema = UNTYPED, *, is_written: bool = False) 
     """Return the schema of a type. The members of a shape are described, but not required."""
     if type.choices:
         return {"type": "string", "enum": list(type.choices)}
-    if type.name == "any":  # not {}: some clients accept no schema without a type, nor several types in one
+    if type.name == "any":  # not {}, nor a list of types: some clients refuse a schema without a type or with several
         return {"anyOf": [{"type": "array", "items": items}, *_NO_LISTS]}
-    # The name of a file that was found need not be UTF-8.
+    # The path of a file that a node has found may not be UTF-8, and is bytes then.
     schema = dict(_TEXT_OR_BYTES if is_written and type.name == "path" else _SIMPLE[type.name])
     if type.name == "list":
         schema["items"] = schema_of(type.items, items, is_written=is_written) if type.items else items
@@ -65,7 +65,7 @@ def schema_of(type: Type, items: Schema = UNTYPED, *, is_written: bool = False) 
 
 
 def type_of(schema: Any, root: Schema, depth: int = 0) -> Type:
-    """Return the type of a schema within `root`, as `schema_of` has it; `any` for what the grammar cannot say."""
+    """Return the type of a schema within `root`; `any` for what the grammar of types cannot say."""
     schema = resolve(schema, root)
     choices = [each for each in choices_of(schema) if each is not None]
     if all(isinstance(each, str) and re.fullmatch(r"[A-Za-z0-9_.-]+", each) for each in choices) and len(choices) > 1:
@@ -84,7 +84,7 @@ def choices_of(schema: Schema) -> list[Any]:
 
 
 def resolve(schema: Any, root: Schema) -> Schema:
-    """Follow references within the root, and take the only alternative besides null; else return the schema."""
+    """Follow references within the root, and take a single alternative besides null; else return the schema."""
     about = found = as_dict(schema)
     for _ in range(_DEEPEST):
         several = [each for key in ("anyOf", "oneOf", "allOf") for each in as_list(found.get(key))]
@@ -99,17 +99,17 @@ def resolve(schema: Any, root: Schema) -> Schema:
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """Return an object of somebody else's JSON; an empty one in place of anything else."""
+    """Return the value if it is an object, else an empty one: others' JSON may have anything anywhere."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a list of somebody else's JSON; an empty one in place of anything else."""
+    """Return the value if it is a list, else an empty one: others' JSON may have anything anywhere."""
     return value if isinstance(value, list) else []
 
 
 def input_schema(inputs: dict[str, Item], items: Schema = UNTYPED) -> Schema:
-    """Return the schema of an object with only these members; those without a default are required."""
+    """Return the schema of an object with only these members. Required items are required members."""
     required = [name for name, item in inputs.items() if item.required]
     schema = {**_object(inputs.items(), items), "additionalProperties": False}
     return {**schema, "required": required} if required else schema
@@ -138,12 +138,12 @@ def fault_in(schema: Schema, value: Any) -> str:
     error = worst_misfit(schema, value)
     if error is None:
         return ""
-    message = ends_of(error.message, _LONGEST)
+    message = without_middle(error.message, _LONGEST)
     place = ".".join(map(str, error.absolute_path))
     return f"'{place}': {message}" if place else message
 
 
-def ends_of(text: str, longest: int) -> str:
-    """Shorten a message in its middle: it may begin with the value, and end with the reason."""
+def without_middle(text: str, longest: int) -> str:
+    """Cut the middle out of a long message, which may begin with a long value and end with the reason."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"

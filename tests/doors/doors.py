@@ -281,12 +281,12 @@ def by_mcp(place: Place) -> Outcome:
         import anyio
 
         from pflow.mcp.server.calls import ToolCalls
-        from pflow.mcp.server.tools import Catalogue
+        from pflow.mcp.server.tools import OfferedTools
 
         refuse = partial(tell, {}, REFUSES)
-        catalogue = Catalogue(["flow:the-flow"], is_all=True, read_only=False, reserved=[], say=refuse)
-        catalogue.tools()
-        calls = ToolCalls(catalogue, {}, lambda line: None)
+        offered_tools = OfferedTools(["flow:the-flow"], is_all=True, read_only=False, reserved=[], say=refuse)
+        offered_tools.tools()
+        calls = ToolCalls(offered_tools, {}, lambda line: None)
         result = anyio.run(calls.call, "the-flow", place.case.values, None)
         error = (result.meta or {}).get("pflow/error", {})
         tell(result.structured_content or {}, error.get("exit", 0), error.get("message", ""))

@@ -1,7 +1,7 @@
-"""Adding the tools of an MCP server as nodes, comparing them with what the server offers now, and removing them.
+"""Add the tools of an MCP server as nodes, compare them with the tools that it has now, and remove them.
 
-The file that keeps a server decides which nodes there are: it is written after their files and removed after them.
-Files that an interrupted change has left, and that no server names, are removed before the next one.
+The file of a server says which nodes there are. It is written after the files of the nodes, and removed after them.
+Files that an interrupted change has left, and that no server's file names, are removed before the next change.
 """
 
 import difflib
@@ -45,10 +45,10 @@ from pflow.text.printable import clean, one_line
 
 @dataclass(frozen=True)
 class Comparison:
-    """The nodes of a server as it is now; `server` is what will be kept of it, `before` what is kept.
+    """A server's nodes as they would be now: `server` is what will be kept of it, `before` what is kept.
 
-    `left_out` names the tools that cannot be nodes, and why. `diff` shows the lines of their files that differ, and
-    is empty if all are equal.
+    `left_out` names the tools that cannot be nodes, and why. `diff` has the lines of the nodes' files that differ; it
+    is empty if none does.
     """
 
     server: Server
@@ -59,11 +59,11 @@ class Comparison:
 
 
 def add_server(server: Server) -> Comparison:
-    """Make a node of each tool of a new server. Raises PflowError (2, 65, 73, 77, 78), then nothing is written."""
+    """Make a node of each tool of a new server. Raises PflowError (2, 65, 73, 77, 78), and then writes nothing."""
     servers.check_server_name(server.name)
     _check_new(server.name)
     with Within(f"cannot add '{server.name}'"):
-        _look_up(server)
+        _resolve(server)
     change = _compare(server)
     with _locked(f"cannot add '{server.name}'"):
         _check_new(server.name)
@@ -72,18 +72,18 @@ def add_server(server: Server) -> Comparison:
 
 
 def compare_server(name: str, *, is_anew: bool = False) -> Comparison:
-    """Compare a server's nodes with its tools as they are now; `is_anew`: what npx or uvx runs is looked up again.
+    """Compare a server's nodes with its present tools. With `is_anew`, look up again what npx or uvx runs.
 
-    Raises PflowError (65, 127, or of the asking).
+    Raises PflowError: 65, 127, or what asking the server raises.
     """
     server = load_server(name)
     if is_anew:
-        _look_up(server)
+        _resolve(server)
     return _compare(server)
 
 
 def refresh_server(change: Comparison) -> None:
-    """Make a server's nodes what a comparison has found. Raises PflowError (73, 77, 78, 127)."""
+    """Write a server's nodes as a comparison has found them. Raises PflowError (73, 77, 78, 127)."""
     with _locked(f"cannot refresh '{change.server.name}'"):
         load_server(change.server.name)
         _write(change)
@@ -94,13 +94,13 @@ def remove_server(name: str) -> list[str]:
     with _locked(f"cannot remove '{name}'"):
         removed = [file for each in load_server(name).tools for file in _remove_node(each)]
         failpoint("mcp-remove")
-        # Last: after an interrupt the server is still there to be removed.
+        # Last, so that after an interrupt the server is still there to be removed.
         servers.remove_file(servers.server_file(name), f"cannot remove the MCP server '{name}'")
         return removed
 
 
 def node_file(name: str) -> str:
-    """Return the file of the class of a tool."""
+    """Return the file of a node's class."""
     return os.path.join(data_directory("nodes") or "", name.replace("-", "_") + ".py")
 
 
@@ -110,14 +110,14 @@ def _check_new(name: str) -> None:
         raise PflowError(f"cannot add '{name}': there is an MCP server '{name}'", hint=hint, exit=CANNOT_WRITE)
 
 
-def _look_up(server: Server) -> None:
-    """Note what a server's command runs; where values were filled in, only what is kept has them."""
+def _resolve(server: Server) -> None:
+    """Note which program a server's command runs. If ${…} was filled in, only `run` has the values, not `command`."""
     if server.command:
-        server.run = resolve((server.is_filled and server.run) or server.command, server.env)
+        server.run = resolve_command((server.is_filled and server.run) or server.command, server.env)
 
 
 def _compare(before: Server) -> Comparison:
-    from pflow.mcp.client.session import list_tools  # the SDK, which most acts do without
+    from pflow.mcp.client.session import list_tools  # it loads the SDK, for which most acts need not wait
 
     listed = list_tools(before)
     server = replace(before, version=one_line(str(listed["info"].get("version") or "")))
@@ -142,7 +142,7 @@ def _differences(name: str, text: str) -> Iterator[str]:
 
 
 def _write(change: Comparison) -> None:
-    """Write the nodes, then what is kept of the server; remove the nodes of its tools that are gone."""
+    """Write the nodes, then the server's file; remove the nodes of tools that are gone."""
     _remove_leftovers()
     for node in change.nodes:
         if clash := _clash(node, [*change.before.tools]):
@@ -162,7 +162,7 @@ def _write(change: Comparison) -> None:
 
 
 def _clash(node: ToolNode, own: list[str]) -> str:
-    """Say what a new node or its executable would take the place of; empty for nothing. `own` may be replaced.
+    """Say which node or file a new node would replace; empty for none. The nodes in `own` may be replaced.
 
     Raises PflowError (77, 78) if the executable cannot be made.
     """
@@ -198,7 +198,8 @@ def _leftovers() -> list[str]:
 def _remove_node(name: str) -> list[str]:
     """Remove the class of a tool and its executables, and return their files. Raises PflowError (73, 77)."""
     file = node_file(name)
-    removed = remove_commands(name, tool_script(name, file))  # first: the class tells of the tool after an interrupt
+    # First, because after an interrupt the class still says whose the executable is.
+    removed = remove_commands(name, tool_script(name, file))
     for each in (cache_from_source(file), file):
         servers.remove_file(each, f"cannot remove '{each}'")
     return [*removed, file]
@@ -211,7 +212,7 @@ def _read(file: str) -> str:
 
 @contextmanager
 def _locked(act: str) -> Iterator[None]:
-    """Let one process at a time change the servers, and hold signals back until it has finished."""
+    """Let one process at a time change the servers, and hold signals back: half a server would be left."""
     with locked(os.path.dirname(servers.server_file("any")), act):
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
         try:
@@ -221,51 +222,53 @@ def _locked(act: str) -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_SECONDS = 300
-_ADVICE = re.compile("^ *hint:|complete log")
+_LAUNCHER_TIMEOUT = 300
+_NOT_A_REASON = re.compile("^ *hint:|complete log")
 _FLAGS = {"-y", "--yes", "-q", "--quiet", "--isolated", "--no-config", "--offline", "--prefer-offline"}
 _WITH_VALUE = {"--from", "--with", "--python", "-p", "--package", "--index", "--index-url", "--default-index"}
 
 
-def resolve(command: list[str], env: dict[str, str]) -> list[str]:
-    """Return what a command runs: the program that npx or uvx would install, else the command itself.
+def resolve_command(command: list[str], env: dict[str, str]) -> list[str]:
+    """Return the program that npx or uvx would run, so that a start is quick and always the same; else the command.
 
-    It is installed with our own environment, which may name an index or a proxy, and the server's `env`. A
-    command with flags that are not known here stays as it is. Raises PflowError: 69 if it cannot be installed, 127 if
-    npx or uvx is missing.
+    The program is installed with our own environment, which may name an index or a proxy, and the server's `env`. A
+    command with flags that are not known here stays as it is. Raises PflowError: 69 if the program cannot be installed,
+    127 if npx or uvx is missing.
     """
     tool = os.path.basename(command[0])
     env = {**os.environ, **env}
-    flags, words = _parted(command[1:])
+    flags, words = _split_flags(command[1:])
     if tool not in ("npx", "uvx") or not words or words[0].startswith("-"):
         return command
-    find = _found_by_npx if tool == "npx" else _found_by_uvx
+    find = _program_of_npx if tool == "npx" else _program_of_uvx
     program = find(command[0], flags, words[0], env)
     return [program, *words[1:]] if program else command
 
 
-def _parted(words: list[str]) -> tuple[list[str], list[str]]:
-    """Split the flags of npx or uvx from the package and its own words."""
+def _split_flags(words: list[str]) -> tuple[list[str], list[str]]:
+    """Split the words of npx or uvx into their flags, and the package with its words."""
     at = 0
     while at < len(words) and (words[at] in _FLAGS or words[at].partition("=")[0] in _WITH_VALUE):
         at += 2 if words[at] in _WITH_VALUE else 1
     return words[:at], words[at:]
 
 
-def _found_by_uvx(uvx: str, flags: list[str], package: str, env: dict[str, str]) -> str:
+def _program_of_uvx(uvx: str, flags: list[str], package: str, env: dict[str, str]) -> str:
     name, _, version = package.partition("@")
     if not any(each.partition("=")[0] == "--from" for each in flags):
         flags = [*flags, "--from", f"{name}=={version}" if version not in ("", "latest") else name]
     program = name.partition("[")[0]
-    return _ask([uvx, *flags, "sh", "-c", 'command -v "$1"', "sh", program], env)
+    return _run_launcher([uvx, *flags, "sh", "-c", 'command -v "$1"', "sh", program], env)
 
 
-def _found_by_npx(npx: str, flags: list[str], package: str, env: dict[str, str]) -> str:
+def _program_of_npx(npx: str, flags: list[str], package: str, env: dict[str, str]) -> str:
     if any(each.partition("=")[0] in ("-p", "--package") for each in flags):
         return (
-            _ask([npx, "-y", *flags, "-c", f"command -v {package}"], env) if re.fullmatch(r"[\w.-]+", package) else ""
+            _run_launcher([npx, "-y", *flags, "-c", f"command -v {package}"], env)
+            if re.fullmatch(r"[\w.-]+", package)
+            else ""
         )
-    path = _ask([npx, "-y", *flags, f"--package={package}", "-c", 'printf %s "$PATH"'], env)
+    path = _run_launcher([npx, "-y", *flags, f"--package={package}", "-c", 'printf %s "$PATH"'], env)
     name = re.sub("(?<=.)@.*", "", package)
     for folder in path.split(os.pathsep):
         about = Path(folder).parent / name / "package.json"
@@ -277,16 +280,16 @@ def _found_by_npx(npx: str, flags: list[str], package: str, env: dict[str, str])
     return ""
 
 
-def _ask(words: list[str], env: dict[str, str]) -> str:
+def _run_launcher(words: list[str], env: dict[str, str]) -> str:
     """Run npx or uvx, and return the last line that it prints."""
     act = f"cannot find out what '{shorten(os.path.basename(words[0]))}' runs"
     try:
-        with Attempt(act, hint=f"install {words[0]}", exit=NOT_FOUND), Deadline(_SECONDS):
+        with Attempt(act, hint=f"install {words[0]}", exit=NOT_FOUND), Deadline(_LAUNCHER_TIMEOUT):
             code, printed, errors = output_of(words, env)
     except TimedOut:
-        raise PflowError(f"{act}: it took longer than {_SECONDS} s", exit=UNAVAILABLE) from None
+        raise PflowError(f"{act}: it took longer than {_LAUNCHER_TIMEOUT} s", exit=UNAVAILABLE) from None
     if code:
-        said = [line for line in errors.splitlines() if line.strip() and not _ADVICE.search(line)]
+        said = [line for line in errors.splitlines() if line.strip() and not _NOT_A_REASON.search(line)]
         why = shorten(one_line(said[-1]), 200) if said else f"it ended with {code}"
         raise PflowError(f"{act}: {why}", exit=UNAVAILABLE)
     return (printed.splitlines() or [""])[-1]

@@ -1,15 +1,15 @@
 """The broker: one process holds the sessions with MCP servers, and answers stages and steps on a Unix socket.
 
-`python -m pflow.mcp.client.broker SOCKET OWNER` ends with the process OWNER; where that is 0, as for `pflow mcp up`,
-after ten minutes without a call. It prints one answer when it listens, or cannot. Requests and answers are JSON, each
-on a line, one after another:
+`python -m pflow.mcp.client.broker SOCKET OWNER` ends with the process OWNER. If that is 0, as for `pflow mcp up`, it
+ends after ten minutes without a call. It prints one reply once it listens, or if it cannot. Requests and replies are
+JSON, each on a line, one after another:
 
-    {"call": {"server", "tool", "arguments", "timeout"}} → {"progress": TEXT}*, then {"result": REPLY}
+    {"call": {"server", "tool", "arguments", "timeout"}} → {"progress": TEXT}*, then {"result": …}
     {"up": [NAME…]} → {"result": {}}, when these servers have started
     {"status": true} → {"result": {"pid", "servers": [{"name", "pid", "version", "calls"}]}}
     {"down": true} → {"result": {}}, and it ends
 
-or {"error": {"message", "hint", "exit", "details"}}. Who hangs up while its call runs has cancelled it.
+or {"error": {"message", "hint", "exit", "details"}}. A client that hangs up cancels its running call.
 """
 
 import asyncio
@@ -35,17 +35,19 @@ IDLE = 600.0
 
 _TICK = 0.2
 _CPU = 20
-"""The most seconds of CPU between two turns of the loop: then something holds it that nothing else interrupts."""
+"""The most seconds of CPU between two turns of the loop. Code that takes longer, such as a regular expression of the
+SDK's, can only be ended from outside."""
 _ENDING = 2 * GRACE
 """Seconds that the sessions have to end."""
 _LONGEST = 2 * MOST
 _BACKLOG = 512
+"""Connections that may wait to be accepted: the branches and items of a run connect at once."""
 
-Answer = dict[str, Any]
+Reply = dict[str, Any]
 
 
-class _Kept:
-    """A session in a task of its own, since the SDK ends one where it began."""
+class _KeptSession:
+    """A session in an asyncio task of its own, because the SDK must close it in the task that opened it."""
 
     def __init__(self, name: str) -> None:
         self.file = server_file(name)
@@ -66,31 +68,31 @@ class _Kept:
                 self.begun.set_exception(error)
 
     def is_usable(self) -> bool:
-        """Return False once the session is over, or what is kept of the server has changed."""
+        """Return False once the session is over, or the server's file has changed."""
         return not (self.session.is_over or self.session.peer.has_ended) and self.state == file_state(self.file)
 
 
 async def _stay_alive() -> None:
-    """Let the kernel end us, by a signal that no Python handles, if the loop has no turn for too long."""
-    while True:
+    """Let the kernel end us if the loop has no turn for too long."""
+    while True:  # SIGVTALRM has no handler, so it also ends a loop that is held in C code
         setitimer(ITIMER_VIRTUAL, _CPU)
         await asyncio.sleep(1)
 
 
 class Broker:
-    """The sessions, each by the name of its server, until the owner ends (a process id; 0: nobody)."""
+    """The sessions by the names of their servers, until the process `owner` ends (0 for no owner)."""
 
     def __init__(self, owner: int) -> None:
         self.owner = owner
         self.path = ""
-        self.kept: dict[str, _Kept] = {}
+        self.kept: dict[str, _KeptSession] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self.ended = asyncio.Event()
-        self.talking = 0
+        self.connections = 0
         self.last = 0.0
 
     async def serve(self, path: str) -> None:
-        """Answer on a socket until the end. Raises OSError if the socket cannot be made."""
+        """Serve on a socket until the end. Raises OSError if the socket cannot be made."""
         loop = asyncio.get_running_loop()
         for signum in (SIGTERM, SIGHUP, SIGINT):
             loop.add_signal_handler(signum, self.ended.set)
@@ -99,9 +101,9 @@ class Broker:
         os.umask(0o077)
         server = await asyncio.start_unix_server(self._talk, path, limit=_LONGEST, backlog=_BACKLOG)
         watching = [asyncio.create_task(each) for each in (self._watch(), _stay_alive())]
-        _say({"result": {}})
+        _report_start({"result": {}})
         await self.ended.wait()
-        alarm(round(2 * _ENDING))  # which ends us, whatever does not
+        alarm(round(2 * _ENDING))  # a server or a thread of the SDK that hangs must not keep us here
         for task in watching:
             task.cancel()
         with suppress(FileNotFoundError):
@@ -119,48 +121,48 @@ class Broker:
                 loop.add_reader(os.pidfd_open(self.owner), self.ended.set)
             except ProcessLookupError:
                 self.ended.set()
-            except (AttributeError, OSError):  # not on Linux
+            except (AttributeError, OSError):  # pidfds are Linux's, since 5.3
                 while is_running(self.owner):
                     await asyncio.sleep(_TICK)
                 self.ended.set()
             return
         self.last = loop.time()
-        while self.talking or loop.time() < self.last + IDLE:
+        while self.connections or loop.time() < self.last + IDLE:
             await asyncio.sleep(_TICK if IDLE < 60 else 1)
         self.ended.set()
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one connection, request by request."""
-        self.talking += 1
+        """Serve one connection, request by request."""
+        self.connections += 1
         try:
             peer = writer.get_extra_info("socket")
             if is_peer_ours(peer) and was_named(peer, self.path):
-                await self._answer_all(reader, writer)
+                await self._serve_requests(reader, writer)
         except (OSError, ValueError):
-            pass  # it has hung up, or sent more than anybody needs
+            pass  # the client has hung up, or its line is over the limit of the reader
         finally:
-            self.talking -= 1
+            self.connections -= 1
             self.last = asyncio.get_running_loop().time()
             writer.close()
 
-    async def _answer_all(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        def send(about: Answer) -> None:
-            writer.write(json.dumps(about).encode() + b"\n")
+    async def _serve_requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        def send(reply: Reply) -> None:
+            writer.write(json.dumps(reply).encode() + b"\n")
 
         line = await reader.readline()
         while line:
             following = asyncio.create_task(reader.readline())
-            answer = asyncio.create_task(self._answer(line, send))
-            await asyncio.wait([following, answer], return_when=asyncio.FIRST_COMPLETED)
-            if not answer.done() and not await following:
-                answer.cancel()
-                await asyncio.wait([answer])
+            handling = asyncio.create_task(self._handle(line, send))
+            await asyncio.wait([following, handling], return_when=asyncio.FIRST_COMPLETED)
+            if not handling.done() and not await following:  # an empty line: the client has hung up
+                handling.cancel()
+                await asyncio.wait([handling])
                 return
-            send(await answer)
+            send(await handling)
             await writer.drain()
             line = await following
 
-    async def _answer(self, line: bytes, send: Callable[[Answer], None]) -> Answer:
+    async def _handle(self, line: bytes, send: Callable[[Reply], None]) -> Reply:
         try:
             request = json.loads(line)
             act = next(act for act in (self._call, self._up, self._status, self._down) if act.__name__[1:] in request)
@@ -168,17 +170,17 @@ class Broker:
         except Exception as error:
             return _failed(own_error(error))
 
-    async def _call(self, about: Answer, tell: Callable[[str], None]) -> Answer:
+    async def _call(self, about: Reply, tell: Callable[[str], None]) -> Reply:
         async with self._using(about["server"]) as session:
             return await session.call(about["tool"], about["arguments"], about.get("timeout"), tell)
 
-    async def _up(self, names: list[str], tell: Callable[[str], None]) -> Answer:
+    async def _up(self, names: list[str], tell: Callable[[str], None]) -> Reply:
         for name in names:
             async with self._using(name):
                 pass
         return {}
 
-    async def _status(self, about: object, tell: Callable[[str], None]) -> Answer:
+    async def _status(self, about: object, tell: Callable[[str], None]) -> Reply:
         sessions = [kept.session for kept in self.kept.values() if kept.begun.done() and kept.is_usable()]
         servers = [
             {"name": each.server.name, "pid": each.peer.pid, "version": each.info["version"], "calls": each.calls}
@@ -186,13 +188,13 @@ class Broker:
         ]
         return {"pid": os.getpid(), "servers": servers}
 
-    async def _down(self, about: object, tell: Callable[[str], None]) -> Answer:
+    async def _down(self, about: object, tell: Callable[[str], None]) -> Reply:
         self.ended.set()
         return {}
 
     @asynccontextmanager
     async def _using(self, name: str) -> AsyncIterator[Session]:
-        """Yield the session with a server: the one that there is, or a new one if it is over or the server changed."""
+        """Yield the session with a server; a new one if there is none, it is over, or the server's file has changed."""
         kept = self.kept.get(name)
         if kept is None or not kept.is_usable():
             if self.owner and load_server(name).is_kept:
@@ -200,7 +202,7 @@ class Broker:
                 raise PflowError(what, hint=f"pflow mcp up {name}", exit=BAD_CONFIG)
             if kept is not None:
                 self._retire(kept)
-            kept = self.kept[name] = _Kept(name)
+            kept = self.kept[name] = _KeptSession(name)
         kept.users += 1
         try:
             await asyncio.shield(kept.begun)
@@ -210,8 +212,8 @@ class Broker:
             if self.kept.get(name) is not kept and not kept.users:
                 kept.done.set()
 
-    def _retire(self, kept: _Kept) -> None:
-        """End a session once its last call has."""
+    def _retire(self, kept: _KeptSession) -> None:
+        """End a session when its last call ends."""
         self.tasks.add(kept.task)
         kept.task.add_done_callback(self.tasks.discard)
         if not kept.users:
@@ -219,9 +221,9 @@ class Broker:
 
 
 def _sweep(path: str) -> None:
-    """Remove our socket, which its last broker has left, those of owners that have ended, and those of dead clients.
+    """Remove what a killed broker has left: our socket, those of owners that have ended, and those of dead clients.
 
-    Who starts a broker has made sure that nobody listens on ours, and lets nobody else start one.
+    The process that starts a broker holds a lock, and has made sure that nobody listens on our socket.
     """
     folder = os.path.dirname(path)
     for name in os.listdir(folder):
@@ -232,14 +234,14 @@ def _sweep(path: str) -> None:
                 os.unlink(other)
 
 
-def _failed(error: PflowError) -> Answer:
+def _failed(error: PflowError) -> Reply:
     return {"error": {"message": error.message, "hint": error.hint, "exit": error.exit, "details": error.details}}
 
 
-def _say(about: Answer) -> None:
-    """Print the one line that tells who started us how it went, and close stdout."""
+def _report_start(reply: Reply) -> None:
+    """Print one line for the process that started us, and let go of its standard files."""
     with suppress(OSError):
-        os.write(1, json.dumps(about).encode() + b"\n")
+        os.write(1, json.dumps(reply).encode() + b"\n")
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
@@ -247,12 +249,13 @@ def _say(about: Answer) -> None:
 
 def main(path: str, owner: str) -> None:
     """Serve on the socket `path` for the process `owner`."""
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # a lock or a pipe of the script that runs `pflow mcp up`
+    # We may outlive the script that runs `pflow mcp up`: its locks, its pipes and its directory must not stay in use.
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.chdir("/")
     try:
         asyncio.run(Broker(int(owner)).serve(path))
     except OSError as error:
-        _say(_failed(not_written(f"cannot make the socket '{path}'", error)))
+        _report_start(_failed(not_written(f"cannot make the socket '{path}'", error)))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from pflow.values.jsontext import encode, scan
 if TYPE_CHECKING:
     from socket import socket
 else:
-    from _socket import socket  # the C part: socket.py itself takes milliseconds, as enum does
+    from _socket import socket  # the C part: socket.py loads selectors and enum, for some milliseconds
 
 
 class McpNode(Node):
@@ -40,12 +40,12 @@ class McpNode(Node):
 
     def exec(self, arguments: dict[str, Any]) -> dict[str, Any]:
 
-        return call(self.server, self.tool, arguments, self._tell)
+        return call(self.server, self.tool, arguments, self._report)
 
     def post(self, shared: Shared, arguments: object, reply: dict[str, Any]) -> None:
         shared.update(reply)
 
-    def _tell(self, progress: str) -> None:
+    def _report(self, progress: str) -> None:
         from pflow.terminal import messages
 
         if not messages.is_quiet:
@@ -55,7 +55,7 @@ class McpNode(Node):
 def call(server: str, tool: str, arguments: Mapping[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
     """Call a tool and return its reply: `result`, `files` with bytes as data, and `links`.
 
-    `tell` gets its progress. An exception, a signal's too, cancels the call. Raises PflowError.
+    `tell` gets its progress. Any exception here, that of a signal too, cancels the call. Raises PflowError.
     """
     from binascii import a2b_base64
 
@@ -66,14 +66,14 @@ def call(server: str, tool: str, arguments: Mapping[str, Any], tell: Callable[[s
     reply: dict[str, Any] = request(path, {"call": about}, act, tell)
     try:
         return {**reply, "files": [{**each, "data": a2b_base64(each["data"])} for each in reply["files"]]}
-    except (LookupError, TypeError, ValueError):  # a broker of another version has no files
+    except (LookupError, TypeError, ValueError):  # the broker of `up` may be of another version, which has no files
         raise PflowError(f"{act}: its files are not in base64", exit=BAD_DATA) from None
 
 
 def request(path: str, about: dict[str, Any], act: str, tell: Callable[[str], None] = lambda text: None) -> Any:
-    """Send a request to the broker with this socket, which is started if nobody listens, and return the result.
+    """Send a request to the broker with this socket and return the result; start the broker if nobody listens.
 
-    Raises PflowError: the broker's, or one that begins with `act`: 65 for what JSON cannot hold, 69 without an answer.
+    Raises PflowError: the broker's, or one that begins with `act`: 65 for what JSON cannot hold, 69 without a reply.
     """
     message = encode(about, escape=False) + b"\n"
     if b'{"$bytes":"' in message:
@@ -83,10 +83,10 @@ def request(path: str, about: dict[str, Any], act: str, tell: Callable[[str], No
         connection.sendall(message)
         with os.fdopen(connection.detach(), "rb") as lines:
             for line in lines:
-                answer = _read(line, act)
-                if "progress" not in answer:
-                    return answer["result"]
-                tell(answer["progress"])
+                reply = _read(line, act)
+                if "progress" not in reply:
+                    return reply["result"]
+                tell(reply["progress"])
     raise PflowError(f"{act}: the broker ended", exit=UNAVAILABLE)
 
 
@@ -100,49 +100,50 @@ def is_listening(path: str) -> bool:
 
 
 def _read(line: bytes, act: str) -> dict[str, Any]:
-    """Return a line of the broker's.
+    """Read a line of the broker's.
 
-    Raises PflowError: the line's own, 65 for a number that pflow's JSON has not, 69 if it is from another version.
+    Raises PflowError: the one in the line, 65 for a number that pflow's JSON cannot have, 69 for another version.
     """
     with Attempt(f"{act}: its answer cannot be kept", of=ValueError, exit=BAD_DATA):
-        answer: dict[str, Any] = scan(line.decode())[0]
-    if not _is_ours(answer):
+        reply: dict[str, Any] = scan(line.decode())[0]
+    if not _has_our_form(reply):
         what = f"{act}: the broker has another version than this pflow"
         raise PflowError(what, hint="pflow mcp down ends it", exit=UNAVAILABLE)
-    if failed := answer.get("error"):
+    if failed := reply.get("error"):
         raise PflowError(failed.pop("message"), **failed)
-    return answer
+    return reply
 
 
 _ERROR = {"message": str, "hint": str, "exit": int, "details": dict}
 
 
-def _is_ours(answer: Any) -> bool:
-    """Return True if a line has the form of this version: since `pflow mcp up` there may be a new one."""
-    if not isinstance(answer, dict):
+def _has_our_form(reply: Any) -> bool:
+    """Return True if a line has the form of this version: pflow may have been updated since `pflow mcp up`."""
+    if not isinstance(reply, dict):
         return False
-    if failed := answer.get("error"):
+    if failed := reply.get("error"):
         types = {name: type(value) for name, value in failed.items()} if isinstance(failed, dict) else {}
         return "message" in types and types.items() <= _ERROR.items() and 0 < failed.get("exit", 1) < 256
-    return "result" in answer or isinstance(answer.get("progress"), str)
+    return "result" in reply or isinstance(reply.get("progress"), str)
 
 
 def _connect(path: str, act: str) -> socket:
-    """Connect to a broker; if nobody listens, start one. Of many processes that want one, only one does."""
+    """Connect to a broker; if nobody listens, start one. Of several processes that try, only one starts it."""
     from pflow.files.atomic import take_turn
     from pflow.files.reading import Opened
 
     with Ignoring(FileNotFoundError, ConnectionRefusedError):
         return _open(path)
-    with Opened(os.open(os.path.dirname(path), os.O_RDONLY)) as turn:  # which is locked while one is started
+    # The directory is the lock, since the socket does not exist yet.
+    with Opened(os.open(os.path.dirname(path), os.O_RDONLY)) as turn:
         take_turn(turn)
-        if not is_listening(path):
+        if not is_listening(path):  # else another process has started one while we waited
             _start(path, act)
         return _open(path)
 
 
 def _open(path: str) -> socket:
-    """Connect to a broker of ours that listens. Raises OSError, PflowError (77)."""
+    """Connect to a broker that listens. Raises OSError; PflowError (77) if it is another user's."""
     make_place(path)
     connection = socket(1, 1)  # AF_UNIX, SOCK_STREAM
     name = name_peer(connection, path)
@@ -157,7 +158,7 @@ def _open(path: str) -> socket:
 
 
 def _start(path: str, act: str) -> None:
-    """Start a broker, in a session of its own, and wait until it listens. Raises PflowError: its own, 78."""
+    """Start a broker in a session of its own, and wait until it listens. Raises PflowError: the broker's, or 78."""
     from pflow.files.installation import no_extra
 
     words = [sys.executable, "-P", "-m", "pflow.mcp.client.broker", path, str(owner_of(path))]

@@ -1,6 +1,6 @@
-"""The MCP servers that another client has in its configuration: Claude, Cursor, Codex, VS Code, or any file like these.
+"""The MCP servers in another client's configuration: that of Claude, Cursor, Codex, VS Code, or a file like theirs.
 
-Values of variables and headers may be secrets: they go into what is kept of a server, and nowhere else.
+The values of variables and headers may be secrets: they go into the server's file, and nowhere else.
 """
 
 import json
@@ -29,18 +29,18 @@ _PLACES = {
     "vscode": (".vscode/mcp.json", f"~/{_SYSTEM}/Code/User/mcp.json"),
 }
 CLIENTS = tuple(_PLACES)
-"""The clients whose files are known: those of the project come before those of the user."""
+"""The clients whose files are known. A project's files come before the user's."""
 
 _VARIABLE = re.compile(r"\$\{(?:(env|input):)?([A-Za-z_][\w.-]*)(?::-([^}]*))?\}")
 
 
-class _Settings(BaseModel):
+class _ClientSettings(BaseModel):
     servers: dict[str, Any] = Field({}, validation_alias=AliasChoices("mcpServers", "servers", "mcp_servers"))
     projects: dict[str, Any] = {}
 
 
-class _Entry(BaseModel, coerce_numbers_to_str=True):
-    """What is said of a server; each client knows some of these members."""
+class _ServerSettings(BaseModel, coerce_numbers_to_str=True):
+    """A server's settings in a configuration; each client knows some of these members."""
 
     command: str = ""
     args: list[str] = []
@@ -58,16 +58,17 @@ class _Entry(BaseModel, coerce_numbers_to_str=True):
 
 
 @dataclass(frozen=True)
-class Found:
-    """A server of a client's, or the reason why it cannot be taken. `file` has it, under `label`."""
+class ForeignServer:
+    """A server in a client's `file`, where it is called `label`; an error in place of `server` if it cannot be
+    taken."""
 
     label: str
     file: str
     server: Server | PflowError
 
 
-def find_servers(client: str) -> list[Found]:
-    """Return the servers of a client, or of a file. Raises PflowError: 66 without a file, 65 for a damaged one."""
+def find_servers(client: str) -> list[ForeignServer]:
+    """Return the servers of a client or a file. Raises PflowError: 66 if there is no file, 65 for a damaged one."""
     what, hint = f"cannot find '{client}'", f"--from takes {listed(CLIENTS)} or a file"
     files = [os.path.abspath(client)]
     if client in _PLACES:
@@ -78,29 +79,29 @@ def find_servers(client: str) -> list[Found]:
     there = [file for file in files if os.path.exists(file)]
     if not there:
         raise PflowError(what, hint=hint, exit=MISSING)
-    found: dict[str, Found] = {}
+    found: dict[str, ForeignServer] = {}
     for file in there:
-        for label, about in _entries(file, _read(file)).items():
-            found.setdefault(label, _found(label, file, about))
+        for label, about in _servers_in(file, _read(file)).items():
+            found.setdefault(label, _foreign_server(label, file, about))
     return list(found.values())
 
 
 def _read(file: str) -> Any:
-    """Read a file of JSON, with comments and commas at ends as VS Code takes them, or of TOML."""
+    """Read a file of TOML, or of JSON, which may have comments and trailing commas, as VS Code allows."""
     try:
         with Attempt(f"cannot read '{file}'", exit=MISSING):
             text = Path(file).read_text(encoding="utf-8-sig")
         if file.endswith(".toml"):
             return tomllib.loads(text)
         return json.loads(_without_comments(text), object_pairs_hook=_without_nulls)
-    except (ValueError, RecursionError) as error:  # its message may quote the file
+    except (ValueError, RecursionError) as error:  # its own message may quote the file, and so a key
         where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         kind = "TOML" if file.endswith(".toml") else "JSON"
         raise PflowError(f"cannot read '{file}': it is not {kind}{where}", exit=BAD_DATA) from None
 
 
 def _without_comments(text: str) -> str:
-    """Blank what JSON does not have, outside of strings: comments, and a comma before the end of a list or object."""
+    """Blank out comments, and a comma before the end of a list or object, but not in strings."""
     parts = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
     text = parts.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
     return re.sub(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', lambda found: found[1] or " ", text)
@@ -110,46 +111,46 @@ def _without_nulls(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return {name: value for name, value in members if value is not None}
 
 
-def _entries(file: str, document: Any) -> dict[str, Any]:
-    """Return the servers of a document by their names; Claude also has some for single directories."""
-    read = partial(read_as, _Settings, act=f"cannot read '{file}'", exit=BAD_DATA)
+def _servers_in(file: str, document: Any) -> dict[str, Any]:
+    """Return the servers of a document by their names, with those that Claude has for the working directory."""
+    read = partial(read_as, _ClientSettings, act=f"cannot read '{file}'", exit=BAD_DATA)
     settings = read(document)
     return settings.servers | read(settings.projects.get(os.getcwd(), {})).servers
 
 
-def _found(label: str, file: str, about: Any) -> Found:
+def _foreign_server(label: str, file: str, about: Any) -> ForeignServer:
     try:
-        return Found(label, file, _server(label, about))
+        return ForeignServer(label, file, _server(label, about))
     except PflowError as error:
-        return Found(label, file, error.within(f"cannot take the server '{shorten(one_line(label))}'"))
+        return ForeignServer(label, file, error.within(f"cannot take the server '{shorten(one_line(label))}'"))
 
 
 def _server(label: str, about: Any) -> Server:
     """Return the server that an entry describes. Raises PflowError (2, 78)."""
-    entry = read_as(_Entry, about, "its entry does not fit", exit=BAD_CONFIG)
+    settings = read_as(_ServerSettings, about, "its entry does not fit", exit=BAD_CONFIG)
     server = Server(re.sub("[^a-z0-9]+", "-", kebab(label).lower()).strip("-"))
     check_server_name(server.name)
-    if entry.disabled or not entry.enabled:
+    if settings.disabled or not settings.enabled:
         raise PflowError("it is turned off there", exit=BAD_CONFIG)
-    if entry.type == "sse" or not (entry.command or entry.url):
+    if settings.type == "sse" or not (settings.command or settings.url):
         what = "it has neither a command nor the URL of streamable HTTP"
         raise PflowError(what, hint=f"pflow mcp add {server.name} --url=URL", exit=BAD_CONFIG)
-    words = [entry.command, *entry.args] if entry.command else []
-    server.command = words  # it is shown: what is filled in may be secret
+    words = [settings.command, *settings.args] if settings.command else []
+    server.command = words  # this is what `pflow mcp list` shows, so nothing is filled in: it may be secret
     server.run = [_filled(each) for each in words]
-    server.url = "" if entry.command else _filled(entry.url)
-    server.directory = os.path.abspath(os.path.expanduser(_filled(entry.cwd)))
-    server.env = inherited() | {name: _filled(text) for name, text in entry.env.items()}
-    server.env |= kept_variables([each for each in entry.env_vars if isinstance(each, str)])
-    server.headers = {name: _header(text) for name, text in (entry.headers | entry.http_headers).items()}
-    server.headers |= {name: f"env:{variable}" for name, variable in entry.env_http_headers.items()}
-    if entry.bearer_token_env_var:
-        server.headers["Authorization"] = f"Bearer env:{entry.bearer_token_env_var}"
+    server.url = "" if settings.command else _filled(settings.url)
+    server.directory = os.path.abspath(os.path.expanduser(_filled(settings.cwd)))
+    server.env = inherited() | {name: _filled(text) for name, text in settings.env.items()}
+    server.env |= kept_variables([each for each in settings.env_vars if isinstance(each, str)])
+    server.headers = {name: _header(text) for name, text in (settings.headers | settings.http_headers).items()}
+    server.headers |= {name: f"env:{variable}" for name, variable in settings.env_http_headers.items()}
+    if settings.bearer_token_env_var:
+        server.headers["Authorization"] = f"Bearer env:{settings.bearer_token_env_var}"
     return server
 
 
 def _header(text: str) -> str:
-    """Return a header's text as pflow has it: ${VAR}, ${env:VAR} and ${input:ID} become env:VAR."""
+    """Return a header's text in pflow's form: ${VAR}, ${env:VAR} and ${input:ID} become env:VAR."""
     return _VARIABLE.sub(lambda found: f"env:{_variable(found)}", text)
 
 
@@ -169,6 +170,6 @@ def _filled(text: str) -> str:
 
 
 def _variable(found: re.Match[str]) -> str:
-    """Return the variable that is meant; an input of VS Code's comes from one too: THE_KEY for the-key."""
+    """Return the variable that a ${…} names. An input of VS Code is a variable too: THE_KEY for the-key."""
     name = re.sub(r"\W", "_", found[2])
     return name.upper() if found[1] == "input" else name

@@ -1,4 +1,4 @@
-"""The MCP servers that were added: one file each, only for their owner, since it may hold keys."""
+"""The MCP servers that were added: a file each, readable only by its owner, since it may hold keys."""
 
 import json
 import os
@@ -28,9 +28,9 @@ _LONGEST = 40
 
 @dataclass
 class Server:
-    """An MCP server as it is kept: how it is started or reached, and its tools, by the names of their nodes.
+    """An MCP server as its file has it: how it is started or reached, and its tools by the names of their nodes.
 
-    `command` is what was typed, `run` what it means: npx and uvx are resolved to a program and its version. `env` and
+    `command` is as it was typed; in `run`, npx and uvx are resolved to a program of a certain version. `env` and
     `headers` may hold secrets, which no message shows.
     """
 
@@ -48,12 +48,12 @@ class Server:
 
     @property
     def is_filled(self) -> bool:
-        """True if another client's variables or inputs were filled in where the command has ${…}."""
+        """True if the command has ${…}, where another client's variables or inputs were filled in."""
         return any("${" in word for word in self.command)
 
 
 def check_server_name(name: str) -> None:
-    """Raise PflowError (2) for a name that no server can have."""
+    """Raise PflowError (2) for an invalid name."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or len(name) > _LONGEST:
         hint = f"a name has lower-case letters, digits and -, at most {_LONGEST}: time"
         raise PflowError(f"cannot call a server '{shorten(name)}'", hint=hint, exit=USAGE)
@@ -74,7 +74,7 @@ def kept_variables(names: list[str]) -> dict[str, str]:
 
 
 def load_server(name: str) -> Server:
-    """Read what is kept of a server. Raises PflowError: 127 if there is none of this name, 65 for a damaged file."""
+    """Read a server's file. Raises PflowError: 127 for an unknown name, 65 for a damaged file."""
     if name not in list_servers():
         hint = guess(name, list_servers(), otherwise=ADD)
         raise PflowError(f"cannot find the MCP server '{shorten(name)}'", hint=hint, exit=NOT_FOUND)
@@ -97,7 +97,9 @@ def save_server(server: Server) -> None:
     with Attempt(f"cannot keep the MCP server '{server.name}'", not_written):
         make_private(os.path.dirname(file))
         with suppress(FileNotFoundError):
-            os.chmod(file, 0o600)  # an existing file keeps its mode
+            os.chmod(
+                file, 0o600
+            )  # replace() gives the new file the mode of the old one, which somebody may have opened
         replace(file, json.dumps(asdict(server), indent=1) + "\n", mode=0o600)
 
 
@@ -108,7 +110,7 @@ def list_servers() -> list[str]:
 
 
 def server_of(node: str) -> str:
-    """Return the server whose tool a node is; empty for any other node."""
+    """Return the server that a node is a tool of; empty for any other node."""
     for name in list_servers() if node.startswith(MCP_PREFIX) else ():
         with suppress(PflowError):
             if node in load_server(name).tools:
@@ -117,11 +119,11 @@ def server_of(node: str) -> str:
 
 
 def remove_file(file: str, act: str) -> None:
-    """Remove a file that may be there. Raises PflowError (73, 77), which begins with `act`."""
+    """Remove a file if it exists. Raises PflowError (73, 77), which begins with `act`."""
     with Attempt(act, not_written), suppress(FileNotFoundError):
         os.unlink(file)
 
 
 def server_file(name: str) -> str:
-    """Return the file that keeps a server. Raises PflowError (78) if the environment names no place."""
+    """Return the file of a server. Raises PflowError (78) if the environment names no directory for it."""
     return os.path.join(needed_directory("mcp", "MCP servers"), name + _ENDING)

@@ -39,25 +39,25 @@ _AFTER_FAULT = 3.0
 """Seconds that it may be silent after a fault."""
 
 _CLOSED = ("Connection closed", "SSE stream ", "Session terminated")
-"""How the SDK's errors of a session that is over begin; a server may use their codes for its own errors."""
+"""The beginnings of the SDK's messages for a session that is over. A server may use the same codes for its errors."""
 
 _MOST_PAGES = 1_000
-"""The most pages that list them."""
+"""The most pages of a list of tools."""
 
 _FEW = 20
-"""The most names in a message of what a server asks for."""
+"""The most names in a message about what a server asks for."""
 
 _LONGEST = 2_000
-"""The most characters of an error that a server words."""
+"""The most characters of a server's own error message."""
 
 
 class Session:
     """A session with one server, as long as `open` lasts; several calls may run at once.
 
-    Its errors are PflowErrors: 1 for a tool's own, with its `result` in `details`, 65 for an answer that is too long or
-    not of the protocol, 69 for a server that cannot be reached, ends, is silent or sends garbage, 77 if it asks for a
-    login, 78 if it cannot be started, 124 at a call's own limit, 127 for a tool that is gone. None holds a secret of
-    the server's.
+    It raises PflowErrors: 1 for a tool's own error, with its `result` in `details`, 65 for an answer that is too long
+    or not of the protocol, 69 for a server that cannot be reached, ends, is silent or sends garbage, 77 if it asks for
+    a login, 78 if it cannot be started, 124 at a call's own limit, 127 for a tool that is gone. Secrets of the server
+    are masked in all of them.
     """
 
     def __init__(self, server: Server) -> None:
@@ -69,14 +69,18 @@ class Session:
         self.left_out: dict[str, str] = {}
         self.secrets = Secrets()
         self.secrets.add([value for name, value in server.env.items() if name not in INHERITED])
-        self.peer = RemoteServer(server, self.secrets, self._heed) if server.url else LocalServer(server, self._heed)
+        self.peer = (
+            RemoteServer(server, self.secrets, self._note_fault)
+            if server.url
+            else LocalServer(server, self._note_fault)
+        )
         self._fault: PflowError | None = None
         self._asked = ""
         self._scopes: dict[anyio.CancelScope, float | None] = {}
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Begin the session and list the tools; end it, and the server that it started. Raises PflowError."""
+        """Begin the session and list the tools; on leaving, end it and a started server. Raises PflowError."""
         act = f"cannot use the MCP server '{self.server.name}'"
         scope = anyio.CancelScope(deadline=anyio.current_time() + SILENCE)
         self._scopes[scope] = None
@@ -88,10 +92,10 @@ class Session:
                     del self._scopes[scope]
                     yield
             if scope.cancelled_caught:
-                raise self._silent()
+                raise self._silence_error()
         except Exception as error:
-            failed = self._explain(error)
-            if failed.exit == FAILED:  # it answers, but not as a server of this protocol does
+            failed = self._as_error(error)
+            if failed.exit == FAILED:  # an error in answer to the handshake is no tool's own
                 failed.exit = UNAVAILABLE
             raise failed.within(act) from None
         finally:
@@ -124,27 +128,27 @@ class Session:
         raise PflowError("its list of tools has no end", exit=BAD_DATA)
 
     async def call(self, tool: str, arguments: dict[str, Any], limit: float | None, tell: Tell) -> dict[str, Any]:
-        """Call a tool by its own name, and return its reply as `reply_of` does. `limit`: at most so many seconds.
+        """Call a tool by the server's name for it, and return its reply as `reply_of` does.
 
-        `tell` hears of its progress. A cancelled call is cancelled at the server too.
+        `limit` is in seconds. `tell` gets the progress. A cancelled call is cancelled at the server too.
         """
         act = f"cannot call '{tool}' of the MCP server '{self.server.name}'"
         self.calls += 1
         self._asked = ""
         try:
             if tool not in self.tools:
-                await self._answered(self._list(), limit)
+                await self._wait_for(self._list(), limit)
             if tool not in self.tools:
                 hint = f"pflow mcp refresh {self.server.name} takes its present tools"
                 raise PflowError("it has no such tool any more", hint=hint, exit=NOT_FOUND)
             answer = self.client.call_tool(tool, arguments, progress_callback=self._progress(tell))
-            result = await self._answered(answer, limit)
+            result = await self._wait_for(answer, limit)
         except Exception as error:
-            raise self._explain(error).within(act) from None
+            raise self._as_error(error).within(act) from None
         said, reply = reply_of(result)
         if result.is_error:
             value = reply["result"]
-            failed = self._own(said or (value and json.dumps(value)) or "it gives no reason").within(act)
+            failed = self._server_error(said or (value and json.dumps(value)) or "it gives no reason").within(act)
             failed.details = self.secrets.masked({"result": value})
             raise failed
         return reply
@@ -156,10 +160,10 @@ class Session:
     @asynccontextmanager
     async def _transport(self) -> AsyncIterator[TransportStreams]:
         async with self.peer.run() as (messages, answers):
-            yield Mended(messages, self.left_out), answers
+            yield MendedMessages(messages, self.left_out), answers
 
-    async def _answered(self, answer: Awaitable[T], limit: float | None) -> T:
-        """Wait for an answer, at most `limit` seconds, or until the server has been silent for too long."""
+    async def _wait_for(self, answer: Awaitable[T], limit: float | None) -> T:
+        """Wait for an answer for at most `limit` seconds, or until the server has been silent for too long."""
         with anyio.CancelScope(deadline=anyio.current_time() + (limit or SILENCE)) as scope:
             self._scopes[scope] = limit
             try:
@@ -170,10 +174,10 @@ class Session:
             return found
         if limit and self._fault is None:
             raise PflowError(f"it took longer than {limit:g} s", exit=TIMED_OUT)
-        raise self._silent()
+        raise self._silence_error()
 
-    def _heed(self, fault: PflowError) -> None:
-        """Remember a fault. The server may still answer, but we do not wait for long."""
+    def _note_fault(self, fault: PflowError) -> None:
+        """Remember a fault, and shorten the wait: the server may still answer, but soon or not at all."""
         fault.message = self.secrets.mask(fault.message)
         self._fault = fault
         soon = anyio.current_time() + _AFTER_FAULT
@@ -181,19 +185,19 @@ class Session:
             scope.deadline = min(scope.deadline, soon)
 
     def _progress(self, tell: Tell) -> ProgressFnT:
-        """Return what hears of progress: whoever reports it is alive, and calls without a limit wait on."""
+        """Return the callback for progress. A server that reports it is alive, so calls without a limit wait on."""
 
-        async def heed(progress: float, total: float | None, message: str | None) -> None:
+        async def report(progress: float, total: float | None, message: str | None) -> None:
             for scope, limit in self._scopes.items():
                 if limit is None:
                     scope.deadline = anyio.current_time() + SILENCE
             steps = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
             tell(shorten(self.secrets.mask(f"{steps} {message or ''}".rstrip()), _LONGEST))
 
-        return heed
+        return report
 
     async def _decline(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
-        """Decline to ask a person: there may be none."""
+        """Decline a server's question to a person, since a run may have none, and remember what was asked."""
         if isinstance(params, types.ElicitRequestURLParams):
             self._asked = "a visit to a page"
         else:
@@ -201,16 +205,16 @@ class Session:
             self._asked = ", ".join(f"'{shorten(name)}'" for name in names)
         return types.ElicitResult(action="decline")
 
-    def _silent(self) -> PflowError:
-        self.is_over = True  # what comes next gets a new session
+    def _silence_error(self) -> PflowError:
+        self.is_over = True  # the next call gets a new session, in which the server may answer again
         return self._fault or PflowError(f"it has been silent for {SILENCE:g} s", exit=UNAVAILABLE)
 
-    def _own(self, said: str) -> PflowError:
-        """Return the error that a server words."""
+    def _server_error(self, said: str) -> PflowError:
+        """Return an error in a server's own words."""
         asked = f"; it asked for {self._asked}, which pflow declines" if self._asked else ""
         return PflowError(shorten(self.secrets.mask(said), _LONGEST) + asked, exit=FAILED)
 
-    def _explain(self, error: BaseException) -> PflowError:
+    def _as_error(self, error: BaseException) -> PflowError:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         if isinstance(error, PflowError):
@@ -219,7 +223,7 @@ class Session:
             if error.code == types.PARSE_ERROR:
                 return self._fault or PflowError(self._shown(error.message), exit=UNAVAILABLE)
             if self._fault is None or not (self.server.url or error.code == types.INTERNAL_ERROR):
-                return self._own(error.message)
+                return self._server_error(error.message)
         elif isinstance(error, ValidationError | RuntimeError):
             why = first_fault(error) if isinstance(error, ValidationError) else str(error)
             return PflowError(f"its answer is not as the protocol says: {self._shown(why)}", exit=BAD_DATA)
@@ -229,7 +233,7 @@ class Session:
         if isinstance(error, httpx2.HTTPError | OSError):
             what = malformed(error) or f"cannot reach it{via(self.server.url)}: {self._shown(reason_of(error))}"
             return PflowError(what, exit=UNAVAILABLE)
-        said = f"; it said: {self._shown(self.peer.said)}" if self.peer.said else ""
+        said = f"; it said: {self._shown(self.peer.last_line)}" if self.peer.last_line else ""
         return PflowError(f"it has ended{said}", exit=UNAVAILABLE)
 
     def _shown(self, text: str) -> str:
@@ -253,7 +257,7 @@ def list_tools(server: Server) -> dict[str, Any]:
 
 
 def _masked(about: Any, secrets: Secrets, member: str = "") -> Any:
-    """Mask the secrets in the texts by which tools describe themselves, not in names and choices: calls need those."""
+    """Mask the secrets in the tools' descriptions, but not in names and choices, which calls have to give unchanged."""
     if isinstance(about, dict):
         return {name: _masked(each, secrets, name) for name, each in about.items()}
     if isinstance(about, list):
@@ -265,20 +269,20 @@ MOST_TOOLS = 10_000
 """The most tools of a server."""
 
 _PATIENCE = 1.0
-"""Seconds to wait for the answer to the first question: servers of older protocols may not answer it."""
+"""Seconds to wait for the answer to the SDK's first request, which servers of older protocols may leave unanswered."""
 _UNKNOWN = types.JSONRPCError(
     jsonrpc="2.0", id=1, error=types.ErrorData(code=types.METHOD_NOT_FOUND, message="it does not say")
 )
 
 
-class Mended(ObjectReceiveStream[Any]):
-    """A stream of a server's messages in the form that the SDK takes.
+class MendedMessages(ObjectReceiveStream[Any]):
+    """A stream of a server's messages, mended to the form that the SDK takes.
 
-    Tools that the SDK would refuse, the others with them, are mended, or `left_out` gets the reason. A list of too many
-    tools is cut. The schemas of results are removed: the SDK would check each result against them, and a server's
-    `pattern` or `$ref` could take for ever, as nothing interrupts `re`. If the SDK's first question, `server/discover`,
-    has no answer soon, or one without its id, as from older servers, the SDK gets an error instead: it would wait for
-    ten seconds.
+    For one malformed tool the SDK would refuse the whole list. Each is mended, or left out with the reason in
+    `left_out`, and an overlong list is cut. The schemas of results are removed: the SDK would check each result against
+    them, and a server's `pattern` or `$ref` could take for ever, since nothing interrupts `re`. If the SDK's first
+    request, `server/discover`, is not answered soon, or without its id, as by older servers, the SDK gets an error in
+    place of an answer, because it would wait for ten seconds.
     """
 
     def __init__(self, messages: Any, left_out: dict[str, str]) -> None:
@@ -302,7 +306,7 @@ class Mended(ObjectReceiveStream[Any]):
         return item
 
     def _mend(self, result: dict[str, Any]) -> None:
-        """Give a result the form that the SDK takes: it refuses a list for one tool in it, a reply for one member."""
+        """Give a result the form that the SDK takes, which refuses a whole result for one wrong member."""
         if isinstance(tools := result.get("tools"), list):
             del tools[MOST_TOOLS + 1 :]
             tools[:] = filter(None, [self._tool(each) for each in tools])
@@ -315,7 +319,7 @@ class Mended(ObjectReceiveStream[Any]):
             result["structuredContent"] = value if isinstance(value, dict) else {"result": value}
 
     def _tool(self, tool: Any) -> dict[str, Any] | None:
-        """Return what we use of a tool, as the protocol has it; None without a name, by which it could be called."""
+        """Return the members of a tool that we use, in the protocol's form; None for a tool without a name."""
         name = tool.get("name") if isinstance(tool, dict) else None
         if not isinstance(name, str) or not name.strip():
             self.left_out[""] = "it has no name"
@@ -333,7 +337,7 @@ class Mended(ObjectReceiveStream[Any]):
 
 
 def _block(said: Any) -> dict[str, Any]:
-    """Return a block of a reply as the protocol has it; as a text if it has no such form."""
+    """Return a block of a reply in the protocol's form; a text block if it does not fit."""
     block = {name: each for name, each in as_dict(said).items() if each is not None}
     if block.get("type") in ("image", "audio"):
         block.setdefault("mimeType", "application/octet-stream")
@@ -347,10 +351,10 @@ def _block(said: Any) -> dict[str, Any]:
 
 
 def reply_of(result: types.CallToolResult) -> tuple[str, dict[str, Any]]:
-    """Return the texts of a result, one below the other, and the values that it gives a node.
+    """Return a result's texts, joined by newlines, and the values that a node writes.
 
-    `result` is the structured content, else the texts; `files` are its images, audio and blobs, in base64; `links` are
-    data. `{"result": …}`, in which frameworks put a value other than an object, gives the value.
+    `result` is the structured content, else the texts; `files` are the images, audio and blobs, in base64; `links` are
+    data. Structured content that is `{"result": …}` gives the value: frameworks wrap what is not an object so.
     """
     texts, files, links = [], [], []
     for block in result.content:

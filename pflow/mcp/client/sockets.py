@@ -1,4 +1,4 @@
-"""The sockets of brokers, in a directory that is ours alone, and the one that a run and all its processes share."""
+"""The sockets of brokers, in a directory that only our user may enter; a run and all its processes share one."""
 
 from __future__ import annotations
 
@@ -20,37 +20,38 @@ PEER = ".peer-"
 """The beginning of the name of a client's socket."""
 
 _LONGEST = 107
-"""The most bytes of a socket's path."""
+"""The most bytes of a socket's path: Linux has 108 in sockaddr_un, one of them for the NUL."""
 
 
 def begin_run() -> None:
-    """Let this process and all that it starts share one broker, which the first call starts and which ends with us.
-    Within another run it is that run's.
+    """Let this process and all that it starts share one broker. The first call starts it, and it ends with us.
+
+    Inside another run, the broker of that run is used.
     """
     if not run_socket():
         os.environ[RUN] = socket_of(str(os.getpid()))
 
 
 def run_socket() -> str:
-    """Return the socket of the run that we are part of; empty outside of a run, and for one with other servers."""
+    """Return the socket of the run that we are part of; empty outside a run, or if that run has other servers."""
     path = os.environ.get(RUN, "")
     owner = owner_of(path)
     return path if owner and is_running(owner) and path.endswith(_ending()) else ""
 
 
 def owner_of(path: str) -> int:
-    """Return the process for which a broker with this socket works; 0 for nobody, as for `up`."""
+    """Return the process that a broker with this socket ends with; 0 for none, as for `pflow mcp up`."""
     name = os.path.basename(path).partition("-")[0]
     return int(name) if name.isascii() and name.isdecimal() else 0
 
 
 def is_running(pid: int) -> bool:
-    """Return True if there is a process of ours with this number."""
+    """Return True if our user has a process with this number."""
     return result_of(os.kill, pid, 0, of=(OSError, OverflowError), otherwise=False) is None
 
 
 def socket_of(name: str) -> str:
-    """Return the path of the socket of `up`, or of a process's number, for the servers that are kept in our place."""
+    """Return the path of a socket for our servers; `name` is "up" or the number of the process that owns it."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     if os.path.isabs(base) and os.path.isdir(base):
         return os.path.join(base, "pflow", name + _ending())
@@ -59,7 +60,7 @@ def socket_of(name: str) -> str:
 
 
 def _ending() -> str:
-    """Return how our sockets end: a broker knows the servers of one XDG_DATA_HOME."""
+    """Return the ending of our sockets' names. It differs by XDG_DATA_HOME: a broker knows only the servers there."""
     from binascii import crc32
 
     servers = os.fsencode(pflow_directory("XDG_DATA_HOME", ".local/share") or "")
@@ -83,7 +84,7 @@ def is_peer_ours(peer: Any) -> bool:
     import _socket
 
     if not hasattr(_socket, "SO_PEERCRED"):
-        return True  # the directory is ours alone
+        return True  # only Linux says so here; elsewhere the directory's mode alone keeps others out
     about = peer.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
     return int.from_bytes(about[4:8], sys.byteorder) == os.geteuid()
 
@@ -91,7 +92,7 @@ def is_peer_ours(peer: Any) -> bool:
 def name_peer(peer: Any, path: str) -> str:
     """Bind our end of a connection to a name beside the socket `path`, and return the name.
 
-    A process that is confined to bounds cannot make one there: raises PflowError (77) then; OSError.
+    Raises OSError; PflowError (77) in a confined process, which cannot make a file there.
     """
     name = os.path.join(os.path.dirname(path), PEER + os.urandom(4).hex())
     try:

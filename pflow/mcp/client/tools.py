@@ -1,6 +1,6 @@
-"""A tool of an MCP server as a node: its name, its interface, and the class that is written for it.
+"""The node of an MCP server's tool, as text: its name, its interface, and the file of its class.
 
-A server's words are data: each is put on one line, cut, and escaped in a string of Python.
+A server's words are data: each is put on one line, shortened, and escaped in a Python string.
 """
 
 import json
@@ -28,17 +28,17 @@ _WRITES = """\
 - Writes: shared["files"]: list[dict{type: str, data: bytes}]  # the images, sounds and files of its answer
 - Writes: shared["links"]: list[dict]  # the links of its answer"""
 _NO_PROPERTIES = RESERVED | {"result", "files", "links", "stdin"}
-"""Names that no property gets: flags of every stage, the writes of every tool, and the pipe's content."""
+"""Names that no property gets: the flags of every stage, the writes of every tool, and the pipe's content."""
 
 _LONGEST_NAME, _DIGITS = 100, 8
 _LONGEST = 300
-"""The letters of a tool's or a property's name that are spelt."""
+"""The most letters of a tool's or a property's name that are used."""
 _HINTS = {"readOnlyHint": "changes nothing", "destructiveHint": "may destroy", "idempotentHint": "may be repeated"}
 
 
 @dataclass(frozen=True)
 class ToolNode:
-    """The node of a tool: its name, the server's name of the tool, and the text of its class's file."""
+    """The node of a tool: its name, the server's name for the tool, and the text of its file."""
 
     name: str
     tool: str
@@ -48,18 +48,18 @@ class ToolNode:
 def tool_nodes(server: Server, tools: list[Schema]) -> list[ToolNode]:
     """Return the nodes of a server's tools, which are JSON of MCP.
 
-    Their names do not depend on the tools' order, and those that the server has stay: flows use them.
+    Flows use the nodes' names: a node that the server has keeps its name, and no name depends on the tools' order.
     """
     named = {tool["name"]: tool for tool in tools}
     had = {tool: name for name, tool in server.tools.items()}
-    names = _apart({each: _node_name(server, each) for each in named}, "-", had)
+    names = _made_unique({each: _node_name(server, each) for each in named}, "-", had)
     return [_tool_node(server, tool, names[each]) for each, tool in named.items()]
 
 
 def _node_name(server: Server, tool: str) -> str:
-    """Return the name of a tool's node. It has the server's name once: git_log of git is mcp-git-log.
+    """Return the name of a tool's node, with the server's name once: git_log of git is mcp-git-log.
 
-    The end of a long one is a digest.
+    A long name ends with a digest.
     """
     name = "-".join(["mcp", server.name, *_words(tool)])
     if name.startswith(f"mcp-{server.name}-{server.name}-"):
@@ -71,7 +71,7 @@ def _node_name(server: Server, tool: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    """Return a name as words of a to z and digits; other letters become their numbers, and 查 is u67e5."""
+    """Return a name as words of a to z and digits. Other letters become their numbers: 查 is u67e5."""
     start = normalize("NFC", name[:_LONGEST])
     words = "".join(map(_spelling, kebab(start))).split()
     return words or ["".join([f"u{ord(each):x}" for each in start])]
@@ -82,11 +82,10 @@ def _spelling(letter: str) -> str:
     return "".join(plain) or (f"u{ord(letter):x}" if letter.isalnum() else " ")
 
 
-def _apart(spelt: dict[str, str], hyphen: str, had: Mapping[str, str]) -> dict[str, str]:
-    """Return the spellings of names, with numbers where several are equal, be it but for a `-`.
+def _made_unique(spelt: dict[str, str], hyphen: str, had: Mapping[str, str]) -> dict[str, str]:
+    """Return the spellings of names, with numbers after those that are equal, also if only but for a `-`.
 
-    A name keeps the spelling that it `had`. Of the others, one that already is its spelling comes first, and then the
-    order of the names decides.
+    A name keeps the spelling that it `had`. A name that needs no change comes before others, which come in their order.
     """
     apart: dict[str, str] = {}
     taken: set[str] = set()
@@ -123,12 +122,12 @@ class {"".join(map(str.capitalize, name.split("-")))}(McpNode):
 
 
 def _about(server: Server, tool: Schema) -> list[str]:
-    """Return the summary, the first paragraph of the server's words, then the tool's own name and the server's hints.
+    """Return the summary, which is the first paragraph of the server's words, the tool's own name and the hints.
 
-    The other paragraphs follow as a quotation: agents read what a server writes there as orders.
+    The other paragraphs follow as a quotation, because agents may take what a server writes there for orders.
     """
     words = str(tool.get("description") or tool.get("title") or "").strip()
-    said, *more = map(_said, re.split(r"\n\s*\n", words, maxsplit=1))
+    said, *more = map(_plain_line, re.split(r"\n\s*\n", words, maxsplit=1))
     hints = [words for hint, words in _HINTS.items() if as_dict(tool.get("annotations")).get(hint) is True]
     about = f"The tool {_json(tool['name'])} of the MCP server {server.name}."
     about += f" The server says that it {' and '.join(hints)}." if hints else ""
@@ -137,7 +136,7 @@ def _about(server: Server, tool: Schema) -> list[str]:
 
 
 def _root(schema: Schema) -> Schema:
-    """Return a tool's schema with the properties of the schema that it refers to, or of its alternatives."""
+    """Return a tool's schema with the properties of the schemas that it refers to, and of its alternatives."""
     found = {**schema, **resolve(schema, schema)}
     parts = {key: [resolve(each, schema) for each in as_list(found.get(key))] for key in ("allOf", "anyOf", "oneOf")}
     every = [found, *parts["allOf"]]
@@ -147,7 +146,7 @@ def _root(schema: Schema) -> Schema:
 
 
 def _effects(server: Server, tool: Schema) -> list[str]:
-    """Return the lines of the tool's effects and repeats; the server's hints count only if its user trusts them."""
+    """Return the lines for the tool's effects and repeats. The server's hints count only if the user trusts them."""
     hints = as_dict(tool.get("annotations")) if server.trusts_hints else {}
     if hints.get("readOnlyHint") is not True:
         return ["- Effects: anything", f"- Repeats: {'yes' if hints.get('idempotentHint') is True else 'no'}"]
@@ -156,16 +155,16 @@ def _effects(server: Server, tool: Schema) -> list[str]:
 
 
 def _properties(schema: Schema) -> dict[str, str]:
-    """Return the names of a schema's properties by those of their flags, `arg_NAME` for a name that no flag gets."""
+    """Return a schema's properties by the names of their flags; a name that no flag can have gets `arg_NAME`."""
     names = dict.fromkeys([*as_dict(schema.get("properties")), *_required(schema)])
-    flags = _apart({name: _flag_of(name) for name in names}, "_", had={})
+    flags = _made_unique({name: _flag_of(name) for name in names}, "_", had={})
     return {flags[name]: name for name in names}
 
 
 def _flag_of(name: str) -> str:
     flag = "_".join(_words(name))[:_LONGEST_NAME].strip("_")
     is_free = flag[:1].isalpha() and flag not in _NO_PROPERTIES and not iskeyword(flag)
-    is_free &= not flag.startswith("no_")  # which turns another flag off
+    is_free &= not flag.startswith("no_")  # --no-NAME turns the flag --NAME off
     return flag if is_free else f"arg_{flag}".strip("_")
 
 
@@ -174,7 +173,7 @@ def _required(schema: Schema) -> list[str]:
 
 
 def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
-    """Yield a line for each property. A pipe fills the only text that is required."""
+    """Yield a line for each property. If one text alone is required, the pipe fills it."""
     required = _required(schema)
     members = as_dict(schema.get("properties"))
     schemas = {flag: resolve(members.get(name), schema) for flag, name in properties.items()}
@@ -185,7 +184,7 @@ def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
         choices = [] if types[flag].choices else choices_of(each)
         about = [
             "" if flag == kebab(properties[flag]).replace("-", "_") else f"the property {_json(properties[flag])}",
-            _said(str(each.get("description") or each.get("title") or "")),
+            _plain_line(str(each.get("description") or each.get("title") or "")),
             one_line(f"one of {', '.join(map(_json, choices))}") if choices else "",
             f"default: {_json(each['default'])}" if each.get("default") is not None else "",
         ]
@@ -193,8 +192,8 @@ def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
         yield line.removesuffix("  # ")
 
 
-def _said(text: str) -> str:
-    """Put a server's words on one line, without the colours that it gives them."""
+def _plain_line(text: str) -> str:
+    """Return a server's words on one line, without ANSI colours."""
     return one_line(re.sub("\x1b\\[[^@-~]*[@-~]", "", text))
 
 

@@ -47,15 +47,15 @@ _TICK = 0.02
 
 
 class LocalServer:
-    """A server's process. `said` is the last line of its stderr.
+    """A server's process. `last_line` is the last line of its stderr.
 
-    `on_fault` gets each line of its stdout that is not a message as an error (69), and an answer that is too long as
-    one (65), after which nothing else is read.
+    `on_fault` gets an error for each line of its stdout that is not a message (69), and for an answer that is too long
+    (65), after which nothing more is read.
     """
 
     def __init__(self, server: Server, on_fault: Callable[[PflowError], None]) -> None:
         self.server, self.on_fault = server, on_fault
-        self.pid, self.said = 0, ""
+        self.pid, self.last_line = 0, ""
         self._is_read = False
         self._line, self._rest, self._heard = bytearray(), b"", 0
         self._awaited: set[Any] = set()
@@ -63,14 +63,14 @@ class LocalServer:
 
     @property
     def has_ended(self) -> bool:
-        """True once its process has ended, or nothing is read from it any more."""
+        """True once the process has ended, or nothing is read from it any more."""
         if not self.pid or self._is_read:
             return self._is_read
         return result_of(os.waitid, os.P_PID, self.pid, _ENDED, of=ChildProcessError, otherwise=True) is not None
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[TransportStreams]:
-        """Start it, and yield the streams of its messages; end it and all that it started.
+        """Start the server and yield the streams of its messages; then end it and all that it started.
 
         Raises PflowError (78) if it does not start.
         """
@@ -86,7 +86,7 @@ class LocalServer:
                 with anyio.CancelScope(shield=True):
                     writing.cancel()
                     await asyncio.wait([writing])
-                    os.close(stdin)  # which ends it, as the protocol says
+                    os.close(stdin)  # the protocol asks a server to end when its stdin closes
                     for stream in (messages, answers, receiver):
                         stream.close()
                     await to_thread.run_sync(wait_for_end, [program], GRACE)
@@ -100,11 +100,11 @@ class LocalServer:
             if not shutil.which(program, path=self.server.env.get("PATH", os.defpath)):
                 code = errno.EACCES if os.path.isfile(program) else errno.ENOENT
                 raise OSError(code, os.strerror(code))
-            env, take, hear = self.server.env, self._take, self._hear
+            env, take, hear = self.server.env, self._take_stdout, self._take_stderr
             return Program(words, input=b"", on_stdout=take, on_stderr=hear, env=env, directory=folder)
         except (OSError, ValueError) as error:
             why = f"'{folder}' is no directory" if not os.path.isdir(folder) else f"'{words[0]}': {reason_of(error)}"
-            is_resolved = words != self.server.command  # by npx or uvx, whose caches are emptied now and then
+            is_resolved = words != self.server.command  # the caches of npx and uvx are emptied now and then
             act = "refresh {}" if is_resolved else "add {} -- COMMAND"
             hint = f"pflow mcp {act.format(self.server.name)}"
             raise PflowError(f"cannot start it: {why}", hint=hint, exit=BAD_CONFIG) from None
@@ -120,8 +120,8 @@ class LocalServer:
             finally:
                 self._is_read = True
 
-    def _take(self, part: bytes) -> None:
-        """Take a part of its stdout, in a thread, and wait until its messages are passed on."""
+    def _take_stdout(self, part: bytes) -> None:
+        """Take a part of stdout, in a thread, and wait until its messages are passed on."""
         *lines, rest = part.split(b"\n")
         if lines:
             lines[0] = bytes(self._line) + lines[0]
@@ -131,17 +131,17 @@ class LocalServer:
             raise too_long()
         from_thread.run(self._pass_on, lines)
 
-    def _hear(self, part: bytes) -> None:
-        """Take a part of its stderr, and remember the last line. If it writes a lot, read slowly: it has to wait."""
+    def _take_stderr(self, part: bytes) -> None:
+        """Take a part of stderr, and remember the last line. A server that writes a lot is read slowly, so it waits."""
         whole, _, rest = (self._rest + part).rpartition(b"\n")
         self._rest = rest[-_LONGEST_LINE:]
-        self.said = whole.strip().rpartition(b"\n")[2].decode(errors="replace").strip() or self.said
+        self.last_line = whole.strip().rpartition(b"\n")[2].decode(errors="replace").strip() or self.last_line
         self._heard += len(part)
         if self._heard > _LONGEST_LINE:
             time.sleep(_TICK)
 
     async def _pass_on(self, lines: list[bytes]) -> None:
-        """Pass on the messages of lines. Raises PflowError (65) if one is too large, or nobody asked for them."""
+        """Pass on the messages of lines. Raises PflowError (65) if one is too large, or too many are not answers."""
         for line in lines:
             self._unasked += max(len(line), MESSAGE)
             if has_too_many_values(line):
@@ -161,7 +161,7 @@ class LocalServer:
                 raise PflowError("it sends more and more that nobody asked for", exit=BAD_DATA)
 
     async def _write(self, stdin: int, receiver: ObjectReceiveStream[SessionMessage]) -> None:
-        """Write our messages to its stdin. If it does not read them, the session ends."""
+        """Write our messages to the server's stdin. If that is closed, the session ends."""
         try:
             async for each in receiver:
                 if isinstance(each.message, JSONRPCRequest):
@@ -175,12 +175,10 @@ class LocalServer:
 
 
 def _message(line: bytes) -> JSONRPCMessage:
-    """Read a line's message. Raises ValueError or RecursionError if it has none.
-
-    JavaScript cuts a text between the halves of an emoji, and programs of Windows have encodings of their own.
-    """
+    """Read a line's message. Raises ValueError or RecursionError if it has none."""
     with suppress(ValueError):
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    # JavaScript may cut a text between the halves of an emoji, and programs on Windows may write other encodings.
     text = json.dumps(json.loads(line.decode("utf-8-sig", "replace")), ensure_ascii=False)
     return jsonrpc_message_adapter.validate_json(text.encode(errors="replace"), by_name=False)
 
@@ -193,15 +191,15 @@ def too_long() -> PflowError:
 _LOGIN = "--header='Authorization: Bearer env:TOKEN', or -- npx mcp-remote URL, which logs in"
 _SECONDS = 30.0
 _PACE = 1.0
-"""Seconds between two requests for a stream: the SDK asks again at once where the server says so."""
+"""Seconds between two requests for a stream: a server can tell the SDK to ask again at once, which took a whole CPU."""
 
 
 class RemoteServer:
-    """The HTTP client of a session. `on_fault` hears of refusals, and of answers that are too long."""
+    """The HTTP client of a session. `on_fault` gets refusals, and answers that are too long, as errors."""
 
     def __init__(self, server: Server, secrets: Secrets, on_fault: Callable[[PflowError], None]) -> None:
         self.server, self.secrets, self.on_fault = server, secrets, on_fault
-        self.pid, self.has_ended, self.said = 0, False, ""
+        self.pid, self.has_ended, self.last_line = 0, False, ""
         self._next = 0.0
 
     @asynccontextmanager
@@ -211,7 +209,7 @@ class RemoteServer:
         headers, secrets = read_headers(texts, are_private=True)
         self.secrets.add(secrets)
         timeout = httpx2.Timeout(_SECONDS, read=None)
-        hooks: dict[str, list[Any]] = {"request": [self._pace], "response": [self._look_at]}
+        hooks: dict[str, list[Any]] = {"request": [self._pace], "response": [self._check_response]}
         connection = route(self.server.url)
         with anyio.CancelScope() as closing:
             async with (
@@ -220,7 +218,7 @@ class RemoteServer:
             ):
                 try:
                     yield streams
-                finally:  # the SDK's last request asks the server to end the session
+                finally:  # on leaving, the SDK asks the server to end the session, and would wait for ever
                     closing.deadline = anyio.current_time() + GRACE
 
     async def _pace(self, request: httpx2.Request) -> None:
@@ -229,7 +227,7 @@ class RemoteServer:
             at, self._next = max(now, self._next), max(now, self._next) + _PACE
             await anyio.sleep(at - now)
 
-    async def _look_at(self, response: httpx2.Response) -> None:
+    async def _check_response(self, response: httpx2.Response) -> None:
         status = response.status_code
         refusals = {401: "it asks for a login", 403: "it refuses access"}
         if status in refusals:

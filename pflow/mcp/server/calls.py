@@ -1,6 +1,6 @@
-"""Calls of tools: a client's arguments become the words and the store document of a child, its answer a result.
+"""Calls of the server's tools: a client's arguments become the words and the stdin of a child, its stdout a result.
 
-Arguments are data. Reads go into the store, which is never scanned for templates. A param, or an input that only one
+Arguments are data. Reads go into the store, which is never searched for templates. A param, or an input that only one
 step of a flow takes, becomes a flag: one word, with the value after its `=`, verbatim.
 """
 
@@ -26,9 +26,9 @@ from pflow.explain.effects import FROM_ENVIRONMENT
 from pflow.flow.flags import read_argument
 from pflow.interface.interface import spell_flag
 from pflow.mcp.client.transport import talk
-from pflow.mcp.schema import as_dict, ends_of, fault_in, input_schema, output_schema
+from pflow.mcp.schema import as_dict, fault_in, input_schema, output_schema, without_middle
 from pflow.mcp.server import tools as own_tools
-from pflow.mcp.server.tools import Catalogue, Offered
+from pflow.mcp.server.tools import OfferedTool, OfferedTools
 from pflow.process import children
 from pflow.process.children import Program
 from pflow.record.log import parse_event
@@ -39,28 +39,28 @@ from pflow.values.paths import write_path
 from pflow.values.types import Type
 
 Tell = Callable[[float, float | None, str], Awaitable[None]]
-"""Hears the progress of a call: steps done, of how many, and in words."""
+"""Tells a client the progress of a call: steps done, of how many, and in words."""
 
 MOST = 1 << 20
 """The most bytes of a flow's text or of a sentence."""
 
 _LONGEST_WORD = 120_000
-"""The most bytes of a word: Linux takes 128 KiB."""
+"""The most bytes of a word: Linux starts no program with a longer one than 128 KiB."""
 
 
 class ToolCalls:
-    """The calls of one client. `say` gets each line that a child prints on stderr."""
+    """The calls of one client. `say` gets each line that a child writes to stderr."""
 
-    def __init__(self, catalogue: Catalogue, own: dict[str, types.Tool], say: Callable[[str], None]) -> None:
-        self.catalogue, self.own = catalogue, own
+    def __init__(self, offered_tools: OfferedTools, own: dict[str, types.Tool], say: Callable[[str], None]) -> None:
+        self.offered_tools, self.own = offered_tools, own
         self.children = Children(say)
 
     async def call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
-        """Call a known tool, and return the result; a failure is a result too."""
+        """Call a known tool and return its result, which may be a failure."""
         try:
             return await self._call(name, arguments, tell)
         except Exception as error:
-            return failed(own_error(error))
+            return failure(own_error(error))
 
     async def _call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
         if name not in self.own:
@@ -70,20 +70,21 @@ class ToolCalls:
             return await self._run(arguments["name"], arguments.get("inputs", {}), tell)
         if name == own_tools.CHECK:
             about = await self._ask("check", arguments["flow"])
-            return done({name: value for name, value in about.items() if value is not None})
+            return success({name: value for name, value in about.items() if value is not None})
         if name == own_tools.PLAN:
-            return done(own_tools.planned(await self._ask("plan", arguments["sentence"])))
-        return done(own_tools.answer(name, self.catalogue, arguments))
+            return success(own_tools.planned(await self._ask("plan", arguments["sentence"])))
+        return success(own_tools.own_result(name, self.offered_tools, arguments))
 
     async def _run(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
-        offered = self.catalogue.find(name)
+        offered = self.offered_tools.find(name)
         words, stdin = call_of(offered, arguments)
         progress = _Progress(len(offered.flow.steps) if offered.flow else 1, tell).take if tell else None
         code, stdout, said = await self.children.run(words, stdin, progress)
-        return answer_of(offered, code, stdout, said)
+        return result_of_run(offered, code, stdout, said)
 
     async def _ask(self, command: str, text: Any) -> dict[str, Any]:
-        """Run a command on a client's text, and return its JSON. Raises PflowError: its own, or 2 for a long text."""
+        """Run a command on a client's text and return its JSON. Raises PflowError: the command's, or 2 for a long
+        text."""
         stdin = (text if isinstance(text, str) else json.dumps(text)).encode("utf-8", "surrogatepass")
         if len(stdin) > MOST:
             raise PflowError(f"cannot {command}: it is longer than {MOST:,} bytes", exit=USAGE)
@@ -98,9 +99,9 @@ class ToolCalls:
 
 
 class _Progress:
-    """The progress of a run from its events: half a step when one starts, the other half when it ends.
+    """The progress of a run by its events: half a step when one starts, the other half when it ends.
 
-    Steps of subflows count with the step that they are in. A loop has no total, since its length is not known.
+    Steps of subflows count as part of the step that they are in. A loop has no total, since its length is not known.
     """
 
     def __init__(self, steps: int, tell: Tell) -> None:
@@ -117,14 +118,15 @@ class _Progress:
         await self.tell(self.done, float(self.steps) if self.done <= self.steps else None, clean(f"{name} {how}"))
 
 
-def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], bytes]:
+def call_of(offered: OfferedTool, arguments: dict[str, Any]) -> tuple[list[str], bytes]:
     """Return the words and the stdin of a child. Raises PflowError (2, 65, 77) for arguments that it cannot take."""
     kind, optional = offered.kind, {name for name, item in offered.inputs.items() if not item.required}
     given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
     for known in offered.flow.inputs.values() if offered.flow else ():
         if known.declared and known.name in given:
             given[known.name] = read_argument(known.flag, known.as_item(), given[known.name])
-    schema = {**input_schema(offered.inputs), "required": []}  # the child says what is missing, as for a flag
+    # The child says what is missing, in the words and with the exit code of `pflow run`.
+    schema = {**input_schema(offered.inputs), "required": []}
     _check_arguments(offered.tool.name, schema, given)
     _refuse_variables(given)
     store: dict[str, Any] = {}
@@ -151,8 +153,8 @@ def _refuse_variables(arguments: dict[str, Any]) -> None:
             raise PflowError(what, hint=hint, exit=DENIED)
 
 
-def _words_of(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
-    """Put the values that steps read into the store; return the words that name their places, and flags for others."""
+def _words_of(offered: OfferedTool, given: dict[str, Any], store: dict[str, Any]) -> list[str]:
+    """Put the values that steps read into the store, and return the words of the child: mappings and flags."""
     words = []
     inputs = offered.flow.inputs if offered.flow else {}
     for name, value in given.items():
@@ -161,7 +163,7 @@ def _words_of(offered: Offered, given: dict[str, Any], store: dict[str, Any]) ->
             assign(store, known.path, value)
         elif offered.flow is None and offered.inputs[name].kind == "read":
             store[name] = value
-            words.append(f"--map-in={name}={write_path((name,))}")  # also where a read is [explicit]
+            words.append(f"--map-in={name}={write_path((name,))}")  # an [explicit] read takes no key by its name alone
         else:
             flag = f"{known.step}.{known.read}" if known else name
             words.append(_flag(flag, offered.inputs[name].type, value))
@@ -182,24 +184,24 @@ def _text_of(type: Type, value: Any) -> str:
     data = encode(value, escape=False)
     if type.name == "bytes":
         return os.fsdecode(decode(data))
-    return str(int(value)) if type.name == "int" else str(data, "utf-8")  # 7.0 is an integer in JSON
+    return str(int(value)) if type.name == "int" else str(data, "utf-8")  # JSON schema takes 7.0 for an integer
 
 
 LIMIT = 1 << 20
 """The most bytes of JSON in a result."""
 
 _DEEPEST = 150
-"""The most levels of lists and objects in a result: clients' parsers take some 200."""
+"""The most levels of lists and objects in a result. Parsers of clients fail at some 200."""
 
 _CAPS = (100_000, 10_000, 1_000, 100)
-"""Lengths of texts, lists and objects; the first that brings the whole below the limit is used."""
+"""Lengths to which texts, lists and objects are cut; the first that brings the whole below the limit is used."""
 
 _LONGEST = 4_000
 """The most characters of an error's message."""
 
 
-def done(about: dict[str, Any], **meta: Any) -> types.CallToolResult:
-    """Return an object as a result; if it is longer than the limit, values are cut, and a text says so."""
+def success(about: dict[str, Any], **meta: Any) -> types.CallToolResult:
+    """Return an object as a result. If it is over the limit, values are cut, and a text says so."""
     kept = trim(about)
     texts = [json.dumps(kept, ensure_ascii=False)]
     if kept is not about:
@@ -208,14 +210,14 @@ def done(about: dict[str, Any], **meta: Any) -> types.CallToolResult:
     return _result(texts, meta, structured_content=kept)
 
 
-def failed(error: PflowError, *, line: str = "", step: str = "", node: str = "") -> types.CallToolResult:
-    """Return a failure as a result: the line on stderr, the exit code and the step."""
+def failure(error: PflowError, *, line: str = "", step: str = "", node: str = "") -> types.CallToolResult:
+    """Return a failure as a result: the line on stderr, the exit code, the step."""
     said = line or error_text(error)
     where = f", step '{step}' ({node})" if step and step != node else ""
-    message = ends_of(error.message, _LONGEST)
+    message = without_middle(error.message, _LONGEST)
     about = {"exit": error.exit, "message": message, "hint": error.hint, "step": step, "node": node}
     meta = {"pflow/error": {name: value for name, value in about.items() if value != ""}}
-    return _result([f"{ends_of(said, _LONGEST)}\nexit {error.exit}{where}"], meta, is_error=True)
+    return _result([f"{without_middle(said, _LONGEST)}\nexit {error.exit}{where}"], meta, is_error=True)
 
 
 def _result(texts: list[str], meta: dict[str, Any], **more: Any) -> types.CallToolResult:
@@ -223,15 +225,15 @@ def _result(texts: list[str], meta: dict[str, Any], **more: Any) -> types.CallTo
     return types.CallToolResult(content=[*content], _meta=meta or None, **more)
 
 
-def answer_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -> types.CallToolResult:
-    """Return the result of a call. `said` are the last lines of stderr; pflow's last one is the error's.
+def result_of_run(offered: OfferedTool, code: int, stdout: bytes, said: Sequence[str]) -> types.CallToolResult:
+    """Return the result of a child's run. `said` are its last lines on stderr; pflow's last one has the error.
 
     Raises PflowError (65) for a store that a client cannot take.
     """
     store = as_dict(result_of(json.loads, stdout, of=(ValueError, RecursionError), otherwise=None))
     header = store.pop("$pflow", {})
     error = header.get("error", {})
-    code = 128 - code if code < 0 else code or error.get("exit", 0)  # as a shell has it
+    code = 128 - code if code < 0 else code or error.get("exit", 0)  # -15 is 143, as in a shell
     if code or not header:
         message = f"cannot run '{offered.label}': it ended with {code} and left no store"
         if failures := header.get("failed"):
@@ -239,7 +241,7 @@ def answer_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -
         message = str(error.get("message", message))
         line = next((each for each in reversed(said) if each.startswith("pflow")), "")
         step, node = str(error.get("step", "")), str(error.get("node", ""))
-        return failed(PflowError(message, exit=code or FAILED), line=line, step=step, node=node)
+        return failure(PflowError(message, exit=code or FAILED), line=line, step=step, node=node)
     outputs = {key: store[key] for key in offered.writes if key in store}
     if is_deeper(outputs, _DEEPEST):
         what = f"it ran, but what '{offered.label}' wrote is nested more than {_DEEPEST} levels deep"
@@ -249,11 +251,11 @@ def answer_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -
     entry = header.get("steps", [{}])[-1]
     if warning := entry.get("warning"):
         outputs.setdefault("warning", warning)
-    return done(outputs, **({"pflow/run": entry["run"]} if entry.get("run") else {}))
+    return success(outputs, **({"pflow/run": entry["run"]} if entry.get("run") else {}))
 
 
 def trim(value: dict[str, Any]) -> dict[str, Any]:
-    """Cut long values, keeping all types, until the whole has at most LIMIT bytes of JSON."""
+    """Cut long values until the whole has at most LIMIT bytes of JSON. Types stay, since clients check the schema."""
     if size_of(value) <= LIMIT:
         return value
     cuts = (_cut(value, cap) for cap in _CAPS)
@@ -276,16 +278,17 @@ def _cut(value: Any, cap: int) -> Any:
 
 
 AT_ONCE = 8
-"""Children that run at the same time; further calls wait."""
+"""The most children at the same time; further calls wait."""
 
 GRACE = 1.5 * children.GRACE
-"""Seconds from SIGTERM to SIGKILL: a child gives its own children GRACE, the official client gives us twice that."""
+"""Seconds from SIGTERM to SIGKILL. A child gives its own children GRACE, and the official client gives us twice
+that."""
 
 _MOST_OUTPUT = 1 << 26
-"""The most bytes of a child's document, which is held here whole before it is cut."""
+"""The most bytes of a child's document, which is held in memory whole before values are cut."""
 
 _REMEMBERED = 40
-"""Lines of a child's stderr that are remembered."""
+"""The last lines of a child's stderr that are kept, to find the error among them."""
 
 _LONGEST_LINE = 1 << 24
 _TICK = 0.05
@@ -294,7 +297,7 @@ OnEvent = Callable[[bytes], Awaitable[None]]
 
 
 class Children:
-    """The running children. `on_line` gets each line of what they write on stderr, printable."""
+    """The running children. `on_line` gets each line of their stderr, printable."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self.on_line = on_line
@@ -304,12 +307,12 @@ class Children:
     async def run(
         self, words: list[str], stdin: bytes, on_event: OnEvent | None = None
     ) -> tuple[int, bytes, deque[str]]:
-        """Run pflow with these words; return its exit code, -n if signal n killed it, its stdout and its last lines.
+        """Run pflow with these words; return its exit code, -n if signal n killed it, its stdout and last stderr lines.
 
         `on_event` gets the lines of its trace. A cancelled call ends all that it started. Raises OSError and ValueError
         if it does not start, PflowError (73) if it writes too much.
         """
-        # -P: a module in the working directory must not be imported in place of pflow.
+        # With -P, a module in the working directory, which clients may write to, is not imported in place of pflow.
         argv = [sys.executable, "-P", "-m", "pflow.commands.main", *words]
         document, rest, said = bytearray(), b"", deque[str](maxlen=_REMEMBERED)
 
@@ -336,17 +339,20 @@ class Children:
                     code = await talk(program, GRACE)
                 finally:
                     self.running.discard(program)
-        relay([rest] if rest else [])  # a last line without an end
+        relay([rest] if rest else [])  # the last line, if it has no newline
         return code, bytes(document), said
 
     async def end(self) -> None:
-        """End all of them."""
+        """End all children."""
         await run_in_thread(children.end, self.running, GRACE)
 
 
 @asynccontextmanager
 async def _trace(on_event: OnEvent | None) -> AsyncIterator[dict[str, str] | None]:
-    """Yield the environment of a child whose events are passed on; None, our own, if a user traces to a file."""
+    """Yield the environment of a child, in which it traces to a file that is passed on as it grows.
+
+    Yield None, for our own environment, if nobody wants the events or the user traces to a file of their own.
+    """
     if on_event is None or os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
         yield None
         return

@@ -1,4 +1,4 @@
-"""The MCP server on stdin and stdout. The official SDK speaks the protocol, and passes calls on."""
+"""The MCP server on stdin and stdout. The official SDK speaks the protocol; here tools are listed and called."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ from pflow.errors import BAD_STDIN, USAGE, Attempt, PflowError, result_of
 from pflow.files.beneath import ROOT
 from pflow.mcp.client.sockets import begin_run
 from pflow.mcp.server.calls import ToolCalls
-from pflow.mcp.server.tools import OWN_TOOLS, Catalogue, State, own_tools, state_of_files
+from pflow.mcp.server.tools import OWN_TOOLS, OfferedTools, State, own_tools, state_of_files
 from pflow.process.signals import ClosedPipe, die_of
 from pflow.terminal.messages import write_stderr
 from pflow.text.printable import clean
@@ -34,13 +34,13 @@ from pflow.text.printable import clean
 Context = ServerRequestContext[Any, Any]
 
 EVERY = 2.0
-"""Seconds between two looks for changed tools."""
+"""Seconds between two checks for changed tools."""
 
 _LONGEST_NAME = 300
 """The most characters of an unknown name in an error."""
 
 _LONGEST_LINE = 390
-"""The most characters of a line on stderr: even escaped it fits into the page that a writable pipe takes."""
+"""The most characters of a line on stderr. Even escaped it is below 4096 bytes, which a writable pipe takes at once."""
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _INSTRUCTIONS = """\
@@ -52,8 +52,8 @@ what is wrong with one; only what a person has saved can be run."""
 class McpServer:
     """The server of one client, from its first message until it hangs up."""
 
-    def __init__(self, catalogue: Catalogue, own: dict[str, types.Tool]) -> None:
-        self.calls = ToolCalls(catalogue, own, write_line)
+    def __init__(self, offered_tools: OfferedTools, own: dict[str, types.Tool]) -> None:
+        self.calls = ToolCalls(offered_tools, own, write_line)
         self.session: ServerSession | None = None
         self.listed: State | None = None
         self.bus = InMemorySubscriptionBus()
@@ -79,14 +79,16 @@ class McpServer:
             tasks.cancel_scope.cancel()
 
     async def _end_at_signal(self) -> None:
-        heeded = [each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN]  # nohup's stays ignored
+        heeded = [
+            each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN
+        ]  # under nohup SIGHUP is ignored
         with anyio.open_signal_receiver(*heeded) as signals:
             async for signum in signals:
                 await self.calls.children.end()
-                die_of(signum)  # a thread waits for stdin, and nothing else ends it
+                die_of(signum)  # the SDK's thread waits in a read of stdin, so an exit would hang
 
     async def _watch(self) -> None:
-        """Notify the client when the tools have changed since it last listed them."""
+        """Notify the client when tools have changed since it last listed them."""
         while True:
             await anyio.sleep(EVERY)
             if self.listed is not None and self.listed != (state := state_of_files()):
@@ -99,11 +101,11 @@ class McpServer:
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             self.session = context.session
         self.listed = state_of_files()
-        offered = self.calls.catalogue.tools().values()
+        offered = self.calls.offered_tools.tools().values()
         return types.ListToolsResult(tools=[*self.calls.own.values(), *(each.tool for each in offered)])
 
     async def _call(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        if params.name not in self.calls.own and params.name not in self.calls.catalogue.tools():
+        if params.name not in self.calls.own and params.name not in self.calls.offered_tools.tools():
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:_LONGEST_NAME]}")
         wants_progress = bool(context.meta and "progress_token" in context.meta)
         tell = context.session.report_progress if wants_progress else None
@@ -111,7 +113,7 @@ class McpServer:
 
 
 async def _refuse_broken(read: ReadStream[Any], good: WriteStream[Any], write: WriteStream[Any]) -> None:
-    """Pass on readable messages, and answer any other with an error: the SDK would drop it silently."""
+    """Pass on readable messages, and answer others with an error: the SDK drops them, and the client would wait."""
     async with good:
         async for message in read:
             if not isinstance(message, ValidationError):
@@ -121,18 +123,18 @@ async def _refuse_broken(read: ReadStream[Any], good: WriteStream[Any], write: W
 
 
 def _refusal(why: str, line: Any) -> types.JSONRPCError:
-    """Return the error for a line that is not JSON or nests too deep, or for JSON that is not a message."""
+    """Return the error for a line that is not JSON or nests too deeply, or for JSON that is not a message."""
     code, id = types.INVALID_REQUEST, line.get("id") if isinstance(line, dict) else None
     if isinstance(line, str):
-        # Of a request that nests too deep for the SDK there may be an id.
+        # The SDK's parser gives up at fewer levels than json does: the request may have an id all the same.
         wrong = (ValueError, RecursionError, TypeError, KeyError)
         code, id = types.PARSE_ERROR, result_of(lambda: json.loads(line)["id"], of=wrong, otherwise=None)
     error = types.ErrorData(code=code, message=f"cannot read the message: {why}")
     return types.JSONRPCError(jsonrpc="2.0", id=id if isinstance(id, str | int) else None, error=error)
 
 
-class _OneLine(logging.Handler):
-    """A handler that writes the SDK's log as one line a record, without tracebacks or control characters."""
+class _OneLineHandler(logging.Handler):
+    """A handler that writes a line for each record of the SDK's log, without tracebacks or control characters."""
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
@@ -144,7 +146,7 @@ def _say(text: str) -> None:
 
 
 def write_line(line: str) -> None:
-    """Write a shortened line to stderr, but only if that does not block."""
+    """Write a shortened line to stderr, unless that would block: a client that does not read it must not stop us."""
     poll = select.poll()
     poll.register(2, select.POLLOUT)
     if poll.poll(0):
@@ -157,15 +159,15 @@ def serve(only: list[str], root: str | None, *, is_all: bool, read_only: bool) -
     Raises PflowError (2, 64, 66, 77, 127); ClosedPipe for a closed stdout.
     """
     _enter(root)
-    logging.getLogger().addHandler(_OneLine(logging.WARNING))
+    logging.getLogger().addHandler(_OneLineHandler(logging.WARNING))
     begin_run()
-    catalogue = Catalogue(only, is_all=is_all, read_only=read_only, reserved=tuple(OWN_TOOLS), say=_say)
+    offered_tools = OfferedTools(only, is_all=is_all, read_only=read_only, reserved=tuple(OWN_TOOLS), say=_say)
     if sys.stdin is None:
         raise PflowError("cannot serve: stdin is closed", hint="an MCP client must start it", exit=BAD_STDIN)
     if sys.stdin.isatty():
         _say("an MCP client starts this, and speaks to it on stdin; ^C ends it")
     try:
-        anyio.run(McpServer(catalogue, own_tools(only, read_only=read_only)).serve)
+        anyio.run(McpServer(offered_tools, own_tools(only, read_only=read_only)).serve)
     except BaseExceptionGroup as group:
         first: BaseException = group
         while isinstance(first, BaseExceptionGroup):
@@ -178,7 +180,7 @@ def _enter(root: str | None) -> None:
     with Attempt(f"cannot serve the files below '{root or '.'}'", hint="--root takes a directory"):
         os.chdir(root or ".")
         os.environ[ROOT] = os.getcwd()
-    if root is None and os.environ[ROOT] == "/":  # some clients start their servers there
+    if root is None and os.environ[ROOT] == "/":  # clients that are desktop programs start their servers there
         hint = "--root DIR limits the files that a client may reach; --root=/ allows all"
         what = "cannot serve: the working directory is /, and every file lies below it"
         raise PflowError(what, hint=hint, exit=USAGE)

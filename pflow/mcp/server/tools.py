@@ -32,20 +32,20 @@ from pflow.values.paths import Path, meet
 _GOOD_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
-class Offered:
-    """A node, or a saved flow with its wired `flow`. `label` is its name in pflow, `tool` the client's view of it.
+class OfferedTool:
+    """A node or a saved flow as a tool. `label` is its name in pflow, `tool` is what a client sees, `flow` is wired.
 
-    `inputs` are the reads and params that a client may give, `writes` those that it gets, without secrets.
+    `inputs` are the reads and params that a client may give, `writes` those that it gets. None is a secret.
     """
 
     def __init__(self, kind: Kind, taken: Container[str]) -> None:
-        """Raises PflowError, in a few words, if a kind cannot be a tool."""
+        """Raises PflowError, whose message is the reason alone, if a kind cannot be a tool."""
         interface = kind.told()
         self.kind, self.label = kind, kind.name
         self.flow = kind.flow if isinstance(kind, FlowKind) else None
         if fault := next(_faults(kind, self.flow), ""):
             raise PflowError(fault)
-        reads = {**interface.params, **interface.reads}  # of two with one name the read counts
+        reads = {**interface.params, **interface.reads}  # as for a stage: of two with one name, the flag is the read
         self.inputs = {name: item for name, item in reads.items() if not self._is_withheld(item)}
         secrets = _secrets_of(kind)
         writes = {name: item for name, item in interface.writes.items() if CARRIED not in item.marks}
@@ -75,7 +75,7 @@ class Offered:
 
 
 def _tool_name(label: str, taken: Container[str]) -> str:
-    """Return the tool's name of a node or a flow: NAME, or `flow_NAME` if a node has that. Raises PflowError."""
+    """Return the name of a node's or a flow's tool: NAME, or flow_NAME if a node has that. Raises PflowError."""
     for name in (label.removeprefix("flow:"), label.replace(":", "_", 1)):
         if _GOOD_NAME.fullmatch(name) and name not in taken:
             return name
@@ -98,9 +98,10 @@ def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
 
 
 def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
-    """Return MCP's annotations. Use of the network alone makes a tool neither read-only nor destructive.
+    """Return MCP's annotations. A tool that only uses the network is neither read-only nor destructive.
 
-    Nor is such a tool idempotent: a node that repeats by its step's key, such as a comment, acts anew in each call.
+    Nor is it idempotent: a node that finds its earlier work by the key of its step, such as a comment on GitHub, does
+    it again in each call.
     """
     changes = bool({"writes files", "runs commands", "anything"} & {*effects})
     uses_network = bool({"network", "anything"} & {*effects})
@@ -111,7 +112,7 @@ def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
 
 
 def _secrets_of(kind: Kind) -> set[str]:
-    """Return the names of secret writes; of a flow, those of its outputs, or without outputs of its store's keys."""
+    """Return the names of secret writes. For a flow they are outputs, or keys of its store if it has no outputs."""
     if not isinstance(kind, FlowKind):
         return kind.interface.secret_writes
     places = list(_secret_places(kind.flow))
@@ -132,14 +133,15 @@ def _secret_places(flow: WiredFlow) -> Iterator[Path]:
 
 
 State = dict[str, tuple[int, ...] | None]
-"""Files and directories with what changes with them."""
+"""Files and directories, each with numbers that differ once it has changed."""
 
 
-class Catalogue:
-    """The list of tools. `only` are the names to offer; without any, it is the saved flows and what only reads.
+class OfferedTools:
+    """The nodes and saved flows that are offered as tools.
 
-    `is_all` offers what changes things too, `read_only` leaves it out everywhere. `say` gets each kind that cannot be
-    offered, and why. `reserved` are names that nodes and flows do not get.
+    They are those that `only` names; without names, the saved flows and the nodes that only read. `is_all` also offers
+    nodes that change things, `read_only` leaves out all that do. `say` gets a line for each kind that cannot be
+    offered. `reserved` are the names of pflow's own tools.
     """
 
     def __init__(
@@ -157,12 +159,12 @@ class Catalogue:
         self.read_only = read_only
         self.reserved = reserved
         self.say = say
-        self._tools: dict[str, Offered] = {}
+        self._tools: dict[str, OfferedTool] = {}
         self._listed: State = {}
         self._said: set[str] = set()
 
-    def tools(self) -> dict[str, Offered]:
-        """Return every offered tool by its name."""
+    def tools(self) -> dict[str, OfferedTool]:
+        """Return every offered tool by its name; list them anew if a file has changed."""
         if (state := state_of_files()) != self._listed:
             forget_kinds()
             self._tools = {}
@@ -176,7 +178,7 @@ class Catalogue:
 
     def _offer(self, kind: Kind) -> None:
         try:
-            offered = Offered(kind, {*self.reserved, *self._tools})
+            offered = OfferedTool(kind, {*self.reserved, *self._tools})
         except (PflowError, OSError, ValueError, RecursionError, MemoryError) as error:
             why = error.message if isinstance(error, PflowError) else in_words(error)
             line = f"'{kind.name}' is not offered: {why}"
@@ -188,8 +190,8 @@ class Catalogue:
         if offered.is_read_only or (is_chosen and not self.read_only):
             self._tools[offered.tool.name] = offered
 
-    def find(self, name: str) -> Offered:
-        """Find the tool of this name, its own or pflow's. Raises PflowError (127) with the nearest."""
+    def find(self, name: str) -> OfferedTool:
+        """Find a tool by its name or by its name in pflow. Raises PflowError (127) with the nearest names."""
         tools = {each.label.removeprefix("flow:"): each for each in self.tools().values()}
         tools |= {each.label: each for each in self.tools().values()} | self.tools()
         if name in tools:
@@ -199,7 +201,8 @@ class Catalogue:
 
 
 def _label(name: str) -> str:
-    """Return pflow's name of the node or saved flow that a person names. Raises PflowError (127) for an unknown one."""
+    """Return the full name of the node or saved flow that a person names. Raises PflowError (127) for an unknown
+    one."""
     if "/" in name:
         hint = "--only takes the names of nodes and saved flows"
         raise PflowError(f"cannot offer '{name}': it is a path", hint=hint, exit=NOT_FOUND)
@@ -207,7 +210,7 @@ def _label(name: str) -> str:
 
 
 def state_of_files() -> State:
-    """Return the state of all that the list of tools depends on: own nodes, saved flows, packs, PATH."""
+    """Return the state of the files that the tools depend on: a user's nodes, saved flows, packs, PATH."""
     folders = [*own_places(), data_directory("flows") or "."]
     listable = [folder for folder in folders if os.access(folder, os.R_OK) and os.path.isdir(folder)]
     paths = [os.path.join(folder, name) for folder in listable for name in os.listdir(folder)]
@@ -220,7 +223,7 @@ PLAN, RUN, TRACE = "pflow_plan", "pflow_run", "pflow_trace"
 _NAME = Field(min_length=1, max_length=300, description="the name of a node or a saved flow, as pflow_list has it")
 
 _Object = Annotated[dict[str, Any], WithJsonSchema({"type": "object"})]
-"""Without pydantic's `additionalProperties`, for which clients that make schemas strict refuse the tool."""
+"""An object without pydantic's `additionalProperties`: clients that make schemas strict refuse a tool with it."""
 
 
 class _Arguments(BaseModel):
@@ -291,38 +294,38 @@ OWN_TOOLS: dict[str, tuple[type[_Arguments], types.ToolAnnotations]] = {
 
 
 def own_tools(only: Sequence[str], *, read_only: bool) -> dict[str, types.Tool]:
-    """Return the offered ones by name. `only` are the names that a person chose."""
+    """Return pflow's own tools that are offered, by name. `only` are the names that a person chose."""
     tools = {}
     for name, (arguments, hints) in OWN_TOOLS.items():
-        if (only and name not in only) or (read_only and name == PLAN):  # it asks a model, over the network
+        if (only and name not in only) or (read_only and name == PLAN):  # planning sends text over the network
             continue
         schema = arguments.model_json_schema()
         description = schema.pop("description")
-        hints = _TRIES if read_only and name == RUN else hints  # it can only run read-only tools
+        hints = _TRIES if read_only and name == RUN else hints  # pflow_run then has only read-only tools to run
         tools[name] = types.Tool(name=name, description=description, input_schema=schema, annotations=hints)
     return tools
 
 
-def answer(name: str, catalogue: Catalogue, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of a tool that needs no child. Raises PflowError: 127 and 66 for an unknown name or run."""
+def own_result(name: str, offered_tools: OfferedTools, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of a tool that needs no child. Raises PflowError: 127 and 66 for an unknown name or run."""
     if name == LIST:
-        return {"tools": [_entry(each) for each in _found(catalogue, arguments.get("search", ""))]}
+        return {"tools": [_row(each) for each in _matching(offered_tools, arguments.get("search", ""))]}
     if name == DESCRIBE:
-        return _described(catalogue.find(arguments["name"]))
+        return _described(offered_tools.find(arguments["name"]))
     run = find_run(arguments.get("run", "last"))
     about = document(trace_of_run(run, run.events()[0]), with_store=arguments.get("store", False))
     return {name: value for name, value in about.items() if name != "snapshot" and value is not None}
 
 
-def _found(catalogue: Catalogue, search: str) -> list[Offered]:
-    tools = {each.label: each for each in catalogue.tools().values()}
+def _matching(offered_tools: OfferedTools, search: str) -> list[OfferedTool]:
+    tools = {each.label: each for each in offered_tools.tools().values()}
     if not search:
         return [*tools.values()]
     abouts = [About(each.label, each.description) for each in tools.values()]
     return [tools[name] for name in nearest_by_words(search, abouts)]
 
 
-def _entry(offered: Offered) -> dict[str, Any]:
+def _row(offered: OfferedTool) -> dict[str, Any]:
     return {
         "name": offered.label,
         "tool": offered.tool.name,
@@ -333,18 +336,18 @@ def _entry(offered: Offered) -> dict[str, Any]:
     }
 
 
-def _described(offered: Offered) -> dict[str, Any]:
-    """Return a node's entry without its file, and the tool as a client sees it; of a flow its forms too."""
+def _described(offered: OfferedTool) -> dict[str, Any]:
+    """Return what pflow says of a node, but its file, and the tool as a client sees it; for a flow, its text too."""
     about = {name: value for name, value in entry(offered.kind).items() if name not in ("file", "reads", "params")}
     about |= {**offered.tool.model_dump(exclude_none=True), "tool": offered.tool.name, "name": offered.label}
     return about | (_forms(offered.flow) if offered.flow else {})
 
 
 def planned(ir: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of pflow_plan: a flow in its forms."""
+    """Return the result of pflow_plan: the flow as JSON and as pipe syntax."""
     return _forms(wire(load_document(ir, "the flow", FlowCatalog()).usable()))
 
 
 def _forms(wired: WiredFlow) -> dict[str, Any]:
-    pipe = result_of(pipe_of, wired, of=PflowError, otherwise=None)  # not every flow has this form
+    pipe = result_of(pipe_of, wired, of=PflowError, otherwise=None)  # pipe syntax cannot say every flow
     return {"ir": flow_to_ir(wired.flow), **({"pipe": pipe} if pipe else {})}

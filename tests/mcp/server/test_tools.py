@@ -14,7 +14,7 @@ from pflow.catalog.registry import names_in
 from pflow.driver.arguments import spec_of_run
 from pflow.explain.account import needs
 from pflow.flow.subflow import FlowCatalog
-from pflow.mcp.server.tools import Offered
+from pflow.mcp.server.tools import OfferedTool
 from pflow.node import declared_interface, load_bundled
 from tests.mcp.server.talking import COUNT, NAP, PATIENCE, call, call_all, furnished, listed, one_step, until, words
 from tests.peers.openai_server import OpenAIServer
@@ -361,7 +361,7 @@ def test_explain_nodes_help_and_a_client_are_told_the_same_inputs(tmp_path, node
         name: about for name, about in told.items() if not about[1]
     }
     kind.name = "it"  # a path is no name of a tool
-    schema = Offered(kind, ()).tool.input_schema
+    schema = OfferedTool(kind, ()).tool.input_schema
     for name, (_, is_required, default) in told.items():
         assert (name in schema.get("required", ()), schema["properties"][name].get("default")) == (is_required, default)
     if not inputs:
