@@ -65,7 +65,7 @@ class Ask(Node):
         options = f" [{', '.join(map(clean, choices))}]" if choices else ""
         shown = f"{question}{options}{f' ({clean(default)})' if default else ''}"
         terminal.wait_for_turn()
-        terminal.forget_typed()
+        terminal.discard_typed()
         while True:
             answer = terminal.ask(f"{_ERASE_LINE}{shown}\n> ")
             if answer is None or (not answer and default is not None):

@@ -6,7 +6,7 @@ import stat
 from pflow.errors import CANNOT_WRITE, Attempt, PflowError
 from pflow.files.atomic import copy
 from pflow.files.beneath import mode_of, open_file, status
-from pflow.files.file_paths import check_kind, checked_path, claim_file, place_in, read_failure, write_failure
+from pflow.files.file_paths import check_kind, checked_path, claim_file, read_failure, target_in, write_failure
 from pflow.files.reading import Opened
 from pflow.node import Node, Shared
 
@@ -42,7 +42,7 @@ class CopyFile(Node):
             check_kind(path, "copy", follow=True)
             opened = Opened(open_file(path, os.O_RDONLY | os.O_NONBLOCK))
         with opened as source:
-            place = place_in(destination, path)
+            place = target_in(destination, path)
             act = f"{act} to '{place}'"
             with Attempt(act, write_failure):
                 _check(os.fstat(source), place, act)

@@ -4,7 +4,7 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.node import Any, Node, Shared, flow_safe
 from pflow.values.encoding import remedy
 from pflow.values.jsontext import text_of
-from pflow.values.paths import kind_of, look_inside
+from pflow.values.paths import look_inside, type_name
 
 
 @flow_safe
@@ -31,7 +31,7 @@ class JoinText(Node):
             return [*texts.values()] if isinstance(texts, dict) else texts
         if isinstance(texts, str):
             return [texts]
-        raise PflowError(f"cannot join 'texts': it is {kind_of(texts)}, not a list or an object", exit=BAD_DATA)
+        raise PflowError(f"cannot join 'texts': it is {type_name(texts)}, not a list or an object", exit=BAD_DATA)
 
     def exec(self, texts: list[Any]) -> str:
         separator: str = self.params["separator"]

@@ -5,7 +5,7 @@ import os
 from pflow.errors import CANNOT_WRITE, Attempt, PflowError
 from pflow.files.atomic import move
 from pflow.files.beneath import mode_of, status
-from pflow.files.file_paths import check_kind, checked_path, claim_file, place_in, read_failure, write_failure
+from pflow.files.file_paths import check_kind, checked_path, claim_file, read_failure, target_in, write_failure
 from pflow.node import Node, Shared
 
 
@@ -42,7 +42,7 @@ class MoveFile(Node):
             if isinstance(error, FileNotFoundError) and self.params["missing_ok"]:
                 return
             raise read_failure(act, error) from error
-        place = place_in(destination, path)
+        place = target_in(destination, path)
         act = f"{act} to '{place}'"
         with Attempt(act, write_failure):
             if _is_same(path, place):

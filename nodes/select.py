@@ -2,7 +2,7 @@
 
 from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError, shorten
 from pflow.node import Any, Node, Shared, flow_safe
-from pflow.values.paths import Path, kind_of, look_inside, look_up, parse_path, write_path
+from pflow.values.paths import Path, look_inside, look_up, parse_path, type_name, write_path
 
 
 @flow_safe
@@ -47,7 +47,7 @@ class Select(Node):
 
     def _members(self, row: Any, steps: Path) -> dict[str, Any]:
         if not isinstance(row, dict):
-            what = f"cannot select fields of {write_path(steps)}: it is {kind_of(row)}, and only objects have fields"
+            what = f"cannot select fields of {write_path(steps)}: it is {type_name(row)}, and only objects have fields"
             raise PflowError(what, exit=BAD_DATA)
         return {field: self._find(row, (*steps, field), len(steps)) for field in self.params["fields"]}
 

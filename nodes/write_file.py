@@ -4,7 +4,7 @@ from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.files.file_paths import checked_target, write_whole
 from pflow.node import Any, Node, Shared
 from pflow.process.streams import raw_form
-from pflow.values.paths import kind_of
+from pflow.values.paths import type_name
 
 
 class WriteFile(Node):
@@ -48,7 +48,7 @@ class WriteFile(Node):
         content, format = shared["content"], self.params["format"]
         if format != "any" and not isinstance(content, str):
             hint = "format-json makes a text of it"
-            raise PflowError(f"cannot write {kind_of(content)} as {format}: it is not text", hint=hint, exit=BAD_DATA)
+            raise PflowError(f"cannot write {type_name(content)} as {format}: it is not text", hint=hint, exit=BAD_DATA)
         return checked_target(shared["path"]), content
 
     def exec(self, prepared: tuple[str, Any]) -> None:

@@ -9,11 +9,11 @@ from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead, is_blank
 from pflow.binding.store import FOUND, INPUT_KEY, OWN, NodeStore, named_place
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, Ignoring, PflowError, node_error
-from pflow.files.beneath import hold_in_bounds, is_confined
+from pflow.files.beneath import check_in_bounds, is_confined
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import Interface, Item, fresh, spell_flag
 from pflow.values.jsontext import path_value
-from pflow.values.paths import Path, meet, write_path
+from pflow.values.paths import Path, are_nested, write_path
 from pflow.values.types import from_text
 
 Places = dict[str, tuple[str, ...]]
@@ -92,7 +92,7 @@ class Binding:
             used = [path for source in [*flags.values(), *params.values()] for path in source.paths]
             if carried.path == (fed.name,) and fed is not pipe:
                 pass  # its own key, which may be missing
-            elif not any(meet(path, carried.path) for path in used):
+            elif not any(are_nested(path, carried.path) for path in used):
                 feed[fed.name] = carried
             elif fed is pipe:
                 self.hidden.add(fed.name)
@@ -145,7 +145,7 @@ class Binding:
         self.needed += [reads[key] for key, source in sources.items() if source.is_optional and reads[key].required]
 
     def is_pretended(self, paths: Collection[Path]) -> bool:
-        return any(meet(path, place) for path in paths for place in self.pretended)
+        return any(are_nested(path, place) for path in paths for place in self.pretended)
 
     def _find_constant_params(self, params: Mapping[str, Source], overrides: Mapping[str, Any]) -> None:
         """Find the params that are known now; those with a template are found when the node runs."""
@@ -245,7 +245,7 @@ class Binding:
             return
         for key, item in items.items():
             if item.type.is_path and key in values:
-                hold_in_bounds(values[key])
+                check_in_bounds(values[key])
 
     def data(self, found: dict[str, Any]) -> dict[str, Any]:
         """Return the values of data flags that go into the store; a null that leaves a read unset does not."""

@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Mapping, MutableMapping, Sequence
 from pflow.errors import BAD_DATA, DENIED, MISSING, PflowError, shorten
-from pflow.values.paths import Path, kind_of, look_up, missing, parse_path, write_path
+from pflow.values.paths import Path, look_up, missing, parse_path, type_name, write_path
 
 if TYPE_CHECKING:
     from pflow.interface.interface import Item
@@ -83,7 +83,7 @@ def check_place(store: Any, path: Path) -> None:
 
 def _in_the_way(path: Path, at: int, there: Any) -> PflowError:
     place = write_path(path[: at + 1])
-    why = f"'{place}' is {kind_of(there)}, not an object"
+    why = f"'{place}' is {type_name(there)}, not an object"
     return PflowError(f"cannot write '{write_path(path)}': {why}", exit=BAD_DATA)
 
 
@@ -242,7 +242,7 @@ class NameSource(Source):
     def find(self, shared: Mapping[str, Any]) -> Any:
         value = super().find(shared)
         if not isinstance(value, str | bytes):
-            what = f"'{write_path(self.paths[0])}' is {kind_of(value)}, not a path"
+            what = f"'{write_path(self.paths[0])}' is {type_name(value)}, not a path"
             raise PflowError(f"cannot take the {self.origin}: {what}", exit=BAD_DATA)
         whole = os.fsdecode(value).rstrip("/")
         directory, name = os.path.split(whole)

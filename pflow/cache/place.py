@@ -10,7 +10,7 @@ import time
 from pflow import Any, Callable, Iterable, Iterator
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, Ignoring, PflowError, result_of
 from pflow.files.atomic import failpoint, open_private, replace
-from pflow.files.directories import cache_directory, make_private, needed, read_cached
+from pflow.files.directories import cache_directory, make_private, read_cached, required_directory
 from pflow.files.reading import Opened, file_digest, file_stamp
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode, encode
@@ -42,7 +42,7 @@ def directory(name: str = "") -> str:
     base = cache_directory()
     if base is not None and (known := f"{base}/results/{name}".rstrip("/")) in _sound:
         return known
-    base = needed(base, "cannot use the cache", "XDG_CACHE_HOME")
+    base = required_directory(base, "cannot use the cache", "XDG_CACHE_HOME")
     own = os.path.join(base, "results")
     place = os.path.join(own, name) if name else own
     with Attempt(f"cannot use the cache in '{place}'", exit=BAD_CONFIG):

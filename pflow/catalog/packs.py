@@ -11,7 +11,7 @@ import sys
 
 from pflow import Any
 from pflow.errors import BAD_CONFIG, PflowError, reason_of, result_of, shorten
-from pflow.files.directories import data_directory, needed
+from pflow.files.directories import data_directory, required_directory
 from pflow.files.reading import read_regular
 from pflow.text.printable import clean
 from pflow.values.jsontext import decode
@@ -160,7 +160,7 @@ def file_in_pack(name: str, path: str) -> str:
     """Return the file at a path in the pack of this name. Raises PflowError (78) if the pack does not have it."""
     pack = installed_packs().get(name)
     if pack is None or path not in pack.files:
-        needed(packs_directory(), f"cannot find '{path}' of the pack '{name}'", "XDG_DATA_HOME")
+        required_directory(packs_directory(), f"cannot find '{path}' of the pack '{name}'", "XDG_DATA_HOME")
         why = f"cannot find '{path}' of the pack '{name}': it is not installed"
         raise PflowError(why, hint=f"pflow install {pack.address if pack else 'ADDRESS'}", exit=BAD_CONFIG)
     return os.path.join(pack.folder, path)

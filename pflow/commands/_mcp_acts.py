@@ -13,12 +13,12 @@ from pflow.mcp.client.node import is_listening, request
 from pflow.mcp.client.other_clients import find_servers
 from pflow.mcp.client.servers import ADD, Server, list_servers, load_server
 from pflow.mcp.client.sockets import socket_of
-from pflow.saved_flows.command import command_file, is_on_path
+from pflow.saved_flows.executables import executable_file, is_on_path
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import AUTO
 from pflow.terminal.messages import say, say_error
 from pflow.text.naming import kebab
-from pflow.text.printable import clean, counted, one_line
+from pflow.text.printable import clean, counted, foreign_line
 from pflow.web.address import read_headers
 
 Flags = dict[str, Any]
@@ -55,7 +55,7 @@ def _add_from(names: list[str], flags: Flags) -> int:
     found = find_servers(flags["from"])
     wanted = [each for each in found if not names or {each.label, getattr(each.server, "name", "")} & {*names}]
     if not wanted:
-        there = ", ".join(one_line(each.label) for each in found) or "none"
+        there = ", ".join(foreign_line(each.label) for each in found) or "none"
         raise PflowError("cannot find these servers there", hint=f"it has: {there}", exit=FAILED)
     known, new, codes = list_servers(), [], [0]
     for each in wanted:
@@ -90,14 +90,14 @@ def _failed(error: PflowError) -> int:
 def _shown(server: Server, file: str) -> tuple[str, str, str]:
     """Return the row of a server: its name, what is run or reached, and the names of what is kept for it."""
     kept = [*(f"${name}" for name in server.env if name not in servers.inherited()), *server.headers]
-    return server.name, _what(server), one_line(" ".join([f"from {file}", *(["with", *kept] if kept else [])]))
+    return server.name, _what(server), foreign_line(" ".join([f"from {file}", *(["with", *kept] if kept else [])]))
 
 
 def _what(server: Server) -> str:
     """Return what is run or reached, without what a URL may hide in its user and query."""
     scheme, _, rest = server.url.partition("://")
     url = f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}" if server.url else ""
-    return one_line(" ".join(server.command) or url)
+    return foreign_line(" ".join(server.command) or url)
 
 
 def _add(server: Server, flags: Flags) -> None:
@@ -106,7 +106,7 @@ def _add(server: Server, flags: Flags) -> None:
     _say_names(change)
     print_text("".join(f"pflow-{node.name}\n" for node in change.nodes))
     say("pflow mcp", f"added {counted(len(change.nodes), 'tool')} of '{server.name}'; pflow help NODE describes each")
-    folder = os.path.dirname(command_file(change.nodes[0].name))
+    folder = os.path.dirname(executable_file(change.nodes[0].name))
     if not is_on_path(folder):
         say("pflow mcp", f"{folder} is not on PATH; in flows, and as pflow NODE, the tools work")
 
@@ -114,7 +114,7 @@ def _add(server: Server, flags: Flags) -> None:
 def _say_names(change: Comparison) -> None:
     """Say which tools have nodes of other names than their own, and which are left out."""
     other = [node for node in change.nodes if not node.name.endswith(f"-{kebab(node.tool)}")]
-    notes = [f"the tool '{shorten(one_line(node.tool))}' is the node {node.name}" for node in other]
+    notes = [f"the tool '{shorten(foreign_line(node.tool))}' is the node {node.name}" for node in other]
     for note in [*notes, *change.left_out]:
         say("pflow mcp", f"'{change.server.name}': {note}")
 
@@ -172,7 +172,7 @@ def _show(documents: list[Any], rows: Sequence[Sequence[str]], otherwise: str, f
         return
     if not rows:
         say("pflow mcp", otherwise)
-    print_table([[one_line(cell) for cell in row] for row in rows], AUTO)
+    print_table([[foreign_line(cell) for cell in row] for row in rows], AUTO)
 
 
 def _document(server: Server) -> dict[str, Any]:

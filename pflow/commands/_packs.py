@@ -17,7 +17,7 @@ from pflow.process.confine import has_landlock
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import AUTO, table, terminal_width
 from pflow.terminal.messages import say, write_line
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 
 _WORDS = {"reads files": "files", "writes files": "files", "runs commands": "commands"}
 """The word in --allow for an effect whose own name is not that word."""
@@ -40,10 +40,10 @@ def show(staged: Sequence[Staged], *, on_stderr: bool) -> None:
 def _rows(staged: Staged) -> Iterator[tuple[str, str, str]]:
     pack = staged.pack
     where = f"{pack.version} from {pack.address}" + f"#{pack.directory}" * bool(pack.directory)
-    yield pack.name, "pack", one_line(where)
+    yield pack.name, "pack", foreign_line(where)
     for entry in _entries(pack):
         none = "none (it declares no interface)" if entry["open"] and entry["kind"] == "node" else "none"
-        yield entry["name"], entry["kind"], one_line(f"{entry['version']} {entry['summary']}")
+        yield entry["name"], entry["kind"], foreign_line(f"{entry['version']} {entry['summary']}")
         for aspect, value in [(each, entry[each]) for each in _ASPECTS]:
             texts = [f"{key}: {type}" for key, type in value.items()] if isinstance(value, dict) else value
             text = texts if isinstance(texts, str) else ", ".join(texts)
@@ -139,7 +139,7 @@ def _try_node(program: str, file: str, about: dict[str, Any], *, force: bool) ->
     if not has_landlock():
         return ""
     verdicts = try_node(file)
-    faults = "; ".join(one_line(f"{each.check.id}: {each.failed.came}") for each in verdicts if each.failed)
+    faults = "; ".join(foreign_line(f"{each.check.id}: {each.failed.came}") for each in verdicts if each.failed)
     doubts = "; ".join({each.why: "" for each in verdicts if each.why})
     what = f"does not do as it says: {faults}" if faults else "does as it says" + f" ({doubts})" * bool(doubts)
     say(program, f"{about['name']} {what}" + "; it is left out" * bool(faults and not force))

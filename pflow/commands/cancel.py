@@ -23,7 +23,7 @@ from pflow.interface.common import COMMON
 from pflow.interface.interface import argument
 from pflow.process.children import descriptors, holder
 from pflow.record.log import LOCK, mark_of
-from pflow.record.runs import DONE, FINISHED, RUNNING, Run, find_run, is_locked, run_directories
+from pflow.record.runs import DONE, FINISHED, RUNNING, RecordedRun, find_run, is_locked, run_directories
 from pflow.terminal.messages import say
 
 
@@ -37,7 +37,7 @@ def command(word: str, timeout: float) -> None:
     was_running = run.status == RUNNING
     if was_running:
         _end(run, timeout)
-        run = Run(run.directory)
+        run = RecordedRun(run.directory)
     how = f"{run.status} {run.exit or ''}".rstrip()
     if not was_running or run.status in (DONE, FINISHED):  # by itself, before the signal came
         others = [os.path.basename(each) for each in run_directories() if is_locked(each)]
@@ -47,7 +47,7 @@ def command(word: str, timeout: float) -> None:
     say("pflow cancel", f"the run {run.id} has ended: {how}{hint}")
 
 
-def _end(run: Run, timeout: float) -> None:
+def _end(run: RecordedRun, timeout: float) -> None:
     """Signal the run's own process, and wait for its end. Raises PflowError: 75, 77, 69 if the system lacks pidfds."""
     act, lock = f"cannot cancel the run {run.id}", os.path.join(run.directory, LOCK)
     mark = run.read(LOCK)

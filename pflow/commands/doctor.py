@@ -20,7 +20,7 @@ from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, OK
 from pflow.interface.interface import Flag
 from pflow.process.streams import Diverted
-from pflow.setup.doctor import ADVICE, BROKEN, WELL, Line, examine
+from pflow.setup.doctor import ADVICE, BROKEN, WELL, Diagnosis, examine
 from pflow.terminal.columns import colour_of
 from pflow.text.printable import clean
 
@@ -37,7 +37,7 @@ def command(json: bool) -> int:
     return OK if is_ok else FAILED
 
 
-def _print(lines: list[Line]) -> None:
+def _print(lines: list[Diagnosis]) -> None:
     colour = colour_of(1)
     paint = {WELL: colour.good, ADVICE: colour.warning, BROKEN: colour.fault}
     text = ""

@@ -20,8 +20,8 @@ from pflow.commands._output import print_json, print_table
 from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError, shorten
 from pflow.interface.interface import COUNT, TEXTS, Flag, argument, choice
 from pflow.models.embed import configured
-from pflow.saved_flows.nearest import about_flow, nearest, nearest_by_meaning, nearest_by_words
-from pflow.saved_flows.saved import Saved, list_saved, readable
+from pflow.saved_flows.nearest import nearest, nearest_by_meaning, nearest_by_words, target_of_flow
+from pflow.saved_flows.saved import SavedFlow, list_saved, readable
 from pflow.text.printable import clean
 
 
@@ -52,9 +52,9 @@ def command(words: list[str], most: int, by: str | None, json: bool, color: str)
         print_table([(clean(flow.name), f"{near:3}", clean(flow.description)) for flow, near in found], color)
 
 
-def _matches(text: str, saved: dict[str, Saved], by: str | None) -> dict[str, float]:
+def _matches(text: str, saved: dict[str, SavedFlow], by: str | None) -> dict[str, float]:
     """Rank the saved flows. Raises PflowError for --by=meaning: 78 without a model, and what a failing model raises."""
-    abouts = [about_flow(each) for each in saved.values()]
+    abouts = [target_of_flow(each) for each in saved.values()]
     if by == "words":
         return nearest_by_words(text, abouts)
     if by is None:
@@ -66,5 +66,5 @@ def _matches(text: str, saved: dict[str, Saved], by: str | None) -> dict[str, fl
     return nearest_by_meaning(text, abouts, model)
 
 
-def _entry(flow: Saved, near: int) -> dict[str, object]:
+def _entry(flow: SavedFlow, near: int) -> dict[str, object]:
     return {"name": flow.name, "description": flow.description, "near": near, "file": flow.file}

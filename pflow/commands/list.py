@@ -28,7 +28,7 @@ from pflow.errors import PflowError, shorten
 from pflow.explain.account import Account, needs
 from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.interface.interface import Flag
-from pflow.saved_flows.saved import Saved, list_project, list_saved, readable
+from pflow.saved_flows.saved import SavedFlow, list_project, list_saved, readable
 from pflow.terminal.messages import say
 from pflow.text.printable import clean
 from pflow.values.jsontext import text_of
@@ -83,14 +83,14 @@ def _list_packs(color: str, *, in_json: bool) -> None:
     print_table([[clean(each[it]) for it in ("name", "version", "address", "inside")] for each in packs], color)
 
 
-def _row(saved: Saved) -> tuple[str, str, str]:
+def _row(saved: SavedFlow) -> tuple[str, str, str]:
     name = saved.command if saved.is_of_project else saved.name
     pack = pack_of(saved.file)
     about = f"{saved.description} (from {pack.label})".strip() if pack else saved.description
     return clean(name), clean(" ".join(map(_input, _needs(saved)))), clean(about)
 
 
-def _needs(saved: Saved) -> list[Account]:
+def _needs(saved: SavedFlow) -> list[Account]:
     """Return the inputs of a flow as in `pflow check --json`; empty if it cannot be wired."""
     try:
         kind = FlowCatalog().find(saved.file)
@@ -106,7 +106,7 @@ def _input(need: Account) -> str:
     return flag if need["required"] and not need["pipe"] else f"[{flag}]"
 
 
-def _entry(saved: Saved) -> dict[str, Any]:
+def _entry(saved: SavedFlow) -> dict[str, Any]:
     pack = pack_of(saved.file)
     where: dict[str, Any] = {"name": saved.name, "file": saved.file} | ({"pack": pack.about} if pack else {})
     if saved.fault:

@@ -17,7 +17,7 @@ from pflow.errors import PflowError
 from pflow.help.spec import SAVED
 from pflow.interface.interface import TEXTS, argument
 from pflow.process.streams import write_pieces
-from pflow.saved_flows.command import changed_commands_of, flow_script, remove_commands
+from pflow.saved_flows.executables import edited_executables_of, flow_script, remove_executables
 from pflow.saved_flows.saved import check_is_own, find_saved, name_of, remove_flow, users_of
 from pflow.terminal.messages import say, say_error
 
@@ -26,10 +26,10 @@ from pflow.terminal.messages import say, say_error
 def command(flows: list[str]) -> None:
     found = _find([name.removeprefix("flow:") for name in flows])
     for name, file in found.items():
-        for removed in remove_commands(name, flow_script(file)):  # first: after an interrupt the flow is still found
+        for removed in remove_executables(name, flow_script(file)):  # first: after an interrupt the flow is still found
             say("pflow remove", f"removed the command {removed}")
         write_pieces(1, [os.fsencode(remove_flow(name)) + b"\n"])
-        for changed in changed_commands_of(name):
+        for changed in edited_executables_of(name):
             say("pflow remove", f"'{changed}' is left unchanged: it was edited since pflow save wrote it")
     for name in found:
         for user in users_of(name):

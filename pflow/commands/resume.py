@@ -46,7 +46,7 @@ from pflow.files.reading import limit_input
 from pflow.help import spec as kinds
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
-from pflow.record.runs import Run, find_run
+from pflow.record.runs import RecordedRun, find_run
 from pflow.stage.document import Intake
 from pflow.stage.words import take_words
 from pflow.values.secrets import Secrets
@@ -95,7 +95,7 @@ def command(
     return driver.run_prepared(flags, lambda: _prepare(run, flags, choices, driver.secrets))
 
 
-def _resume_map(run: Run, choices: ResumeFlags, flags: RunFlags) -> int:
+def _resume_map(run: RecordedRun, choices: ResumeFlags, flags: RunFlags) -> int:
     """Go on with a map. Raises PflowError (2) for a flag that is for steps."""
     from pflow.map.execution import in_order, resume_map
 
@@ -107,7 +107,9 @@ def _resume_map(run: Run, choices: ResumeFlags, flags: RunFlags) -> int:
     return in_order("pflow resume", lambda *about: resume_map(run, choices, flags, *about, redo=redo), flags)
 
 
-def _prepare(run: Run, flags: RunFlags, choices: ResumeFlags, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:
+def _prepare(
+    run: RecordedRun, flags: RunFlags, choices: ResumeFlags, secrets: Secrets
+) -> tuple[RunFlags, RunInputs, Intake]:
     """Return the run's flags, inputs and piped input. Raises PflowError as Reopened does; 65 if it breaks a rule."""
     reopened = Reopened(run, choices, secrets)
     with reopened.reading():

@@ -26,7 +26,7 @@ from pflow.commands._command import COLOR, HTML, OUTPUT, Command
 from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import USAGE, PflowError
 from pflow.interface.interface import COUNT, TEXT, Flag
-from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Run, list_runs
+from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, RecordedRun, list_runs
 from pflow.terminal.columns import Colour, colour_of, duration
 from pflow.terminal.messages import say
 from pflow.text.printable import clean
@@ -62,7 +62,7 @@ def command(
     output: str | None, color: str,
 ) -> None:  # fmt: skip
 
-    def is_wanted(run: Run) -> bool:
+    def is_wanted(run: RecordedRun) -> bool:
         return flow in (None, run.name) and (not failed or run.status in (FAILED, FINISHED, KILLED))
 
     runs = list_runs(most, since=0.0 if since is None else moment(since), is_wanted=is_wanted)
@@ -81,7 +81,7 @@ def command(
     write_result(output, b"".join(_line(run, colour).encode() for run in runs))
 
 
-def _members(run: Run) -> dict[str, Any]:
+def _members(run: RecordedRun) -> dict[str, Any]:
     about: dict[str, Any] = {"run": run.id, "name": run.name, "status": run.status, "exit": run.exit}
     about |= {"steps": run.steps, "steps_done": run.steps_done, "failed_items": run.failed_items, "usage": run.usage}
     about |= {"items": run.items} if run.ledger else {}
@@ -89,7 +89,7 @@ def _members(run: Run) -> dict[str, Any]:
     return {**about, "began": run.begun, "ms": run.ms, "next": run.next_commands(), "directory": run.directory}
 
 
-def _line(run: Run, colour: Colour) -> str:
+def _line(run: RecordedRun, colour: Colour) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.begun))
     took = (">" * (run.status == KILLED)) + duration((time.time() - run.begun) * 1000 if run.ms is None else run.ms)
     status = f"{run.status.partition(' ')[0]} {run.exit}" if run.exit else run.status

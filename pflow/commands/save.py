@@ -45,7 +45,7 @@ from pflow.flow.wired_flow import WiredFlow
 from pflow.help.spec import FLOW
 from pflow.interface.interface import PATH, TEXT, TEXTS, Flag, argument
 from pflow.process.streams import write_pieces
-from pflow.saved_flows.command import check_command, flow_script, make_command, path_fault
+from pflow.saved_flows.executables import check_executable, flow_script, make_executable, path_fault
 from pflow.saved_flows.saved import (
     AlreadySaved,
     SaveResult,
@@ -91,11 +91,11 @@ def command(name: str, flow: list[str], description: str | None, command: bool, 
         _report(name, save_in_pack(name, loaded, to, replace=force), _left_out(wired, to))
         return
     if command:
-        check_command(name_of(file_for(name)), flow_script(file_for(name)))
+        check_executable(name_of(file_for(name)), flow_script(file_for(name)))
     saved = _save(name, loaded, force=force)
     _report(name, saved)
     if command:
-        file = make_command(saved.name, flow_script(saved.file))
+        file = make_executable(saved.name, flow_script(saved.file))
         say("pflow save", f"the command is {file}")
         if fault := path_fault(os.path.dirname(file)):
             say("pflow save", f"warning: {fault}")

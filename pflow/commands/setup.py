@@ -56,7 +56,7 @@ def command(prefix: str | None, dry_run: bool, undo: bool, no_edit: bool, verbos
             done = removed if setup.has_block(file) else "left, since it was edited,"
             lines.append(f"{done} the block in {clean(file)}")
         if not dry_run:
-            setup.take_away() if undo else setup.put(wanted)
+            setup.uninstall() if undo else setup.install(wanted)
     except OSError as error:
         what = f"cannot write '{error.filename}'" if error.filename else "cannot write"
         hint = "run the same command again to finish, or with --undo to undo it"

@@ -23,8 +23,8 @@ from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.spec import SAVED
 from pflow.interface.interface import Flag, argument
-from pflow.saved_flows.command import commands_of, flow_script
-from pflow.saved_flows.saved import find_saved, library_folder, name_of, olds_of
+from pflow.saved_flows.executables import executables_of, flow_script
+from pflow.saved_flows.saved import find_saved, flows_folder, name_of, older_versions
 from pflow.terminal.columns import colour_of, terminal_width
 from pflow.text.printable import clean
 
@@ -43,17 +43,17 @@ def command(flow: str, json: bool, old: bool, color: str) -> int:
     if json:
         write_output(None, text.encode("utf-8", "surrogateescape"))
         return OK
-    loaded = load_text(text, file, FlowCatalog(library_folder()))  # an older version was there too
+    loaded = load_text(text, file, FlowCatalog(flows_folder()))  # an older version was there too
     loaded.name = loaded.name or name
     wired, findings, code = examined(loaded, "pflow show")
-    commands = commands_of(name_of(file), flow_script(file))
+    commands = executables_of(name_of(file), flow_script(file))
     where = [f"From     {clean(file)}", *(f"Command  {clean(each)}" for each in commands)]
     print_text(brief_text(explain(wired, findings), where, terminal_width(), colour_of(1, color)))
     return code
 
 
 def _file(name: str, *, is_old: bool) -> str:
-    olds = olds_of(name)
+    olds = older_versions(name)
     if is_old and olds:
         return olds[-1]
     try:

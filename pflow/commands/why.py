@@ -24,7 +24,7 @@ from pflow.help import spec as kinds
 from pflow.interface.interface import TEXT, Flag, argument
 from pflow.map.report import item_lines
 from pflow.process.streams import write_pieces
-from pflow.record.comparison import explain
+from pflow.record.comparison import reasons
 from pflow.record.runs import find_run
 from pflow.text.printable import clean
 
@@ -39,5 +39,5 @@ def command(run: str, step: str, against: str | None) -> None:
     found = find_run(run)
     if found.ledger and against:
         raise PflowError("cannot take --against for an item of a map", hint="pflow why RUN ITEM", exit=USAGE)
-    lines = item_lines(found, step) if found.ledger else explain(found, step, find_run(against) if against else None)
+    lines = item_lines(found, step) if found.ledger else reasons(found, step, find_run(against) if against else None)
     write_pieces(1, [f"{clean(line)}\n".encode() for line in lines])

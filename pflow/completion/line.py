@@ -13,7 +13,7 @@ _ESCAPED_IN_QUOTES = '$`"\\'
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=-,")
 
 
-class Typed:
+class TypedLine:
     """A command line up to the cursor, or the pipe syntax in its last word.
 
     `words` are complete and unquoted. `word` is the word at the cursor without its quotes, `raw` the same as typed,
@@ -60,12 +60,12 @@ class Typed:
         return self.places[count] if count < len(self.places) else len(self.raw)
 
 
-def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow: bool = False) -> Typed:
+def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow: bool = False) -> TypedLine:
     """Take a command line apart, or pipe syntax, whose separators become words.
 
     `breaks` are readline's; `escapable` are the characters that a backslash escapes in single quotes (only in fish).
     """
-    typed = Typed()
+    typed = TypedLine()
     ends = _FLOW_BLANKS + _SEPARATORS if is_flow else _BLANKS
     at = cut_outside = depth = 0
     while at < len(text):

@@ -125,10 +125,10 @@ def runs(kind: str = kinds.RUN) -> list[Candidate]:
     from pflow.record.runs import FINISHED, RUNNING, list_runs
 
     listed = list_runs(MOST - 1)
-    named = [*(("last", run) for run in listed[:1]), *((run.id, run) for run in listed)]
+    flags_named = [*(("last", run) for run in listed[:1]), *((run.id, run) for run in listed)]
     return [
         Candidate(RUNS, name, f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(run.begun))}  {run.status}  {run.name}")
-        for name, run in named
+        for name, run in flags_named
         if kind == kinds.RUN
         or (run.status == RUNNING if kind == kinds.RUNNING else run.is_resumable or run.status == FINISHED)
     ]
@@ -213,7 +213,7 @@ def spec_of_step(name: str, before: list[str]) -> CommandSpec:
     interface = _interface_of(kind)
     spec = spec_of_node(type, interface)
     own = [each for each in spec.flags if each.kind != COMMON_FLAG]
-    spec.flags = [*own, *OF_FLOWS.values(), *named(spec.flags, OF_STEPS)]
+    spec.flags = [*own, *OF_FLOWS.values(), *flags_named(spec.flags, OF_STEPS)]
     return _with_places(spec, interface, before)
 
 
@@ -280,5 +280,5 @@ def _interface_of(kind: Kind | None) -> Interface:
         return Interface()
 
 
-def named(flags: Iterable[Item], wanted: Container[str]) -> list[Item]:
+def flags_named(flags: Iterable[Item], wanted: Container[str]) -> list[Item]:
     return [each for each in flags if each.kind == COMMON_FLAG and each.name in wanted]

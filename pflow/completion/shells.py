@@ -6,8 +6,8 @@ from itertools import groupby
 
 from pflow import Callable, Iterable, Iterator, Sequence
 from pflow.completion import names
-from pflow.completion.line import Typed, quoted, split
-from pflow.completion.names import VALUES, Candidate, named, spec_of_flow, spec_of_step, spec_of_type, steps_in
+from pflow.completion.line import TypedLine, quoted, split
+from pflow.completion.names import VALUES, Candidate, flags_named, spec_of_flow, spec_of_step, spec_of_type, steps_in
 from pflow.errors import PflowError, result_of
 from pflow.flow.pipe.scan import closes, separates
 from pflow.help import spec as kinds
@@ -83,7 +83,7 @@ def _rest(found: Candidates, candidate: Candidate) -> str:
     return rest if found.flow is None else quoted(rest, found.flow.quote)
 
 
-def _end_in_flow(candidate: Candidate, flow: Typed | None) -> str:
+def _end_in_flow(candidate: Candidate, flow: TypedLine | None) -> str:
     return "" if flow is None or candidate.is_open else f"{flow.quote} "
 
 
@@ -146,7 +146,7 @@ class Candidates:
     """
 
     def __init__(self, word: str, kept: int, candidates: Iterable[Candidate]) -> None:
-        self.flow: Typed | None = None
+        self.flow: TypedLine | None = None
         self.kept = kept
         self.typed = word[kept:]
         spelled = self.typed.replace("_", "-") if self.typed.startswith("-") else self.typed
@@ -157,7 +157,7 @@ class Candidates:
         ]
 
 
-def answer(line: Typed) -> Candidates:
+def answer(line: TypedLine) -> Candidates:
     """Return the candidates; none for the file of a redirection, which the shell completes."""
     programs = [word.rpartition("/")[2] for word in line.words]
     start = next(n for n, name in enumerate(programs) if name == "pflow" or name.startswith("pflow-"))
@@ -169,7 +169,7 @@ def answer(line: Typed) -> Candidates:
     return _of_spec(spec_of_type(programs[start][6:]), words, line.word)
 
 
-def _of_driver(words: list[str], line: Typed) -> Candidates:
+def _of_driver(words: list[str], line: TypedLine) -> Candidates:
     name = f"pflow {words[0]}" if words else ""
     table = names.read_table([name, "pflow", "pflow run", SENTENCE])
     command = table.get(name)
@@ -177,7 +177,7 @@ def _of_driver(words: list[str], line: Typed) -> Candidates:
         from pflow.flow.pipe.steps import OF_STREAMS
 
         steps = words[1:] if command else words
-        return _of_steps(steps, line.word, line.quote, named(table["pflow run"].flags, OF_STREAMS))
+        return _of_steps(steps, line.word, line.quote, flags_named(table["pflow run"].flags, OF_STREAMS))
     if not words and (line.quote or " " in line.word):
         return _in_flow(line)
     if not words and line.word.startswith("-"):
@@ -194,7 +194,7 @@ def _of_driver(words: list[str], line: Typed) -> Candidates:
     return _of_spec(spec, words[1:], line.word)
 
 
-def _of_command(command: CommandSpec, words: list[str], line: Typed) -> Candidates:
+def _of_command(command: CommandSpec, words: list[str], line: TypedLine) -> Candidates:
     """Complete a command, whose words may be a flow: a file, a saved one, a quoted text, or a step and its flags."""
     wanted = [each.tab for each in command.arguments]
     if kinds.FLOW not in wanted:
@@ -215,7 +215,7 @@ def _of_command(command: CommandSpec, words: list[str], line: Typed) -> Candidat
     return _of_spec(command, words, line.word)
 
 
-def _in_flow(line: Typed) -> Candidates:
+def _in_flow(line: TypedLine) -> Candidates:
     flow = split(line.word, is_flow=True)
     found = _of_steps(flow.words, flow.word, line.quote)
     found.flow = flow

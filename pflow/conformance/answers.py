@@ -14,7 +14,7 @@ from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.interface.account import account_of, inferred_in_words
 from pflow.interface.interface import ONE_OF, spell_flag
 from pflow.process.streams import raw_form
-from pflow.values.paths import kind_of
+from pflow.values.paths import type_name
 from pflow.values.types import Type
 
 _CHANGES = "creat|mk|rename|rmdir|unlink|link|symlink|truncate"
@@ -218,7 +218,7 @@ def types_fit(trial: Trial) -> None:
 def _misfit(type: Type, value: Any, place: str) -> str:
     """Describe where a value or a part of it does not fit its type; empty if it fits."""
     if not type.takes(value):
-        return f"{place} is {kind_of(value)}"
+        return f"{place} is {type_name(value)}"
     parts = [(type.items, item, f"{place}[{n}]") for n, item in enumerate(value)] if type.items else []
     fields = type.fields.items() if not type.items else ()
     parts += [(field, value[name], f"{place}.{name}") for name, field in fields if value.get(name) is not None]

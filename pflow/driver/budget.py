@@ -165,7 +165,7 @@ def limited_calls(limits: Amounts, log: RunLog | None, events: Iterable[Event] =
         return Budget(limits, used, seen).calls()
 
     def note(budget: Budget) -> None:
-        log.line(event_line("budget", {"used": budget.used, "limits": limits, "seen": budget.seen}))
+        log.write_line(event_line("budget", {"used": budget.used, "limits": limits, "seen": budget.seen}))
 
     again = f"pflow resume {os.path.basename(log.directory)}" if log.journal is not None else ""
     return Budget(limits, used, seen, again=again, note=note).calls()

@@ -10,7 +10,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, USAGE, PflowErro
 from pflow.flow.graph import END, Write
 from pflow.flow.references import uses
 from pflow.flow.wired_flow import WiredFlow, WiredStep
-from pflow.record.records import batch_of, is_within, name_of, outer_paths
+from pflow.record.records import batch_of, is_within, outer_paths, step_name
 from pflow.terminal.ask import open_terminal
 from pflow.values.paths import Path
 
@@ -97,8 +97,8 @@ class Decision:
         for path in known:
             for outer in outer_paths(path):
                 holds[outer] = holds.get(outer, False) or is_of(path, name)
-        around = {path for path in known if name.startswith(f"{name_of(path)}/")}
-        if lost := next((name_of(path) for path in around if path not in holds), None):
+        around = {path for path in known if name.startswith(f"{step_name(path)}/")}
+        if lost := next((step_name(path) for path in around if path not in holds), None):
             what = f"cannot run '{name}' again: only the final result of '{lost}' is kept"
             raise PflowError(what, hint=f"--from={lost} or --only={lost} runs all of it", exit=MISSING)
         if not any(is_of(path, name) for path in known):
@@ -128,19 +128,19 @@ class Decision:
         if not items:
             raise cannot_resume(self.run, "no item of a batch failed", f"pflow trace {self.run} shows it", FAILED)
         around = {outer for path in items for outer in outer_paths(path)}
-        names = {name_of(path) for path in items}
+        names = {step_name(path) for path in items}
         later = [
             path
             for path in done[done.index(items[0]) :]
             if any(is_again(self.flow, name, path, with_later=True) for name in names)
         ]
-        runs_again = {name_of(path) for path in later}
+        runs_again = {step_name(path) for path in later}
         kept = {name for name in self.steps if self._keeps_items(name, runs_again)}
         found: dict[str, Record] = {}
         for path in later:
             inside = [each for each in (*outer_paths(path), path) if each.endswith("]") and each not in around]
             visit = batch_of(inside[0]) if inside else path
-            is_kept = name_of(visit) in kept
+            is_kept = step_name(visit) in kept
             if path in items:
                 found[path] = {"again": path}
             elif path in around or (is_kept and not inside):
@@ -166,10 +166,12 @@ class Decision:
         seen: list[str] = []
         for at, path in enumerate(done):
             if path in again:
-                later = {name_of(each) for each in done[at:]}
-                if lost := next((each for each in seen if name_of(each) in later), None):
-                    what = f"cannot run '{name}' again: the result of '{name_of(lost)}' in an earlier round is not kept"
-                    raise PflowError(what, hint=f"--from={name_of(lost)} runs that again, too", exit=MISSING)
+                later = {step_name(each) for each in done[at:]}
+                if lost := next((each for each in seen if step_name(each) in later), None):
+                    what = (
+                        f"cannot run '{name}' again: the result of '{step_name(lost)}' in an earlier round is not kept"
+                    )
+                    raise PflowError(what, hint=f"--from={step_name(lost)} runs that again, too", exit=MISSING)
             elif self.records.done[path].get("dropped"):
                 seen.append(path)
 
@@ -177,7 +179,7 @@ class Decision:
         """Yield a record for each interrupted visit and item: it runs again, or is done."""
         found: dict[str, list[str]] = {}
         for path in interrupted:
-            found.setdefault(name_of(path), []).append(path)
+            found.setdefault(step_name(path), []).append(path)
         for flag, names in (("--redo", self.choices.redo), ("--skip", self.choices.skip)):
             for name in sorted(names - found.keys()):
                 hint = self._hint_for(name)
@@ -274,7 +276,7 @@ def steps_by_name(flow: WiredFlow, prefix: str = "") -> dict[str, tuple[WiredFlo
 
 def is_of(path: str, name: str) -> bool:
     """Return True if a visit is one of this step, or inside one."""
-    return f"{name_of(path)}/".startswith(f"{name}/")
+    return f"{step_name(path)}/".startswith(f"{name}/")
 
 
 def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool:

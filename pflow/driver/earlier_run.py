@@ -25,10 +25,10 @@ from pflow.flow.rules import check
 from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
-from pflow.record.journal import ANEW, UNSEALED, Journal, bounds_seal, first_record, seal, unseal
+from pflow.record.journal import NEW_RUN_HINT, UNSEALED, Journal, bounds_seal, first_record, seal, unseal
 from pflow.record.log import FLOW, RunLog, runs_directory
-from pflow.record.records import JOURNAL, UNSOUND, name_of
-from pflow.record.runs import DONE, FINISHED, RUNNING, Run, read_kept, run_directories
+from pflow.record.records import JOURNAL, UNSOUND, step_name
+from pflow.record.runs import DONE, FINISHED, RUNNING, RecordedRun, read_kept, run_directories
 from pflow.record.snapshot import Snapshot, environment_params, own_params
 from pflow.stage import VERSION, WRITER
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, take_in
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
 class Reopened:
     """A run that nobody else can resume meanwhile. `events` are those of its log so far."""
 
-    def __init__(self, run: Run, choices: ResumeFlags, secrets: Secrets) -> None:
+    def __init__(self, run: RecordedRun, choices: ResumeFlags, secrets: Secrets) -> None:
         """Raises PflowError: 1 if there is nothing to resume, 75 while it is running, 65 if it is damaged."""
         if run.status != RUNNING:
             _refuse_finished(run, choices)
         self.choices = choices
         self.log = RunLog.reopen(run.directory, run.ms or 0)
-        self.run = run = Run(run.directory)  # as it is now that nobody else writes
+        self.run = run = RecordedRun(run.directory)  # as it is now that nobody else writes
         _refuse_finished(run, choices)
         self.events = run.events()[0]
         with Within(f"cannot resume the run {run.id}"):
@@ -68,9 +68,9 @@ class Reopened:
             kept = f"pflow map … --ledger={run.ledger} --accept-changes keeps what it has done" if run.ledger else ""
             raise cannot_resume(run.id, "another version of pflow began it", kept or _anew(run), BAD_DATA)
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
-            raise cannot_resume(run.id, "the key of pflow's state has changed", ANEW, BAD_CONFIG)
+            raise cannot_resume(run.id, "the key of pflow's state has changed", NEW_RUN_HINT, BAD_CONFIG)
         if self.begin["bounds"] != bounds_seal(run.id, self.begin["place"]):
-            raise cannot_resume(run.id, UNSEALED, ANEW, BAD_CONFIG)
+            raise cannot_resume(run.id, UNSEALED, NEW_RUN_HINT, BAD_CONFIG)
 
     @property
     def models(self) -> list[list[str]]:
@@ -162,10 +162,12 @@ class Reopened:
 
     def _changed(self, runs_again: Callable[[str], bool]) -> list[Change]:
         """Return the changes of files that were read by steps which are done and do not run again."""
-        return [*self.records.files.changes(lambda path: bool(self.records.done_with(path)) and not runs_again(path))]
+        return [
+            *self.records.files.changes(lambda path: bool(self.records.outermost_done(path)) and not runs_again(path))
+        ]
 
     def _refused(self, changed: list[Change], more: str = "") -> PflowError:
-        step = name_of(self.records.done_with(changed[0][2]))
+        step = step_name(self.records.outermost_done(changed[0][2]))
         hint = f"pflow resume {self.run.id} --from={step} reads it again, --accept-changes goes on with what was read"
         return cannot_resume(self.run.id, f"{_told_files(changed)}{more}", hint, BAD_CONFIG)
 
@@ -175,7 +177,7 @@ class Reopened:
             return True
         changed = self._changed(lambda path: False)
         if changed and "started" in self.begin:
-            more = f"; a new run cannot begin, since '{name_of(self.begin['started'])}' may not repeat"
+            more = f"; a new run cannot begin, since '{step_name(self.begin['started'])}' may not repeat"
             raise self._refused(changed, more)
         if changed:
             self.journal.write({"superseded": True})
@@ -190,28 +192,28 @@ class Reopened:
 
     def commit(self) -> None:
         """Note in the log that the run goes on; keep all decisions or none."""
-        self.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **self.choices.about()}))
+        self.log.write_line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **self.choices.about()}))
         if self.decided:
             record = {"decided": self.decided}
             self.journal.write(record)
             self.records.add(record)
 
 
-def _anew(run: Run) -> str:
+def _anew(run: RecordedRun) -> str:
     """Return the hint for a run that cannot be resumed: how to do its work again."""
-    return ANEW if run.is_map else f"pflow replay {run.id} runs it anew"
+    return NEW_RUN_HINT if run.is_map else f"pflow replay {run.id} runs it anew"
 
 
 def _told_files(changed: list[Change]) -> str:
     """Name the files that have changed, the first three of them."""
     here = os.path.join(os.getcwd(), "")
     words = [
-        f"'{path.removeprefix(here)}', which '{name_of(visit)}' read, {how}" for _, path, visit, how in changed[:3]
+        f"'{path.removeprefix(here)}', which '{step_name(visit)}' read, {how}" for _, path, visit, how in changed[:3]
     ]
     return "; ".join(words + [f"and {len(changed) - 3:,} more"] * (len(changed) > 3))
 
 
-def _refuse_finished(run: Run, choices: ResumeFlags) -> None:
+def _refuse_finished(run: RecordedRun, choices: ResumeFlags) -> None:
     """Raise PflowError (1) for a run that has nothing to resume."""
     has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))  # an empty one too: it was ended at once
     if has_journal and (choices.runs_again or run.status not in (DONE, FINISHED)):
@@ -253,7 +255,7 @@ def find_unfinished(initial: InitialState, flags: RunFlags) -> Reopened | None:
             continue
         before = first_record(directory)
         if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
-            run = Run(directory)
+            run = RecordedRun(directory)
             if run.status not in (DONE, FINISHED) and "map" not in before:
                 found = Reopened(run, ResumeFlags(), initial.secrets)
                 if not found.is_outdated(flags.quiet):
@@ -267,7 +269,7 @@ def find_unfinished(initial: InitialState, flags: RunFlags) -> Reopened | None:
 class Replay:
     """A run to be done again. Raises PflowError: 65 if its snapshot is damaged, 78 if it is not sealed."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RecordedRun) -> None:
         self.run = run
         kept = Snapshot.of(run)
         if kept is None:
@@ -275,7 +277,7 @@ class Replay:
             raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA)
         self.kept = kept
         if kept.seal != bounds_seal(run.id, kept.place):
-            raise PflowError(f"cannot replay the run '{run.id}': {UNSEALED}", hint=ANEW, exit=BAD_CONFIG)
+            raise PflowError(f"cannot replay the run '{run.id}': {UNSEALED}", hint=NEW_RUN_HINT, exit=BAD_CONFIG)
 
     def flow(self) -> FlowSpec:
         """Go to where the run was, and load its flow. Raises PflowError: 66 if either is gone, 65."""

@@ -17,7 +17,7 @@ from pflow.flow.ir import flow_hash, flow_to_ir
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog, load_named, python_source
 from pflow.flow.wired_flow import WiredFlow, WiredStep
-from pflow.record.journal import raw
+from pflow.record.journal import text_bytes
 from pflow.record.log import FLOW
 from pflow.record.snapshot import Snapshot, kept, place_of
 from pflow.stage.document import Document, Intake
@@ -120,7 +120,7 @@ class InitialState:
 def is_same(one: Record, other: Record) -> bool:
     """Return True if two runs are of one flow with one store and the same inputs, in one place."""
     stores = [{**each["store"], "header": each["store"]["header"].get("last")} for each in (one, other)]
-    texts = [{key: raw(text) for key, text in each["texts"].items()} for each in (one, other)]
+    texts = [{key: text_bytes(text) for key, text in each["texts"].items()} for each in (one, other)]
     parts = ("inputs", "flow", "place", "sealed")
     return stores[0] == stores[1] and texts[0] == texts[1] and all(one.get(part) == other.get(part) for part in parts)
 
@@ -166,7 +166,7 @@ def restore_intake(record: Record) -> Intake:
     document = Document(store["header"])
     for key in store["keys"]:
         if key in record["texts"]:
-            document.set_json(key, raw(record["texts"][key]))
+            document.set_json(key, text_bytes(record["texts"][key]))
         else:
             document.set(key, store["values"][key])
     document.own = store["own"]

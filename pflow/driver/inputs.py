@@ -21,7 +21,7 @@ from pflow.interface.interface import fresh
 from pflow.record.snapshot import Snapshot
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, empty_pipe
 from pflow.text.printable import clean
-from pflow.values.paths import Path, meet, write_path
+from pflow.values.paths import Path, are_nested, write_path
 
 if TYPE_CHECKING:
     from pflow.terminal.ask import Terminal
@@ -130,7 +130,7 @@ class RunInputs:
         """Return the required inputs that no flag, no key of the store, and no earlier dry stage gives."""
         there = document.pretended
         return missing_inputs(
-            self.wired, self.values, lambda path: has(document, path) or any(meet(path, place) for place in there)
+            self.wired, self.values, lambda path: has(document, path) or any(are_nested(path, place) for place in there)
         )
 
     def with_pipe(self, intake: Intake, *, allow_empty: bool) -> RunInputs:
@@ -222,7 +222,7 @@ class RunInputs:
         key = item.name
         sources = [*step.sources.values(), *step.params.values()]
         templates = [each for each in sources if isinstance(each, TemplateSource)]
-        is_taken = not any(meet(path, place) for each in templates for path in each.paths)
+        is_taken = not any(are_nested(path, place) for each in templates for path in each.paths)
         if not is_taken and item.required:
             return {}
         source = PathSource(place) if is_taken else Constant(fresh(item.default), key)

@@ -10,11 +10,11 @@ from pflow.driver.initial_state import InitialState
 from pflow.engine.context import StepFailed
 from pflow.errors import BUG, CLOSED_PIPE, FAILED, OK, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.record.log import KEYS, TRACE, RunLog
+from pflow.record.log import EVENTS, KEYS, RunLog
 from pflow.record.snapshot import Snapshot, own_params
 from pflow.stage.document import new_run_id
 from pflow.stage.trace import enter_span, write_line
-from pflow.terminal.messages import clear, say
+from pflow.terminal.messages import clear_line, say
 from pflow.text.printable import encodable
 from pflow.values.jsontext import decode
 from pflow.values.usage import Usage
@@ -69,7 +69,7 @@ class Listeners:
     def write(self, line: bytes) -> None:
         is_key = line.startswith(_KEY)
         if self.log is not None:
-            self.log.line(line, KEYS if is_key else TRACE)
+            self.log.write_line(line, KEYS if is_key else EVENTS)
         if is_key:
             return
         if self.is_traced:
@@ -129,7 +129,7 @@ class Listeners:
 
     def finish(self, error: BaseException | None, store: dict[str, Any]) -> None:
         """End the run: `store` is its final one, `error` ended it early."""
-        clear()
+        clear_line()
         if self.flags.verbose and self.usage.calls:
             say(PROGRAM, f"used {', '.join(self.usage.words())}")
         if self.log is None:

@@ -8,7 +8,7 @@ import time
 
 from pflow import Any
 from pflow.errors import CANNOT_WRITE, Attempt, Ignoring
-from pflow.files.directories import make_private, needed, state_directory
+from pflow.files.directories import make_private, required_directory, state_directory
 from pflow.files.reading import open_regular
 from pflow.flow.flow import FlowSpec
 from pflow.flow.ir import flow_to_ir
@@ -16,7 +16,7 @@ from pflow.mcp.client.sockets import is_running
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
 from pflow.record.log import FLOW, LOCK, open_lock
-from pflow.record.runs import Run, is_locked, run_directories
+from pflow.record.runs import RecordedRun, is_locked, run_directories
 from pflow.record.snapshot import Snapshot, here
 from pflow.values.digest import digest_of
 
@@ -55,7 +55,7 @@ class FlowLock:
 
     def __init__(self, flow: FlowSpec) -> None:
         """Raises PflowError: 78 if there is no place for a lock, 73 if it cannot be made."""
-        state = needed(state_directory(), "cannot keep a lock", "XDG_STATE_HOME")
+        state = required_directory(state_directory(), "cannot keep a lock", "XDG_STATE_HOME")
         self.name = name_of_lock(flow.file, here(), flow_to_ir(flow))
         self.path = os.path.join(state, "locks", self.name)
         self.locking = Attempt(f"cannot lock '{self.path}'", exit=CANNOT_WRITE)
@@ -83,7 +83,7 @@ class FlowLock:
     def _other(self) -> Other | None:
         """Lock the turn; return the run that is going, with the turn or without one."""
         is_ours = self._lock(fcntl.LOCK_NB)
-        going = (Run(directory) for directory in run_directories() if is_locked(directory))
+        going = (RecordedRun(directory) for directory in run_directories() if is_locked(directory))
         same = (
             Other(run.id, run.about.get("pid", 0), os.path.join(run.directory, LOCK))
             for run in going
@@ -91,7 +91,7 @@ class FlowLock:
         )
         return next(same, None if is_ours else Other("", int(holder(self.path).partition(" ")[0] or 0), self.path))
 
-    def _is_of(self, run: Run) -> bool:
+    def _is_of(self, run: RecordedRun) -> bool:
         """Return True if the run is one of this flow."""
         kept = Snapshot.of(run)  # None if it has only just begun, or is damaged
         if kept is None:

@@ -113,7 +113,7 @@ class Progress(LogProgress):
 
     def _draw(self, label: tuple[str, str], words: str) -> None:
         number, name = label
-        messages.draw(f"{name} {words}" if words == "…" else f"{name}  {words}", number)
+        messages.draw_line(f"{name} {words}" if words == "…" else f"{name}  {words}", number)
 
 
 def _name(event: dict[str, Any]) -> str:

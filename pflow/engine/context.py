@@ -20,7 +20,7 @@ from pflow.record.records import FileStates, batch_of, is_within
 from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import plain
-from pflow.values.paths import Path, meet
+from pflow.values.paths import Path, are_nested
 from pflow.values.secrets import Secrets
 from pflow.values.usage import Calls
 
@@ -340,7 +340,7 @@ class Context:
 
     def written_at(self, path: Path) -> int:
         """Return when a place was written, as a number that only grows; -1 if before the run."""
-        times = [number for place, number in (self._written_at or {}).items() if meet(place, path)]
+        times = [number for place, number in (self._written_at or {}).items() if are_nested(place, path)]
         return max(times, default=-1)
 
 

@@ -18,7 +18,7 @@ from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item, fresh
 from pflow.node import pocketflow
 from pflow.text.printable import encodable
-from pflow.values.paths import Path, meet
+from pflow.values.paths import Path, are_nested
 
 if TYPE_CHECKING:
     Overrides = Mapping[str, Mapping[str, Any]] | None
@@ -248,7 +248,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     def _secret_outputs(self) -> Iterator[Path]:
         """Yield the places of its own store that a step outside takes as secrets."""
         for name, write in self.interface.writes.items():
-            if any(meet(path, self.place_of(name)) for path in self.context.secret_paths):
+            if any(are_nested(path, self.place_of(name)) for path in self.context.secret_paths):
                 yield from places_behind(self.flow, write)
 
     def post(self, shared: Any, store: Any, result: tuple[dict[str, Any], Any]) -> Any:

@@ -20,7 +20,7 @@ from pflow.process.worker import Parent
 from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
 from pflow.text.printable import encodable
-from pflow.values.paths import Path, fault_inside, kind_of, meet, parse_path, write_path
+from pflow.values.paths import Path, are_nested, fault_inside, parse_path, type_name, write_path
 from pflow.values.types import items_in
 from pflow.values.usage import usage_of
 
@@ -62,7 +62,7 @@ class BatchStep(StepNode):
     def perform(self, shared: Any, visit: Visit) -> None:
         over = items_in(self.over.find(shared))
         if not isinstance(over, list | dict):
-            fault = f"is {kind_of(over)}, not a list or an object"
+            fault = f"is {type_name(over)}, not a list or an object"
             hint = ""
             if isinstance(over, str):
                 fault = "begins as JSON and is not a list" + fault_inside(over)
@@ -314,7 +314,11 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         for start, journal in zip(self.fork.starts, journals, strict=True):
             for path, value in journal.items():
                 there = written.setdefault(path[0], [])
-                met = [other for place, found, other in there if meet(path, place) and (path, value) != (place, found)]
+                met = [
+                    other
+                    for place, found, other in there
+                    if are_nested(path, place) and (path, value) != (place, found)
+                ]
                 if path not in flags and any(other != start for other in met):
                     raise self._cannot_join(met[0], start, path)
                 there.append((path, value, start))
@@ -343,8 +347,8 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         context.watchers.append(changes)
         context.enter_child(parent, f"{context.recorder.prefix if context.recorder else ''}{self.fork.source}/{start}")
         try:
-            meet = engine.nodes.get(self.fork.meet or "")
-            engine.walk(shared, engine.nodes[start], meet, self.fork.branches[number])
+            are_nested = engine.nodes.get(self.fork.meet or "")
+            engine.walk(shared, engine.nodes[start], are_nested, self.fork.branches[number])
         except StepFailed as failure:
             failure.changes = changes
             raise

@@ -21,7 +21,7 @@ from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.visit import Visit, Visitor, runs_confined
 from pflow.text.printable import encodable
 from pflow.values.digest import digest_of
-from pflow.values.paths import Path, look_up, meet, write_path
+from pflow.values.paths import Path, are_nested, look_up, write_path
 from pflow.values.usage import usage_of
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class StepNode(PlainStep, Visitor):
         for key, value in changes.items():
             place = self.wired.place_of(key)
             for path in self.context.secret_paths if value is not REMOVED else ():
-                if meet(path, place):
+                if are_nested(path, place):
                     try:
                         yield look_up(value, path, len(place))
                     except PflowError:

@@ -12,7 +12,7 @@ from pflow.flow.graph import END, Write
 from pflow.flow.references import uses, writes_behind, writes_by_name
 from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
 from pflow.interface.interface import ANYTHING, COMMANDS, LIMITS, Item
-from pflow.values.paths import Path, meet, write_path
+from pflow.values.paths import Path, are_nested, write_path
 from pflow.values.types import Type, names_schema_file
 
 Origin = dict[str, Any]
@@ -152,7 +152,7 @@ class Provenance:
     def readers_of(self, place: Path, writers: set[str]) -> list[str]:
         """Return the steps and outputs that read the place, a part of it or its parent, as written by these steps."""
         there = [use for writer in ("", *writers) for use in self._uses.get((place[0], writer), [])]
-        return list(dict.fromkeys(reader for _, used, reader in sorted(there) if meet(used, place)))
+        return list(dict.fromkeys(reader for _, used, reader in sorted(there) if are_nested(used, place)))
 
 
 def _of_store(places: Sequence[Path], writes: Sequence[Write]) -> Origin:

@@ -14,7 +14,7 @@ from pflow.flow.pipe.steps import batch_words, filled_by_item, flag_words, manne
 from pflow.flow.pipe.write import first_word
 from pflow.flow.references import is_stored
 from pflow.flow.wired_flow import WiredStep
-from pflow.values.paths import Path, meet, write_path
+from pflow.values.paths import Path, are_nested, write_path
 from pflow.values.templates import is_reference
 
 NOTHING: Path = ()
@@ -53,7 +53,7 @@ class State:
         return any(is_sure and each[: len(place)] == place for each, is_sure in self.places.items())
 
     def may_have(self, place: Path) -> bool:
-        return self.is_open or any(meet(each, place) for each in self.places)
+        return self.is_open or any(are_nested(each, place) for each in self.places)
 
 
 class ShellStage:
@@ -203,7 +203,7 @@ class ShellStage:
     def _is_piped(self, key: str) -> bool:
         """Return True if a stage gives this read what the pipe carries, which it does not if a template uses that."""
         item, carried = self.wired.interface.reads.get(key), self.state.carried
-        is_used = any(carried is None or (carried != NOTHING and meet(carried, place)) for place in self._used)
+        is_used = any(carried is None or (carried != NOTHING and are_nested(carried, place)) for place in self._used)
         return item is not None and "pipe" in item.marks and not is_used
 
     def _map_in(self, key: str, place: Path) -> None:

@@ -11,7 +11,7 @@ from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import spell_flag
 from pflow.text.printable import clean
 from pflow.values.jsontext import compact
-from pflow.values.paths import meet, write_path
+from pflow.values.paths import are_nested, write_path
 
 IS_PROGRAM = True
 
@@ -109,7 +109,7 @@ class _Script:
         places += [path for source in wired.sources() for path in source.paths]
         places += [each.path for each in wired.inputs.values() if each is not given]
         places += [(name,) for each in wired.steps.values() if each.id != id for name in each.interface.reads]
-        if any(meet(given.path, place) for place in places):
+        if any(are_nested(given.path, place) for place in places):
             raise refused(f"the flag for '{id}' and its '{key}' is for this step alone, but others use that place")
 
     def _add(self, step: WiredStep) -> None:

@@ -9,7 +9,7 @@ import stat
 from pflow import Callable
 from pflow.errors import Ignoring
 from pflow.files.attributes import DISK_ERRORS, read_attributes, set_attributes
-from pflow.files.beneath import Place, hold_link, locate, mode_of, open_file
+from pflow.files.beneath import Location, check_link, locate, mode_of, open_file
 from pflow.files.reading import Opened, open_regular
 
 _PART = 1 << 20
@@ -56,7 +56,7 @@ def move(path: str, target: str, *, overwrite: bool = True) -> None:
     (77) for a path out of bounds, and for a link that would lead there.
     """
     with locate(path, follow=False) as old, locate(target, follow=False, make=True) as new:
-        hold_link(old, new, path)
+        check_link(old, new, path)
         if not overwrite or new.link() is None:
             _existing(new, overwrite)
         try:
@@ -143,7 +143,7 @@ def write_all(fd: int, data: bytes) -> None:
         rest = rest[os.write(fd, rest) :]
 
 
-def _existing(target: Place, overwrite: bool) -> tuple[os.stat_result, dict[str, bytes]] | None:
+def _existing(target: Location, overwrite: bool) -> tuple[os.stat_result, dict[str, bytes]] | None:
     """Return the target's status and attributes.
 
     Raises OSError if it may not be overwritten, which a rename would not check.
@@ -169,20 +169,20 @@ def _fill(
     with locate(path, make=True, is_own=is_own) as target:
         old = _existing(target, overwrite)
 
-        def make(draft: Place) -> bool:
+        def make(draft: Location) -> bool:
             return _write(draft, fill, mode, old, lasts=lasts, target=target)
 
         _put(target, make, overwrite=overwrite, lasts=lasts)
 
 
-def _put(target: Place, make: Callable[[Place], bool], *, overwrite: bool, lasts: bool = True) -> None:
+def _put(target: Location, make: Callable[[Location], bool], *, overwrite: bool, lasts: bool = True) -> None:
     """Make a draft beside the target, then rename it, unless `make` returns True: it has made the target at once.
 
     An OSError about the draft names its directory.
     """
     folder, real = target.folder, os.path.dirname(target.real) or "."
     name = f".pflow-{os.urandom(8).hex()}.tmp"
-    draft = Place(folder, name, os.path.join(real, name))
+    draft = Location(folder, name, os.path.join(real, name))
     try:
         if make(draft):
             pass
@@ -201,8 +201,8 @@ def _put(target: Place, make: Callable[[Place], bool], *, overwrite: bool, lasts
 
 
 def _write(
-    draft: Place, fill: Callable[[int], None], mode: int, old: tuple[os.stat_result, dict[str, bytes]] | None, *,
-    lasts: bool, target: Place | None = None, has_name: bool = False,
+    draft: Location, fill: Callable[[int], None], mode: int, old: tuple[os.stat_result, dict[str, bytes]] | None, *,
+    lasts: bool, target: Location | None = None, has_name: bool = False,
 ) -> bool:  # fmt: skip
     """Write the draft, or a new target at once; return True for the target.
 
@@ -226,7 +226,7 @@ def _write(
     return place is target if place else _write(draft, fill, mode, old, lasts=lasts, has_name=True)
 
 
-def _name(fd: int, draft: Place, target: Place | None) -> Place | None:
+def _name(fd: int, draft: Location, target: Location | None) -> Location | None:
     """Give a file that has no name the target's or else the draft's; return which, None if the system cannot do it."""
     for place in (target, draft) if target else (draft,):
         try:
@@ -238,7 +238,7 @@ def _name(fd: int, draft: Place, target: Place | None) -> Place | None:
     return None
 
 
-def _duplicate(old: Place, draft: Place) -> bool:
+def _duplicate(old: Location, draft: Location) -> bool:
     """Copy a file or link with its times, attributes and, if allowed, owner; return False: it has the draft's name."""
     if (link := old.link()) is not None:
         os.symlink(link, draft.name, dir_fd=draft.folder)
@@ -287,7 +287,7 @@ def _copy_part(source: int, fd: int, start: int, end: int | None = None) -> int:
     return start
 
 
-def _take_name(draft: Place, target: Place) -> bool:
+def _take_name(draft: Location, target: Location) -> bool:
     """Give a file a name that is free; return True if the file still has its old name too."""
     folders = {"src_dir_fd": draft.folder, "dst_dir_fd": target.folder}
     try:

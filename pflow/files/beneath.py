@@ -51,7 +51,7 @@ class Bounds:
         return "it is hidden" if "/." in real[len(self.here) :] else ""
 
 
-class Place:
+class Location:
     """A name in an open directory, on the way to which every link has been followed; `real` is its path."""
 
     __slots__ = ("folder", "name", "real")
@@ -59,7 +59,7 @@ class Place:
     def __init__(self, folder: int, name: str, real: str) -> None:
         self.folder, self.name, self.real = folder, name, real
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> Location:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -79,7 +79,9 @@ def is_confined() -> bool:
     return bool(os.environ.get(ROOT) or os.environ.get(CONFINED))
 
 
-def locate(path: str, *, follow: bool = True, make: bool = False, writes: bool = True, is_own: bool = False) -> Place:
+def locate(
+    path: str, *, follow: bool = True, make: bool = False, writes: bool = True, is_own: bool = False
+) -> Location:
     """Open the directory that holds a path; with `make`, make it if it is missing.
 
     With `follow` a link at its end is followed too. There are no bounds for pflow's own files (`is_own`). Raises
@@ -93,7 +95,7 @@ def locate(path: str, *, follow: bool = True, make: bool = False, writes: bool =
         from pflow.files.directories import make_private
 
         make_private(folder or ".", 0o755 if is_own else 0o777)
-    return Place(os.open(folder or ".", _DIRECTORY), name or ".", real)
+    return Location(os.open(folder or ".", _DIRECTORY), name or ".", real)
 
 
 def open_file(path: str, flags: int = os.O_RDONLY) -> int:
@@ -117,14 +119,14 @@ def mode_of(path: str, *, follow: bool = True) -> int:
     return result_of(lambda: status(path, follow=follow).st_mode, of=(OSError, ValueError, PflowError), otherwise=0)
 
 
-def hold_link(old: Place, new: Place, path: str) -> None:
+def check_link(old: Location, new: Location, path: str) -> None:
     """Refuse to move a link that would lead out of bounds from its new place. Raises PflowError (77)."""
     link = old.link()
     if link is not None and (fault := fault_of(os.path.join(os.path.dirname(new.real), link))):
         raise PflowError(f"cannot move '{shorten(path)}', a link to '{shorten(link)}': {fault}", exit=DENIED)
 
 
-def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Place:
+def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Location:
     names: list[str] = []
     todo = [*_parts(path), *([] if path.startswith("/") else _parts(os.getcwd()))]
     links, fd = 0, os.open("/", _DIRECTORY)
@@ -150,7 +152,7 @@ def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Place:
             elif not todo:
                 real = _joined(names, [name])
                 _refuse(path, _fault_of_real(real, writes=writes))
-                return Place(fd, name, real)
+                return Location(fd, name, real)
             else:
                 if make and not _fault_of_real(_joined(names, [name])):
                     with Ignoring(FileExistsError):
@@ -234,7 +236,7 @@ def _fault_below_root(real: str, root: str) -> str:
     return "pflow runs the files there" if any(is_below(real, folder) for folder in runs) else ""
 
 
-def hold_in_bounds(value: Any) -> None:
+def check_in_bounds(value: Any) -> None:
     """Refuse a path, also in a list, that is out of bounds, before it is used. Raises PflowError (77)."""
     for path in paths_in(value):
         _refuse(path, fault_of(path))

@@ -51,7 +51,7 @@ def llm_directory() -> str:
     return os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "io.datasette.llm")
 
 
-def needed(folder: str | None, act: str, variable: str) -> str:
+def required_directory(folder: str | None, act: str, variable: str) -> str:
     """Return a directory. Raises PflowError (78) if the environment names no place for it, by `variable` or HOME."""
     if folder is None:
         hint = f"set HOME or {variable}"

@@ -55,7 +55,7 @@ def checked_target(value: str | bytes) -> str:
     return path
 
 
-def place_in(destination: str, path: str) -> str:
+def target_in(destination: str, path: str) -> str:
     """Return the path that a file gets: its destination, or its own name in a directory or after a final slash.
 
     Raises PflowError.

@@ -26,14 +26,14 @@ _MALFORMED = (OSError, ValueError, KeyError, TypeError)
 class Installation:
     """The tool that made pflow's environment, its name for pflow, and the distributions that it added.
 
-    `place` is the directory with its bin and share. uvx has made an environment for one command, which the next one may
-    not have, so what is added to it becomes a tool of uv.
+    `prefix` is the directory with its bin and share. uvx makes an environment for one command, and the next one may get
+    another, so what is added to it becomes a tool of uv.
     """
 
-    def __init__(self, tool: str = PIP, name: str = NAME, beside: tuple[str, ...] = ()) -> None:
-        self.tool, self.name, self.beside = tool, name, beside
-        self.place = site.getuserbase() if tool == USER else sys.prefix
-        self.is_uv = tool in (UV, UVX)
+    def __init__(self, installer: str = PIP, name: str = NAME, beside: tuple[str, ...] = ()) -> None:
+        self.installer, self.name, self.beside = installer, name, beside
+        self.prefix = site.getuserbase() if installer == USER else sys.prefix
+        self.is_uv = installer in (UV, UVX)
 
     def add(self, requirement: str) -> str:
         """Return the command that adds a distribution so that the next upgrade keeps it."""
@@ -56,15 +56,15 @@ class Installation:
 
     def to_path(self) -> str:
         """Return the command that puts this environment's programs on PATH."""
-        own = f'export PATH={shlex.quote(os.path.join(self.place, "bin"))}:"$PATH" in your profile'
+        own = f'export PATH={shlex.quote(os.path.join(self.prefix, "bin"))}:"$PATH" in your profile'
         named = {UV: "uv tool update-shell", UVX: _uv(self.name, ()), PIPX: "pipx ensurepath"}
-        return named.get(self.tool, own)
+        return named.get(self.installer, own)
 
     def _command(self, pipx: list[str], pip: list[str]) -> str:
-        if self.tool == PIPX:
+        if self.installer == PIPX:
             return shlex.join(["pipx", *pipx])
         if find_spec("pip"):
-            user = ["--user"] if self.tool == USER and pip[0] == "install" else []
+            user = ["--user"] if self.installer == USER and pip[0] == "install" else []
             return shlex.join([sys.executable, "-m", "pip", pip[0], *user, *_override(), *pip[1:]])
         return shlex.join(["uv", "pip", pip[0], "--python", sys.executable, *pip[1:]])
 
@@ -119,7 +119,7 @@ def needs(act: str, library: str, extra: str) -> Attempt:
 def _requirement(listed: dict[str, Any]) -> str:
     """Write a requirement of uv's receipt as `uv tool install` takes it."""
     extras = f"[{','.join(listed['extras'])}]" if listed.get("extras") else ""
-    place = next((listed[kind] for kind in ("directory", "editable", "path", "url") if kind in listed), None)
-    place = place or (f"git+{listed['git']}" if "git" in listed else None)
+    source = next((listed[kind] for kind in ("directory", "editable", "path", "url") if kind in listed), None)
+    source = source or (f"git+{listed['git']}" if "git" in listed else None)
     name = str(listed["name"]) + extras
-    return f"{name} @ {place}" if place else name + str(listed.get("specifier", ""))
+    return f"{name} @ {source}" if source else name + str(listed.get("specifier", ""))

@@ -9,7 +9,7 @@ from pflow import Callable, Iterator
 from pflow.errors import reason_of, result_of
 from pflow.files.beneath import fault_of, mode_of, open_file
 from pflow.files.reading import Opened
-from pflow.text.printable import on_one_line
+from pflow.text.printable import message_line
 
 _ANY_DEPTH = "**"
 _KINDS: dict[str, Callable[[str], bool]] = {
@@ -94,7 +94,7 @@ class _Search:
 
     def _leave_out(self, folder: str, reason: str) -> None:
         if self.is_told and folder not in self.closed:
-            said = on_one_line(f"cannot list '{self.base + folder}': {reason}, left out")
+            said = message_line(f"cannot list '{self.base + folder}': {reason}, left out")
             os.write(2, f"{said}\n".encode())
         self.closed.add(folder)
 

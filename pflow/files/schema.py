@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of, shorten
 from pflow.files.beneath import open_file
 from pflow.files.reading import read_to_end
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 from pflow.values.encoding import text_in
 from pflow.values.json_input import place_of
 from pflow.values.jsontext import BLANK, compact, decode
-from pflow.values.paths import kind_of, write_path
+from pflow.values.paths import type_name, write_path
 from pflow.values.types import names_schema_file
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _REFERENCE = re.compile(r'"\$ref":"#(?=["/])')
 def load_schema(schema: Any) -> dict[str, Any]:
     """Return a schema, which may be JSON, in llm's short form, or a path. Raises PflowError: a read's code, or 65."""
     is_word = isinstance(schema, str) and not _is_json(schema)
-    name = f"the schema '{one_line(schema)}'" if is_word else "the schema"
+    name = f"the schema '{foreign_line(schema)}'" if is_word else "the schema"
     try:
         return _checked(_read(schema, name) if isinstance(schema, str) else schema, name)
     except RecursionError as error:
@@ -113,7 +113,7 @@ def _checked(schema: Any, name: str) -> dict[str, Any]:
     try:
         _validator_class(schema).check_schema(schema)
     except SchemaError as error:
-        raise PflowError(f"cannot use {name}: {words_of(error)}", exit=BAD_DATA) from error
+        raise PflowError(f"cannot use {name}: {error_text(error)}", exit=BAD_DATA) from error
     with suppress(PflowError):  # a $ref that leads nowhere may stand where no answer reaches it
         list(misfits(schema, None))
     return schema
@@ -146,9 +146,9 @@ def _validator_class(schema: dict[str, Any]) -> Any:
     return validator_for(schema, default=Draft202012Validator)
 
 
-def words_of(error: Any) -> str:
+def error_text(error: Any) -> str:
     """Return the place and the message of an error of jsonschema's."""
-    return one_line(f"{error.json_path}: {error.message}")
+    return foreign_line(f"{error.json_path}: {error.message}")
 
 
 def endless(name: str) -> PflowError:
@@ -170,9 +170,9 @@ def read_as(kind: type[T], document: Any, act: str, *, hint: str = "", exit: int
 def first_fault(error: ValidationError) -> str:
     """Return the first fault without its value, which may be a secret: `'m.input' is a str, not a number`."""
     first = error.errors()[0]
-    place = f"'{shorten(one_line(write_path(first['loc'])))}'" if first["loc"] else "it"
+    place = f"'{shorten(foreign_line(write_path(first['loc'])))}'" if first["loc"] else "it"
     if first["type"] == "missing":
         return f"{place} is missing"
     if wanted := _WANTED.get(first["type"]):
-        return f"{place} is {kind_of(first['input'])}, not {wanted}"
+        return f"{place} is {type_name(first['input'])}, not {wanted}"
     return f"{place} {first['msg'].partition(' ')[2]}"  # "Input should be …"

@@ -4,7 +4,7 @@ import os
 
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, Attempt, Ignoring, PflowError
 from pflow.files.atomic import replace
-from pflow.files.directories import make_private, needed, state_directory
+from pflow.files.directories import make_private, required_directory, state_directory
 from pflow.files.reading import read_regular
 
 _KEY_SIZE = 32
@@ -15,7 +15,7 @@ def state_key() -> bytes:
 
     Raises PflowError: 78 if the environment names no place for them, 73 if they cannot be written.
     """
-    path = os.path.join(needed(state_directory(), "cannot record this run", "XDG_STATE_HOME"), "key")
+    path = os.path.join(required_directory(state_directory(), "cannot record this run", "XDG_STATE_HOME"), "key")
     with Attempt(f"cannot keep a key in '{path}'", exit=CANNOT_WRITE):
         key = _read_key(path) or _make_key(path)
     if len(key) != _KEY_SIZE:

@@ -15,7 +15,7 @@ from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import fresh, spell_flag
 from pflow.values.digest import sha256
 from pflow.values.jsontext import decode, encode
-from pflow.values.paths import Path, kind_of, parse_path, write_path
+from pflow.values.paths import Path, parse_path, type_name, write_path
 from pflow.values.secrets import MASK
 from pflow.values.templates import TEMPLATE
 from pflow.values.types import parse_type
@@ -26,7 +26,7 @@ Document = dict[str, Any]
 def load_document(document: Any, name: str, catalog: Catalog | None = None) -> FlowSpec:
     """Load the flow in a decoded JSON document. Raises PflowError (65) if it is not an object."""
     if not isinstance(document, dict):
-        what = f"cannot read the flow '{name}': it holds {kind_of(document)}, not a dict"
+        what = f"cannot read the flow '{name}': it holds {type_name(document)}, not a dict"
         raise PflowError(what, hint='a flow is {"nodes": [{"type": "…"}]}', exit=BAD_DATA)
     from pflow.flow.schema import check_shape
 

@@ -8,7 +8,7 @@ from pflow.errors import result_of
 from pflow.flow.flow import REST, Step
 from pflow.flow.graph import END, Write
 from pflow.text.naming import did_you_mean, nearest
-from pflow.values.paths import Path, meet, missing, write_path
+from pflow.values.paths import Path, are_nested, missing, write_path
 from pflow.values.templates import references
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _resolve_by_step(flow: WiredFlow, reference: Reference, reader: WiredStep | 
     is_data = _is_data(writer, key)
     is_write = key in writer.interface.writes or key in writer.targets or key in _OF_A_STEP or writer.interface.open
     if not is_data and not is_write:
-        if any(meet(path, target) for step in flow.steps.values() for target in step.targets.values()):
+        if any(are_nested(path, target) for step in flow.steps.values() for target in step.targets.values()):
             return False
         there = list(dict.fromkeys([*writer.interface.writes, *writer.targets]))
         reference.trouble = missing(key, there, writer.id).message

@@ -8,7 +8,7 @@ from pflow.flow.flow import INLINE_MEMBERS, MAX_VISITS, MODEL_VISITS, version_nu
 from pflow.interface.common import MOST_JOBS
 from pflow.text.naming import guess, tries_hint
 from pflow.values.jsontext import encode
-from pflow.values.paths import Path, kind_of
+from pflow.values.paths import Path, type_name
 from pflow.values.types import parse_type
 
 Schema = dict[str, Any]
@@ -290,4 +290,4 @@ def _text_fault(value: str, schema: Schema) -> tuple[str, str] | None:
 
 def _it_is(value: Any) -> str:
     shown = str(encode(value), "utf-8") if isinstance(value, int | float | str) else ""
-    return f"it is {kind_of(value)}" + (f" ({shown})" if 0 < len(shown) < 40 else "")
+    return f"it is {type_name(value)}" + (f" ({shown})" if 0 < len(shown) < 40 else "")

@@ -31,7 +31,7 @@ from pflow.process.signals import Interrupted, end_in_order
 from pflow.process.streams import is_readable
 from pflow.process.worker import Parent
 from pflow.record.log import RunLog
-from pflow.record.runs import Run
+from pflow.record.runs import RecordedRun
 from pflow.terminal.ask import confirm
 from pflow.terminal.messages import say, say_error
 from pflow.values.secrets import Secrets
@@ -217,7 +217,7 @@ class MapExecution:
 
 
 def resume_map(
-    run: Run, choices: ResumeFlags, flags: RunFlags, secrets: Secrets, output: MapOutput, *, redo: bool
+    run: RecordedRun, choices: ResumeFlags, flags: RunFlags, secrets: Secrets, output: MapOutput, *, redo: bool
 ) -> int:  # fmt: skip
     """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
     failed, choices.failed = choices.failed, True  # a map that is finished, with failures, goes on too

@@ -28,7 +28,7 @@ from pflow.map.ledger import DONE, Ledger, parse_shard
 from pflow.map.loop import Halt, ItemPolicy
 from pflow.map.rows import check_errors
 from pflow.record.log import FLOW
-from pflow.record.runs import FINISHED, RUNNING, Run, read_kept, run_directories
+from pflow.record.runs import FINISHED, RUNNING, RecordedRun, read_kept, run_directories
 from pflow.record.snapshot import kept
 from pflow.stage.document import NOTHING, Document, Intake, new_run_id
 from pflow.stage.words import groups
@@ -163,11 +163,11 @@ class Map:
         items += [self.items.digest()] if self.options.ledger else []
         return digest_of([self.facts(), self.initial.place, items])
 
-    def _unfinished_runs(self) -> Iterator[Run]:
+    def _unfinished_runs(self) -> Iterator[RecordedRun]:
         """Yield the last runs of the same map, newest first, if they are unfinished; of a ledger, if it is the last."""
         wanted, digest, ledger = self.initial.flow_text(), self.digest, self.options.ledger
         path = os.path.abspath(ledger) if ledger else None
-        runs = map(Run, (each for each in run_directories() if read_kept(each, FLOW) == wanted))
+        runs = map(RecordedRun, (each for each in run_directories() if read_kept(each, FLOW) == wanted))
         same = (run for run in runs if run.map_digest == digest or run.ledger == path)
         open = takewhile(lambda run: run.map_digest == digest and run.status not in (DONE, FINISHED), same)
         return (run for run in open if run.status == RUNNING or run.is_resumable)
@@ -191,7 +191,7 @@ class Map:
                 break
         return None
 
-    def _goes_on(self, run: Run, done: int) -> bool:
+    def _goes_on(self, run: RecordedRun, done: int) -> bool:
         """Say what a map has done that began alike, and return True if a person wants it to go on.
 
         Raises PflowError (1) if a person wants neither that nor a new map.
@@ -209,7 +209,7 @@ class Map:
             raise PflowError("the map was not begun", hint=f"{self.again(run.id)} goes on", exit=FAILED)
         return answer == "g"
 
-    def _count_done(self, run: Run) -> int:
+    def _count_done(self, run: RecordedRun) -> int:
         """Count the items that a map has done, of these if they are known; 0 without a ledger that can be read."""
         try:
             with closing(Ledger(run.ledger, is_read=True)) as ledger:

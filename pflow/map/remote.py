@@ -22,7 +22,7 @@ from pflow.process.pool import Died, Pool
 from pflow.process.signals import HeldSignals, catch_signals
 from pflow.process.worker import Parent, serve_parent
 from pflow.stage.document import NOTHING, Document, Intake
-from pflow.terminal.messages import tame_stderr
+from pflow.terminal.messages import filter_stderr
 from pflow.values.fast_json import decode, encode
 from pflow.values.jsontext import compact
 from pflow.values.secrets import Secrets
@@ -87,7 +87,7 @@ def main(parent: int) -> None:
     """Serve the process that began this one, at the socket that is its stdin: first comes an order, then items."""
     fd = os.dup(0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    tame_stderr()
+    filter_stderr()
     catch_signals()
     flows: list[ItemFlow] = []
 

@@ -14,7 +14,7 @@ from pflow.driver.progress import PERIOD, BatchProgress
 from pflow.errors import shorten
 from pflow.map.ledger import BEGUN, DONE, STATUSES, TODO, WHY_BEGUN, Ledger, LedgerEntry
 from pflow.record.log import write_status
-from pflow.record.runs import RUNNING, Run
+from pflow.record.runs import RUNNING, RecordedRun
 from pflow.terminal import messages
 from pflow.terminal.columns import duration, rough_time
 from pflow.terminal.messages import say, write_stderr
@@ -84,7 +84,7 @@ class MapProgress(BatchProgress):
             self._write_status()
         if self.is_drawn:
             if is_due or not messages.is_drawn:
-                messages.draw("  ".join(self.words(now)))
+                messages.draw_line("  ".join(self.words(now)))
         elif is_due and (now - self.said >= PERIOD or (seconds >= _LONG and what != self._told)):
             self.said, self._told = now, what
             self._say(now)
@@ -108,14 +108,14 @@ class MapProgress(BatchProgress):
 
     def finish(self) -> None:
         """Show the last counts."""
-        messages.clear()
+        messages.clear_line()
         self._write_status()
         self.waits = ""
         if self.form == "json":
             self._say(self.clock())
 
 
-def map_report(run: Run) -> dict[str, Any]:
+def map_report(run: RecordedRun) -> dict[str, Any]:
     """Return how many items ended how, the usage of each model, the most frequent failures, and the slowest items."""
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
         found = {name: [decode(row[0].encode()) for row in ledger.rows(sql)] for name, sql in _QUERIES.items()}
@@ -125,7 +125,7 @@ def map_report(run: Run) -> dict[str, Any]:
         return {"ledger": run.ledger, **counts, "models": ledger.usages(run.id), **found}
 
 
-def map_items(run: Run) -> Iterator[dict[str, Any]]:
+def map_items(run: RecordedRun) -> Iterator[dict[str, Any]]:
     """Yield the items that ended since the map began: number, id, status, exit, message, began, ms, tries, calls."""
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
         for entry in ledger.entries():
@@ -140,7 +140,7 @@ MOST_DOTS = 5000
 """How many items a page shows as dots: so many that failed, and as many others."""
 
 
-def map_dots(run: Run) -> list[list[Any]]:
+def map_dots(run: RecordedRun) -> list[list[Any]]:
     """Return the number, end (in seconds), milliseconds and status of the items that ended since the map began.
 
     Of many it is a sample, with the slowest and those that failed.
@@ -171,7 +171,7 @@ def map_text(run: str, report: dict[str, Any]) -> str:
     return "".join(f"{clean(line)}\n" for line in lines)
 
 
-def item_lines(run: Run, word: str) -> list[str]:
+def item_lines(run: RecordedRun, word: str) -> list[str]:
     """Return what is known of an item, by its id, the beginning of that, or its number. Raises PflowError (66)."""
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
         entry = ledger.find(word)

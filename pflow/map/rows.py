@@ -18,7 +18,7 @@ from pflow.stage.document import Document
 from pflow.stage.output import DOCUMENT, NOTHING, Output
 from pflow.tables.csv_text import write_csv
 from pflow.tables.rows import Row, columns_of, flatten, is_missing
-from pflow.terminal.messages import clear
+from pflow.terminal.messages import clear_line
 from pflow.values.fast_json import decode, encode
 from pflow.values.jsontext import text_of
 
@@ -243,7 +243,7 @@ class MapOutput(Output):
         if self.form == NOTHING:
             return
         if os.isatty(self.fd):
-            clear()
+            clear_line()
         self.has_begun = self.is_torn = True
         write_pieces(self.fd, [data])
         self.is_torn = False

@@ -29,7 +29,7 @@ from pflow.models.known import (
 from pflow.models.local import LocalModel, engine_command, from_file
 from pflow.models.transport import reporting_to
 from pflow.text.naming import did_you_mean, likely
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 from pflow.values.digest import digest_of
 from pflow.web.route import spare_this_machine
 
@@ -232,5 +232,5 @@ def _fault_of_ollama() -> str:
         with reporting_to(Ending(most=settings.PATIENCE)):
             get_client().list()
     except Exception as error:
-        return one_line(str(error))
+        return foreign_line(str(error))
     return ""

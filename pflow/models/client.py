@@ -19,7 +19,7 @@ from pflow.models.ending import Ending
 from pflow.models.errors import address_of, check_said, unusable
 from pflow.models.request_form import fit_form
 from pflow.models.transport import tidy
-from pflow.values.secrets import everything
+from pflow.values.secrets import all_secrets
 from pflow.web.response import limit_body
 from pflow.web.route import route
 
@@ -54,7 +54,7 @@ def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     key = (os.getpid(), type(model), args, *kwargs.items(), *about, *settings)  # a fork shares no connection
     with _making:
         if key not in _kept:
-            everything.add([*args])
+            all_secrets.add([*args])
             client = _kept[key] = _made(model, args, kwargs)
             if http := getattr(client, "_client", None):
                 what = f"it has more than {_MOST:,} bytes"

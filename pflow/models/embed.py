@@ -31,7 +31,7 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     from pflow.models.choose import check_key
     from pflow.models.errors import explained
     from pflow.models.settings import defer_types
-    from pflow.text.printable import one_line
+    from pflow.text.printable import foreign_line
     from pflow.web.route import spare_this_machine
 
     defer_types()
@@ -42,7 +42,7 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
         hint = "`llm embed-models` lists all"
         raise PflowError(f"cannot find the embedding model '{name}'", hint=hint, exit=BAD_CONFIG) from None
     except Exception as error:
-        words = one_line(f"{type(error).__name__}: {error}")
+        words = foreign_line(f"{type(error).__name__}: {error}")
         raise PflowError(f"cannot load llm's embedding models: {words}", exit=BAD_CONFIG) from error
     ids = [bytes_digest(text.encode("utf-8", "surrogatepass")) for text in texts]
     with Deadline(_PATIENCE, act=f"cannot get an answer from '{name}'", exit=TRY_AGAIN), explained(model):

@@ -13,7 +13,7 @@ from llm import Model, Response
 from pflow.errors import BAD_DATA, TRY_AGAIN, PflowError
 from pflow.models.errors import AGAIN, hide_keys, unusable
 from pflow.models.prices import MAX_TOKENS, limit_of
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 from pflow.values.usage import amount
 
 COMPLETE, UNSAID, CUT, LIMIT = "complete", "unsaid", "cut", "limit"
@@ -170,7 +170,7 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
     ending.read(response.response_json)
     # llm's own methods would ask again if the plugin failed after the end.
     ending.tool = ending.tool or next((call.name or "?" for call in response._tool_calls), "")
-    words = one_line(hide_keys(ending.words or ending.refusal, model))
+    words = foreign_line(hide_keys(ending.words or ending.refusal, model))
     said = f": {words}" if words else ""
     if ending.kind == CUT:
         what = "it was cut off" if text else "it did not come"
@@ -204,7 +204,7 @@ def no_answer(
 
 def called_tool(ending: Ending, model: Model) -> PflowError:
     """Return the failure of an answer that calls a tool."""
-    tool = f"the tool '{one_line(ending.tool)}'" if ending.tool.strip("?") else "a tool"
+    tool = f"the tool '{foreign_line(ending.tool)}'" if ending.tool.strip("?") else "a tool"
     what = f"it wants to call {tool}, and pflow gave it none"
     return unusable(model, what, "ask in other words, or another model", exit=BAD_DATA, is_permanent=True)
 

@@ -24,7 +24,7 @@ from pflow.errors import (
     wait_asked,
 )
 from pflow.models.attach import is_html
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 from pflow.values.secrets import Secrets
 from pflow.web.reasons import Reason, exit_of, read_reason
 from pflow.web.response import HINTS, malformed
@@ -112,7 +112,7 @@ def explain(error: Exception, model: Model) -> PflowError:
     act, address = f"cannot get an answer from '{model.model_id}'", address_of(model)
     if reason.status is None or address.startswith("http:"):  # over plain HTTP, a status may be the proxy's
         act += via(address)
-    words = one_line(hide_keys(f"{reason.status}: {reason.words}" if reason.status else reason.words, model))
+    words = foreign_line(hide_keys(f"{reason.status}: {reason.words}" if reason.status else reason.words, model))
     failure = PflowError(f"{act}: {words}", hint=_hint(kind, exit, model), exit=exit)
     failure.status = reason.status
     if kind:
@@ -198,7 +198,7 @@ def _meaning_of_class(error: Exception) -> tuple[int, str, Reason] | None:
 
 def _words(error: BaseException) -> str:
     """Return an exception's words on one line, without a system's number."""
-    words = one_line(str(error) or type(error).__name__)
+    words = foreign_line(str(error) or type(error).__name__)
     errno, bracket, reason = words.partition("] ")  # httpx passes on "[Errno 111] Connection refused"
     return f"{reason[:1].lower()}{reason[1:]}" if bracket and errno.startswith("[Errno ") else words
 

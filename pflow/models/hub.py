@@ -19,7 +19,7 @@ from pflow.models.known import CHOICES, SUFFIX
 from pflow.models.local import place_of
 from pflow.terminal.ask import confirm
 from pflow.text.naming import guess
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 from pflow.web.reasons import meaning_of_status
 from pflow.web.response import limit_body
 from pflow.web.route import fault_behind, spare_this_machine
@@ -155,7 +155,7 @@ def _failure(act: str, error: Exception) -> PflowError:
     refused = {401: "it is not public, or not there", 403: "you have no access", 404: "there is no such repository"}
     exit, _, reason = meaning_of(error)
     status = reason.status
-    words = refused.get(status, f"the hub answers with {status}") if status else one_line(reason.words).rstrip(".")
+    words = refused.get(status, f"the hub answers with {status}") if status else foreign_line(reason.words).rstrip(".")
     hint = "HF_ENDPOINT is its address" if exit == BAD_CONFIG else "try the same command again: it keeps what has come"
     hint = "HF_TOKEN is the key to what is not public" if status in refused else hint
     return PflowError(f"{act}: {words}", hint=hint, exit=meaning_of_status(status).exit if status in refused else exit)

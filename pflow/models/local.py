@@ -28,14 +28,14 @@ from pflow.catalog.registry import data_directory, needed_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, Attempt, PflowError, not_written, result_of
 from pflow.files import atomic
 from pflow.files.atomic import write_cached
-from pflow.files.beneath import hold_in_bounds
+from pflow.files.beneath import check_in_bounds
 from pflow.files.directories import make_private, read_cached
 from pflow.files.installation import read_installation
 from pflow.files.reading import file_state
 from pflow.models.known import SMALL, SUFFIX, is_small, model_at, split_address
 from pflow.process.children import output_of
 from pflow.process.start import first_bytes
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 from pflow.values.digest import bytes_digest, frame
 from pflow.values.jsontext import compact, decode
 
@@ -66,7 +66,7 @@ def register_models(register: Any) -> None:
 def from_file(path: str, *, is_default: bool = False) -> LocalModel:
     """Return the model in a GGUF file. Raises PflowError: 66 for a missing file, 77 for one outside the root."""
     if not is_default and path not in (os.environ.get("PFLOW_MODEL"), os.environ.get("PFLOW_PLAN_MODEL")):
-        hold_in_bounds(path)
+        check_in_bounds(path)
     if not os.path.isfile(path):
         raise PflowError(f"cannot find the model '{path}'", hint="pflow models lists those with a name", exit=MISSING)
     return LocalModel(path, path)
@@ -258,7 +258,7 @@ def answer(path: str, request: dict[str, Any], talk: list[Any] | None) -> Iterat
 
 
 def _unresolved(words: str) -> PflowError:
-    return PflowError(f"cannot use the schema: {one_line(words.rpartition('schema error at ')[2])}", exit=BAD_DATA)
+    return PflowError(f"cannot use the schema: {foreign_line(words.rpartition('schema error at ')[2])}", exit=BAD_DATA)
 
 
 def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:

@@ -16,7 +16,7 @@ from llm.parts import Message, ReasoningPart, ToolCallPart, ToolResultPart
 from sqlite_utils import Database
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError, reason_of
-from pflow.files.beneath import hold_in_bounds
+from pflow.files.beneath import check_in_bounds
 from pflow.models import settings
 from pflow.models.choose import choose
 from pflow.terminal.messages import say
@@ -98,7 +98,7 @@ def _path() -> Path:
 def _resume(id: str | None, model: str | None) -> Conversation | None:
     """Load a conversation; None if the log is empty."""
     path, found = _path(), None
-    hold_in_bounds(str(path))
+    check_in_bounds(str(path))
     try:
         if path.exists():
             with _database(path) as database:

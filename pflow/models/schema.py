@@ -5,8 +5,8 @@ from contextlib import suppress
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.files.schema import endless, words_of, worst_misfit
-from pflow.text.printable import one_line
+from pflow.files.schema import endless, error_text, worst_misfit
+from pflow.text.printable import foreign_line
 from pflow.values.json_input import fences, place_of
 from pflow.values.jsontext import BLANK, TooLarge, compact, encode, scan_without_duplicates
 
@@ -51,7 +51,7 @@ def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
     except RecursionError as error:
         raise endless("the schema") from error
     if wrong is not None:
-        raise Unfit(model_id, words_of(wrong))
+        raise Unfit(model_id, error_text(wrong))
     return value
 
 
@@ -123,4 +123,4 @@ def _without_value(model_id: str, text: str, found: list[str]) -> Unfit:
 
 
 def _beginning(text: str) -> str:
-    return f"'{one_line(text[:60])}'" if text else "nothing"
+    return f"'{foreign_line(text[:60])}'" if text else "nothing"

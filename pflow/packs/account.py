@@ -21,7 +21,7 @@ from pflow.interface.interface import ANYTHING, COMMANDS, Interface, Item
 from pflow.interface.source import NO_CLASS, plain
 from pflow.packs.names import BINARY, GIVEN, Names, commands_in, hosts_in, names_of
 from pflow.process.signals import Deadline
-from pflow.text.printable import clean, one_line
+from pflow.text.printable import clean, foreign_line
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import texts_in
 
@@ -99,7 +99,7 @@ def _of_interface(interface: Interface) -> dict[str, Any]:
 
     secrets = {item.env or item.name for item in interface.secrets}
     return {
-        "summary": one_line(interface.summary),
+        "summary": foreign_line(interface.summary),
         "reads": typed(interface.reads),
         "writes": typed(interface.writes),
         "effects": [] if interface.open else list(interface.effects),

@@ -18,15 +18,22 @@ from pflow.catalog.packs import Pack, faults_of, installed_distributions, instal
 from pflow.catalog.registry import flows_of, names_in, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, PflowError, result_of, shorten
 from pflow.files.atomic import move, replace
-from pflow.files.directories import make_private, needed
+from pflow.files.directories import make_private, required_directory
 from pflow.files.reading import Opened
 from pflow.packs.account import declare, name_key, owners
 from pflow.packs.address import Address, parse_address
 from pflow.packs.project import address_of, fetch_exact, lock_text, read_project
 from pflow.packs.source import Fetched, fetch
 from pflow.process.signals import Interrupted, catch_signals, die_of, stop_catching
-from pflow.saved_flows.command import Script, commands_of, make_command, pack_script, path_fault, remove_commands
-from pflow.saved_flows.saved import LONGEST, as_error, locked
+from pflow.saved_flows.executables import (
+    Script,
+    executables_of,
+    make_executable,
+    pack_script,
+    path_fault,
+    remove_executables,
+)
+from pflow.saved_flows.saved import LONGEST, file_failure, lock_folder
 from pflow.values.digest import bytes_digest
 
 _STAGING = ".staging-"
@@ -61,7 +68,7 @@ def staging(act: str) -> Iterator[str]:
             fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             fcntl.flock(fd, fcntl.LOCK_EX)
         try:
-            with Opened(fd), Attempt(act, as_error):
+            with Opened(fd), Attempt(act, file_failure):
                 yield folder
         finally:
             with changing(act):  # clears the directory, whose lock is gone
@@ -198,7 +205,7 @@ def make_commands(pack: Pack) -> list[str]:
     for kind in nodes_found(pack):
         try:
             script = _script(pack, kind)
-            made = made if commands_of(kind.name, script) else make_command(kind.name, script)
+            made = made if executables_of(kind.name, script) else make_executable(kind.name, script)
         except PflowError as error:
             notes.append(f"warning: {error.message}; pflow {kind.name} works all the same")
     if made and (fault := path_fault(os.path.dirname(made))):
@@ -220,10 +227,10 @@ def how_to_run(pack: Pack) -> list[str]:
 @contextmanager
 def changing(act: str) -> Iterator[dict[str, Pack]]:
     """Lock the packs and yield the installed ones. At the end, clear the files that the lock file does not name."""
-    folder = needed(packs_directory(), act, "XDG_DATA_HOME")
+    folder = required_directory(packs_directory(), act, "XDG_DATA_HOME")
     data = os.path.dirname(folder)
     # The lock is on the directory above: with the last pack our own ones are removed, while others wait for the lock.
-    with locked(os.path.dirname(data), act):
+    with lock_folder(os.path.dirname(data), act):
         make_private(folder)
         forget_kinds()
         try:
@@ -259,8 +266,8 @@ def _replace(before: dict[str, Pack], after: dict[str, Pack], act: str) -> None:
         kept = [_script(later, kind) for kind in nodes_of(later)] if later else []
         for kind in nodes_of(pack):
             if (script := _script(pack, kind)) not in kept:
-                remove_commands(kind.name, script)
-    file = needed(lock_file(), act, "XDG_DATA_HOME")
+                remove_executables(kind.name, script)
+    file = required_directory(lock_file(), act, "XDG_DATA_HOME")
     if after:
         draft = os.path.join(packs_directory() or "", ".lock")  # where `_clear` finds it if we are killed here
         replace(draft, lock_text(after), mode=0o600)

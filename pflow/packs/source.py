@@ -16,16 +16,16 @@ from pathlib import Path
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError
 from pflow.files.atomic import replace
-from pflow.files.directories import cache_directory, needed
+from pflow.files.directories import cache_directory, required_directory
 from pflow.files.reading import read_regular
 from pflow.packs.address import PROTOCOLS, Address
 from pflow.packs.contents import MOST, MOST_BYTES, Contents, PackFile, read_place
 from pflow.process.children import run
 from pflow.process.signals import Deadline
 from pflow.process.start import environment
-from pflow.saved_flows.saved import locked
+from pflow.saved_flows.saved import lock_folder
 from pflow.terminal.messages import say
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 from pflow.values.digest import bytes_digest, digest_of
 
 SECONDS = 120.0
@@ -72,9 +72,9 @@ def fetch(address: Address, commit: str = "", *, seconds: float = SECONDS) -> Fe
         return Fetched(address, "", read_place(address.place, address.directory, act))
     if shutil.which("git") is None:
         raise PflowError(f"{act}: git is not installed", hint="install git", exit=BAD_CONFIG)
-    base = needed(cache_directory(), act, "XDG_CACHE_HOME")
+    base = required_directory(cache_directory(), act, "XDG_CACHE_HOME")
     folder = os.path.join(base, "packs", digest_of(address.place)[:32])
-    with locked(folder, act):
+    with lock_folder(folder, act):
         return _Source(address, act, folder, seconds).get(commit or address.commit)
 
 
@@ -271,6 +271,6 @@ def _fault(act: str, otherwise: int, said: str) -> _GitFailed:
     lines = [line for line in said.splitlines() if line.strip()] or ["git ended early"]
     known = ((line, exit, hint) for words, exit, hint in _FAULTS for line in lines if any(map(line.count, words)))
     line, exit, hint = next(known, (lines[-1], otherwise, ""))
-    reason = one_line(re.sub("^((remote|fatal|error|warning): )+", "", line)).removesuffix(".")
-    hint = f"{one_line(trust[0])} trusts it" if trust and hint == _TRUST else hint
+    reason = foreign_line(re.sub("^((remote|fatal|error|warning): )+", "", line)).removesuffix(".")
+    hint = f"{foreign_line(trust[0])} trusts it" if trust and hint == _TRUST else hint
     return _GitFailed(f"{act}: {reason}", hint=hint, exit=exit)

@@ -14,7 +14,7 @@ from pflow.flow.graph import Graph
 from pflow.flow.ir import load_document
 from pflow.record.log import Event
 from pflow.record.runs import DONE, RUNNING
-from pflow.record.trace import Trace, Visit, facts_of
+from pflow.record.trace import Trace, TracedVisit, facts_of
 from pflow.text.printable import from_one
 from pflow.values.jsontext import encode
 from pflow.values.usage import amount
@@ -107,7 +107,7 @@ class Mark:
 class Row:
     """A visit: its bar from 0 to 100, how deep it is in flows, its reads and writes, and the items of a batch."""
 
-    visit: Visit
+    visit: TracedVisit
     depth: int
     left: float
     width: float
@@ -157,8 +157,8 @@ def rows_of(trace: Trace, axis: Axis, now: float, values: dict[int, dict[str, An
             [Access(key, path, value=_text(kept, path, longest)) for key, path in _places(visit["writes"], "")],
             [_try(each, visit, axis) for each in visit.get("tried", ())],
         )
-        shown = {place.path for place in row.writes}
-        row.writes += [Access("", path, value=_text(kept, path, longest)) for path in kept if path not in shown]
+        shown_value = {place.path for place in row.writes}
+        row.writes += [Access("", path, value=_text(kept, path, longest)) for path in kept if path not in shown_value]
         known |= dict.fromkeys(visit["write_keys"], number)
         _add_items(row, trace["batch_items"].get(number, []), axis)
         rows.append(row)
@@ -169,7 +169,7 @@ def _is_cached(about: dict[str, Any]) -> bool:
     return bool(about.get("cache", {}).get("verdict") == "hit")
 
 
-def _end(visit: Visit, trace: Trace, now: float) -> float:
+def _end(visit: TracedVisit, trace: Trace, now: float) -> float:
     if visit["ms"] is not None:
         return float(visit["began"] + visit["ms"] / 1000)
     return now if visit["state"] == RUNNING else float(trace["last"])
@@ -187,16 +187,16 @@ def _writer(path: str, writers: dict[str, int]) -> int | None:
 
 
 def _text(kept: dict[str, Any], path: str, longest: int) -> str | None:
-    return shown(kept[path], longest) if path in kept else None
+    return shown_value(kept[path], longest) if path in kept else None
 
 
-def shown(value: Any, longest: int = _LONGEST_VALUE) -> str:
+def shown_value(value: Any, longest: int = _LONGEST_VALUE) -> str:
     """Return a value as a person reads it: a text as it is, anything else as JSON; a long one is cut."""
     text = value if isinstance(value, str) else encode(value, escape=False).decode("utf-8", "backslashreplace")
     return text if len(text) <= longest else f"{text[:longest]}… +{len(text) - longest:,} characters"
 
 
-def _try(said: dict[str, Any], visit: Visit, axis: Axis) -> Mark:
+def _try(said: dict[str, Any], visit: TracedVisit, axis: Axis) -> Mark:
     ms = amount(said.get("ms")) or 0
     words = f"a try failed {ms:,.0f} ms after the beginning, with {said.get('exit')}: {said.get('message', '')}"
     return Mark(axis.at(visit["began"] + ms / 1000), 0, "failed", words)
@@ -261,7 +261,7 @@ def draw(shape: dict[str, Any]) -> Drawing:
     known = [edge for edge in known if {edge.source, edge.target} <= {*ids}]
     graph = Graph(ids, known)
     rows = _rows(graph)
-    ways = [_way(number, edge, rows) for number, edge in enumerate(known)]
+    ways = [_route(number, edge, rows) for number, edge in enumerate(known)]
     table: list[list[Cell]] = [[] for _ in range(max(rows.values(), default=-1) + 1)]
     above: dict[Cell, list[Cell]] = {}
     for cell in [*rows.items(), *(cell for way in ways for cell in way[1:-1])]:
@@ -286,7 +286,7 @@ def draw(shape: dict[str, Any]) -> Drawing:
     return drawing
 
 
-def _way(number: int, edge: Edge, rows: dict[str, int]) -> list[Cell]:
+def _route(number: int, edge: Edge, rows: dict[str, int]) -> list[Cell]:
     """Return the cells that an edge goes down through, from its source to its target; none for an edge back."""
     first, last = rows[edge.source], rows[edge.target]
     passed = [(f"\0{number}", row) for row in range(first + 1, last)]

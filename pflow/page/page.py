@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.errors import BAD_DATA, EXIT_CODES, Attempt, PflowError
 from pflow.map.report import map_dots, map_text
-from pflow.page.drawings import Axis, Row, draw, rows_of, shape_of, shown
+from pflow.page.drawings import Axis, Row, draw, rows_of, shape_of, shown_value
 from pflow.record.log import FLOW, is_sound
-from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Run
-from pflow.record.trace import CUT, Trace, Values, status_text, store_with, trace_text, with_visits
-from pflow.record.trace_formats import document
+from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, RecordedRun
+from pflow.record.trace import CUT, Trace, WrittenValues, status_text, store_with, trace_text, with_visits
+from pflow.record.trace_formats import public_members
 from pflow.terminal.columns import duration
 from pflow.text.printable import CONTROLS, from_one
 from pflow.values.json_input import has_too_many_values
@@ -73,7 +73,7 @@ def _render(template: str, **members: Any) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def members_of(run: Run) -> Trace:
+def members_of(run: RecordedRun) -> Trace:
     """Return what a page has of a run beside its trace and values: the `ir` of its flow, the `dots` of a map."""
     return {"ir": shape_of(run.read_json(FLOW)), "dots": map_dots(run) if run.ledger else []}
 
@@ -111,7 +111,7 @@ def run_page(trace: Trace, *, now: float) -> bytes:
     )
 
 
-def runs_page(runs: Iterable[Run], *, now: float) -> bytes:
+def runs_page(runs: Iterable[RecordedRun], *, now: float) -> bytes:
     """Return the page of a list of runs."""
     return _render("runs.html", runs=list(runs), now=now, Usage=Usage)
 
@@ -141,7 +141,7 @@ def _stopped(trace: Trace) -> dict[str, Any] | None:
     return {**said, "exit": amount(error.get("exit")), "number": at[-1]["number"] if at else None}
 
 
-def _failures(trace: Trace, values: Values) -> dict[str, Any]:
+def _failures(trace: Trace, values: WrittenValues) -> dict[str, Any]:
     """Return the failed items of batches: how many, and those of one step, code and message together: the visit, and
     the items as far as they are known, by their index if no journal has kept them.
     """
@@ -153,7 +153,7 @@ def _failures(trace: Trace, values: Values) -> dict[str, Any]:
         kept = {each.get("index"): each.get("item") for each in errors or () if isinstance(each, dict)}
         for event in sorted((each for each in events if "exit" in each and "index" in each), key=itemgetter("index")):
             index = event["index"]
-            item = f"{from_one(index)}: {shown(kept[index], _LONGEST_ITEM)}" if index in kept else from_one(index)
+            item = f"{from_one(index)}: {shown_value(kept[index], _LONGEST_ITEM)}" if index in kept else from_one(index)
             groups.setdefault((number, visit["step"], event["exit"], str(event.get("message", ""))), []).append(item)
     return {"count": sum(map(len, groups.values())), "groups": list(groups.items())[:_MOST_FAILURES]}
 
@@ -207,7 +207,7 @@ def _store(store: dict[str, dict[str, Any]] | None) -> list[dict[str, Any]] | No
     rows = []
     for key, shape in store.items():
         size = size_text(shape["type"], shape["size"]) if "size" in shape else ""
-        value = shown(shape["value"], longest) if "value" in shape else None
+        value = shown_value(shape["value"], longest) if "value" in shape else None
         rows.append({"key": key, "type": shape["type"], "size": size, "value": value})
     return rows
 
@@ -218,12 +218,12 @@ def _snapshot(snapshot: dict[str, Any]) -> list[tuple[str, str]]:
     found = [(f"{step}.{name}", value) for step, params in overrides for name, value in params.items()]
     found += snapshot.get("cli_injections", {}).items()
     longest = _MOST_STORE // max(len(found), 10)
-    return [(path, shown(value, longest)) for path, value in found]
+    return [(path, shown_value(value, longest)) for path, value in found]
 
 
 def embed(trace: Trace) -> str:
     """Return a trace as text that stands between _BEGIN and _END."""
-    whole = document(trace, with_store=True)
+    whole = public_members(trace, with_store=True)
     return b64encode(zlib.compress(encode({**whole, "execution_trace": []}), level=9, wbits=_GZIP)).decode()
 
 

@@ -23,8 +23,8 @@ from pflow.interface.account import account_of
 from pflow.interface.interface import Interface, Item
 from pflow.plan.inputs import Piped
 from pflow.plan.limits import is_choice
-from pflow.saved_flows.nearest import About, nearest, nearest_by_words, words
-from pflow.saved_flows.saved import Saved, list_saved, readable
+from pflow.saved_flows.nearest import SearchTarget, nearest, nearest_by_words, words
+from pflow.saved_flows.saved import SavedFlow, list_saved, readable
 from pflow.terminal.messages import say
 from pflow.text.printable import clean
 from pflow.values.digest import bytes_digest
@@ -168,7 +168,7 @@ class Prompt:
         is_told = _is_short(self.own)
         found = (nearest_by_words if is_told else nearest)(
             _VALUE.sub(lambda value: value[0].rpartition(".")[2], sentence),
-            [About(name, line) for name, line in self.own.items()],
+            [SearchTarget(name, line) for name, line in self.own.items()],
         )
         least = max(_LEAST_NEAR, _OF_BEST * max(found.values(), default=0))
         near = [self.own[name] for name, nearness in found.items() if nearness >= least][:_FITTING]
@@ -220,7 +220,7 @@ def plan_prompt() -> Prompt:
     return Prompt(system, bytes_digest(encode([system, _read("examples"), interfaces, contents])), kinds, own)
 
 
-def _kinds(saved: Iterable[Saved]) -> Iterator[tuple[str, Kind]]:
+def _kinds(saved: Iterable[SavedFlow]) -> Iterator[tuple[str, Kind]]:
     catalog = FlowCatalog()
     yield from ((kind.name, kind) for kind in list_kinds() if kind.name not in _SECOND_NAMES)
     for name in [f"flow:{each.name}" for each in saved]:
@@ -251,7 +251,7 @@ def near_examples(sentence: str) -> list[str]:
     """
     kind = _kind_of(sentence)
     pool = [each for each in _examples().items() if _kind_of(each[1][0]) == kind]
-    abouts = [About(f"example{at}", _alike(" ".join(words))) for at, (_, words) in enumerate(pool)]
+    abouts = [SearchTarget(f"example{at}", _alike(" ".join(words))) for at, (_, words) in enumerate(pool)]
     found = nearest_by_words(_alike(sentence), abouts)
     least = max(_LEAST_LIKE, _LIKE_BEST * max(found.values(), default=0))
     near = [pool[int(name[len("example") :])][0] for name, nearness in found.items() if nearness >= least]
@@ -281,7 +281,7 @@ def _alike(text: str) -> str:
     return " ".join([re.sub(r"\d+", "#", _VALUE.sub(" ", text)), *urls, *endings, many])
 
 
-def saved_flows() -> list[Saved]:
+def saved_flows() -> list[SavedFlow]:
     """Return every readable saved flow by name. Unreadable ones are reported; planning goes on."""
     try:
         return readable(list_saved(), "pflow")
@@ -292,9 +292,9 @@ def saved_flows() -> list[Saved]:
 
 def add_nearest(error: PflowError, sentence: str) -> PflowError:
     """Name the nearest saved flows and nodes in an error's hint and `details`, and return the error."""
-    flows = [*nearest(sentence, [About(each.name, each.description) for each in saved_flows()])]
+    flows = [*nearest(sentence, [SearchTarget(each.name, each.description) for each in saved_flows()])]
     there = [line for line in lines(FlowCatalog()) if line.is_there and line.origin != FLOW]
-    nodes = [*nearest(sentence, [About(line.name, f"{line.summary} {line.words}") for line in there])]
+    nodes = [*nearest(sentence, [SearchTarget(line.name, f"{line.summary} {line.words}") for line in there])]
     error.details = {"flows": flows[:_NEAREST_FLOWS], "nodes": nodes[:_NEAREST_NODES]}
     named = [f"{what}: {', '.join(error.details[key])}" for what, key in (("saved flows", "flows"), ("nodes", "nodes"))
              if error.details[key]]  # fmt: skip

@@ -235,7 +235,7 @@ class Dialogue:
     def _show(self) -> None:
         """Show the plan, and forget what was typed before it could be seen."""
         show(proposal_text(self.proposal))
-        self.terminal.forget_typed()
+        self.terminal.discard_typed()
 
     def _edit(self) -> None:
         """Let the person edit the plan until it passes the rules, or go back to it as it was."""

@@ -10,7 +10,7 @@ from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, Ignoring, PflowError, no_memory, reason_of
 from pflow.files.reading import read_to_end
 from pflow.process.signals import ClosedPipe, Deadline
-from pflow.terminal.messages import for_terminal, say, tame_stderr
+from pflow.terminal.messages import filter_stderr, for_terminal, say
 
 if TYPE_CHECKING:
     Piece = bytes | memoryview
@@ -89,7 +89,7 @@ def secure_standard_files() -> list[int]:
 
     Returns which of 0, 1 and 2 were closed. What libraries print on stderr is tamed from here on.
     """
-    tame_stderr()
+    filter_stderr()
     closed = []
     for fd in (0, 1, 2):
         try:

@@ -11,8 +11,8 @@ from pflow.cache.differences import SHORT, differences
 from pflow.errors import PflowError
 from pflow.record.log import FLOW, KEYS, Event, is_shape, read_events
 from pflow.record.records import UNSOUND
-from pflow.record.runs import Run, run_directories
-from pflow.record.trace import Trace, Visit
+from pflow.record.runs import RecordedRun, run_directories
+from pflow.record.trace import Trace, TracedVisit
 from pflow.terminal.columns import Colour, duration
 from pflow.terminal.messages import say
 from pflow.text.printable import clean, counted, from_one
@@ -31,10 +31,10 @@ _TIMES, _MS = 1.5, 10
 """Times differ where one is so many times the other, and by so many milliseconds."""
 
 
-class Visits:
+class StepKeys:
     """The keys of one step in a run: an event for each visit or item, by its path."""
 
-    def __init__(self, run: Run, step: str) -> None:
+    def __init__(self, run: RecordedRun, step: str) -> None:
         self.run = run
         self.events = {event["visit"]: event for event in _key_events(run) if step in (event["step"], event["visit"])}
         self._values: dict[str, Any] = {}
@@ -58,7 +58,7 @@ def _digests(event: Event) -> set[tuple[str, str, str]]:
     return {(part["kind"], part["name"], part["digest"]) for part in event.get("parts", [])}
 
 
-def _key_events(run: Run) -> list[Event]:
+def _key_events(run: RecordedRun) -> list[Event]:
     events, warnings = read_events(run.read(KEYS))
     for warning in warnings:
         say("pflow why", f"warning: run {run.id}: {warning}")
@@ -78,7 +78,7 @@ def _is_part(part: Any) -> bool:
     return "size" not in part or is_shape(part)
 
 
-def _kept_values(run: Run) -> Iterator[Any]:
+def _kept_values(run: RecordedRun) -> Iterator[Any]:
     """Yield the values in a run's snapshot and its flow, for whatever step."""
     for values in [run.snapshot.get("cli_injections", {}), *run.snapshot.get("config_overrides", {}).values()]:
         yield from values.values()
@@ -87,7 +87,7 @@ def _kept_values(run: Run) -> Iterator[Any]:
             yield from [*node.get("params", {}).values(), *node.get("inputs", {}).values()]
 
 
-def earlier(run: Run, step: str) -> Visits | None:
+def find_earlier(run: RecordedRun, step: str) -> StepKeys | None:
     """Return the newest run before this one, of the same flow, that has keys of the step.
 
     A flow is the same if it has the same name, or, without a name, the same wiring.
@@ -96,29 +96,29 @@ def earlier(run: Run, step: str) -> Visits | None:
     for directory in before:
         if not os.path.isfile(os.path.join(directory, KEYS)):
             continue
-        other = Run(directory)
+        other = RecordedRun(directory)
         is_same = other.name == run.name and (run.name != "flow" or other.flow_hash == run.flow_hash)
-        if is_same and (visits := Visits(other, step)).events:
+        if is_same and (visits := StepKeys(other, step)).events:
             return visits
     return None
 
 
-def explain(run: Run, step: str, against: Run | None) -> list[str]:
+def reasons(run: RecordedRun, step: str, against: RecordedRun | None) -> list[str]:
     """Return lines for each visit of the step that missed, and the number of hits. Raises PflowError (1)."""
-    visits = Visits(run, step)
+    visits = StepKeys(run, step)
     if not visits.events:
         raise PflowError(f"cannot tell why '{step}' ran: no cached step of the run has this name", hint=_how(run))
-    before = Visits(against, step) if against else earlier(run, step)
+    before = StepKeys(against, step) if against else find_earlier(run, step)
     hits = [event for event in visits.events.values() if event["cache"]["verdict"] == "hit"]
     others = [event for event in visits.events.values() if against or event not in hits]
     lines = [line for event in others[:_MOST] for line in _lines(visits, event, before)]
     lines += [f"and {len(others) - _MOST:,} more"] if len(others) > _MOST else []
     if hits and not against:
-        lines.append(_told_hits(hits))
+        lines.append(_hits_text(hits))
     return lines
 
 
-def _how(run: Run) -> str:
+def _how(run: RecordedRun) -> str:
     known = list(dict.fromkeys(event["step"] for event in _key_events(run)))
     return f"cached steps are {', '.join(known)}" if known else "--cache caches steps that are not pure"
 
@@ -129,13 +129,13 @@ def _label(visit: str) -> str:
     return path.replace("@1/", "/").removesuffix("@1") + bracket + (item[:8] + "]" if item else "")
 
 
-def _told_hits(hits: list[Event]) -> str:
+def _hits_text(hits: list[Event]) -> str:
     runs = list(dict.fromkeys(event["of"] for event in hits if "of" in event))
     what = _label(hits[0]["visit"]) if len(hits) == 1 else f"{len(hits):,} visits"
     return f"{what}: hit" + (f", kept by the run {runs[0]}" if len(runs) == 1 else "")
 
 
-def _lines(visits: Visits, event: Event, before: Visits | None) -> list[str]:
+def _lines(visits: StepKeys, event: Event, before: StepKeys | None) -> list[str]:
     """Return the verdict on a visit, and below it the changes."""
     verdict, why = event["cache"]["verdict"], event["cache"].get("why", "")
     if "parts" not in event:
@@ -174,9 +174,9 @@ def difference(one: Trace, other: Trace) -> dict[str, Any]:
     return {"runs": [_summary(trace) for trace in (one, other)], "steps": steps, "same": len(keys) - len(steps)}
 
 
-def _by_name(visits: list[Visit]) -> dict[tuple[str, int], Visit]:
+def _by_name(visits: list[TracedVisit]) -> dict[tuple[str, int], TracedVisit]:
     """Return the visits by step, with the item of a batch around it, and number: of those that this step had."""
-    found: dict[tuple[str, int], Visit] = {}
+    found: dict[tuple[str, int], TracedVisit] = {}
     counts: dict[str, int] = {}
     for each in visits:
         name = each["step"] + (f" item {from_one(each['item'])}" if "item" in each else "")
@@ -191,7 +191,7 @@ def _summary(trace: Trace) -> dict[str, Any]:
     return {**about, "cost": Usage(trace["usage"]).price()}
 
 
-def _members(visit: Visit | None) -> dict[str, Any]:
+def _members(visit: TracedVisit | None) -> dict[str, Any]:
     """Return what is compared of a visit."""
     names = ("node", "version", "state", "action", "exit", "message", "ms", "tokens", "items", "tries")
     found: dict[str, Any] = {name: visit.get(name) if visit else None for name in names}
@@ -207,7 +207,7 @@ def _differ(name: str, one: Any, other: Any) -> bool:
 
 def difference_text(found: dict[str, Any], colour: Colour) -> str:
     """Return a difference for a person: the runs, and below a step what differs in it."""
-    lines = [f"{sign} {_told_run(run)}" for sign, run in zip("-+", found["runs"], strict=True)]
+    lines = [f"{sign} {_run_text(run)}" for sign, run in zip("-+", found["runs"], strict=True)]
     for each in found["steps"]:
         name = clean(each["step"]) + (f"  visit {each['visit']}" if each["visit"] > 1 else "")
         states = each["differ"].get("state", [""])
@@ -215,18 +215,18 @@ def difference_text(found: dict[str, Any], colour: Colour) -> str:
             lines += ["", f"{'-+'[states[0] is None]} {colour.heading(name)}"]
             continue
         lines += ["", f"  {colour.heading(name)}"]
-        lines += [f"    {member}: {' → '.join(_told(member, value) for value in values)}"
+        lines += [f"    {member}: {' → '.join(_value_text(member, value) for value in values)}"
                   for member, values in each["differ"].items()]  # fmt: skip
     lines += ["", f"the same: {counted(found['same'], 'visit')}"] if found["same"] else []
     return "".join(f"{line}\n" for line in lines)
 
 
-def _told_run(run: dict[str, Any]) -> str:
+def _run_text(run: dict[str, Any]) -> str:
     items = ", ".join(f"{status} {count:,}" for status, count in run.get("items", {}).items())
-    return clean("  ".join(filter(None, [run["run"], run["status"], _told("ms", run["ms"]), run["cost"], items])))
+    return clean("  ".join(filter(None, [run["run"], run["status"], _value_text("ms", run["ms"]), run["cost"], items])))
 
 
-def _told(member: str, value: Any) -> str:
+def _value_text(member: str, value: Any) -> str:
     if member == "ms" and value is not None:
         return duration(value)
     if isinstance(value, dict):

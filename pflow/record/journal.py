@@ -33,10 +33,10 @@ _PIECE = 1 << 20
 
 _DRAFT = ".tmp"
 
-WITHOUT = "--no-journal runs without one, and nothing can resume it"
+NO_JOURNAL_HINT = "--no-journal runs without one, and nothing can resume it"
 
 UNSEALED = "the list of files that it may touch has changed, or belongs to another run"
-ANEW = "pflow run, or pflow map, begins another one"
+NEW_RUN_HINT = "pflow run, or pflow map, begins another one"
 
 
 class Journal:
@@ -56,15 +56,15 @@ class Journal:
         self.records: Records | None = None
         self._has_begun = False
         self._fd = -1
-        self._left(0)
+        self._note_size(0)
         try:
             self._fd = open_private(self.path, os.O_APPEND)
             unlink(self.path + _DRAFT)  # of a process that was killed
-            self._mend()
+            self._recover()
         except OSError as error:
             raise self._cannot_keep(error) from error
 
-    def _mend(self) -> None:
+    def _recover(self) -> None:
         if not os.fstat(self._fd).st_size:
             return
         self._has_begun = True
@@ -75,9 +75,9 @@ class Journal:
             os.ftruncate(self._fd, size)
         elif not data.endswith(b"\n"):
             write_all(self._fd, b"\n")
-        self._left(os.fstat(self._fd).st_size)
+        self._note_size(os.fstat(self._fd).st_size)
 
-    def _left(self, size: int) -> None:
+    def _note_size(self, size: int) -> None:
         """Note the size, and the one at which it is compacted."""
         self._size = size
         self._limit = max(2 * size, _SMALL)
@@ -99,7 +99,7 @@ class Journal:
                 failpoint(f"{name}.written")
                 if "begin" in record:
                     self._has_begun = True
-                    self._left(self._size)  # nothing of it is replaced yet, however large the store was
+                    self._note_size(self._size)  # nothing of it is replaced yet, however large the store was
                 elif self._size > self._limit:
                     self._compact()
             except OSError as error:
@@ -111,7 +111,7 @@ class Journal:
         draft = self.path + _DRAFT
         records = compacted(read_lines(read_regular(self.path))[0])
         data = b"".join(piece for record in records for piece in pieces_of(record))
-        self._left(self._size)
+        self._note_size(self._size)
         fd = -1
         try:
             fd = open_private(draft, os.O_TRUNC | os.O_APPEND)
@@ -125,7 +125,7 @@ class Journal:
             return
         self._close()
         self._fd = fd
-        self._left(len(data))
+        self._note_size(len(data))
         failpoint("journal.compact.written")
 
     def _sealed(self, change: list[Any]) -> list[Any]:
@@ -137,7 +137,7 @@ class Journal:
     def _cannot_keep(self, error: OSError) -> PflowError:
         what = f"cannot keep the journal '{self.path}': {reason_of(error)}"
         run = os.path.basename(os.path.dirname(self.path))
-        hint = f"make room, then pflow resume {run}" if self._has_begun else WITHOUT
+        hint = f"make room, then pflow resume {run}" if self._has_begun else NO_JOURNAL_HINT
         failure = PflowError(what, hint=hint, exit=CANNOT_WRITE)
         failure.ends_run = failure.is_cut = True
         return failure
@@ -164,7 +164,7 @@ def unlink(path: str) -> None:
 def pieces_of(record: Record) -> Iterator[bytes]:
     """Yield the line of a record, in pieces for a long text in its `changes`, or for `texts`, bytes by key.
 
-    In `texts` a character stands for each byte; `raw` returns the bytes. Raises PflowError (65) for what JSON cannot
+    In `texts` a character stands for each byte; `text_bytes` returns them. Raises PflowError (65) for what JSON cannot
     hold.
     """
     if "texts" not in record and not holds_long(record.get("changes")):
@@ -191,12 +191,12 @@ def _data_of(record: Record) -> Iterator[bytes]:
     for number, (key, text) in enumerate(record["texts"].items()):
         yield b"," * (number > 0) + quote(key).encode() + b':"'
         for at in range(0, len(text), _PIECE):
-            yield quote(str(raw(text[at : at + _PIECE]), "latin-1"))[1:-1].encode()
+            yield quote(str(text_bytes(text[at : at + _PIECE]), "latin-1"))[1:-1].encode()
         yield b'"'
     yield b"}}"
 
 
-def raw(text: str | bytes | memoryview) -> bytes:
+def text_bytes(text: str | bytes | memoryview) -> bytes:
     """Return the bytes of one of the `texts` of a record that was read, or is to be written."""
     return text.encode("latin-1") if isinstance(text, str) else bytes(text)
 
@@ -272,7 +272,7 @@ def _find_in_texts(begin: Begin, secrets: Secrets, key: bytes) -> Iterator[tuple
     Of a text that cannot be decoded, only a digest is kept: yield it with its name.
     """
     for name, text in list(begin["texts"].items()):
-        data = raw(text)
+        data = text_bytes(text)
         try:
             value = decode(data)
         except ValueError:
@@ -301,14 +301,14 @@ def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:
         is_text = path[0] == "texts"
         name = ".".join(map(str, path[1 if is_text else 2 :]))
         text = texts[name] = texts[name] if name in texts else find(name)
-        value = next((each for each in _values(text) if keyed_digest(key, each) == digest), None)
+        value = next((each for each in _possible_values(text) if keyed_digest(key, each) == digest), None)
         others += [name] if value is None else []
         value = text if value is None else value
         assign(begin, path, value.encode() if is_text else value)
     return list(dict.fromkeys(others))
 
 
-def _values(text: str) -> Iterator[Any]:
+def _possible_values(text: str) -> Iterator[Any]:
     """Yield the values that a text may have been: itself, with a newline, decoded JSON."""
     yield from (text, f"{text}\n")
     with Ignoring(ValueError):

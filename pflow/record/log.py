@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 else:
     Event = dict
 
-FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
+FLOW, SNAPSHOT, EVENTS, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
 STATUS = "status.json"
 """The files in a run's directory; the last is that of a map, which others read while it goes."""
 
@@ -88,13 +88,13 @@ class RunLog:
         self.directory = directory
         self.lock = _lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children and programs inherit: the run goes on while one of them has it."""
-        self._files = {TRACE: open_private(os.path.join(directory, TRACE), os.O_APPEND)}
+        self._files = {EVENTS: open_private(os.path.join(directory, EVENTS), os.O_APPEND)}
         """The descriptors of the files of events; -1 for one that cannot be written."""
         self.journal: Journal | None = None
         self._begun = time.monotonic()
         self._size = 0
         try:
-            take_lock(self._files[TRACE])  # a program could release the lock that it inherits, but not this one
+            take_lock(self._files[EVENTS])  # a program could release the lock that it inherits, but not this one
         except BlockingIOError:
             self.release()
             raise
@@ -125,7 +125,7 @@ class RunLog:
                 raise _no_journal(f" in '{directory}': {reason_of(error)}", CANNOT_WRITE) from None
             _warn(f"cannot keep a log of this run in '{directory}': {reason_of(error)}")
             return None
-        log.line(event_line("run", {"run": run_id, "pid": os.getpid(), "by": WRITER, **about}))
+        log.write_line(event_line("run", {"run": run_id, "pid": os.getpid(), "by": WRITER, **about}))
         return log
 
     @classmethod
@@ -137,7 +137,7 @@ class RunLog:
         run = os.path.basename(directory)
         try:
             log = cls(directory)
-            _cut_torn_line(os.path.join(directory, TRACE))
+            _cut_torn_line(os.path.join(directory, EVENTS))
         except BlockingIOError:
             from pflow.process.children import holder
 
@@ -183,7 +183,7 @@ class RunLog:
             _remove(self.directory)
             raise
 
-    def line(self, data: bytes, name: str = TRACE) -> None:
+    def write_line(self, data: bytes, name: str = EVENTS) -> None:
         """Write an event, which survives kill -9; the parts of a cached step's key go to KEYS."""
         try:
             if name not in self._files:
@@ -208,7 +208,7 @@ class RunLog:
         some = {"error": error, "failed_items": failed_items, "usage": usage}
         known = {name: value for name, value in some.items() if value}
         failpoint("trace.finish")
-        self.line(event_line("finish", {"exit": exit, "ms": ms, **known, "store": shapes}))
+        self.write_line(event_line("finish", {"exit": exit, "ms": ms, **known, "store": shapes}))
         failpoint("trace.finish.written")
         if self.journal is not None:
             self.journal.finish(is_kept=is_kept or exit != OK)
@@ -218,11 +218,11 @@ class RunLog:
 
     def release(self) -> None:
         """Release the lock; nothing is written any more."""
-        for fd in (self.lock, self._files[TRACE]):
+        for fd in (self.lock, self._files[EVENTS]):
             with Ignoring(OSError):  # a full disk ended the log before, or a node closed what is not its own
                 self._size += os.fstat(fd).st_size
                 os.close(fd)
-        self._files[TRACE] = -1
+        self._files[EVENTS] = -1
 
 
 def write_status(directory: str, counts: dict[str, Any]) -> None:
@@ -252,9 +252,9 @@ def noted_order(place: str) -> dict[str, str]:
 
 
 def _no_journal(why: str, exit: int) -> PflowError:
-    from pflow.record.journal import WITHOUT
+    from pflow.record.journal import NO_JOURNAL_HINT
 
-    return PflowError(f"cannot keep a journal of this run{why}", hint=WITHOUT, exit=exit)
+    return PflowError(f"cannot keep a journal of this run{why}", hint=NO_JOURNAL_HINT, exit=exit)
 
 
 def _remove(directory: str) -> None:

@@ -62,12 +62,12 @@ class Records:
             self.begin = {**self.begin, **record}
         elif "start" in record:
             self.begin.setdefault("started", record["start"])
-            self._forget(record["start"])
+            self._forget_one(record["start"])
             self.interrupted[record["start"]] = record
         elif "end" in record:
             self._end(record["end"], record)
         elif "failed" in record:
-            self._forget(record["failed"])
+            self._forget_one(record["failed"])
             self.failed[record["failed"]] = record
         elif "again" in record:
             self.forget(record["again"])
@@ -77,7 +77,7 @@ class Records:
         else:
             self.files.add(record)
 
-    def done_with(self, path: str) -> str:
+    def outermost_done(self, path: str) -> str:
         """Return the outermost visit that is done, of a visit and those around it; empty if none is."""
         return next((each for each in (*outer_paths(path), path) if each in self.done), "")
 
@@ -85,7 +85,7 @@ class Records:
         for path_in_store, *_ in [[record.get("carried", ())], *record.get("changes", ())]:
             hash(tuple(path_in_store))  # if the record is damaged this raises, before anything is changed
         start = self.interrupted.get(path)
-        self._forget(path)
+        self._forget_one(path)
         over = (f"{path}/", f"{path}[", *record.get("over", ()))
         for index in (self.interrupted, self.failed):  # what stopped inside it no longer matters
             for each in [each for each in index if each.startswith(over)]:
@@ -95,7 +95,7 @@ class Records:
         elif start is not None:
             self.interrupted[path] = record
 
-    def _forget(self, path: str) -> None:
+    def _forget_one(self, path: str) -> None:
         for index in (self.done, self.interrupted, self.failed):
             index.pop(path, None)
 
@@ -121,7 +121,7 @@ def batch_of(item: str) -> str:
     return item.rpartition("[")[0]
 
 
-def name_of(path: str) -> str:
+def step_name(path: str) -> str:
     """Return the step of a visit's path: `outer/inner` for `outer@1/inner@2[…]`."""
     return "/".join(part.partition("@")[0] for part in path.split("/"))
 
@@ -228,7 +228,7 @@ class FileStates:
 
     def __init__(self) -> None:
         self.reads: dict[str, dict[str, State]] = {}
-        self.touched: dict[str, None] = {}
+        self.changed_files: dict[str, None] = {}
         self.inside: dict[str, dict[str, None]] = {}
 
     def add(self, record: dict[str, Any]) -> None:
@@ -239,12 +239,12 @@ class FileStates:
                 self.inside.setdefault(flow, {})[key] = None
         for key, state in record.get("left", {}).items():
             self.reads.get(key, {}).update(dict.fromkeys(self.reads.get(key, ()), state))
-            self.touched[key] = None
+            self.changed_files[key] = None
 
     def compacted(self) -> Iterator[dict[str, Any]]:
         """Yield the records that are enough."""
-        if self.touched:
-            yield {"left": dict.fromkeys(self.touched)}
+        if self.changed_files:
+            yield {"left": dict.fromkeys(self.changed_files)}
         for key, readers in self.reads.items():
             for visit, state in readers.items():
                 yield {"read": visit, "files": {key: state}}
@@ -256,7 +256,7 @@ class FileStates:
             now = state_of(key) if found else None
             for visit, then in found:
                 if isinstance(then, list):
-                    for name in sorted(({*then} ^ {*(now or ())}) - self.touched.keys()):
+                    for name in sorted(({*then} ^ {*(now or ())}) - self.changed_files.keys()):
                         yield key, path_of(name), visit, "is gone" if name in then else "is new"
                 elif then != now:
                     how = "is gone" if now == MISSING else "is new" if then == MISSING else "has changed"

@@ -15,11 +15,11 @@ from pflow.errors import MISSING, OVER_BUDGET, Attempt, Ignoring, PflowError, Wi
 from pflow.files.atomic import open_private
 from pflow.files.reading import Opened, open_regular, read_regular
 from pflow.record.log import (
+    EVENTS,
     LOCK,
     PRUNED,
     SNAPSHOT,
     STATUS,
-    TRACE,
     Event,
     noted_order,
     parse_event,
@@ -46,7 +46,7 @@ DAYS, SIZE = 30, 200 << 20
 """The greatest age of runs, and the bytes that all of them may take."""
 
 
-class Run:
+class RecordedRun:
     """One run, as far as its log says.
 
     `status` is done, finished with failures (of items of batches), failed (with `exit`), running, or killed: it has no
@@ -62,12 +62,12 @@ class Run:
         self.directory = directory
         self.id = os.path.basename(directory)
         is_running = is_locked(directory)  # before the log is read: a run writes its end, then lets go
-        log = self.read(TRACE)
+        log = self.read(EVENTS)
         first, last = parse_event(log.partition(b"\n")[0]) or {}, next(_events(log, is_back=True), {})
         self.about = first if first.get("event") == "run" else {}
         """The event of its beginning, and that of its end; empty if there is none."""
         self.end = last if last.get("event") == "finish" else {}
-        self.damaged = [] if self.about else [TRACE]
+        self.damaged = [] if self.about else [EVENTS]
         """The files in its directory that do not say what they should."""
         self.name = str(self.about.get("name") or "")
         self.flow_hash = str(self.about.get("flow_hash") or "")
@@ -138,10 +138,10 @@ class Run:
         """Return the steps that were interrupted and may not repeat, in the order of their visits."""
         if b'{"start":' not in self.read(JOURNAL):
             return []
-        from pflow.record.records import Records, name_of
+        from pflow.record.records import Records, step_name
 
         with Ignoring(PflowError):  # it is damaged, as pflow resume says
-            return list(dict.fromkeys(map(name_of, Records(self.records()).interrupted)))
+            return list(dict.fromkeys(map(step_name, Records(self.records()).interrupted)))
         return []
 
     def read(self, name: str) -> bytes:
@@ -154,7 +154,7 @@ class Run:
 
     def events(self) -> tuple[list[Event], list[str]]:
         """Return the events of its log, and warnings for lines left out. Raises PflowError if it is unreadable."""
-        path = os.path.join(self.directory, TRACE)
+        path = os.path.join(self.directory, EVENTS)
         with Attempt(f"cannot read the log '{path}'"):
             return read_events(read_regular(path))
 
@@ -206,7 +206,7 @@ def _is_map(directory: str) -> bool | None:
 
 def is_locked(directory: str) -> bool:
     """Return True while the run, or a program that it started, goes on."""
-    return any(_is_file_locked(os.path.join(directory, name)) for name in (TRACE, LOCK))
+    return any(_is_file_locked(os.path.join(directory, name)) for name in (EVENTS, LOCK))
 
 
 def _is_file_locked(file: str) -> bool:
@@ -292,14 +292,14 @@ def _values_in(record: Record) -> dict[str, Any]:
 
 
 def list_runs(
-    limit: int | None = None, *, since: float = 0.0, is_wanted: Callable[[Run], bool] = lambda run: True
-) -> list[Run]:  # fmt: skip
+    limit: int | None = None, *, since: float = 0.0, is_wanted: Callable[[RecordedRun], bool] = lambda run: True
+) -> list[RecordedRun]:  # fmt: skip
     """Return the runs, newest first, that began since a moment (in seconds) and are wanted."""
     newer = takewhile(lambda run: run[0] >= since, _with_files())
-    return list(islice(filter(is_wanted, (Run(directory) for _, directory in newer)), limit))
+    return list(islice(filter(is_wanted, (RecordedRun(directory) for _, directory in newer)), limit))
 
 
-def find_run(word: str = "last") -> Run:
+def find_run(word: str = "last") -> RecordedRun:
     """Return the run of an id or its beginning; `last` or `@1` is the newest, `@2` the next. Raises PflowError (66)."""
     directories = list(run_directories())
     if not directories:
@@ -312,7 +312,7 @@ def find_run(word: str = "last") -> Run:
     else:
         fitting = [each for each in directories if word and os.path.basename(each).startswith(word.upper())]
     if len(fitting) == 1:
-        return Run(fitting[0])
+        return RecordedRun(fitting[0])
     if fitting:
         ids = ", ".join(map(os.path.basename, fitting[:3]))
         raise PflowError(f"cannot find the run '{word}': {len(fitting)} ids begin with it", hint=ids, exit=MISSING)
@@ -326,7 +326,7 @@ def run_directories() -> Iterator[str]:
 
 def _with_files() -> Iterator[tuple[float, str]]:
     for begun, directory in _runs_in(runs_directory() or ""):
-        if any(os.path.lexists(os.path.join(directory, name)) for name in (TRACE, JOURNAL)):
+        if any(os.path.lexists(os.path.join(directory, name)) for name in (EVENTS, JOURNAL)):
             yield begun, directory
 
 

@@ -22,7 +22,7 @@ from pflow.values.paths import Path, parse_path, write_path
 from pflow.values.secrets import MASK, Secrets
 
 if TYPE_CHECKING:
-    from pflow.record.runs import Run
+    from pflow.record.runs import RecordedRun
 
     Values = Mapping[str, Mapping[str, Any]]
 
@@ -51,7 +51,7 @@ class Snapshot:
         self._secrets = secrets
 
     @classmethod
-    def of(cls, run: Run) -> Snapshot | None:
+    def of(cls, run: RecordedRun) -> Snapshot | None:
         """Return the snapshot that a run has kept; None if it is missing or damaged."""
         return result_of(lambda: cls._read(run.read_json(SNAPSHOT)), of=UNSOUND, otherwise=None)
 

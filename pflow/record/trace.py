@@ -7,7 +7,7 @@ from typing import Any
 
 from pflow.errors import Ignoring, PflowError, shorten
 from pflow.record.log import Event, is_sound
-from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Run, time_of
+from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, RecordedRun, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, duration
 from pflow.terminal.messages import say
@@ -28,19 +28,19 @@ final store its type and size, and its value where that was kept; it is None whe
 batch's items by the number of its visit; programs find them among the events.
 """
 
-Visit = dict[str, Any]
+TracedVisit = dict[str, Any]
 """number (in the trace), step, node, version, visit (which of this step's it is), state, began (seconds), ms (None
 where it has no end), reads and writes (the places of each), read_keys and write_keys (every place once). What not every
 visit has: lane (the branch of a fork), item (of the batch that it is in), outer (the number of the visit that it is
 in), and all of MORE."""
 
-Values = dict[int, dict[str, Any]]
+WrittenValues = dict[int, dict[str, Any]]
 """The values that each visit wrote, by its number, then by their places. One with a secret in it is the mask."""
 
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside the states of a run."""
 
-MORE = (
+OPTIONAL_MEMBERS = (
     "pack", "action", "exit", "message", *MEMBERS, "tries", "tried", "asked", "items", "cache", "dry", "skipped",
     "warning",
 )  # fmt: skip
@@ -48,7 +48,7 @@ MORE = (
 _LONGEST = 1000
 
 
-def trace_of_run(run: Run, events: list[Event]) -> Trace:
+def trace_of_run(run: RecordedRun, events: list[Event]) -> Trace:
     """Return the trace of a run, as far as its events say."""
     return with_visits(
         {
@@ -126,7 +126,7 @@ def _event_of(step: dict[str, Any], time: float) -> Event:
     return {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": time}
 
 
-def values_of(run: Run, trace: Trace) -> Values | None:
+def values_of(run: RecordedRun, trace: Trace) -> WrittenValues | None:
     """Return what each visit of a run wrote; None if no journal has kept it, or if that is damaged."""
     try:
         kept = run.written()
@@ -160,7 +160,7 @@ def store_with(trace: Trace) -> Trace:
     return trace if trace["store"] is None else {**trace, "store": store}
 
 
-def visit_paths(visits: Iterable[Visit]) -> dict[int, str]:
+def visit_paths(visits: Iterable[TracedVisit]) -> dict[int, str]:
     """Return the path of each visit, by its number, as Run.written has it; inside an item of a batch it finds none."""
     paths: dict[int, str] = {}
     for visit in visits:
@@ -169,15 +169,15 @@ def visit_paths(visits: Iterable[Visit]) -> dict[int, str]:
     return paths
 
 
-def _visits(events: list[Event], *, unfinished: str) -> tuple[list[Visit], dict[int, list[Event]]]:
+def _visits(events: list[Event], *, unfinished: str) -> tuple[list[TracedVisit], dict[int, list[Event]]]:
     """Join each start of a step to its end; an end without a start is a visit of its own.
 
     Returns the visits, and the events of items by the numbers of their batches.
     """
-    visits: list[Visit] = []
+    visits: list[TracedVisit] = []
     items: dict[int, list[Event]] = {}
     latest: dict[tuple[str, str], int] = {}
-    open_visits: dict[tuple[str, int, str, str], list[Visit]] = {}  # logs of old have no items: these share all four
+    open_visits: dict[tuple[str, int, str, str], list[TracedVisit]] = {}  # old logs have no items
     for event in events:
         if event["event"] == "resume":
             for visit in (visit for same in open_visits.values() for visit in same):
@@ -205,7 +205,7 @@ def _visits(events: list[Event], *, unfinished: str) -> tuple[list[Visit], dict[
     return visits, items
 
 
-def _begun(event: Event, number: int, outer: int | None) -> Visit:
+def _begun(event: Event, number: int, outer: int | None) -> TracedVisit:
     return {
         "number": number,
         "step": event["step"],
@@ -223,7 +223,7 @@ def _begun(event: Event, number: int, outer: int | None) -> Visit:
     }
 
 
-def _add_item(visit: Visit, event: Event) -> None:
+def _add_item(visit: TracedVisit, event: Event) -> None:
     """Count an item of a batch. At the end of the batch stands the usage of all of them."""
     usage = Usage(visit, event)
     counts = visit.setdefault("items", {"done": 0, "failed": 0})
@@ -232,7 +232,7 @@ def _add_item(visit: Visit, event: Event) -> None:
     visit.update(usage.members())
 
 
-def _end(visit: Visit, event: Event) -> None:
+def _end(visit: TracedVisit, event: Event) -> None:
     visit["state"] = FAILED if event.get("exit") else DONE
     visit["version"], visit["ms"] = event.get("version", ""), event.get("ms")
     for name in ("reads", "writes"):
@@ -241,7 +241,7 @@ def _end(visit: Visit, event: Event) -> None:
         visit[name] = places
         keys = [key for each in places.values() for place in each for key in _keys_in(place)]
         visit[f"{name[:-1]}_keys"] = list(dict.fromkeys(keys))
-    visit.update({name: event[name] for name in MORE if name in event})
+    visit.update({name: event[name] for name in OPTIONAL_MEMBERS if name in event})
 
 
 def _keys_in(place: str) -> list[str]:
@@ -258,7 +258,7 @@ def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = P
     blocks = []
     for visit in visits:
         depths[visit["number"]] = depth = depths[visit.get("outer", 0)] + 1
-        lines = _visit_lines(visit, now, colour)
+        lines = _lines_of_visit(visit, now, colour)
         if "message" in visit and visit["message"] != error.get("message"):
             lines.append(f"    {colour.fault('✗')} {clean(str(visit['message']))}")
         blocks.append("".join("    " * depth + line + "\n" for line in lines))
@@ -277,7 +277,7 @@ def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = P
     return "\n".join(blocks if visits or trace["flow"] else ["no step has run\n", *blocks]).encode()
 
 
-def _visit_lines(visit: Visit, now: float, colour: Colour) -> list[str]:
+def _lines_of_visit(visit: TracedVisit, now: float, colour: Colour) -> list[str]:
     heading = colour.heading(clean(f"[{visit['number']}] {visit['step']} ({visit['node']})"))
     lines = [f"{heading}  {clean(', '.join(facts_of(visit, now)))}".rstrip()]
     reads = [
@@ -290,7 +290,7 @@ def _visit_lines(visit: Visit, now: float, colour: Colour) -> list[str]:
     return lines
 
 
-def facts_of(visit: Visit, now: float) -> list[str]:
+def facts_of(visit: TracedVisit, now: float) -> list[str]:
     """Return what is to be said of a visit beside its places: time, action, exit code, usage, tries, items, cache."""
     facts = [_took(visit, now)]
     facts += [f"visit {visit['visit']}"] if visit["visit"] > 1 else []
@@ -311,7 +311,7 @@ def _of_cache(said: Any) -> list[str]:
     return ["cached"] if said.get("verdict") == "hit" else [f"not cached: {said['why']}"] if said.get("why") else []
 
 
-def _took(visit: Visit, now: float) -> str:
+def _took(visit: TracedVisit, now: float) -> str:
     if visit["state"] == RUNNING:
         return f"running for {duration(max(0.0, now - visit['began']) * 1000)}"
     if visit["state"] == CUT:

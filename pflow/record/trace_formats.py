@@ -18,9 +18,9 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, UNAVAILABLE, Attempt, 
 from pflow.files.installation import needs
 from pflow.record.log import Event
 from pflow.record.runs import RUNNING, number_of
-from pflow.record.trace import CUT, Trace, Visit
+from pflow.record.trace import CUT, Trace, TracedVisit
 from pflow.stage.trace import span_parts
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 from pflow.values.jsontext import encode
 from pflow.values.secrets import masked
 from pflow.values.usage import Usage, amount, calls_in
@@ -52,10 +52,10 @@ _HINT = f"{_ADDRESS}=http://HOST:4318, or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT wit
 
 
 def as_json(trace: Trace, *, now: float, with_store: bool) -> bytes:
-    return encode(document(trace, with_store=with_store)) + b"\n"
+    return encode(public_members(trace, with_store=with_store)) + b"\n"
 
 
-def document(trace: Trace, *, with_store: bool) -> dict[str, Any]:
+def public_members(trace: Trace, *, with_store: bool) -> dict[str, Any]:
     """Return a trace as other programs get it."""
     unwanted = {"batch_items", "values", "store" if not with_store else "", "error" if not trace["error"] else ""}
     return {name: value for name, value in trace.items() if name not in unwanted}
@@ -154,7 +154,7 @@ def _run_span(trace: Trace) -> dict[str, Any]:
     return _span(_name(trace), trace["began"], trace["last"], about, error)
 
 
-def _visit_span(visit: Visit, last: float) -> Span:
+def _visit_span(visit: TracedVisit, last: float) -> Span:
     named = ("node", "version", "pack", "visit", "lane", "read_keys", "write_keys", "action", "exit", "tries")
     error = _NO_END if visit["state"] == CUT else _error(visit)
     return _span(visit["step"], visit["began"], _end_of(visit, last), _named(visit, *named), error)
@@ -178,7 +178,7 @@ def _error(about: dict[str, Any]) -> Any:
     return about.get("message", "") if about.get("exit") else None
 
 
-def _calls_in(visit: Visit, items: list[Event]) -> Iterator[dict[str, Any]]:
+def _calls_in(visit: TracedVisit, items: list[Event]) -> Iterator[dict[str, Any]]:
     """Yield the calls of models in a visit, or in the items of a batch."""
     for part in items or [visit]:
         began = part["began"] if "began" in part else part["time"] - part.get("ms", 0.0) / 1000
@@ -336,7 +336,7 @@ def _check(act: str, url: str, answer: Any) -> None:
         with suppress(DecodeError):
             said = ExportTraceServiceResponse.FromString(answer.content).partial_success
         if said and said.rejected_spans:
-            what = f"{act}: it refused {said.rejected_spans:,} of them: {one_line(said.error_message)}"
+            what = f"{act}: it refused {said.rejected_spans:,} of them: {foreign_line(said.error_message)}"
             raise masked(PflowError(what, exit=BAD_DATA), *secrets)
 
 

@@ -9,7 +9,7 @@ from math import log
 
 from pflow.errors import PflowError
 from pflow.models.embed import configured, similarities
-from pflow.saved_flows.saved import Saved
+from pflow.saved_flows.saved import SavedFlow
 from pflow.terminal.messages import say
 
 _SATURATION, _LENGTH = 1.2, 0.75
@@ -31,7 +31,7 @@ _failed: set[str] = set()
 
 
 @dataclass(frozen=True)
-class About:
+class SearchTarget:
     """A thing that can be found: its name, its description, and other words that lead to it."""
 
     name: str
@@ -39,14 +39,14 @@ class About:
     more: str = ""
 
 
-def about_flow(saved: Saved) -> About:
+def target_of_flow(saved: SavedFlow) -> SearchTarget:
     """Describe a saved flow for the search: its inputs and steps lead to it too."""
     docs = [declared.get("description") for declared in saved.inputs.values()]
     more = [*saved.inputs, *(doc for doc in docs if isinstance(doc, str)), *saved.types]
-    return About(saved.name, saved.description, " ".join(more))
+    return SearchTarget(saved.name, saved.description, " ".join(more))
 
 
-def nearest(text: str, abouts: Sequence[About]) -> dict[str, float]:
+def nearest(text: str, abouts: Sequence[SearchTarget]) -> dict[str, float]:
     """Return the names of the nearest to a text, best first, each with its nearness: above 0, at most 1.
 
     They are found by meaning if an embedding model is configured, else by words. If the model fails, stderr says so,
@@ -63,13 +63,13 @@ def nearest(text: str, abouts: Sequence[About]) -> dict[str, float]:
         return nearest_by_words(text, abouts)
 
 
-def nearest_by_meaning(text: str, abouts: Sequence[About], model: str) -> dict[str, float]:
+def nearest_by_meaning(text: str, abouts: Sequence[SearchTarget], model: str) -> dict[str, float]:
     """Return the nearest by the cosine of their vectors. Raises PflowError if the embedding model fails."""
     described = [_plain_name(about.name) + (f": {about.text}" if about.text else "") for about in abouts]
     return _ranked(abouts, similarities(model, text[:_LONGEST], [each[:_LONGEST] for each in described]))
 
 
-def nearest_by_words(text: str, abouts: Sequence[About]) -> dict[str, float]:
+def nearest_by_words(text: str, abouts: Sequence[SearchTarget]) -> dict[str, float]:
     """Return the nearest by BM25. Each score is the share of the query's weight that was found."""
     counts = [Counter(words(f"{_plain_name(about.name)} {about.text} {about.more}")) for about in abouts]
     lengths = [sum(count.values()) for count in counts]
@@ -97,7 +97,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-def _ranked(abouts: Sequence[About], scores: Sequence[float]) -> dict[str, float]:
+def _ranked(abouts: Sequence[SearchTarget], scores: Sequence[float]) -> dict[str, float]:
     found = sorted((-score, about.name) for about, score in zip(abouts, scores, strict=True) if score > 0)
     return {name: min(1.0, -score) for score, name in found}
 

@@ -58,7 +58,7 @@ _OLD = re.compile(rf"(?P<name>[^.].*)\.(?P<number>[0-9]{{1,9}}){re.escape(SUFFIX
 
 
 @dataclass
-class Saved:
+class SavedFlow:
     """A saved flow, or a project's own, as its file describes it, not wired or checked.
 
     `inputs` and `outputs` are the IR's members, `types` the types of its steps; `fault` says why it cannot be read.
@@ -83,7 +83,7 @@ class Saved:
         return f"pflow run {shlex.quote(self.file)}" if self.is_of_project else f"pflow {self.name}"
 
 
-def list_saved() -> list[Saved]:
+def list_saved() -> list[SavedFlow]:
     """Return every saved flow by name, then those of packs; unreadable flows too.
 
     Raises PflowError (77) if the directory cannot be read. Packs that cannot be read are left out.
@@ -96,14 +96,14 @@ def list_saved() -> list[Saved]:
     return [_read(name, file) for name, file in found.items()]
 
 
-def list_project(saved: list[Saved]) -> list[Saved]:
+def list_project(saved: list[SavedFlow]) -> list[SavedFlow]:
     """Return the flows in this directory and in flows/ below it that are not `saved`, each named by its path."""
     known = {os.path.realpath(each.file) for each in saved}
     found = [file for folder in ("./", "flows/") for file in sorted(glob(f"{folder}*{SUFFIX}"))]
     return [_read(file, file) for file in found if os.path.realpath(file) not in known]
 
 
-def readable(saved: list[Saved], program: str) -> list[Saved]:
+def readable(saved: list[SavedFlow], program: str) -> list[SavedFlow]:
     """Return the readable ones; for each of the others stderr says why it cannot be read."""
     for each in saved:
         if each.fault:
@@ -126,7 +126,7 @@ def check_is_own(file: str, act: str, hint: str = "") -> None:
         raise PflowError(f"{act}: it is a flow of the pack '{pack.name}'", hint=hint or whole, exit=DENIED)
 
 
-def read_saved(name: str) -> Saved:
+def read_saved(name: str) -> SavedFlow:
     """Read one saved flow. Raises PflowError (127) if no flow has the name."""
     file = find_saved(name)
     return _read(name_of(file), file)
@@ -152,14 +152,14 @@ def check_name(name: str) -> None:
             raise PflowError(f"{act}: a {kind} of pflow's has this name", hint="choose another name", exit=BAD_DATA)
 
 
-def library_folder() -> str:
+def flows_folder() -> str:
     """Return the directory of saved flows. Raises PflowError (78) if the environment names no directory."""
     return needed_directory("flows", "saved flows")
 
 
 def file_for(name: str) -> str:
     """Return the file of the user's own flow of this name, or the file that it would get."""
-    return registry.own_flow(name) or os.path.join(library_folder(), name + SUFFIX)
+    return registry.own_flow(name) or os.path.join(flows_folder(), name + SUFFIX)
 
 
 def saved_name(type: str, directory: str) -> str:
@@ -167,32 +167,33 @@ def saved_name(type: str, directory: str) -> str:
     if type.startswith("flow:"):
         return type.removeprefix("flow:")
     folder, file = os.path.split(os.path.abspath(os.path.join(directory, type)))
-    return flow_name(file) if folder == os.path.abspath(library_folder()) else ""
+    return flow_name(file) if folder == os.path.abspath(flows_folder()) else ""
 
 
-def users_of(name: str) -> list[Saved]:
+def users_of(name: str) -> list[SavedFlow]:
     """Return the saved flows that have this one as a step."""
     saved = [(user, [saved_name(type, os.path.dirname(user.file)) for type in user.types]) for user in list_saved()]
     return [user for user, names in saved if plain(name) in map(plain, names)]
 
 
-def _read(name: str, file: str) -> Saved:
+def _read(name: str, file: str) -> SavedFlow:
     act = f"cannot read the flow '{file}'"
     if not name.isprintable():  # a model cannot be told of it
-        return Saved(name, file, fault=f"{act}: its name has characters that cannot be shown")
+        return SavedFlow(name, file, fault=f"{act}: its name has characters that cannot be shown")
     if os.path.lexists(file) and not os.path.isfile(file):  # opening a FIFO would wait for its writer
-        return Saved(name, file, fault=f"{act}: it is {'not a file' if os.path.exists(file) else 'a link to nowhere'}")
+        what = "not a file" if os.path.exists(file) else "a link to nowhere"
+        return SavedFlow(name, file, fault=f"{act}: it is {what}")
     try:
         flow = load_file(file)
         if flow.findings:
-            return Saved(name, file, fault=f"{act}: {flow.findings[0]}")
+            return SavedFlow(name, file, fault=f"{act}: {flow.findings[0]}")
         ir = flow_to_ir(flow)
     except PflowError as error:
-        return Saved(name, file, fault=error.message)
+        return SavedFlow(name, file, fault=error.message)
     except (OSError, ValueError, RecursionError, MemoryError) as error:
-        return Saved(name, file, fault=f"{act}: {in_words(error)}")
+        return SavedFlow(name, file, fault=f"{act}: {in_words(error)}")
     types = [step.type for step in flow.steps]
-    return Saved(name, file, ir.get("description", ""), ir.get("inputs", {}), ir.get("outputs", {}), types)
+    return SavedFlow(name, file, ir.get("description", ""), ir.get("inputs", {}), ir.get("outputs", {}), types)
 
 
 @dataclass
@@ -225,7 +226,7 @@ def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult
     """
     check_name(name)
     act = f"cannot save '{name}'"
-    with locked(library_folder(), act):
+    with lock_folder(flows_folder(), act):
         there = own_flow(name)
         file = file_for(name)
         saved, notes = portable(flow, name_of(file), file)
@@ -252,7 +253,7 @@ def save_in_pack(name: str, flow: FlowSpec, folder: str, *, replace: bool = Fals
     file = os.path.join(flows, name + SUFFIX)
     saved, notes = portable(flow, name, file, pack=folder)
     data = _encoded(saved, act)
-    with Attempt(act, as_error):
+    with Attempt(act, file_failure):
         before = Path(file).read_bytes() if os.path.lexists(file) else None
         if before not in (None, data) and not replace:
             raise AlreadySaved(f"{act}: '{file}' is another flow", hint="--force replaces it", exit=CANNOT_WRITE)
@@ -262,7 +263,7 @@ def save_in_pack(name: str, flow: FlowSpec, folder: str, *, replace: bool = Fals
 
 def remove_flow(name: str) -> str:
     """Remove a saved flow, and return the file of its kept version. Raises PflowError (127, 73, 77)."""
-    with locked(library_folder(), f"cannot remove '{name}'"):
+    with lock_folder(flows_folder(), f"cannot remove '{name}'"):
         file = find_saved(name)
         old = _keep_old(name_of(file), Path(file).read_bytes())
         os.unlink(file)
@@ -271,7 +272,7 @@ def remove_flow(name: str) -> str:
         return old
 
 
-def olds_of(name: str) -> list[str]:
+def older_versions(name: str) -> list[str]:
     """Return the files of a name's older versions, oldest first."""
     folder = os.path.join(data_directory("flows") or "", "old")
     files = os.listdir(folder) if os.path.isdir(folder) and os.path.isabs(folder) else []
@@ -279,15 +280,15 @@ def olds_of(name: str) -> list[str]:
     return [os.path.join(folder, match[0]) for match in sorted(matches, key=lambda match: int(match["number"]))]
 
 
-def as_error(act: str, error: OSError) -> PflowError:
+def file_failure(act: str, error: OSError) -> PflowError:
     """Return the PflowError for an OSError, with its file."""
     return PflowError(f"{act}: {reason_with_file(error)}", exit=not_written(act, error).exit)
 
 
 @contextmanager
-def locked(folder: str, act: str) -> Iterator[None]:
+def lock_folder(folder: str, act: str) -> Iterator[None]:
     """Lock a directory of the library, so that another process waits. Raises PflowError (73, 77) for any OSError."""
-    with Attempt(act, as_error):
+    with Attempt(act, file_failure):
         make_private(folder)
         with Opened(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as fd:
             take_turn(fd)
@@ -296,11 +297,11 @@ def locked(folder: str, act: str) -> Iterator[None]:
 
 def _keep_old(name: str, data: bytes) -> str:
     """Keep a flow's content, and return the file: the last version's if that is the same. Raises OSError."""
-    before = olds_of(name)
+    before = older_versions(name)
     with suppress(OSError):
         if before and Path(before[-1]).read_bytes() == data:
             return before[-1]
-    folder = os.path.join(library_folder(), "old")
+    folder = os.path.join(flows_folder(), "old")
     make_private(folder)
     last = _OLD.fullmatch(os.path.basename(before[-1])) if before else None
     file = os.path.join(folder, f"{name}.{int(last['number']) + 1 if last else 1}{SUFFIX}")

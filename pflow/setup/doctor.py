@@ -24,7 +24,7 @@ from pflow.text.printable import counted
 WELL, ADVICE, BROKEN = "ok", "advice", "broken"
 
 
-class Line(NamedTuple):
+class Diagnosis(NamedTuple):
     """A finding about a part: its state, a text, and what to do."""
 
     about: str
@@ -33,61 +33,61 @@ class Line(NamedTuple):
     todo: str = ""
 
 
-def examine() -> Iterator[Line]:
+def examine() -> Iterator[Diagnosis]:
     """Yield the lines of every check in order; a check that fails is a line itself."""
     installation = read_installation()
     for about, check in CHECKS.items():
         try:
             yield from check(installation)
         except PflowError as error:
-            yield Line(about, BROKEN, error.message, error.hint)
+            yield Diagnosis(about, BROKEN, error.message, error.hint)
         except (Exception, SystemExit) as error:
             todo = installation.mend() if isinstance(error, ImportError) else ""
-            yield Line(about, BROKEN, f"not checked: {in_words(error)}", todo)
+            yield Diagnosis(about, BROKEN, f"not checked: {in_words(error)}", todo)
 
 
-def _python(installation: Installation) -> Iterator[Line]:
-    yield Line("python", WELL, f"{platform.python_version()} in {sys.prefix}")
+def _python(installation: Installation) -> Iterator[Diagnosis]:
+    yield Diagnosis("python", WELL, f"{platform.python_version()} in {sys.prefix}")
 
 
-def _pflow(installation: Installation) -> Iterator[Line]:
-    yield Line("pflow", WELL, f"{__version__}, installed with {installation.tool}")
-    own, found = os.path.join(installation.place, "bin", "pflow-llm"), shutil.which("pflow-llm")
-    if installation.tool == UVX:
-        yield Line("pflow", ADVICE, "its programs are on PATH only below uvx", installation.to_path())
+def _pflow(installation: Installation) -> Iterator[Diagnosis]:
+    yield Diagnosis("pflow", WELL, f"{__version__}, installed with {installation.installer}")
+    own, found = os.path.join(installation.prefix, "bin", "pflow-llm"), shutil.which("pflow-llm")
+    if installation.installer == UVX:
+        yield Diagnosis("pflow", ADVICE, "its programs are on PATH only below uvx", installation.to_path())
     elif found is None:
-        yield Line("pflow", ADVICE, "pflow-llm is not on PATH", installation.to_path())
+        yield Diagnosis("pflow", ADVICE, "pflow-llm is not on PATH", installation.to_path())
     elif os.path.isfile(own) and not os.path.samefile(found, own):
         text = f"'{found}' of another installation comes before this one on PATH"
-        yield Line("pflow", ADVICE, text, installation.to_path())
+        yield Diagnosis("pflow", ADVICE, text, installation.to_path())
 
 
-def _packages(installation: Installation) -> Iterator[Line]:
+def _packages(installation: Installation) -> Iterator[Diagnosis]:
     for requirement in [each for each in requires(NAME) or () if ";" not in each]:
         try:
             version(requirement_name(requirement))
         except ModuleNotFoundError:
-            yield Line("pflow", BROKEN, f"it needs {requirement}, which is not installed", installation.mend())
+            yield Diagnosis("pflow", BROKEN, f"it needs {requirement}, which is not installed", installation.mend())
 
 
-def _llm(installation: Installation) -> Iterator[Line]:
+def _llm(installation: Installation) -> Iterator[Diagnosis]:
     from pflow.models import settings
 
     plugins = _plugins()
     faults = {name: fault for name, entry in plugins.items() if (fault := _fault_of(entry))}
     names = ", ".join(name for name in plugins if name not in faults)
     text = f"{version('llm')}, {f'with {names}' if names else 'without plugins'}"
-    yield Line("llm", WELL, text, f"another provider: {installation.add('llm-NAME')}")
+    yield Diagnosis("llm", WELL, text, f"another provider: {installation.add('llm-NAME')}")
     for name, fault in faults.items():
         distribution = name.partition(" ")[0]
-        yield Line("llm", BROKEN, f"the plugin '{distribution}' fails: {fault}", installation.remove(distribution))
+        yield Diagnosis("llm", BROKEN, f"the plugin '{distribution}' fails: {fault}", installation.remove(distribution))
     if not shutil.which("llm"):
-        todo = f"alias llm={shlex.quote(os.path.join(installation.place, 'bin', 'llm'))} in your profile"
-        yield Line("llm", ADVICE, "the command llm, which sets keys, is not on PATH", todo)
+        todo = f"alias llm={shlex.quote(os.path.join(installation.prefix, 'bin', 'llm'))} in your profile"
+        yield Diagnosis("llm", ADVICE, "the command llm, which sets keys, is not on PATH", todo)
     keys = settings.directory() / "keys.json"
     if keys.is_file() and keys.stat().st_mode & 0o077:
         todo = f"chmod 600 {shlex.quote(str(keys))}"
-        yield Line("llm", BROKEN, f"others can read the keys in '{keys}'", todo)
+        yield Diagnosis("llm", BROKEN, f"others can read the keys in '{keys}'", todo)
 
 
 def _plugins() -> dict[str, EntryPoint]:
@@ -106,7 +106,7 @@ def _fault_of(plugin: EntryPoint) -> str:
     return ""
 
 
-def _model(installation: Installation) -> Iterator[Line]:
+def _model(installation: Installation) -> Iterator[Diagnosis]:
     from pflow.models import settings
     from pflow.models.choose import all_models, check_key, choose, choose_capable
     from pflow.models.known import better_models, is_small
@@ -114,70 +114,70 @@ def _model(installation: Installation) -> Iterator[Line]:
 
     all_models()
     for fault in settings.new_faults():
-        yield Line("llm", BROKEN, fault, "correct that file")
+        yield Diagnosis("llm", BROKEN, fault, "correct that file")
     model = choose(os.environ.get("PFLOW_MODEL") or None)
     check_key(model)
     if isinstance(model, LocalModel) and (todo := engine_command()):
-        yield Line("model", BROKEN, f"'{model.model_id}' is the default, but its engine is missing", todo)
+        yield Diagnosis("model", BROKEN, f"'{model.model_id}' is the default, but its engine is missing", todo)
     else:
         key = "has the key it needs" if model.needs_key else "needs no key"
-        yield Line("model", WELL, f"'{model.model_id}' is the default, and {key}")
+        yield Diagnosis("model", WELL, f"'{model.model_id}' is the default, and {key}")
     if is_small(model):
-        yield Line("model", ADVICE, f"'{model.model_id}' is for trying out and for short texts", better_models())
+        yield Diagnosis("model", ADVICE, f"'{model.model_id}' is for trying out and for short texts", better_models())
     try:
         check_key(planner := choose_capable(None))
-        yield Line("model", WELL, f"'{planner.model_id}' plans flows from sentences")
+        yield Diagnosis("model", WELL, f"'{planner.model_id}' plans flows from sentences")
     except PflowError as error:
-        yield Line("model", ADVICE, error.message, error.hint)
+        yield Diagnosis("model", ADVICE, error.message, error.hint)
 
 
-def _prices(installation: Installation) -> Iterator[Line]:
+def _prices(installation: Installation) -> Iterator[Diagnosis]:
     from pflow.models.prices import own_prices
 
     if prices := own_prices():
-        yield Line("prices", WELL, shorten(f"your own for {', '.join(prices)}", 200))
+        yield Diagnosis("prices", WELL, shorten(f"your own for {', '.join(prices)}", 200))
 
 
-def _cluster(installation: Installation) -> Iterator[Line]:
+def _cluster(installation: Installation) -> Iterator[Diagnosis]:
     try:
-        yield Line("cluster", WELL, f"dask's distributed {version('distributed')}, for pflow map --executor=dask")
+        yield Diagnosis("cluster", WELL, f"dask's distributed {version('distributed')}, for pflow map --executor=dask")
     except ModuleNotFoundError:
         todo = installation.add(f"{NAME}[dask]")
-        yield Line("cluster", WELL, f"pflow map --executor=dask needs more: {todo}")
+        yield Diagnosis("cluster", WELL, f"pflow map --executor=dask needs more: {todo}")
 
 
-def _shells(installation: Installation) -> Iterator[Line]:
+def _shells(installation: Installation) -> Iterator[Diagnosis]:
     from pflow.setup.setup import advise, ask_shells, find_share
 
     answers = ask_shells()
     texts = {False: "does not find pflow's files", None: "cannot tell: its start-up files wait, or end the shell"}
-    places = [Path(installation.place, "share")]
+    places = [Path(installation.prefix, "share")]
     with suppress(PflowError):  # there is no home
         places.append(find_share(None))
     filled = [place for place in places if (place / "man/man1/pflow.1").exists()]
     has_pages = any(not advise(place, {}).get("man", ("", []))[0] for place in filled)
     for program, (todo, lines) in advise(places[-1], answers).items():
         if not todo or (program == "man" and has_pages):
-            yield Line(program, WELL, "finds pflow's pages" if program == "man" else "completes pflow-llm")
+            yield Diagnosis(program, WELL, "finds pflow's pages" if program == "man" else "completes pflow-llm")
             continue
         todo = f"{todo}: {'; '.join(lines)}" if places[-1] in filled else "pflow setup"
-        yield Line(program, ADVICE, texts[answers.get(program, False)], todo)
+        yield Diagnosis(program, ADVICE, texts[answers.get(program, False)], todo)
 
 
-def _nodes(installation: Installation) -> Iterator[Line]:
+def _nodes(installation: Installation) -> Iterator[Diagnosis]:
     from pflow.catalog.kinds import BUNDLED
     from pflow.catalog.lines import node_lines
 
     listed = node_lines()
     own = [each for each in listed if each.is_there and each.origin != BUNDLED]
-    yield Line("nodes", WELL, f"{sum(each.is_there for each in listed)} found, {len(own)} of them your own")
+    yield Diagnosis("nodes", WELL, f"{sum(each.is_there for each in listed)} found, {len(own)} of them your own")
     for each in listed:
         if each.fault:
             why = each.fault if each.file in each.fault else f"{each.file}: {each.fault}"
-            yield Line("nodes", BROKEN, why, f"pflow test-node {shlex.quote(each.file)}")
+            yield Diagnosis("nodes", BROKEN, why, f"pflow test-node {shlex.quote(each.file)}")
 
 
-def _packs(installation: Installation) -> Iterator[Line]:
+def _packs(installation: Installation) -> Iterator[Diagnosis]:
     from pflow.catalog.kinds import nodes_of
     from pflow.catalog.packs import faults_of, installed_sources
     from pflow.catalog.registry import flows_of
@@ -186,17 +186,17 @@ def _packs(installation: Installation) -> Iterator[Line]:
     packs = installed_sources()
     for pack in packs:
         count = f"{counted(len([*nodes_of(pack)]), 'node')}, {counted(len(flows_of(pack)), 'flow')}"
-        yield Line("packs", WELL, f"{pack.label}: {count}, from {pack.address or 'a Python distribution'}")
-        yield from [Line("packs", BROKEN, error.message, error.hint) for error in faults_of(pack).values()]
+        yield Diagnosis("packs", WELL, f"{pack.label}: {count}, from {pack.address or 'a Python distribution'}")
+        yield from [Diagnosis("packs", BROKEN, error.message, error.hint) for error in faults_of(pack).values()]
     if packs and not has_landlock():
         text = "this kernel does not confine the nodes of packs"
-        yield Line("packs", ADVICE, text, "Linux 6.2 or later, with Landlock")
+        yield Diagnosis("packs", ADVICE, text, "Linux 6.2 or later, with Landlock")
 
 
-def _state(installation: Installation) -> Iterator[Line]:
+def _state(installation: Installation) -> Iterator[Diagnosis]:
     place = nearest = state_directory()
     if not place or not nearest:
-        yield Line("state", ADVICE, "runs are not kept: the state directory is unknown", "set HOME")
+        yield Diagnosis("state", ADVICE, "runs are not kept: the state directory is unknown", "set HOME")
         return
     while not os.path.lexists(nearest):
         nearest = os.path.dirname(nearest)
@@ -204,14 +204,14 @@ def _state(installation: Installation) -> Iterator[Line]:
     text = f"{sum(sizes) / 1e6:.1f} MB in '{place}'"
     if not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
         todo = "make it a directory that you can write, or set XDG_STATE_HOME to another"
-        yield Line("state", BROKEN, f"{text}; '{nearest}' cannot be written", todo)
+        yield Diagnosis("state", BROKEN, f"{text}; '{nearest}' cannot be written", todo)
     elif nearest == place and os.stat(place).st_mode & 0o077:
-        yield Line("state", BROKEN, f"{text}; others can read it", f"chmod go= {shlex.quote(place)}")
+        yield Diagnosis("state", BROKEN, f"{text}; others can read it", f"chmod go= {shlex.quote(place)}")
     else:
-        yield Line("state", WELL, text)
+        yield Diagnosis("state", WELL, text)
 
 
-CHECKS: dict[str, Callable[[Installation], Iterator[Line]]] = {
+CHECKS: dict[str, Callable[[Installation], Iterator[Diagnosis]]] = {
     check.__name__[1:]: check
     for check in (_python, _pflow, _packages, _llm, _model, _prices, _cluster, _shells, _nodes, _packs, _state)
 }

@@ -97,7 +97,7 @@ class Setup:
         hint = "move it away, or take another --prefix; nothing was changed"
         raise PflowError(what, hint=hint, exit=CANNOT_WRITE)
 
-    def put(self, wanted: dict[str, bytes]) -> None:
+    def install(self, wanted: dict[str, bytes]) -> None:
         """Make share/ hold the wanted files. Raises OSError.
 
         The list is saved before the files are written, so that after a kill the next setup knows all of them.
@@ -114,7 +114,7 @@ class Setup:
                 replace(str(self.share / name), wanted[name], mode=0o644)
         except OSError:
             if is_first:
-                self.take_away()
+                self.uninstall()
             raise
         self._remove(changes)
         self._save()
@@ -133,7 +133,7 @@ class Setup:
         """Return True if the block in a start-up file is as setup wrote it."""
         return self.blocks[file] in text_of(file)
 
-    def take_away(self) -> None:
+    def uninstall(self) -> None:
         """Remove the blocks and the files of the list that nobody edited, then the list. Raises OSError."""
         for file in filter(self.has_block, self.blocks):
             rest = text_of(file).replace(self.blocks[file], "", 1)

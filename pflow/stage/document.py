@@ -14,7 +14,7 @@ from pflow.process.signals import Deadline, warm_up
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage import VERSION, WRITER
 from pflow.values.jsontext import BYTES, LONG, decode, encode, quote, text_or_bytes
-from pflow.values.paths import Path, meet, parse_path, write_path
+from pflow.values.paths import Path, are_nested, parse_path, write_path
 
 if TYPE_CHECKING:
     from pflow.stage.flags import Flags
@@ -136,7 +136,7 @@ class Document:
 
     def is_written(self, path: Path) -> bool:
         """Return True if an earlier step wrote at this place, as far as the trace tells."""
-        return any(meet(path, parse_path(place)) for written in self._written() for place in written)
+        return any(are_nested(path, parse_path(place)) for written in self._written() for place in written)
 
     def copy(self) -> Document:
         return Document(dict(self.header), dict(self._members))
@@ -245,7 +245,7 @@ class Intake:
         path = self.document.carried
         if self.kind in (EMPTY, NOTHING) or path is None:
             return self.kind in (EMPTY, NOTHING)
-        if not has(self.document, path) or any(meet(path, place) for place in self.document.pretended):
+        if not has(self.document, path) or any(are_nested(path, place) for place in self.document.pretended):
             return False
         return is_empty(find(self.document, path))
 

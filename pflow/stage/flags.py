@@ -10,7 +10,7 @@ from pflow.interface.common import COMMON, OF_RUNS, is_shared
 from pflow.interface.interface import ARGUMENT, Interface, Item, spell_flag, with_keys
 from pflow.process.signals import Deadline
 from pflow.stage.words import flags_in, is_on, take_words
-from pflow.values.paths import Path, is_step_name, meet
+from pflow.values.paths import Path, are_nested, is_step_name
 from pflow.values.types import Type
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def _check(flags: Flags) -> None:
             hint = "a path of names; stdin and what begins with $ are reserved"
             raise PflowError(f"cannot take --map-out={key}=PATH: it is not a place to write to", hint=hint, exit=USAGE)
         for other, place in flags.map_out.items():
-            if other != key and meet(path, place):
+            if other != key and are_nested(path, place):
                 why = f"'{other}' goes to that place"
                 raise PflowError(f"cannot take --map-out={key}=PATH: {why}", hint="choose another", exit=USAGE)
 

@@ -64,7 +64,7 @@ class Output:
 
     def write(self, pieces: list[Piece]) -> None:
         self.has_begun = True
-        messages.clear()
+        messages.clear_line()
         write_pieces(self.fd, pieces)
 
     def emit(self, part: str | bytes) -> None:

@@ -271,10 +271,10 @@ class Stage(Visitor):
             write_line(self.program, event_line(event, {"pid": os.getpid(), **context, **self.entry, **about}))
 
     def learn(self, secrets: list[Any]) -> None:
-        from pflow.values.secrets import everything
+        from pflow.values.secrets import all_secrets
 
         self.secrets += secrets
-        everything.add(secrets)
+        all_secrets.add(secrets)
 
     def _fail(self, error: PflowError) -> int:
         """Report the error on stderr, pass on an error document, and return the exit code."""

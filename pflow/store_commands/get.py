@@ -23,7 +23,7 @@ from pflow.stage.document import Document
 from pflow.store_commands._store_command import FROM, HELP_FLAGS, StoreCommand, place, run_store_command, take_store
 from pflow.terminal.messages import write_stderr
 from pflow.values.jsontext import encode
-from pflow.values.paths import Path, kind_of, meet, parse_path, write_path
+from pflow.values.paths import Path, are_nested, parse_path, type_name, write_path
 from pflow.values.types import items_in
 
 SPEC = spec_of_command("pflow-get", __doc__, "pflow-get [-e] [--exact | -0 | -j | --each [-r]] [PATH]…")
@@ -49,7 +49,7 @@ def work(flags: dict[str, Any], command: StoreCommand) -> int:
     if intake.ended_with is not None:
         return intake.ended_with or document.exit
     paths = paths or [_carried(document)]
-    if any(meet(path, parse_path(dry)) for path in paths for dry in document.header.get("dry", [])):
+    if any(are_nested(path, parse_path(dry)) for path in paths for dry in document.header.get("dry", [])):
         write_stderr(f"get (dry run)\n    would print: {', '.join(map(write_path, paths))}\n")
         return 0
     values = [_value(document, path, is_test=flags["exit_status"]) for path in paths]
@@ -64,7 +64,7 @@ def work(flags: dict[str, Any], command: StoreCommand) -> int:
 def _items(path: Path, value: Any) -> list[Any]:
     found = items_in(value)
     if not isinstance(found, list):
-        raise PflowError(f"cannot print each item of '{write_path(path)}': it is {kind_of(found)}", exit=BAD_DATA)
+        raise PflowError(f"cannot print each item of '{write_path(path)}': it is {type_name(found)}", exit=BAD_DATA)
     return found
 
 

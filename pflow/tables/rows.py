@@ -9,7 +9,7 @@ from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.terminal.messages import say
 from pflow.text.printable import counted
 from pflow.values.jsontext import HIGHEST, LOWEST, text_of
-from pflow.values.paths import kind_of, look_inside
+from pflow.values.paths import look_inside, type_name
 
 Row = dict[str, Any]
 
@@ -31,10 +31,10 @@ def check_rows(rows: Any) -> list[Row]:
     """
     if not isinstance(rows, list):
         hint = "rows are a list of objects: --map-in=rows=KEY takes those at another key"
-        raise PflowError(f"cannot use {kind_of(rows)} as rows", hint=hint, exit=BAD_DATA)
+        raise PflowError(f"cannot use {type_name(rows)} as rows", hint=hint, exit=BAD_DATA)
     if not set(map(type, rows)) <= {dict, type(None)}:
         number, other = next((n, row) for n, row in enumerate(rows, 1) if not isinstance(row, dict | None))
-        what = f"cannot use row {number}: it is {kind_of(other)}, not an object"
+        what = f"cannot use row {number}: it is {type_name(other)}, not an object"
         raise PflowError(what, hint="rows are a list of objects", exit=BAD_DATA)
     return without_failed(rows)
 

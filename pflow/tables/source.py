@@ -20,7 +20,7 @@ from pflow.values.encoding import PACKED, UNIT, WORKBOOK, ZIP, decode_as, not_ut
 from pflow.values.fast_json import LARGE, decode
 from pflow.values.json_input import place_of
 from pflow.values.jsontext import WHITESPACE
-from pflow.values.paths import kind_of
+from pflow.values.paths import type_name
 
 STDIN = "stdin"
 
@@ -50,7 +50,7 @@ def read_text(path: Any, text: Any, encoding: str | None = None, *, is_table: bo
     if not isinstance(content, str):
         is_names = isinstance(content, list) and bool(content) and all(isinstance(each, str) for each in content)
         hint = "--each --as=path in a flow loads each of its files" if is_names else "it is loaded already"
-        raise PflowError(f"cannot read {kind_of(content)}: it is not text", hint=hint, exit=BAD_DATA)
+        raise PflowError(f"cannot read {type_name(content)}: it is not text", hint=hint, exit=BAD_DATA)
     return name, content.removeprefix("\ufeff")
 
 

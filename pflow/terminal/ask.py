@@ -106,7 +106,7 @@ class Terminal:
             os.dup2(before, 1)
             os.close(before)
 
-    def forget_typed(self) -> None:
+    def discard_typed(self) -> None:
         """Drop what was typed before the question was shown."""
         with suppress(termios.error, OSError):
             termios.tcflush(self.fd, termios.TCIFLUSH)

@@ -71,7 +71,7 @@ def write_line(text: str) -> None:
     write_stderr(f"{_break()}{text}\n")
 
 
-def draw(text: str, number: str = "") -> None:
+def draw_line(text: str, number: str = "") -> None:
     """Draw the last line of the terminal, which whatever is shown next replaces; a wrapped one could not be cleared."""
     from pflow.terminal.columns import colour_of, stderr_width
 
@@ -81,7 +81,7 @@ def draw(text: str, number: str = "") -> None:
     unfinished, is_drawn = 0 if begin else unfinished, True
 
 
-def clear() -> None:
+def clear_line() -> None:
     """Clear a line that is drawn, before something else than a message is shown."""
     if is_drawn:
         write_stderr("")
@@ -103,12 +103,12 @@ def _break() -> str:
 def _say(paint: str, program: str, text: str) -> None:
     try:
         from pflow.terminal.columns import colour_of
-        from pflow.text.printable import on_one_line
+        from pflow.text.printable import message_line
     except OSError:  # no descriptor is left for a module
         write_stderr(f"{program}: {ascii(text)[1:-1]}\n")
         return
     painted = getattr(colour_of(2), paint)(f"{program}:")
-    write_line(f"{painted} {on_one_line(text)}")
+    write_line(f"{painted} {message_line(text)}")
 
 
 def _frames(error: BaseException) -> str:
@@ -127,7 +127,7 @@ _BETWEEN = ("During handling of the above", "The above exception was the direct 
 _LONGEST = 8192
 
 
-def tame_stderr() -> None:
+def filter_stderr() -> None:
     """Pass all that is printed on `sys.stderr` from now on through a ForeignText."""
     if sys.stderr is not None and not isinstance(sys.stderr, ForeignText):
         sys.stderr = ForeignText(sys.stderr)
@@ -194,10 +194,10 @@ class ForeignText(_thread._local):
     def _write(self, text: str) -> None:
         if not text:
             return
-        from pflow.values.secrets import everything, mask_logins, of_environment
+        from pflow.values.secrets import all_secrets, mask_logins, of_environment
 
         if (environment := dict(os.environ)) != self._environment:
             self._environment = environment
-            everything.add(of_environment())
-        masked = mask_logins(everything.mask(text))
+            all_secrets.add(of_environment())
+        masked = mask_logins(all_secrets.mask(text))
         self._stream.write(harmless(masked) if os.isatty(2) else masked)

@@ -44,7 +44,7 @@ def harmless(text: str, *, is_data: bool = False) -> str:
     return "".join(shown)
 
 
-def on_one_line(text: str) -> str:
+def message_line(text: str) -> str:
     """Put a message on one line: a blank for white space between its words, escapes for it inside a quoted name."""
     shown, is_quoted = "", False
     for number, part in enumerate(text.strip().split("'")):
@@ -68,7 +68,7 @@ LONGEST = 300
 """The most characters of another program's words in a message."""
 
 
-def one_line(text: str) -> str:
+def foreign_line(text: str) -> str:
     """Put another program's words on one line of a message."""
     line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return line if len(line) <= LONGEST else line[:LONGEST] + "…"

@@ -69,7 +69,7 @@ def _is_word(step: str, *, is_first: bool) -> bool:
     return is_begun and step.isascii() and step.replace("-", "").replace("_", "").isalnum()
 
 
-def meet(one: Path, other: Path) -> bool:
+def are_nested(one: Path, other: Path) -> bool:
     """Return True if two paths lead to the same place, or one leads to a part of the other's."""
     return all(a == b for a, b in zip(one, other, strict=False))
 
@@ -95,7 +95,7 @@ def _step_into(value: Any, steps: Path, n: int) -> Any:
             return value[step]
         there = "1 element" if len(value) == 1 else f"{len(value)} elements"
         raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it has {there}", exit=MISSING)
-    what = kind_of(value) + (fault_inside(value) if isinstance(value, str) else "")
+    what = type_name(value) + (fault_inside(value) if isinstance(value, str) else "")
     raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it is {what}", exit=MISSING)
 
 
@@ -128,7 +128,7 @@ def missing(name: str, there: list[str], place: str) -> PflowError:
 
 def describe(value: Any) -> dict[str, Any]:
     """Describe a value without showing it: its type, and its number of characters, bytes, items or members."""
-    shape: dict[str, Any] = {"type": kind_of(value).removeprefix("a ").removeprefix("an ")}
+    shape: dict[str, Any] = {"type": type_name(value).removeprefix("a ").removeprefix("an ")}
     if isinstance(value, str | bytes | list | dict):
         shape["size"] = len(value)
     return shape
@@ -143,7 +143,7 @@ def size_text(type: str, size: int) -> str:
     return f"{size:,} {UNITS[type].removesuffix('s') if size == 1 else UNITS[type]}"
 
 
-def kind_of(value: Any) -> str:
+def type_name(value: Any) -> str:
     """Name the type of a value in the words of the interface grammar: `an int`, `a list`."""
     if value is None:
         return "null"

@@ -39,7 +39,7 @@ class Secrets:
     def add(self, value: Any) -> bool:
         """Add a value's text and each of its lines; of a list or object, all items. Return True if any is new."""
         new = {*_texts(value)} - self._texts
-        for known in (self, everything) if new else ():
+        for known in (self, all_secrets) if new else ():
             known._texts |= new
         return bool(new)
 
@@ -84,7 +84,7 @@ class Secrets:
         return MASK if self.are_in(shown) else shown
 
 
-everything = Secrets()
+all_secrets = Secrets()
 """All secrets that are known in this process."""
 
 

@@ -7,7 +7,7 @@ import os
 from pflow import Any
 from pflow.errors import result_of, shorten
 from pflow.values.jsontext import BLANK, HIGHEST, LOWEST, decode, text_of, text_or_bytes
-from pflow.values.paths import Path, fault_inside, kind_of, look_inside, missing, write_path
+from pflow.values.paths import Path, fault_inside, look_inside, missing, type_name, write_path
 
 _PYTHON: dict[str, tuple[type, ...]] = {
     "str": (str,),
@@ -221,7 +221,7 @@ def fit(type: Type, value: Any, *, is_input: bool = False) -> Any:
 
             if why := not_utf8(value):
                 raise ValueError(why)
-        there = f"'{value}'" if type.choices and isinstance(value, str) else kind_of(value)
+        there = f"'{value}'" if type.choices and isinstance(value, str) else type_name(value)
         raise ValueError(f"it is {there}, not {shorten(str(type), 200)}")
     if type.name == "path":
         return os.fsdecode(value)

@@ -7,7 +7,7 @@ import httpx2
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, USAGE, PflowError, filled, shorten
 from pflow.text.printable import clause
-from pflow.values.secrets import everything, is_secret_header
+from pflow.values.secrets import all_secrets, is_secret_header
 
 _NO_KEYS = "a header takes them from the environment: --header='Authorization: Basic env:NAME'"
 
@@ -68,7 +68,7 @@ def read_headers(texts: list[str], *, are_private: bool = False) -> tuple[dict[s
         parts[1::2] = [_value_of(variable, f"cannot send '{name}'", DENIED) for variable in parts[1::2]]
         headers[name] = "".join(parts)
         secrets += [*parts[1::2], *(headers[name].split()[-1:] if are_private else [])]
-    everything.add(secrets)
+    all_secrets.add(secrets)
     return headers, secrets
 
 

@@ -11,7 +11,7 @@ import httpx2
 import webencodings
 
 from pflow.errors import BAD_DATA, TRY_AGAIN, UNAVAILABLE, PflowError, causes, result_of, wait_asked
-from pflow.text.printable import clause, one_line
+from pflow.text.printable import clause, foreign_line
 from pflow.values.encoding import codec_of, recognize
 from pflow.values.json_input import MOST_VALUES, has_too_many_values
 from pflow.values.jsontext import decode
@@ -66,8 +66,8 @@ def _words_of(answer: Response) -> str:
     kind, text = answer.headers.get("content-type", ""), content_of(answer)
     text = text if isinstance(text, str) else text.decode(errors="replace")
     if "json" in kind:
-        return result_of(lambda: one_line(Reason().read(decode(text.encode()))), of=ValueError, otherwise="")
-    return one_line(text[:100_000]) if kind.startswith("text/plain") else ""
+        return result_of(lambda: foreign_line(Reason().read(decode(text.encode()))), of=ValueError, otherwise="")
+    return foreign_line(text[:100_000]) if kind.startswith("text/plain") else ""
 
 
 def explain(error: Exception, act: str, silence: float | None) -> PflowError:
@@ -81,11 +81,11 @@ def explain(error: Exception, act: str, silence: float | None) -> PflowError:
     if what := malformed(error):
         return PflowError(f"{act}: {what}", hint=HINTS[UNAVAILABLE], exit=UNAVAILABLE, is_permanent=True)
     if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
-        said = one_line(str(error) or type(error).__name__)
+        said = foreign_line(str(error) or type(error).__name__)
         if "buffer too long" not in said:
             return cut(act, said)
         return PflowError(f"{act}: the headers of its answer are too large", exit=BAD_DATA, is_permanent=True)
-    what = "its host is not a valid name" if isinstance(error, UnicodeError) else one_line(str(error))
+    what = "its host is not a valid name" if isinstance(error, UnicodeError) else foreign_line(str(error))
     return PflowError(f"{act}: {what}", exit=BAD_DATA, is_permanent=True)
 
 
@@ -114,7 +114,7 @@ def _cause(error: BaseException) -> str:
             return f"no TLS: {(cause.reason or str(cause)).lower().replace('_', ' ')}"
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror.lower()
-    return one_line(str(error))
+    return foreign_line(str(error))
 
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")

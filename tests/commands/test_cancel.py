@@ -10,7 +10,7 @@ import pytest
 from pflow.commands import cancel
 from pflow.errors import DENIED, TRY_AGAIN, PflowError
 from pflow.record.log import LOCK, RunLog, mark_of
-from pflow.record.runs import Run
+from pflow.record.runs import RecordedRun
 
 ID = "01BX5ZZKBKACTAV9WEVGEMMVRZ"
 
@@ -21,7 +21,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     log = RunLog.open(ID, b"{}", {})
     assert log is not None
-    yield Run(log.directory)
+    yield RecordedRun(log.directory)
     log.release()
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from pflow.driver.decisions import Decision, ResumeFlags, is_again, refuse_missing, steps_by_name
 from pflow.errors import PflowError
-from pflow.record.records import Records, compacted, name_of
+from pflow.record.records import Records, compacted, step_name
 from tests.engine.flows import plan_of, write_flow
 
 COMMAND = {"type": "shell", "inputs": {"command": "true"}}
@@ -134,8 +134,8 @@ def outer(tmp_path):
 
 def test_steps_of_flows_in_a_flow_are_called_as_its_trace_calls_them(outer):
     assert list(steps_by_name(outer)) == ["a", "in", "in/x", "in/y", "in/z", "d"]
-    assert name_of("in@1/y@2[ab.1]") == "in/y"
-    assert name_of("in@1[ab.0]/y@1") == "in/y"
+    assert step_name("in@1/y@2[ab.1]") == "in/y"
+    assert step_name("in@1[ab.0]/y@1") == "in/y"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pflow.driver import listeners, progress
 from pflow.driver.listeners import say_places
 from pflow.driver.progress import LogProgress, Progress
 from pflow.terminal import messages
-from pflow.terminal.messages import clear
+from pflow.terminal.messages import clear_line
 
 
 @pytest.fixture
@@ -116,7 +116,11 @@ def test_a_line_that_is_redrawn_never_wraps(said, monkeypatch):
 
 
 def test_whatever_is_shown_next_replaces_the_line(said):
-    for show in (lambda: messages.say("shell", "warning: x"), lambda: messages.write_stderr("by a program"), clear):
+    for show in (
+        lambda: messages.say("shell", "warning: x"),
+        lambda: messages.write_stderr("by a program"),
+        clear_line,
+    ):
         Progress().show(event("start"))
         show()
         show()

@@ -51,9 +51,9 @@ from pflow.page.page import run_page
 from pflow.plan.conversation import read_plan
 from pflow.plan.planner import judge
 from pflow.record.journal import pieces_of, read_lines
-from pflow.record.log import TRACE
+from pflow.record.log import EVENTS
 from pflow.record.records import Records, compacted
-from pflow.record.runs import Run
+from pflow.record.runs import RecordedRun
 from pflow.record.trace import Trace, trace_of_document, trace_of_run, trace_text
 from pflow.record.trace_formats import FORMATS
 from pflow.stage.document import Document, read_document, read_json
@@ -281,8 +281,8 @@ def lines_of(events: list[Any]) -> str:
 )
 def log(lines: bytes) -> None:
     Path(ID).mkdir(exist_ok=True)
-    Path(ID, TRACE).write_bytes(lines)
-    run = Run(ID)
+    Path(ID, EVENTS).write_bytes(lines)
+    run = RecordedRun(ID)
     is_shown(*run.progress())
     traced(trace_of_run(run, run.events()[0]))
 
@@ -312,7 +312,7 @@ def journal(drawn: tuple[list[Any], int] | bytes) -> None:
     assert found == records[: len(found)]
     assert kept(found).startswith(lines[:size])
     known, fewer = Records(copy.deepcopy(records)), Records(compacted(copy.deepcopy(records)))
-    assert all(fewer.done_with(path) for path in known.done)
+    assert all(fewer.outermost_done(path) for path in known.done)
 
 
 EDITS = st.tuples(st.integers(0, 200) | st.integers(0, 30_000), st.binary(min_size=1, max_size=8))

@@ -203,7 +203,7 @@ def test_a_terminal_has_one_line_and_q_nothing(said, tmp_path, monkeypatch):
     shown = MapProgress(str(tmp_path), "", 4, clock)
     go(shown, clock, 2)
     assert said == ["1/4  $0.01  60/min  3s left", "\r\x1b[K", "2/4  $0.02  60/min  2s left"]
-    messages.clear()
+    messages.clear_line()
     shown.show("429 from h, next try in", 40)  # a row was printed: the line stands below it at once
     shown.finish()
     assert said[3:] == ["\r\x1b[K", "2/4  $0.02  60/min  2s left  429 from h, next try in 40s", "\r\x1b[K"]

@@ -8,7 +8,7 @@ from llm import ModelError
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
 from pflow.models.errors import ErrorInAnswer, explain, hide_keys, no_key
-from pflow.text.printable import LONGEST, one_line
+from pflow.text.printable import LONGEST, foreign_line
 
 
 def model(key=None, *, headers=None, api_base=None, needs_key="peer", variable=None):
@@ -305,9 +305,9 @@ def test_a_key_that_cannot_be_read_hides_nothing_and_stops_nothing():
 
 
 def test_words_are_one_line_of_bounded_length():
-    assert one_line("a\n b\x1b[31m\tc") == "a b [31m c"
-    assert one_line("x" * LONGEST) == "x" * LONGEST
-    assert one_line("x" * (LONGEST + 1)) == "x" * LONGEST + "…"
+    assert foreign_line("a\n b\x1b[31m\tc") == "a b [31m c"
+    assert foreign_line("x" * LONGEST) == "x" * LONGEST
+    assert foreign_line("x" * (LONGEST + 1)) == "x" * LONGEST + "…"
 
 
 def test_a_missing_key_names_the_command_and_the_variable():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pflow.errors import PflowError
 from pflow.page.drawings import shape_of
 from pflow.page.page import read_page, run_page
-from pflow.record.trace_formats import document
+from pflow.record.trace_formats import public_members
 from tests.record.traces import ID, end, finish, start
 from tests.record.traces import traced as traced
 
@@ -182,8 +182,8 @@ def page(traced, tmp_path):
 
 def test_a_page_gives_back_the_trace_that_it_holds(page):
     file, trace = page
-    found = document(read_page(str(file)), with_store=True)
-    assert {name: found[name] for name in document(trace, with_store=True)} == document(trace, with_store=True)
+    found, wanted = (public_members(each, with_store=True) for each in (read_page(str(file)), trace))
+    assert {name: found[name] for name in wanted} == wanted
 
 
 @pytest.mark.parametrize("filling", [b"[],", b" ", b'"",'])

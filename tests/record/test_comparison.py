@@ -2,8 +2,8 @@
 
 import pytest
 
-from pflow.record.comparison import Visits, difference, difference_text
-from pflow.record.runs import Run
+from pflow.record.comparison import StepKeys, difference, difference_text
+from pflow.record.runs import RecordedRun
 from pflow.stage.trace import event_line
 from pflow.terminal.columns import PLAIN
 from tests.record.traces import end, finish, start
@@ -20,7 +20,7 @@ def test_keys_with_a_damaged_part_are_left_out(tmp_path, more):
         event_line("key", {**ABOUT, "visit": f"a@{n}", "parts": [part]}) for n, part in enumerate([PART, PART | more])
     ]
     (tmp_path / "keys.jsonl").write_bytes(b"".join(lines))
-    assert [*Visits(Run(str(tmp_path)), "a").events] == ["a@0"]
+    assert [*StepKeys(RecordedRun(str(tmp_path)), "a").events] == ["a@0"]
 
 
 def test_steps_that_differ_in_time_cost_reads_and_writes_are_named_and_others_counted(traced):

@@ -11,11 +11,11 @@ from contextlib import suppress
 import pytest
 
 from pflow.errors import MISSING, PflowError
-from pflow.record.comparison import explain
+from pflow.record.comparison import reasons
 from pflow.record.journal import Journal, pieces_of
 from pflow.record.log import AHEAD, KEYS, PRUNED, STATUS, RunLog, describe, parse_event, read_events, write_status
 from pflow.record.records import JOURNAL
-from pflow.record.runs import Run, find_run, list_runs, prune, read_status, time_of
+from pflow.record.runs import RecordedRun, find_run, list_runs, prune, read_status, time_of
 from pflow.record.trace import trace_of_run, trace_text, visit_paths
 from pflow.record.trace_formats import as_chrome, as_json, as_otlp
 from pflow.stage.document import new_run_id
@@ -68,7 +68,7 @@ def test_a_full_disk_ends_the_log_with_one_warning_and_not_the_run(place, monkey
     really_write = os.write
     monkeypatch.setattr(os, "write", write)
     for _ in range(3):
-        log.line(b"{}\n")
+        log.write_line(b"{}\n")
     log.finish(0, None, {})
     monkeypatch.undo()
     told = capfd.readouterr().err
@@ -100,7 +100,7 @@ def test_no_program_of_a_run_can_release_its_lock(place):
 def test_a_log_goes_on_behind_its_last_whole_line_and_keeps_its_time(place):
     keep(place, OLD, UNFINISHED + b'{"v": 1, "event": "en')
     log = RunLog.reopen(str(place / OLD), ms=60_000)
-    log.line(event("resume"))
+    log.write_line(event("resume"))
     log.finish(0, None, {})
     assert (find_run(OLD).status, [each["event"] for each in find_run(OLD).events()[0]][-2:]) == (
         "done",
@@ -127,14 +127,14 @@ from pflow.record.log import RunLog
 from pflow.stage.trace import event_line
 log = RunLog.open({NEW!r}, b"{{}}", {{}})
 for visit in range(3):
-    log.line(event_line("end", {{"step": "a", "node": "x", "visit": visit}}))
+    log.write_line(event_line("end", {{"step": "a", "node": "x", "visit": visit}}))
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 def test_what_was_written_before_kill_9_is_there(place):
     assert subprocess.run([sys.executable, "-c", KILLED], check=False).returncode == -9
-    assert [event.get("visit") for event in Run(str(place / NEW)).events()[0]] == [None, 0, 1, 2]
+    assert [event.get("visit") for event in RecordedRun(str(place / NEW)).events()[0]] == [None, 0, 1, 2]
 
 
 def test_once_a_day_and_after_a_large_run_pruning_is_due(place):
@@ -237,7 +237,7 @@ def test_a_log_that_is_cut_anywhere_is_read_and_no_step_ended_that_it_does_not_s
     keep(place, OLD)
     for length in range(len(LOG) + 1):
         (place / OLD / "trace.jsonl").write_bytes(LOG[:length])
-        run = Run(str(place / OLD))
+        run = RecordedRun(str(place / OLD))
         visits = trace_of_run(run, run.events()[0])["execution_trace"]
         whole = [json.loads(line) for line in LOG[:length].split(b"\n")[:-1]]
         ended = {visit["step"] for visit in visits if visit["state"] in ("done", "failed")}
@@ -256,7 +256,7 @@ def test_a_log_with_another_byte_anywhere_is_shown_without_what_that_spoils(plac
     (place / OLD / KEYS).write_bytes(keys)
     for at in range(len(log)):
         (place / NEW / "trace.jsonl").write_bytes(log[:at] + byte + log[at + 1 :])
-        run = Run(str(place / NEW))
+        run = RecordedRun(str(place / NEW))
         trace = trace_of_run(run, run.events()[0])
         for write in (as_json, as_chrome, as_otlp, trace_text):
             with suppress(PflowError):  # a time that no number in JSON holds
@@ -264,7 +264,7 @@ def test_a_log_with_another_byte_anywhere_is_shown_without_what_that_spoils(plac
     for at in range(len(keys)):
         (place / NEW / KEYS).write_bytes(keys[:at] + byte + keys[at + 1 :])
         with suppress(PflowError):
-            assert explain(find_run(NEW), "a", find_run(OLD))
+            assert reasons(find_run(NEW), "a", find_run(OLD))
 
 
 def ended(step: str, **more: object) -> bytes:
@@ -428,7 +428,7 @@ def kept(directory, *records):
     for record in ({"begin": ID}, *records):
         journal.write(record)
     journal.finish(is_kept=True)
-    return Run(str(directory)).written()
+    return RecordedRun(str(directory)).written()
 
 
 @pytest.fixture
@@ -438,7 +438,7 @@ def directory(tmp_path):
 
 
 def test_each_visit_and_item_has_what_it_wrote_last_by_place(directory):
-    assert Run(str(directory)).written() is None
+    assert RecordedRun(str(directory)).written() is None
     assert kept(
         directory,
         {"end": "a@1", "changes": [[["a", "text"], "first"], [["none"], None], [["gone"]]]},

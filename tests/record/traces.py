@@ -6,7 +6,7 @@ import json
 import pytest
 
 from pflow.record.log import read_events
-from pflow.record.runs import Run
+from pflow.record.runs import RecordedRun
 from pflow.record.trace import Trace, trace_of_run
 
 ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -28,7 +28,7 @@ def traced(tmp_path):
         with (directory / "lock").open("w") as lock:
             if is_running:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            run = Run(str(directory))
+            run = RecordedRun(str(directory))
         return trace_of_run(run, read_events(log.read_bytes())[0])
 
     return make

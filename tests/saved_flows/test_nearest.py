@@ -8,16 +8,16 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.models.embed import configured
-from pflow.saved_flows.nearest import About, nearest, nearest_by_meaning, nearest_by_words
+from pflow.saved_flows.nearest import SearchTarget, nearest, nearest_by_meaning, nearest_by_words
 
 PEERS = Path(__file__).parent.parent / "peers"
 
 SMALL = [
-    About("summarize", "Summarize a text file and write what comes of it."),
-    About("fix-issue", "Fetch a GitHub issue, write a patch and commit it."),
-    About("resize", "Scale images down.", "width path"),
-    About("café-menü", "Übersetze die Speisekarte."),
-    About("menu-ja", "メニューを翻訳する"),
+    SearchTarget("summarize", "Summarize a text file and write what comes of it."),
+    SearchTarget("fix-issue", "Fetch a GitHub issue, write a patch and commit it."),
+    SearchTarget("resize", "Scale images down.", "width path"),
+    SearchTarget("café-menü", "Übersetze die Speisekarte."),
+    SearchTarget("menu-ja", "メニューを翻訳する"),
 ]
 
 
@@ -78,12 +78,12 @@ def test_what_is_near_nothing_finds_nothing(text):
 
 
 def test_nothing_is_near_where_there_is_nothing():
-    assert nearest("summarize", []) == nearest_by_words("summarize", [About("-", "")]) == {}
+    assert nearest("summarize", []) == nearest_by_words("summarize", [SearchTarget("-", "")]) == {}
 
 
 def test_a_rare_word_tells_more_than_one_that_all_have():
-    abouts = [About(f"report-{n}", f"Archive the report of department {n}.") for n in range(20)]
-    abouts.append(About("payroll", "Check the payroll."))
+    abouts = [SearchTarget(f"report-{n}", f"Archive the report of department {n}.") for n in range(20)]
+    abouts.append(SearchTarget("payroll", "Check the payroll."))
     assert names(nearest_by_words("archive the report about the payroll", abouts))[0] == "payroll"
     assert len(nearest_by_words("archive the report about the payroll", abouts)) == 21
 
@@ -100,7 +100,7 @@ def test_a_model_is_sent_each_text_once_and_then_one_a_find(peers):
     assert sorted(asked_of(peers)) == sorted([*texts, "first"])
     nearest_by_meaning("second", SMALL, "peer-letters")
     assert asked_of(peers) == ["second"]
-    nearest_by_meaning("third", [*SMALL, About("new", "one")], "peer-letters")
+    nearest_by_meaning("third", [*SMALL, SearchTarget("new", "one")], "peer-letters")
     assert sorted(asked_of(peers)) == ["new: one", "third"]
 
 

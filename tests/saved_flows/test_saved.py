@@ -16,7 +16,7 @@ from pflow.saved_flows.saved import (
     MOST,
     AlreadySaved,
     list_saved,
-    olds_of,
+    older_versions,
     read_saved,
     remove_flow,
     save_flow,
@@ -200,7 +200,7 @@ def test_another_flow_is_replaced_only_when_that_is_said(library):
     assert "wc -l" in (library / "count.pflow.json").read_text()
     assert "wc -w" in open(kept.old).read()
     assert stat.S_IMODE(os.stat(kept.old).st_mode) == 0o600
-    assert olds_of("count") == [kept.old] == [str(library / "old" / "count.1.pflow.json")]
+    assert older_versions("count") == [kept.old] == [str(library / "old" / "count.1.pflow.json")]
 
 
 def test_the_same_flow_again_changes_nothing(library):
@@ -209,7 +209,7 @@ def test_the_same_flow_again_changes_nothing(library):
     again = save_flow("count", flow(COUNT))
     assert (again.is_changed, again.old) == (False, None)
     assert os.stat(first.file).st_mtime_ns == before.st_mtime_ns
-    assert olds_of("count") == []
+    assert older_versions("count") == []
 
 
 def test_another_spelling_of_a_name_is_the_same_flow(library):
@@ -225,7 +225,7 @@ def test_another_spelling_of_a_name_is_the_same_flow(library):
 def test_only_the_last_few_old_ones_are_kept(library):
     for number in range(MOST + 5):
         save_flow("count", flow({"description": str(number), **COUNT}), replace=True)
-    assert [load_file(file).description for file in olds_of("count")] == [str(n) for n in range(4, MOST + 4)]
+    assert [load_file(file).description for file in older_versions("count")] == [str(n) for n in range(4, MOST + 4)]
 
 
 def test_a_broken_file_is_kept_as_it_is(library):
@@ -248,7 +248,7 @@ def test_what_is_no_file_is_left(library, put):
 def test_a_removed_flow_is_kept_and_found_by_nothing(library):
     save_flow("count", flow(COUNT))
     old = remove_flow("count")
-    assert olds_of("count") == [old]
+    assert older_versions("count") == [old]
     assert saved_flows() == []
     assert [saved_flow(name) for name in ("count", "count.1", "old/count.1", "old")] == [None] * 4
     with pytest.raises(PflowError) as caught:
@@ -321,7 +321,7 @@ def test_without_a_home_there_is_no_place(library, monkeypatch):
     with pytest.raises(PflowError, match="cannot find the place of saved flows") as caught:
         save_flow("count", flow(COUNT))
     assert caught.value.exit == 78
-    assert olds_of("count") == []
+    assert older_versions("count") == []
 
 
 def test_in_a_pack_paths_to_subflows_are_those_in_it_and_another_flow_stays(library, tmp_path):

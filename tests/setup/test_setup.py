@@ -35,14 +35,14 @@ def put(share, wanted):
     """What becomes of each file, then as it is done."""
     setup = read_setup(share)
     changes = setup.changes(wanted)
-    setup.put(wanted)
+    setup.install(wanted)
     return changes
 
 
 def take_away(share):
     setup = read_setup(share)
     changes = setup.changes({})
-    setup.take_away()
+    setup.uninstall()
     return changes
 
 

@@ -23,7 +23,7 @@ from pflow.interface.interface import Item
 from pflow.text.naming import joined
 from pflow.text.printable import clean
 from pflow.values.jsontext import change_texts
-from pflow.values.paths import Path, is_step_name, meet, parse_path
+from pflow.values.paths import Path, are_nested, is_step_name, parse_path
 from pflow.values.templates import TEMPLATE, parse_place, parse_template
 
 Chain = list[tuple[str, str]]
@@ -116,7 +116,7 @@ def _lead(reference: Reference) -> set[Any]:
         (write.step, write.key, place[len(write.target) :], write.target[len(place) :])
         for write in latest(reference.writes)
         for place in reference.places
-        if meet(place, write.target)
+        if are_nested(place, write.target)
     }
     return found or {reference.path}
 

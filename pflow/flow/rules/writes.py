@@ -11,7 +11,7 @@ from pflow.flow.references import uses
 from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.text.naming import joined
 from pflow.values.jsontext import quote
-from pflow.values.paths import Path, meet, write_path
+from pflow.values.paths import Path, are_nested, write_path
 
 Pair = tuple[Write, Write]
 """Two writes whose places meet, the earlier one first."""
@@ -92,7 +92,7 @@ def _clash(flow: WiredFlow, earlier: Write, later: Write) -> bool:
     if earlier.step == later.step:
         rest, other = (earlier, later) if earlier.key == REST else (later, earlier)
         is_there_anyway = rest.key == REST and other.target == (*rest.target, other.key)
-        return any(is_mapped) and meet(earlier.target, later.target) and not is_there_anyway
+        return any(is_mapped) and are_nested(earlier.target, later.target) and not is_there_anyway
     if not any(is_mapped) or not _is_overwritten(flow, earlier, later):
         return False
     holds_no_keys = earlier.item is not None and earlier.item.type.name not in ("dict", "any")

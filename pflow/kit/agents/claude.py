@@ -10,7 +10,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
 from pflow.kit.agents.work import Agent, AgentReply, AgentTask
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 from pflow.values.usage import amount
 from pflow.web.reasons import Reason, exit_of
 
@@ -218,7 +218,7 @@ def _failure(result: dict[str, Any], story: _Story, report: str) -> PflowError |
     for reason in (result.get("stop_reason") or story.stop, ended):
         if reason in _BY_REASON:
             exit, why, hint = _BY_REASON[reason]
-            said = f": {shorten(one_line(report))}" if report.strip() else ""
+            said = f": {shorten(foreign_line(report))}" if report.strip() else ""
             return _unfinished(f"{why}{said}", hint or "its changes stay", exit, is_permanent=exit != TRY_AGAIN)
     return None
 
@@ -232,7 +232,7 @@ def _error(result: dict[str, Any], story: _Story) -> PflowError:
     status = re.match(r"API Error:? \(?(\d{3})\b", said)
     reason = Reason(codes=[story.error])
     reason.note(result.get("api_error_status") or (status and status[1]))
-    reason.words = one_line(reason.read(said))
+    reason.words = foreign_line(reason.read(said))
     own = (kind for kind, words in _OWN_WORDS.items() if re.search(words, said, re.IGNORECASE))
     kind = next(own, "") or reason.kind()
     exit, hint = _OWN_KINDS.get(kind, (exit_of(kind), _HINTS.get(kind, "")))
@@ -265,7 +265,7 @@ def _words(result: dict[str, Any], story: _Story) -> str:
     """Return its own words for the failure."""
     errors = result.get("errors")
     said = "; ".join(map(str, errors)) if isinstance(errors, list) else result.get("result") or story.text
-    return one_line(str(said or result.get("subtype") or "it failed"))
+    return foreign_line(str(said or result.get("subtype") or "it failed"))
 
 
 CLAUDE = Agent(

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pflow.errors import BAD_DATA, DENIED, TRY_AGAIN, PflowError, result_of, retry_after
 from pflow.kit.github.access import NO_KEY, api_url, find_key, web_host
 from pflow.terminal.messages import say
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
 from pflow.values.secrets import masked
@@ -234,7 +234,7 @@ def _words(body: bytes) -> str:
         return "it gives no reason"
     details = errors if isinstance(errors := said.get("errors") or [], list) else [errors]
     words = [str(said.get("message") or "it gives no reason"), *map(_detail, details)]
-    return one_line(": ".join(word.strip().rstrip(".") for word in words[:4] if word.strip()))
+    return foreign_line(": ".join(word.strip().rstrip(".") for word in words[:4] if word.strip()))
 
 
 def _detail(error: Any) -> str:

@@ -37,10 +37,10 @@ from pflow.mcp.client.servers import Server, list_servers, load_server
 from pflow.mcp.client.tools import MADE, ToolNode, tool_nodes
 from pflow.process.children import output_of
 from pflow.process.signals import Deadline, TimedOut
-from pflow.saved_flows.command import check_command, make_command, remove_commands, tool_script
-from pflow.saved_flows.saved import locked
+from pflow.saved_flows.executables import check_executable, make_executable, remove_executables, tool_script
+from pflow.saved_flows.saved import lock_folder
 from pflow.terminal.messages import error_text
-from pflow.text.printable import clean, one_line
+from pflow.text.printable import clean, foreign_line
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,12 @@ def _compare(before: Server) -> Comparison:
     from pflow.mcp.client.session import list_tools  # it loads the SDK, for which most acts need not wait
 
     listed = list_tools(before)
-    server = replace(before, version=one_line(str(listed["info"].get("version") or "")))
+    server = replace(before, version=foreign_line(str(listed["info"].get("version") or "")))
     faults, own = listed["left_out"], [*before.tools, *_leftovers()]
     found = {node: faults.get(node.tool) or _clash(node, own) for node in tool_nodes(server, listed["tools"])}
     nodes = [node for node, reason in found.items() if not reason]
     left_out = [f"left out a tool: {faults['']}"] if "" in faults else []
-    left_out += [f"left out the tool '{shorten(one_line(node.tool))}': {why}" for node, why in found.items() if why]
+    left_out += [f"left out the tool '{shorten(foreign_line(node.tool))}': {why}" for node, why in found.items() if why]
     if not nodes:
         why = "; ".join(left_out) or "it has no tools"
         raise PflowError(f"cannot add '{server.name}': {why}", exit=BAD_DATA)
@@ -153,7 +153,7 @@ def _write(change: Comparison) -> None:
             make_private(os.path.dirname(file))
             write_file(file, node.text, mode=0o600)
             failpoint("mcp-add")
-            make_command(node.name, tool_script(node.name, file))
+            make_executable(node.name, tool_script(node.name, file))
         servers.save_server(change.server)
     except OSError as error:
         raise not_written(f"cannot add '{change.server.name}'", error) from None
@@ -171,7 +171,7 @@ def _clash(node: ToolNode, own: list[str]) -> str:
     if (found or os.path.lexists(file)) and node.name not in own:
         return f"'{node.name}' is '{found.file if found else file}' already; choose another name for the server"
     try:
-        check_command(node.name, tool_script(node.name, file))
+        check_executable(node.name, tool_script(node.name, file))
     except PflowError as error:
         if error.exit != CANNOT_WRITE:
             raise
@@ -199,7 +199,7 @@ def _remove_node(name: str) -> list[str]:
     """Remove the class of a tool and its executables, and return their files. Raises PflowError (73, 77)."""
     file = node_file(name)
     # First, because after an interrupt the class still says whose the executable is.
-    removed = remove_commands(name, tool_script(name, file))
+    removed = remove_executables(name, tool_script(name, file))
     for each in (cache_from_source(file), file):
         servers.remove_file(each, f"cannot remove '{each}'")
     return [*removed, file]
@@ -213,7 +213,7 @@ def _read(file: str) -> str:
 @contextmanager
 def _locked(act: str) -> Iterator[None]:
     """Let one process at a time change the servers, and hold signals back: half a server would be left."""
-    with locked(os.path.dirname(servers.server_file("any")), act):
+    with lock_folder(os.path.dirname(servers.server_file("any")), act):
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
         try:
             yield
@@ -290,6 +290,6 @@ def _run_launcher(words: list[str], env: dict[str, str]) -> str:
         raise PflowError(f"{act}: it took longer than {_LAUNCHER_TIMEOUT} s", exit=UNAVAILABLE) from None
     if code:
         said = [line for line in errors.splitlines() if line.strip() and not _NOT_A_REASON.search(line)]
-        why = shorten(one_line(said[-1]), 200) if said else f"it ended with {code}"
+        why = shorten(foreign_line(said[-1]), 200) if said else f"it ended with {code}"
         raise PflowError(f"{act}: {why}", exit=UNAVAILABLE)
     return (printed.splitlines() or [""])[-1]

@@ -19,7 +19,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, Attempt, PflowError, sho
 from pflow.files.schema import read_as
 from pflow.mcp.client.servers import Server, check_server_name, inherited, kept_variables
 from pflow.text.naming import kebab, listed
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 
 _SYSTEM = "Library/Application Support" if sys.platform == "darwin" else ".config"
 _PLACES = {
@@ -122,7 +122,7 @@ def _foreign_server(label: str, file: str, about: Any) -> ForeignServer:
     try:
         return ForeignServer(label, file, _server(label, about))
     except PflowError as error:
-        return ForeignServer(label, file, error.within(f"cannot take the server '{shorten(one_line(label))}'"))
+        return ForeignServer(label, file, error.within(f"cannot take the server '{shorten(foreign_line(label))}'"))
 
 
 def _server(label: str, about: Any) -> Server:

@@ -12,7 +12,7 @@ from pflow.files.atomic import replace
 from pflow.files.directories import make_private
 from pflow.files.reading import read_regular
 from pflow.text.naming import guess
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 
 INHERITED = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """The variables that every server gets, as they are when it is added; `--env` adds others."""
@@ -68,7 +68,7 @@ def kept_variables(names: list[str]) -> dict[str, str]:
     """Return these variables as they are now. Raises PflowError (78) for one that is not set."""
     missing = [name for name in names if name not in os.environ]
     if missing:
-        name = shorten(one_line(missing[0]))
+        name = shorten(foreign_line(missing[0]))
         raise PflowError(f"the variable '{name}' is not set", hint=f"set and export {name}", exit=BAD_CONFIG)
     return {name: os.environ[name] for name in names}
 

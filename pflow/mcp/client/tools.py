@@ -18,7 +18,7 @@ from pflow.interface.common import RESERVED
 from pflow.mcp.client.servers import Server
 from pflow.mcp.schema import Schema, as_dict, as_list, choices_of, resolve, type_of
 from pflow.text.naming import kebab
-from pflow.text.printable import one_line
+from pflow.text.printable import foreign_line
 
 MADE = "# Made by pflow mcp add: pflow mcp remove "
 """The beginning of the file of each tool's class."""
@@ -185,7 +185,7 @@ def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
         about = [
             "" if flag == kebab(properties[flag]).replace("-", "_") else f"the property {_json(properties[flag])}",
             _plain_line(str(each.get("description") or each.get("title") or "")),
-            one_line(f"one of {', '.join(map(_json, choices))}") if choices else "",
+            foreign_line(f"one of {', '.join(map(_json, choices))}") if choices else "",
             f"default: {_json(each['default'])}" if each.get("default") is not None else "",
         ]
         line = f'- Reads: shared["{flag}"]: {types[flag]}{marks}  # {"; ".join(filter(None, about))}'
@@ -194,8 +194,8 @@ def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
 
 def _plain_line(text: str) -> str:
     """Return a server's words on one line, without ANSI colours."""
-    return one_line(re.sub("\x1b\\[[^@-~]*[@-~]", "", text))
+    return foreign_line(re.sub("\x1b\\[[^@-~]*[@-~]", "", text))
 
 
 def _json(value: object) -> str:
-    return one_line(json.dumps(value, ensure_ascii=False))
+    return foreign_line(json.dumps(value, ensure_ascii=False))

@@ -24,10 +24,10 @@ from pflow.interface.source import in_words
 from pflow.mcp.schema import ANYTHING, NO_LIST, input_schema, output_schema
 from pflow.record.runs import find_run
 from pflow.record.trace import trace_of_run
-from pflow.record.trace_formats import document
-from pflow.saved_flows.nearest import About, nearest_by_words
+from pflow.record.trace_formats import public_members
+from pflow.saved_flows.nearest import SearchTarget, nearest_by_words
 from pflow.text.naming import guess
-from pflow.values.paths import Path, meet
+from pflow.values.paths import Path, are_nested
 
 _GOOD_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
@@ -121,7 +121,7 @@ def _secrets_of(kind: Kind) -> set[str]:
     return {
         name
         for name, source in kind.flow.outputs.items()
-        if any(meet(path, place) for path in source.paths for place in places)
+        if any(are_nested(path, place) for path in source.paths for place in places)
     }
 
 
@@ -313,7 +313,7 @@ def own_result(name: str, offered_tools: OfferedTools, arguments: dict[str, Any]
     if name == DESCRIBE:
         return _described(offered_tools.find(arguments["name"]))
     run = find_run(arguments.get("run", "last"))
-    about = document(trace_of_run(run, run.events()[0]), with_store=arguments.get("store", False))
+    about = public_members(trace_of_run(run, run.events()[0]), with_store=arguments.get("store", False))
     return {name: value for name, value in about.items() if name != "snapshot" and value is not None}
 
 
@@ -321,7 +321,7 @@ def _matching(offered_tools: OfferedTools, search: str) -> list[OfferedTool]:
     tools = {each.label: each for each in offered_tools.tools().values()}
     if not search:
         return [*tools.values()]
-    abouts = [About(each.label, each.description) for each in tools.values()]
+    abouts = [SearchTarget(each.label, each.description) for each in tools.values()]
     return [tools[name] for name in nearest_by_words(search, abouts)]
 
 

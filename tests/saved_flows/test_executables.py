@@ -8,13 +8,13 @@ import pytest
 from pflow.catalog.kinds import find_node, list_nodes
 from pflow.errors import PflowError
 from pflow.flow.ir import load_document
-from pflow.saved_flows.command import (
-    changed_commands_of,
-    command_file,
-    commands_of,
+from pflow.saved_flows.executables import (
+    edited_executables_of,
+    executable_file,
+    executables_of,
     flow_script,
-    make_command,
-    remove_commands,
+    make_executable,
+    remove_executables,
 )
 from pflow.saved_flows.saved import remove_flow, save_flow
 
@@ -34,14 +34,14 @@ def file(library):
 def test_it_goes_where_the_shell_looks(library, tmp_path, monkeypatch, on_path, folder):
     folders = [str(tmp_path / each) for each in on_path]
     monkeypatch.setenv("PATH", os.pathsep.join(["/usr/bin", *folders]))
-    assert command_file("count") == str(tmp_path / folder / "pflow-count")
+    assert executable_file("count") == str(tmp_path / folder / "pflow-count")
 
 
 def test_it_is_made_and_taken_away(file, tmp_path):
-    command = make_command("count", flow_script(file))
+    command = make_executable("count", flow_script(file))
     assert os.access(command, os.X_OK)
-    assert commands_of("count", flow_script(file)) == [command] == [make_command("count", flow_script(file))]
-    assert remove_commands("count", flow_script(file)) == [command]
+    assert executables_of("count", flow_script(file)) == [command] == [make_executable("count", flow_script(file))]
+    assert remove_executables("count", flow_script(file)) == [command]
     assert not os.path.exists(command)
 
 
@@ -50,7 +50,7 @@ def test_what_is_not_ours_is_left(file, tmp_path, kind):
     command = tmp_path / ".local" / "bin" / "pflow-count"
     command.parent.mkdir()
     if kind == "other flow":
-        make_command("count", flow_script(file + ".other"))
+        make_executable("count", flow_script(file + ".other"))
     elif kind == "folder":
         command.mkdir()
     elif kind == "link":
@@ -59,32 +59,32 @@ def test_what_is_not_ours_is_left(file, tmp_path, kind):
         command.write_text("#!/bin/sh\n")
     before = os.lstat(command)
     with pytest.raises(PflowError, match="cannot make the command") as caught:
-        make_command("count", flow_script(file))
+        make_executable("count", flow_script(file))
     assert caught.value.exit == 73
-    assert remove_commands("count", flow_script(file)) == []
+    assert remove_executables("count", flow_script(file)) == []
     assert os.lstat(command).st_mtime_ns == before.st_mtime_ns
 
 
 def test_one_that_was_changed_is_left_and_known(file):
-    command = make_command("count", flow_script(file))
+    command = make_executable("count", flow_script(file))
     with open(command, "a") as opened:
         opened.write("# mine\n")
-    assert remove_commands("count", flow_script(file)) == []
-    assert changed_commands_of("count") == [command]
+    assert remove_executables("count", flow_script(file)) == []
+    assert edited_executables_of("count") == [command]
 
 
 def test_it_finds_other_flows_in_the_library_of_its_own(library, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "it's data"))
     save_flow("count", load_document(COUNT, "it").usable())
     outer = save_flow("outer", load_document({"nodes": [{"type": "flow:count"}]}, "it").usable()).file
-    command = make_command("outer", flow_script(outer))
+    command = make_executable("outer", flow_script(outer))
     monkeypatch.delenv("XDG_DATA_HOME")
     done = subprocess.run([command, "-r"], input="a b", capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
 
 
 def test_beside_its_flow_it_is_no_node(file, tmp_path, monkeypatch):
-    command = make_command("count", flow_script(file))
+    command = make_executable("count", flow_script(file))
     monkeypatch.setenv("PATH", os.pathsep.join([os.path.dirname(command), "/usr/bin"]))
     assert find_node("count") is None
     assert "count" not in [found.name for found in list_nodes()]
@@ -95,6 +95,6 @@ def test_beside_its_flow_it_is_no_node(file, tmp_path, monkeypatch):
 def test_without_a_home_there_is_no_place(file, monkeypatch):
     monkeypatch.delenv("HOME")
     with pytest.raises(PflowError, match="HOME is not set") as caught:
-        make_command("count", flow_script(file))
+        make_executable("count", flow_script(file))
     assert caught.value.exit == 78
-    assert commands_of("count", flow_script(file)) == []
+    assert executables_of("count", flow_script(file)) == []

@@ -11,7 +11,7 @@ from pflow.catalog.kinds import RUNS_FLOW, RUNS_NODE, RUNS_TOOL, launcher
 from pflow.catalog.packs import installed_packs
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, Attempt, PflowError
 from pflow.files.atomic import replace
-from pflow.saved_flows.saved import as_error
+from pflow.saved_flows.saved import file_failure
 
 _LARGEST = 1 << 14
 """The most bytes of such a script."""
@@ -39,7 +39,7 @@ def flow_script(file: str) -> Script:
     pflow = launcher("pflow")
     if pflow is None:
         raise PflowError("cannot make a command: the pflow executable is not found", exit=BAD_CONFIG)
-    library = f"export XDG_DATA_HOME={shlex.quote(_library())}\n" if _library() else ""
+    library = f"export XDG_DATA_HOME={shlex.quote(_data_home())}\n" if _data_home() else ""
     end = f' run {shlex.quote(file)} "$@"\n'
     return Script(f"{RUNS_FLOW.decode()}pflow remove takes it away.\n{library}exec {shlex.quote(pflow)}{end}", end)
 
@@ -60,19 +60,19 @@ def _in_python(about: str, function: str, *arguments: str) -> Script:
     if len(first) > _LONGEST_FIRST_LINE or " " in sys.executable:
         first = "#!/bin/sh\n"  # it runs the line after the comment, which is a text for Python
         about += f"'''exec' {shlex.quote(sys.executable)} -P \"$0\" \"$@\"\n' '''\n"
-    library = f'os.environ["XDG_DATA_HOME"] = {_library()!r}\n' if _library() else ""
+    library = f'os.environ["XDG_DATA_HOME"] = {_data_home()!r}\n' if _data_home() else ""
     imports = f"import os\nimport sys\n\nfrom pflow.stage.main import {function}\n\n"
     end = f"{function}({', '.join(map(repr, arguments))}, sys.argv[1:])\n"
     return Script(f"{first}{about}{imports}{library}{end}", end)
 
 
-def _library() -> str:
+def _data_home() -> str:
     """Return the user's XDG_DATA_HOME; empty if it is not set, or relative."""
     data = os.environ.get("XDG_DATA_HOME", "")
     return data if os.path.isabs(data) else ""
 
 
-def command_file(name: str) -> str:
+def executable_file(name: str) -> str:
     """Return the file of an executable: in ~/.local/bin, or in ~/bin if only that is on PATH.
 
     Raises PflowError (78).
@@ -84,7 +84,7 @@ def command_file(name: str) -> str:
 
 
 def is_on_path(folder: str) -> bool:
-    return os.path.realpath(folder) in map(os.path.realpath, _path())
+    return os.path.realpath(folder) in map(os.path.realpath, _path_folders())
 
 
 def path_fault(folder: str) -> str:
@@ -92,10 +92,10 @@ def path_fault(folder: str) -> str:
     return "" if is_on_path(folder) else f"'{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile"
 
 
-def check_command(name: str, script: Script) -> None:
+def check_executable(name: str, script: Script) -> None:
     """Raise PflowError if the executable cannot be made: 73 for a file in its way, 77, 78."""
-    file = command_file(name)
-    if os.path.lexists(file) and not _runs(file, script) and not _is_stale(file):
+    file = executable_file(name)
+    if os.path.lexists(file) and not _runs_same(file, script) and not _is_stale(file):
         what = "it runs something else, or was changed" if _is_ours(file) else "the file is not pflow's"
         hint = "move it away, or choose another name"
         raise PflowError(f"cannot make the command '{file}': {what}", hint=hint, exit=CANNOT_WRITE)
@@ -104,37 +104,37 @@ def check_command(name: str, script: Script) -> None:
         raise PflowError(f"cannot make the command '{file}': permission denied '{folder}'", exit=DENIED)
 
 
-def make_command(name: str, script: Script) -> str:
+def make_executable(name: str, script: Script) -> str:
     """Make an executable, and return its file. Raises PflowError (73, 77, 78)."""
-    check_command(name, script)
-    file = command_file(name)
-    with Attempt(f"cannot make the command '{file}'", as_error):
+    check_executable(name, script)
+    file = executable_file(name)
+    with Attempt(f"cannot make the command '{file}'", file_failure):
         replace(file, os.fsencode(script.text), mode=0o777, overwrite=os.path.lexists(file))
     return file
 
 
-def commands_of(name: str, script: Script) -> list[str]:
+def executables_of(name: str, script: Script) -> list[str]:
     """Return the executables on PATH, in ~/.local/bin and in ~/bin with this end."""
-    return [file for file in _places(name) if _runs(file, script)]
+    return [file for file in _candidates(name) if _runs_same(file, script)]
 
 
-def changed_commands_of(name: str) -> list[str]:
+def edited_executables_of(name: str) -> list[str]:
     """Return the executables that were made for a flow or tool of this name and edited since."""
-    return [file for file in _places(name) if _is_ours(file) and not _text(file).endswith(_ENDS)]
+    return [file for file in _candidates(name) if _is_ours(file) and not _text(file).endswith(_ENDS)]
 
 
-def remove_commands(name: str, script: Script) -> list[str]:
+def remove_executables(name: str, script: Script) -> list[str]:
     """Remove the executables with this end, and return their files. Raises PflowError (73, 77)."""
-    files = commands_of(name, script)
+    files = executables_of(name, script)
     for file in files:
-        with Attempt("cannot remove the command", as_error):
+        with Attempt("cannot remove the command", file_failure):
             os.unlink(file)
     return files
 
 
-def _places(name: str) -> list[str]:
+def _candidates(name: str) -> list[str]:
     """Return every place of an executable: in ~/.local/bin, in ~/bin, and on PATH."""
-    folders = dict.fromkeys(map(os.path.realpath, [*_home_folders(), *_path()]))
+    folders = dict.fromkeys(map(os.path.realpath, [*_home_folders(), *_path_folders()]))
     return [os.path.join(folder, f"pflow-{name}") for folder in folders]
 
 
@@ -143,7 +143,7 @@ def _home_folders() -> list[str]:
     return [os.path.join(home, ".local", "bin"), os.path.join(home, "bin")] if os.path.isabs(home) else []
 
 
-def _path() -> list[str]:
+def _path_folders() -> list[str]:
     return [each for each in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(each)]
 
 
@@ -153,7 +153,7 @@ def _is_ours(file: str) -> bool:
     return text.startswith(RUNS_FLOW.decode()) or text.partition("\n")[2].startswith(marks)
 
 
-def _runs(file: str, script: Script) -> bool:
+def _runs_same(file: str, script: Script) -> bool:
     return _is_ours(file) and _text(file).endswith(script.end)
 
 
@@ -161,7 +161,7 @@ def _is_stale(file: str) -> bool:
     """Return True for an executable of this library's whose pack is gone, for example with a lost lock file."""
     text = _text(file)
     begin, _, end = text.rpartition("\nmain_of_pack('")
-    is_of_this = f"= {_library()!r}\n" in begin if _library() else "XDG_DATA_HOME" not in begin
+    is_of_this = f"= {_data_home()!r}\n" in begin if _data_home() else "XDG_DATA_HOME" not in begin
     return bool(begin) and _is_ours(file) and is_of_this and end.partition("'")[0] not in installed_packs()
 
 
