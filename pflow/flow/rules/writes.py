@@ -203,5 +203,5 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
 
 RULES = (
     Rule("PF06", "no two mapping targets overlap, nor do the writes of a fork's branches", check_apart),
-    Rule("PF16", "two steps write one key without mappings", check_overwriting, otherwise="warning"),
+    Rule("PF16", "no two steps write one key without mappings", check_overwriting, otherwise="warning"),
 )
