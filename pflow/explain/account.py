@@ -1,4 +1,4 @@
-"""The account of a flow before it runs, as JSON: its steps, store, inputs, outputs and effects."""
+"""The account of a flow that has not run, as JSON: its steps, store, inputs, outputs and effects."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -49,7 +49,7 @@ def explain(flow: WiredFlow, findings: Iterable[Finding] = ()) -> Account:
 
 
 def outside(provenance: Provenance) -> Account:
-    """Return what a flow is from outside: its effects, its inputs, the reader of the pipe, its outputs."""
+    """Return what others see of a flow: its effects, its inputs, who reads the pipe, and its outputs."""
     flow = provenance.flow
     outputs = {
         name: {"type": str(flow.output_type(name)), "from": provenance.of_output(name)} for name in flow.flow.outputs
@@ -63,7 +63,7 @@ def outside(provenance: Provenance) -> Account:
 
 
 def needs(flow: WiredFlow) -> list[Account]:
-    """Return the flow's inputs, required ones first."""
+    """Return the inputs of a flow, required ones first."""
     return sorted((_need(flow, each) for each in flow.asked()), key=lambda need: not need["required"])
 
 
@@ -82,7 +82,7 @@ def _need(flow: WiredFlow, input: FlowInput) -> Account:
 
 
 def _piped(flow: WiredFlow) -> dict[str, str] | None:
-    """Return the reader of the pipe: a `step` and its `key`, or an `input` of the flow."""
+    """Return who reads the pipe: a `step` and its `key`, or an `input` of the flow."""
     for input in flow.inputs.values():
         if input.pipe or input.readers == [flow.first_read]:
             return {"input": input.name}
@@ -163,7 +163,7 @@ def _manner(wired: WiredStep, provenance: Provenance) -> Account:
 def _edges(
     flow: WiredFlow, id: str, order: dict[str, int], meets: dict[tuple[str, str], str | None]
 ) -> Iterator[Account]:  # fmt: skip
-    """Yield the actions that have an edge, then the node's actions without one."""
+    """Yield the edges of a step, then its actions without an edge. If it has no edge at all, they would say nothing."""
     edges = flow.graph.next[id]
     at = order.get(id, 0)
     for action in dict.fromkeys([*edges, *flow.steps[id].actions]) if edges else ():
@@ -176,9 +176,9 @@ def _edges(
 
 
 def _store(flow: WiredFlow, provenance: Provenance) -> list[Account]:
-    """Return a row for each place: its `path`, `type`, writers (`written_by`), and readers (`read_by`).
+    """Return a row for each place in the store: its `path`, `type`, writers (`written_by`) and readers (`read_by`).
 
-    Flags write too; an optional one is in brackets.
+    A flag counts as a writer; an optional one is in brackets.
     """
     places: dict[Path, list[tuple[str, str]]] = {}
     for path, type, writer in [*_at_start(flow), *_while_it_runs(flow)]:
@@ -195,12 +195,12 @@ def _store(flow: WiredFlow, provenance: Provenance) -> list[Account]:
 
 
 def _at_start(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
-    """Yield the places in the store before the first step: the flow's inputs, and the data from the pipe."""
+    """Yield the places that the store has before the first step: inputs of the flow, and data from the pipe."""
     for input in flow.inputs.values():
         if input.step is not None and not is_stored(flow.steps[input.step], input.read):
             continue
         type = str(flow.told_type(input))
-        flag = "the pipe" if input.is_unflagged else input.flag  # in a store
+        flag = "the pipe" if input.is_unflagged else input.flag  # without a flag, only a store from the pipe gives it
         yield input.path, type, flag if input.required else f"[{flag}]"
         if input.pipe:
             yield input.path, type, "the pipe"

@@ -1,4 +1,4 @@
-"""The origin of each value of a wired flow, and the effects of its steps, worst first, as data."""
+"""The provenance of a flow's values and the effects of its steps, as data: for explain, and for the gate."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from pflow.values.paths import Path, are_nested, write_path
 from pflow.values.types import Type, names_schema_file
 
 Origin = dict[str, Any]
-"""The origin of a value: `from` names its kind, the other members depend on that."""
+"""The origin of a value: `from` is its kind, on which the other members depend."""
 
 Use = tuple[int, Path, str]
-"""A use of the store by its number: the place, and its reader (a step, or an output)."""
+"""A use of the store: its number, the place, and its reader, a step or an output."""
 
 
 class Provenance:
-    """The origins of a flow's values, and every use of its store."""
+    """Where the values of a flow come from, and who reads each place of its store."""
 
     def __init__(self, flow: WiredFlow) -> None:
         self.flow = flow
         self.inputs = {reader: input for input in flow.inputs.values() for reader in input.readers}
         self._uses: dict[tuple[object, str], list[Use]] = {}
-        """The uses of each key of the store as written by each step; those of inputs, or of no write, under ""."""
+        """The uses of each key at the top of the store, by (key, writer); by (key, "") without a writer."""
         found = [(place, id or f"output {key}", [write.step for write in by]) for place, id, key, by in uses(flow)]
         found += [(each.path, reader, []) for each in flow.inputs.values() for reader, _ in each.readers]
         found += [(("stdin",), flow.first_read[0], [])] if flow.first_read else []
@@ -38,7 +38,7 @@ class Provenance:
                 self._uses.setdefault((place[0], writer), []).append((number, place, reader))
 
     def of_read(self, step: WiredStep, key: str) -> list[Origin]:
-        """Return the origins of a read: the first that has a value gives it."""
+        """Return the origins of a read, in the order in which a run tries them."""
         written = step.step
         item = step.interface.reads.get(key)
         mappings = {key} if self.flow.references_to(step.id, key, MAPPING) else written.input_mappings
@@ -106,7 +106,7 @@ class Provenance:
         return {"from": "latest", "of": [given, store]} if reference.writes else given
 
     def _by_name(self, step: WiredStep, key: str) -> Iterator[Origin]:
-        """Yield the origins of a read that the flow does not mention: the pipe, the store's key, an input."""
+        """Yield the origins of a read that takes the store's key of its name: the pipe, a write, an input."""
         input = self.inputs.get((step.id, key))
         if self.flow.first_read == (step.id, key) and input is None:
             yield {"from": "pipe"}
@@ -116,7 +116,7 @@ class Provenance:
             yield self._of_input(input, input.name, (step.id, key))
 
     def _of_input(self, input: FlowInput | None, path: str, reader: tuple[str, str]) -> Origin:
-        """Return the origin of what an input gives a reader: undeclared, it takes the pipe for the first read alone."""
+        """Return an input as an origin. If it is undeclared, the pipe gives it only to the first read."""
         origin: Origin = {"from": "input", "path": path}
         if input is None:
             return origin
@@ -124,12 +124,12 @@ class Provenance:
         return {**origin, "pipe": True} if input.pipe or reader == self.flow.first_read else origin
 
     def _is_of_param(self, input: FlowInput, step: WiredStep, key: str) -> bool:
-        """Return True if the param of that name takes an input, not the read by its own name."""
+        """Return True if a param takes an input of another name: then the read of the param's name does not take it."""
         named = [each.input for each in self.flow.references_to(step.id, key, PARAM)]
         return input.name in named and input.path != (key,)
 
     def _of_default(self, step: WiredStep, item: Item) -> Origin:
-        """Return the origin of a default, which may end with the value of a param."""
+        """Return a default as an origin. It may end with the value of a param, as in `picture.$format`."""
         before, name = step.interface.split_default(item)
         if not name:
             return {"from": "default", "value": item.default}
@@ -140,7 +140,7 @@ class Provenance:
         return found[0] if len(found) == 1 else {"from": "latest", "of": found}
 
     def _of_stand_in(self, step: WiredStep, key: str) -> Origin:
-        """Return the origin of a param that stands in for a read missing in the store."""
+        """Return the origin of a param that gives a read its value if the store has none."""
         written = step.step.params[key]
         origin = self.of_param(step, key) if key in step.params else {"from": "constant"}
         if origin["from"] == "secret":
@@ -150,7 +150,7 @@ class Provenance:
         return {"from": "param", "value": written, "of": [origin]}
 
     def readers_of(self, place: Path, writers: set[str]) -> list[str]:
-        """Return the steps and outputs that read the place, a part of it or its parent, as written by these steps."""
+        """Return who reads a place, a part of it or what is around it, as these steps write it."""
         there = [use for writer in ("", *writers) for use in self._uses.get((place[0], writer), [])]
         return list(dict.fromkeys(reader for _, used, reader in sorted(there) if are_nested(used, place)))
 
@@ -173,29 +173,29 @@ def _merged(origins: list[Origin]) -> list[Origin]:
 
 
 SCHEMAS = ("schema", "schema_multi")
-"""Params that may be the path of a file, though their type is not (pflow.values.types.names_schema_file)."""
+"""Params that may be the path of a file, though their type does not say so."""
 
 FILES_OF_LLM = ("attachment", "at", *SCHEMAS)
-"""Params of the llm node that name files to send: its effect is the network."""
+"""Params of the llm node that name files to send. Its effect is the network, which would not tell them."""
 
 HISTORY_OF_LLM = ("continue", "conversation")
-"""Params of the llm node that send an earlier conversation, out of llm's own log."""
+"""Params of the llm node that send an earlier conversation from llm's log."""
 
 FROM_ENVIRONMENT = ("header", "proxy")
-"""Params that may name variables of the environment (env:NAME), whose values a node sends."""
+"""Params in which env:NAME sends the value of a variable of the environment."""
 
 SEVERITY = (ANYTHING, "runs commands", "writes files", "network", "reads files")
 
 Outside = dict[str, list[Origin]]
-"""The origins of each input of a subflow, and of each `step.param` of it that is set from outside."""
+"""The origins of a subflow's inputs, and of its params that the flow around it sets (`step.param`)."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """One effect of one step.
+    """An effect of a step.
 
-    `name` is one of SEVERITY; `ids` leads to the step, through the flows around it; `values` has the origins of each
-    key that names what is touched: a path, a command, a model.
+    `name` is one of SEVERITY; `ids` are the steps that lead to the step, through the flows around it; `values` has the
+    origins of each key that tells what the effect is on: a path, a command, a model.
     """
 
     name: str
@@ -215,7 +215,9 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
     "runs commands": lambda item: item.name in COMMANDS or (item.name == "repo" and item.type.is_path),
     "writes files": lambda item: item.type.is_path,
-    "copies files": lambda item: item.name == "destination",  # the source of a copy is only read
+    "copies files": lambda item: (
+        item.name == "destination"
+    ),  # the other path of a copy is its source, which it only reads
     "network": lambda item: (
         item.name in ("url", "method", "repo", *FROM_ENVIRONMENT, *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM)
     ),
@@ -223,11 +225,11 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
         (item.type.is_path and item.name != "destination") or item.name in ("pattern", "hidden")
     ),
 }
-"""The reads and params that name what an effect touches."""
+"""For each effect, which reads and params tell what it is on."""
 
 
 def effects_of_flow(provenance: Provenance) -> list[Effect]:
-    """Return every effect of every step, including those of subflows, worst first."""
+    """Return the effects of all steps, those of subflows too, the worst first."""
     return sorted(_effects(provenance, (), {}), key=lambda effect: SEVERITY.index(effect.name))
 
 
@@ -251,7 +253,7 @@ def _outside(step: WiredStep, provenance: Provenance, outside: Outside) -> Outsi
 
 
 def _traced(origins: list[Origin], outside: Outside) -> list[Origin]:
-    """Replace the inputs of a subflow among these origins by their origins in the outer flow."""
+    """Replace origins that are inputs of a subflow by the origins that these have in the flow around it."""
     traced = []
     for origin in origins:
         name = origin.get("path" if origin["from"] == "pipe" else "input")

@@ -1,4 +1,4 @@
-"""The pipe form of a flow for people: its inputs become literals, since pipe syntax cannot declare inputs."""
+"""A flow in pipe syntax for people to read. It cannot declare inputs, so they become literal values."""
 
 from copy import copy
 from typing import Any
@@ -18,13 +18,15 @@ from pflow.values.templates import TEMPLATE, expand, parse_template
 
 
 def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
-    """Write the pipe syntax of a flow, its inputs as literals; outputs, which have no pipe form, become a comment.
+    """Write a flow in pipe syntax, with its inputs as literals and its outputs as a comment.
 
-    Raises PflowError (65) if the flow has no pipe form; with a secret in it it never has one.
+    Raises PflowError (65) if pipe syntax cannot say it, or if a secret stands in it.
     """
     if any(literal_secrets(wired)):
         raise _no_pipe("a secret stands in it, and a secret is never a flag")
-    with Attempt("", lambda act, error: _no_pipe(str(error)), of=ValueError):  # a mapping that is not a path
+    with Attempt(
+        "", lambda act, error: _no_pipe(str(error)), of=ValueError
+    ):  # a mapping is no path: nothing has checked the flow
         flow = with_literals(wired, values or {})
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
@@ -37,7 +39,7 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
 
 
 def _check_kept(wired: WiredFlow, flow: FlowSpec) -> None:
-    """Raise PflowError (65) if a literal, which its step stores, is what another read then takes."""
+    """Raise PflowError (65) if another read would take a literal, since the step of the literal stores it."""
     for _, id, key, writes in uses(wire(flow)):
         for write in writes:
             if write.is_data and write.key not in wired.steps[write.step].step.inputs:
@@ -50,10 +52,10 @@ def _no_pipe(why: str) -> PflowError:
 
 
 def with_literals(wired: WiredFlow, values: dict[str, Any]) -> FlowSpec:
-    """Return a copy whose steps hold the `values` of its inputs, else their defaults.
+    """Return a copy of the flow in which the steps hold its inputs: their `values`, or else their defaults.
 
-    An input without a value stays a path that no step writes; the one that takes the pipe becomes `stdin`. Raises
-    PflowError (65) if a declared input is one of several sources.
+    An input without a value stays a path that no step writes, and the input that takes the pipe becomes `stdin`. Raises
+    PflowError (65) if a read takes an input or another value.
     """
     known = {name: each.default for name, each in wired.inputs.items() if each.has_default and not each.pipe}
     known |= values
@@ -64,12 +66,12 @@ def with_literals(wired: WiredFlow, values: dict[str, Any]) -> FlowSpec:
     for path in [each.path for each in wired.references_of.get(END, ()) if is_moved(wired, each)]:
         step = flow.step(str(path[0]))
         step.output_mappings = {**step.output_mappings, str(path[1]): write_path(path[:2])}
-    if flow.steps:  # the first step's [pipe] read takes stdin by itself
+    if flow.steps:  # pipe syntax feeds stdin to the first step's [pipe] read by itself
         first, read = flow.steps[0], wired.steps[flow.steps[0].id].interface.pipe_read
         if read and first.input_mappings.get(read.name) == "stdin":
             del first.input_mappings[read.name]
     for name in known.keys() & wired.inputs.keys():
-        for id, key in wired.inputs[name].readers:  # those by name alone; others have it already
+        for id, key in wired.inputs[name].readers:  # templates and mappings have their literals already
             step, was = flow.step(id), wired.steps[id].step
             is_by_name = key in wired.steps[id].interface.reads and key not in {**was.input_mappings, **was.params}
             if is_by_name and key not in step.inputs:
@@ -78,7 +80,7 @@ def with_literals(wired: WiredFlow, values: dict[str, Any]) -> FlowSpec:
 
 
 class _Literals:
-    """One `step`, the known inputs as literals in it; `piped` are the inputs that take the pipe."""
+    """Makes a `step` with the known inputs as literals in it. `piped` are inputs that take the pipe."""
 
     def __init__(self, wired: WiredStep, known: dict[str, Any], piped: set[str]) -> None:
         batch = wired.step.batch
@@ -137,7 +139,7 @@ class _Literals:
         return reference(("stdin", *part[1:]) if part[0] in self.piped else part)
 
     def _value(self, path: Path) -> Any:
-        """Return the value at a path into a known input. Raises PflowError (65) if it has no such part."""
+        """Return the value at a path into a known input. Raises PflowError (65) if there is none."""
         try:
             return look_up(self.known, path)
         except PflowError:
@@ -145,7 +147,7 @@ class _Literals:
 
 
 def _set(step: Step, wired: WiredStep, key: str, value: Any) -> None:
-    """Give a read a literal value; null leaves it unset."""
+    """Give a read a literal value. Null leaves it unset."""
     item = wired.interface.reads.get(key)
     if item is not None and item.type.name == "str" and not isinstance(value, str) and value is not None:
         value = text_of(value)

@@ -1,4 +1,4 @@
-"""The account of a flow as text for a terminal, with the words for each origin of a value."""
+"""The account of a flow as text for a terminal, and the words for the origin of a value."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -21,11 +21,11 @@ _CHOSEN = {
 _UNSET = ([{"from": "default", "value": None}], [{"from": "default", "value": []}])
 _NOTHING, _NO_EFFECT = "nothing", "nothing: no step has an effect"
 _WIDEST_NAME = 30
-"""The most columns for the names in a step's lines."""
+"""The most columns for names in the lines about a step."""
 
 
 def origins_text(origins: Iterable[Origin]) -> str:
-    """Write the origins of a value, of which the first that has one gives it."""
+    """Write the origins of a value, in the order in which a run tries them."""
     return ", else ".join(map(origin_text, origins))
 
 
@@ -76,7 +76,7 @@ _WORDS: dict[str, Callable[[Origin], str]] = {
 
 
 def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
-    """Write all of it: the pipe, the steps, what it touches, needs and gives, the store."""
+    """Write the whole account: the pipe, the steps, what the flow touches, needs and gives, and the store."""
     title, pipe, *effects = _outside(account, width, colour)
     steps = [step_lines(step, width, colour) for step in account["steps"]]
     store = section(colour.heading("The store at the end"), _store(account), width, colour.name, _NOTHING)
@@ -84,13 +84,13 @@ def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
 
 
 def brief_text(account: Account, about: list[str], width: int, colour: Colour = PLAIN) -> str:
-    """Write what it is from outside: the pipe, what it touches, needs and gives. `about` are lines below its title."""
+    """Write what others see of a flow: the pipe, what it touches, needs and gives. `about` stands below the title."""
     title, *parts = _outside(account, width, colour)
     return joined([[*title, *about], *parts, warnings(account, width, colour)])
 
 
 def graph_text(account: Account, width: int) -> str:
-    """Write the steps in their order; below each its edges, except a default edge to the next step."""
+    """Write the steps in their order, each with its edges below it, except a default edge to the next step."""
     steps = account["steps"]
     lines = []
     for step, following in zip(steps, [*steps[1:], None], strict=False):
@@ -106,7 +106,7 @@ def graph_text(account: Account, width: int) -> str:
 
 
 def pipe_lines(text: str) -> list[str]:
-    """Split pipe syntax into lines. A line feed inside quotes does not end one."""
+    """Split pipe syntax into lines, but not at a newline inside quotes."""
     ends = [token.at for token in scan(text) if token.kind == END and token.text == "\n"]
     starts = [0, *(end + 1 for end in ends)]
     return [text[start:end] for start, end in zip(starts, [*ends, len(text)], strict=True)]
@@ -131,7 +131,7 @@ def _outside(account: Account, width: int, colour: Colour) -> list[list[str]]:
 def section(
     heading: str, rows: Rows, width: int, first: Callable[[str], str] | None = None, without: str = ""
 ) -> list[str]:  # fmt: skip
-    """Return a table with its heading. Without rows it says `without` below it; without both it is empty."""
+    """Return the lines of a table with its heading. If it has no rows, `without` stands there, or nothing at all."""
     below = table(rows, width, first=first) if rows else [f"  {without}"] if without else []
     return [heading, *below] if below else []
 
@@ -145,7 +145,7 @@ def warnings(account: Account, width: int, colour: Colour) -> list[str]:
 
 
 def effect_rows(account: Account, words: Callable[[list[Origin]], str] = origins_text) -> Rows:
-    """Return rows of each effect, worst first, with its step and what it touches, worded by `words`."""
+    """Return a row for each effect, the worst first: its name, its step, and the values that tell what it is on."""
     rows: Rows = []
     before = ""
     for touch in account["touches"]:
@@ -156,7 +156,7 @@ def effect_rows(account: Account, words: Callable[[list[Origin]], str] = origins
 
 
 def values_text(what: dict[str, list[Origin]], words: Callable[[list[Origin]], str]) -> str:
-    """Write the values that name what an effect touches, but unset ones, each worded by `words`: `path "b.txt"`."""
+    """Write the values that tell what an effect is on, without unset ones: `path "b.txt"`. `words` writes origins."""
     known = [(key, origins) for key, origins in what.items() if origins not in _UNSET]
     return ", ".join(f"{clean(key)} {words(origins)}" for key, origins in known)
 
@@ -193,7 +193,7 @@ def _names(names: list[str]) -> str:
 
 
 def step_lines(step: Account, width: int, colour: Colour = PLAIN) -> list[str]:
-    """Return the lines for one step: a heading, then the details."""
+    """Return the lines about a step: a heading, then the details."""
     node = clean(step["type"]) + (f" {step['version']}" if step["version"] else "")
     node += clean(f", of {step['pack']['name']} {step['pack']['version']}") if step["pack"] else ""
     summary = f": {clean(step['summary'])}" if step["summary"] else ""

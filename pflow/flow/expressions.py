@@ -20,7 +20,10 @@ INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "outp
 
 
 class Expression:
-    """One value that is written in a flow: its location, its `role` and `key`, its paths, or why they do not parse."""
+    """A value in a flow's file: constant, template or path. `role` and `key` say for what, `location` where it stands.
+
+    `paths` are the paths in it; `fault` says why they do not parse.
+    """
 
     def __init__(self, location: Path, role: str, key: str, written: Any) -> None:
         self.location = location
@@ -48,7 +51,7 @@ class Expression:
 
 
 def expressions_of_step(step: Step, interface: Interface) -> Iterator[Expression]:
-    """Yield every expression of a step, its batch first; a `[verbatim]` expression has no templates."""
+    """Yield every expression of a step, its batch first. What a `[verbatim]` item takes is never a template."""
     if step.batch is not None:
         yield Expression((*step.location, "batch", "over"), OVER, "", step.batch.over)
     for role, name, values in ((INPUT, "inputs", step.inputs), (PARAM, "params", step.params)):
@@ -67,7 +70,7 @@ def expressions_of_outputs(flow: FlowSpec) -> Iterator[Expression]:
 
 
 def rewritten(written: Any, places: Mapping[Path, Path]) -> Any:
-    """Replace each reference to a path in `places`; a template without any stays as written."""
+    """Replace the references to paths in `places`. A template without such a reference keeps its text."""
 
     def change(text: str) -> str:
         parts = parse_template(text)
@@ -81,7 +84,7 @@ def rewritten(written: Any, places: Mapping[Path, Path]) -> Any:
 
 
 def renamed(source: Mapped, places: Mapping[Path, tuple[Path, ...]]) -> Mapped:
-    """Return a mapping's source with each path in `places` replaced by the places that it means."""
+    """Return the source of a mapping with each path in `places` replaced by its places."""
     if isinstance(source, str) and source.startswith(TEMPLATE):
         return TEMPLATE + str(
             rewritten(source.removeprefix(TEMPLATE), {path: each[0] for path, each in places.items()})
@@ -92,23 +95,23 @@ def renamed(source: Mapped, places: Mapping[Path, tuple[Path, ...]]) -> Mapped:
 
 
 def source_of(places: Iterable[Path]) -> Mapped:
-    """Return a mapping's source: one place, or several of which the one written last counts."""
+    """Return the source for a mapping: a place, or a list of places, of which a run takes the one written last."""
     several = list(dict.fromkeys(map(path_text, places)))
     return several[0] if len(several) == 1 else several
 
 
 def escaped(value: Any) -> Any:
-    """Return a value as a template that gives exactly this value: each dollar in its texts is doubled."""
+    """Return a template that gives exactly this value: each dollar in its texts is doubled."""
     return change_texts(value, lambda text: text.replace("$", "$$"))
 
 
 def literal(item: Item | None, value: Any) -> Any:
-    """Return a value as a flow holds it for an item: unchanged if that is `[verbatim]`, else escaped."""
+    """Return a value as a flow holds it for an item: escaped, unless the item is `[verbatim]`."""
     return value if item is not None and "verbatim" in item.marks else escaped(value)
 
 
 def reference(path: Path) -> str:
-    """Write the reference to a path: `${a.b[0]}`, its keys quoted where necessary; `$a` where it was written so."""
+    """Write a reference to a path: `${a.b[0]}` with quoted keys where necessary, or `$a` if the flow has it bare."""
     if isinstance(path, Bare):
         return f"${path[0]}"
     return "${" + path_text(path) + "}"
@@ -133,11 +136,11 @@ _TAKEN = {
     "dict": ("dict",),
     "choice": ("str", "url", "path"),
 }
-"""For each type, the types whose every value fits it (for a choice: whose values may), by `pflow.values.types.fit`."""
+"""For each type, the types of which every value fits it (for a choice: some values) by `pflow.values.types.fit`."""
 
 
 def fits(there: Type, wanted: Type) -> int:
-    """Return how one type fits another: NO, MAYBE (some values fit), YES (all fit, or only the value will tell)."""
+    """Return how one type fits another: NO, MAYBE (some values fit) or YES (all do, or the types do not tell)."""
     if wanted.name == "any":
         return YES
     if there.name == "any":
@@ -153,7 +156,7 @@ def fits(there: Type, wanted: Type) -> int:
 
 
 def template_fits(there: Type, wanted: Type) -> int:
-    """Return how a template that is one reference fits: text is read like a flag's, a list takes a single item."""
+    """Return how a template of one reference fits. Text is converted like a flag's; a list takes one item."""
     if there.name in ("str", "url", "choice", "any") and not (there.choices and wanted.choices):
         return YES
     if wanted.name == "list" and there.name != "list":
@@ -162,7 +165,7 @@ def template_fits(there: Type, wanted: Type) -> int:
 
 
 def misfit(item: Item, value: Any) -> str:
-    """Say why a value in a flow does not fit a read or param; empty if it does. A null may mean unset."""
+    """Say why a value in a flow does not fit a read or param; "" if it fits. Null may mean unset."""
     if value is None and item.default is None:
         return ""
     try:
@@ -180,7 +183,7 @@ def named(type: Type) -> str:
 
 
 def is_liftable(item: Item, value: Any) -> bool:
-    """Return True if a mapping could replace a flag: its value is one templated text, not inside a list or object."""
+    """Return True if a mapping could replace the flag: its value is a text with references, not a list or an object."""
     if "verbatim" in item.marks or item.type.name in ("list", "dict"):
         return False
     return isinstance(value, str) and any(True for _ in references(value))
@@ -200,7 +203,7 @@ def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
 
 
 def _is_unread(schema: Any, opens_files: bool) -> bool:
-    """Return True for a schema's file that may not be read, or is a pipe, which can be read only once."""
+    """Return True for a schema's file that the check may not read, or that is a pipe: the step has to read that."""
     is_file = isinstance(schema, str) and names_schema_file(schema)
     return is_file and not (opens_files and (os.path.isfile(schema) or not os.path.exists(schema)))
 
@@ -249,8 +252,8 @@ _CHECKS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "positive": (int | float, check_positive),
     "natural": (int | float, check_natural),
     "delimiter": (str, _check_delimiter),
-    "types": (list, lambda flag, texts: read_types(flag, map(str, texts))),  # before pairs, which says less
+    "types": (list, lambda flag, texts: read_types(flag, map(str, texts))),  # before pairs: its error says more
     "pairs": (list, lambda flag, texts: read_pairs(flag, map(str, texts))),
     "web": (str, _check_url),
 }
-"""The check of each form, and the type of the values that have one."""
+"""For each form, the type of the values that have one, and the check. It is the check that the nodes use."""

@@ -1,4 +1,4 @@
-"""Findings: the faults that a check finds in a flow, each with its rule, location and remedy."""
+"""Findings: the faults that a check finds in a flow, each with its rule, its location and a remedy."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pflow.text.printable import clean
 from pflow.values.paths import Path, write_path
 
 SHAPE = "PF00"
-"""The rule of a wrong shape: a member that is missing, unknown or of the wrong type."""
+"""The id of the rule about shape: no member is missing, unknown or of the wrong type."""
 
 
 class Rule:
     """A rule: its id, its title, and what happens to a flow that breaks it.
 
-    `check` yields its findings in a flow. One without it is found by another's check, or with the flags.
+    `check` yields the findings in a flow. A rule without a `check` is kept by another rule's check, or by the parser of
+    flags.
     """
 
     def __init__(
@@ -28,9 +29,9 @@ class Rule:
 
 
 class Finding:
-    """One fault: the `rule`, the `location` (`("nodes", 1, "id")`; () for the whole flow), the `message`, the `remedy`.
+    """A fault in a flow. `location` is a path in its file, `("nodes", 1, "id")`, or () for the whole flow.
 
-    `is_said_by_run` if a run warns of it by itself.
+    `is_said_by_run` is True if a run warns of it when it comes to that step, so that nothing has to be said before.
     """
 
     def __init__(
@@ -51,18 +52,18 @@ class Finding:
         self.is_said_by_run = is_said_by_run
 
     def __str__(self) -> str:
-        """Return one line without control characters: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
+        """Return a line without control characters: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
         remedy = f"; {self.remedy}" if self.remedy else ""
         return clean(f"{self.fault}{remedy}".replace("\n", "\\n"))
 
     def at(self, location: Path, message: str, remedy: str) -> Finding:
-        """Return the finding for another location, with a message and a remedy that fit there."""
+        """Return the finding at another location, with the message and the remedy for it."""
         kind = {"is_warning": self.is_warning, "is_said_by_run": self.is_said_by_run}
         return Finding(self.rule, location, message, remedy, **kind)
 
     @property
     def fault(self) -> str:
-        """The location, rule and message, without the remedy."""
+        """The location, the rule and the message."""
         where = f"{write_path(self.location)}: " if self.location else ""
         return f"{where}{self.rule}: {'warning: ' if self.is_warning else ''}{self.message}"
 
@@ -82,12 +83,12 @@ def errors_of(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def pointer(location: Path) -> str:
-    """Write a location as a JSON pointer (RFC 6901)."""
+    """Return a location as a JSON pointer (RFC 6901)."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in location)
 
 
 def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow check lists them") -> None:
-    """Say each finding that is an error, and raise PflowError (65) for them."""
+    """Raise PflowError (65) if a finding is an error; of several errors, print each one first."""
     errors = errors_of(findings)
     if not errors:
         return

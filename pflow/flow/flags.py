@@ -1,4 +1,4 @@
-"""The flags of a flow: what each sets, why others are refused, and the flag that each input is shown under."""
+"""The flags of a flow: what each sets, why others are refused, and which flag help shows for an input."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from pflow.values.templates import is_reference
 from pflow.values.types import Type
 
 Target = tuple[str, str, str]
-"""The target of a flag: one of INPUT, DATA, PARAM and OPEN, the step's id, the name."""
+"""What a flag sets: INPUT, DATA, PARAM or OPEN, the id of the step, and the name."""
 
 INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
-"""An input of the flow; a read that its step gives itself; a param; both of these, for a step that takes any key, or
-for all such steps if none is named."""
+"""An input of the flow; a read to which the step gives a value; a param; any key of a step that takes any key (of all
+such steps, if the flag names none)."""
 
 OF_DIALECTS = (*OF_BINDINGS, *KEY_PARAMS)
 
 
 def only_binds(step: WiredStep, key: str) -> bool:
-    """Return True if a param says nothing but what the step's mappings say: its node does not know it."""
+    """Return True for a param of an older form that only repeats the step's mappings: its node does not know it."""
     return key in OF_DIALECTS and not step.interface.open and key not in step.interface.params
 
 
@@ -38,7 +38,7 @@ def _read_texts(flag: str, item: Item | None, texts: list[str | bool], *, is_ope
 
 
 def read_argument(flag: str, item: Item | None, value: Any, *, is_open: bool = False) -> Any:
-    """Return a value of Python for a flag. Raises PflowError (2)."""
+    """Convert a value that a Python program gives for a flag. Raises PflowError (2)."""
     if item is None or is_open:
         return value
     value = [*value] if isinstance(value, tuple) else value.__fspath__() if hasattr(value, "__fspath__") else value
@@ -46,22 +46,22 @@ def read_argument(flag: str, item: Item | None, value: Any, *, is_open: bool = F
 
 
 class FlowFlags:
-    """Every flag that a flow has, by its name with `_` for `-`; a step's own as `id.flag` too."""
+    """All flags of a flow, by name with `_` for `-`. Those of a step have a second name, `id.flag`."""
 
     def __init__(self, wired: WiredFlow) -> None:
         self.wired = wired
         declares_flags = bool(wired.flow.inputs) or wired.flow.dialect == BINDINGS
         self.is_open = not declares_flags and any(step.interface.open for step in wired.steps.values())
-        """True if any other flag may pass."""
+        """True if unknown flags pass, to steps that take any key."""
         self.warnings: list[str] = []
-        """Warnings about flags that pass but are near to a known one."""
+        """A warning for each flag that passed, but is near to a known one."""
         self.targets: dict[str, dict[Target, Item]] = {}
         self.refused: dict[str, tuple[WiredStep, str]] = {}
-        """For each refused flag, the step and the key that it would set."""
+        """The step and the key that each refused flag would set."""
         self.named = {*wired.flow.inputs, *(reference.input for reference in wired.references)}
-        """The inputs that a person named, where they declared one or in a reference."""
+        """The inputs whose names a person wrote, in a declaration or a reference."""
         self.fed: set[tuple[str, str]] = set()
-        """The reads and params that an input gives unchanged: its flags are theirs."""
+        """The reads and params that an input gives unchanged: their flags are flags of the input."""
         for each in [*wired.places.values(), *wired.inputs.values()]:
             self._add_input(each)
         for step in wired.steps.values():
@@ -75,10 +75,10 @@ class FlowFlags:
             step = self.wired.steps[id]
             value = step.step.params.get(key)
             if key in step.interface.params and not (isinstance(value, str) and is_reference(value)):
-                continue  # the param holds more than the input
+                continue  # a template around the input: a flag of the param replaces all of it
             paths = [each.path for each in self.wired.references_to(id, key) if each.input == wanted.name]
             if paths and (wanted.name,) not in paths:
-                continue  # it takes places in the input
+                continue  # each of these places has a flag of its own
             self.fed.add((id, key))
             read = step.interface.reads.get(key)
             item.marks |= read.marks.intersection(FORMS) if read else set()
@@ -107,14 +107,14 @@ class FlowFlags:
         self.targets.setdefault(_plain(name), {}).setdefault(target, item)
 
     def items(self) -> dict[str, Item]:
-        """Return one item for each flag, for the parser: the run's too, and refused ones, so that it can say why.
+        """Return the item of each flag for the parser: flags of the run too, and refused ones with the reason.
 
-        Flags that fit several targets come last: the parser suggests the first for a bare word.
+        Ambiguous flags come last, since the parser suggests the first one for a bare word.
         """
         items = {name: self._refused(name) for name in self.refused if name not in OF_RUNS}
         for name, targets in sorted(self.targets.items(), key=lambda target: len(self._meant(target[0])) > 1):
             item = next(iter(targets.values()))
-            marks = item.marks - {"word"}  # a flow takes no bare words
+            marks = item.marks - {"word"}  # `pflow run` takes only flags after a flow
             items[name] = item.but(kind=READ, name=name, flags=[], letter="", default=None, marks=marks)
         of_runs = {
             name: flag for name, flag in OF_RUNS.items() if name not in items or name in RUN_FLAGS or flag.refused
@@ -125,18 +125,18 @@ class FlowFlags:
         return Item(REFUSED, name, Type("str"), refused=(f": {_why(self.wired, *self.refused[name])}", ""))
 
     def encodings(self) -> list[str]:
-        """Return the flags of steps that load text, and whose flow does not say in which encoding."""
+        """Return the flag for the encoding of each step that loads text, unless the flow sets it."""
         steps = [step for step in self.wired.steps.values() if is_shared(step.interface.params.get("encoding"))]
         names = [f"{_plain(step.id)}.encoding" for step in steps if "encoding" not in step.step.params]
         return [name for name in names if name in self.targets]
 
     @property
     def listed(self) -> str:
-        """The known flags, without `--ID.KEY` forms."""
+        """The flags as a list in words, without the `--ID.KEY` forms."""
         return listed(spell_flag(name) for name in self.targets if "." not in name)
 
     def of_steps(self) -> list[tuple[Item, list[str]]]:
-        """Return the items that flags set in steps, besides the inputs, each with its unambiguous names."""
+        """Return each item of a step that a flag sets, but not the inputs, with the names that mean only this one."""
         found: dict[Target, tuple[Item, list[str]]] = {}
         for name, targets in self.targets.items():
             for target, item in self._meant(name).items():
@@ -145,7 +145,7 @@ class FlowFlags:
         return list(found.values())
 
     def values(self, given: Mapping[str, Any], read: Callable[..., Any] = _read_texts) -> dict[Target, Any]:
-        """Return the value for each target, which `read` makes of what is given: texts, or values of Python.
+        """Return what each flag sets, with the value. `read` converts it: from texts, or from a value of Python.
 
         Raises PflowError (2) for a flag that is ambiguous, unknown or refused.
         """
@@ -164,7 +164,7 @@ class FlowFlags:
         return found
 
     def target(self, name: str, flag: str) -> tuple[Target, Item | None]:
-        """Return what a flag sets, and its item. Raises PflowError (2) as `values` does."""
+        """Return what a flag sets, and the item of that. Raises PflowError (2) as `values` does."""
         targets = self._meant(name)
         if len(targets) > 1:
             own = [
@@ -188,7 +188,7 @@ class FlowFlags:
         raise unknown_flag(flag, flag, self.items(), f"flags: {self.listed}")
 
     def _meant(self, name: str) -> dict[Target, Item]:
-        """Return what a flag may set; the name that a person gave an input means only that input."""
+        """Return what a flag may set. If a person named an input so, it means that input alone."""
         targets = self.targets.get(name, {})
         for target, item in targets.items():
             if target[0] == INPUT and _plain(target[2]) == name and target[2] in self.named:
@@ -196,9 +196,9 @@ class FlowFlags:
         return targets
 
     def shown(self, wanted: FlowInput) -> str:
-        """Return the unambiguous flag of an input: the name that a person gave it, else its shortest, or `--ID.READ`.
+        """Return the flag that help shows for an input: one that is not ambiguous, and no flag of `pflow run` itself.
 
-        A flag of `pflow run` itself is never an input's.
+        It is the name that a person gave the input, or else its shortest name, or `--ID.READ`.
         """
         names = [wanted.name] if wanted.name in self.named else _names_of(wanted)
         alone = [name for name in names if _plain(name) not in OF_RUNS and len(self._meant(_plain(name))) == 1]
@@ -208,19 +208,19 @@ class FlowFlags:
 
 
 def name_flags(wired: WiredFlow) -> None:
-    """Set the `flag` of every input."""
+    """Set the `flag` of each input, which help shows."""
     flags = FlowFlags(wired)
     for each in [*wired.places.values(), *wired.inputs.values()]:
         each.flag = flags.shown(each)
 
 
 def _names_of(wanted: FlowInput) -> list[str]:
-    """Return the names that an input goes by: its own, its aliases, and that of the one read that it is for."""
+    """Return the names of an input: its own, other flags of its readers, the name of its only read if it has one."""
     return [wanted.name, *wanted.flags, *([wanted.read] if wanted.step else [])]
 
 
 def _kind_of(step: WiredStep, key: str) -> str:
-    """Return what a flag for a key sets; "" if only the flow may set it: bindings, and reads that a step feeds."""
+    """Return what a flag for a key sets; "" if only the flow may set that: a binding, or a read that a step feeds."""
     if key in OF_DIALECTS and key in step.step.params:
         return ""
     is_own = key in step.step.params and key not in step.interface.reads
@@ -241,7 +241,7 @@ def _why(flow: WiredFlow, step: WiredStep, key: str) -> str:
 
 
 def _type_of(value: Any) -> Type:
-    """Return the type of a flag for a key that only the flow names: that of its value there; a number is a float."""
+    """Return the type of a flag for a key of an open node: that of its value in the flow, where a number is a float."""
     for name, kind in (("bool", bool), ("float", (int, float)), ("list", list), ("dict", dict)):
         if isinstance(value, kind):
             return Type(name)

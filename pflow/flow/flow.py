@@ -8,7 +8,7 @@ from pflow.binding.sources import Constant, assign
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.common import OF_RUNS
-from pflow.interface.interface import READ, Item
+from pflow.interface.interface import READ, Interface, Item, word_reads
 from pflow.values.paths import Path
 from pflow.values.types import Type
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
 
 Items = tuple[str, ...]
-"""A flow inside a step has one name for each step around it: what a batch calls its item, "" for any other step."""
+"""The names of the items around a flow inside a step: one for each step around it, "" for a step without a batch."""
 Mapped = str | list[str]
-"""The source of a read, as written: a path, `template:` and text, or a list of paths."""
+"""The source of a read as the flow has it: a path, `template:` and a text, or a list of paths."""
 
 INLINE = "flow"
 """The type of a step with a flow of its own inside."""
@@ -29,13 +29,15 @@ STEP_MEMBERS = (
 INLINE_MEMBERS = ("nodes", "edges", "mappings", "outputs")
 """The members of a node that are a flow inside its step."""
 MAX_VISITS, MODEL_VISITS = 100, 20
-"""How often a loop leads to a step, and to one that asks a model, unless more is allowed."""
+"""How often a loop may lead to a step, and to one that asks a model, unless the flow says otherwise."""
+ITEM = "item"
+"""The mark of a flow's read that the first step takes as its `[word]` read: an item of a batch fills it."""
 REST = "*"
-"""In a step's output mappings: the place under which every key without a mapping of its own goes."""
+"""The member of output mappings that holds the place for all keys without a mapping of their own."""
 
 
 class Input:
-    """A declared input of a flow. `type` is as written; `pipe` says that stdin gives it."""
+    """A declared input of a flow. `type` is the text of the file; `pipe` is True if stdin gives the value."""
 
     def __init__(
         self, name: str, *, type: str = "any", description: str = "", required: bool = True, pipe: bool = False,
@@ -51,11 +53,11 @@ class Input:
 
 
 class FlowInput:
-    """An input of a wired flow: declared, or a source that no step writes.
+    """An input of a wired flow: declared, or a place in the store that steps read and no step writes.
 
-    `step` and `read` are set if it is for one step alone (an `[explicit]` read). `readers` are the (step, read) that
-    take it, `flags` every flag that gives it, `flag` the one that a person would type; `pipe` says that stdin gives a
-    declared one.
+    `step` and `read` are set if only one step can have it (an `[explicit]` read). `readers` are its (step, read) pairs,
+    `flags` all names of its flags, and `flag` is the flag that help shows. `pipe` is True for a declared input that
+    stdin gives.
     """
 
     doc = read = flag = ""
@@ -69,27 +71,27 @@ class FlowInput:
         self.type = type
         self.readers: list[tuple[str, str]] = []
         self.needed_by: set[tuple[str, str]] = set()
-        """The readers that fail without it, unless it is declared."""
+        """The readers that need a value. A declared input says by itself if it is required."""
         self.flags: list[str] = []
         self.__dict__.update(facts)
 
     def as_item(self, kind: str = READ) -> Item:
-        """Return what it is for those who do not know it in the flow."""
+        """Return the input as an item of an interface: for a parser, for help, or for a flow around this one."""
         marks = {"secret"} if self.secret else set[str]()
         default = {} if self.required else {"default": self.default}
         return Item(kind, self.name, self.type, doc=self.doc, marks=marks, is_declared=self.declared, **default)
 
     def fitted(self, value: Any, origin: str) -> Any:
-        """Return a value that no flag gave as its type has it. Raises PflowError (65)."""
+        """Convert a value from elsewhere than a flag to the type. Raises PflowError (65)."""
         return Finder(self.name, Constant(value, origin), self.as_item()).find({})
 
     @property
     def is_unflagged(self) -> bool:
-        """True if no flag gives it: it is secret, or its only flag is one of `pflow run` itself."""
+        """True if no flag can give it: it is secret, or `pflow run` has a flag of its own with that name."""
         return self.secret or self.flag[2:].replace("-", "_") in OF_RUNS
 
     def give(self, value: Any, store: Any, data: dict[str, dict[str, Any]]) -> None:
-        """Put a value where it is looked for: in the store, or in the data of the one step that it is for."""
+        """Put a value where its reader looks: into the store, or into the data of its only step."""
         if self.step is None:
             assign(store, self.path, value)
         else:
@@ -97,9 +99,9 @@ class FlowInput:
 
 
 class Batch:
-    """Runs a step once for each item: `over` is the path of the items, `item` the name of one ("as" in the IR).
+    """The batch of a step, which runs once for each item. `over` is the path of the items, `item` the name for one.
 
-    `over` is "" in pipe syntax, until compiling finds what the pipe carries.
+    Pipe syntax may leave `over` empty; compiling then puts in the path of what the pipe carries.
     """
 
     def __init__(
@@ -113,18 +115,24 @@ class Batch:
 
     @property
     def members(self) -> dict[str, Any]:
-        """Its members in the IR, with those that have their default."""
+        """All members as the IR has them, defaults included."""
         said = {"over": self.over, "as": self.item, "jobs": self.jobs}
         return {**said, "on_error": self.on_error, "keep_item": self.keep_item}
 
     @property
     def parts(self) -> dict[str, str]:
-        """The names for the parts of an item that is a path, each with the part: `name`, `stem`, `dir`."""
+        """The names by which a step may use a part of an item that is a path, each with its part: name, stem or dir."""
         return {f"{self.item}_{part}": part for part in ("name", "stem", "dir")}
 
 
+def item_reader(interface: Interface) -> Item | None:
+    """Return the read that an item of a batch may fill by itself: the `[pipe]` read, else the first `[word]` read."""
+    marked = (item for item in interface.reads.values() if ITEM in item.marks)
+    return interface.pipe_read or next(marked, None) or next(iter(word_reads(interface.reads)), None)
+
+
 class Edge:
-    """Leads from one step to another, when the first returns the action. `location` is where the file has it."""
+    """An edge: leads from one step to another if the first returns the action. `location` is where the file has it."""
 
     def __init__(self, source: str, target: str, action: str = "default", location: Path = ("edges",)) -> None:
         self.source = source
@@ -134,7 +142,7 @@ class Edge:
 
 
 class Step:
-    """One node in a flow, as it is written there; None for each member that is not written."""
+    """A step as the flow's file has it; a member that is absent there is None."""
 
     def __init__(
         self, id: str, type: str, *, location: Path = (), version: str | None = None,
@@ -156,44 +164,44 @@ class Step:
         self.soft = soft
         """The reads whose mapping counts only if the store has no key of their name."""
         self.is_unfed = False
-        """True if it was written with --map-in=KEY=, which keeps what the pipe carries out of its `[pipe]` read."""
+        """True after --map-in=KEY= without a path: then the `[pipe]` read does not take what the pipe carries."""
         self.is_verbatim = False
-        """True if it was written with --verbatim, so a person knows that nothing is filled in it."""
+        """True after --verbatim: then no rule warns that a `$name` in a command is not filled in."""
         self.retries = retries
         self.wait = wait
         self.timeout = timeout
         self.max_visits = max_visits
         self.repeats = repeats
-        """True if it may run again without harm, False if not, None to ask its node."""
+        """True if the step may run again without harm, False if not; None leaves the answer to its node."""
         self.batch = batch
         self.description = description
         self.cache = cache
-        """True to keep its answers, False not to; `require` to take a kept answer or fail."""
+        """True to keep and reuse answers, False not to; `require` to fail if no answer is kept."""
         self.flow = flow
-        """The flow that it runs, if it is written inside the step."""
+        """The flow that is written inside the step, if any."""
         self.made: Any = None
-        """The node itself, in a flow that Python made and runs."""
+        """The node object, if a Python program made the flow and runs it."""
 
     def fills(self, key: str) -> bool:
-        """Return True if the step itself gives a read its value."""
+        """Return True if the step has an input, a mapping or a param for the read."""
         return key in self.inputs or key in self.input_mappings or key in self.params
 
     @property
     def takes_pipe_apart(self) -> bool:
-        """True if it runs once for each item that the pipe carries; the list itself then fills no read."""
+        """True if the step runs once for each item that the pipe carries, so that no read gets the whole list."""
         return self.batch is not None and not self.batch.over
 
 
 class FlowSpec:
-    """A flow as it is written. `steps` are in the order of the file; the first one starts it.
+    """A flow as its file has it. `steps` are in the order of the file; the first one starts the flow.
 
-    `dialect` names the form that it was read from: pflow, bindings (seed 002), keys (seed 000) or pipe (pipe syntax).
-    `catalog` finds the kinds of its steps.
+    `dialect` is the form of the file: pflow, bindings (seed 002), keys (seed 000) or pipe (pipe syntax). `catalog`
+    finds the kinds of the steps.
     """
 
     def __init__(self, steps: list[Step], edges: list[Edge]) -> None:
         self.file = ""
-        """The file that it was read from; empty if from none."""
+        """The file that the flow was read from, if any."""
         self.schema = ""
         """The address of its JSON schema, for editors."""
         self.name = ""
@@ -206,25 +214,25 @@ class FlowSpec:
         self.dialect = "pflow"
         self.catalog = Catalog()
         self.items: Items | None = None
-        """Set in a flow inside a step."""
+        """The names of the items around it; None unless the flow stands inside a step."""
         self.warnings: list[str] = []
         self.findings: list[Finding] = []
-        """The parts of a wrong shape, which it was read without."""
+        """A finding for each part of a wrong shape; the flow was read without these parts."""
         self.document: dict[str, Any] | None = None
-        """The JSON that it was read from, for the places of findings; None once it differs."""
+        """The JSON that the flow was read from, for the locations of findings; None if the flow differs from it."""
         self.stray_mappings: dict[str, Any] = {}
-        """The members of `mappings` whose ids no step has."""
+        """The members of `mappings` for ids that no step has."""
         self.guess = ""
-        """The word of a planned line of which its model was least sure; empty if it was sure of all."""
+        """The word of a planned line that its model doubted most; empty if the model was sure of every word."""
 
     @property
     def directory(self) -> str:
-        """The directory that its subflows' paths are relative to."""
+        """The directory to which the paths of subflows are relative."""
         return self.catalog.directory
 
     @property
     def item_parts(self) -> dict[str, str]:
-        """The names that the batches around it give to an item (its part is empty) and to the parts of its path."""
+        """The names that batches around the flow give an item and the parts of its path, each with the part, or ""."""
         batches = [Batch("", item) for item in self.items or () if item]
         return {name: part for batch in batches for name, part in {batch.item: "", **batch.parts}.items()}
 
@@ -251,7 +259,7 @@ class FlowSpec:
         return flow
 
     def all_steps(self, above: Path = ()) -> Iterator[tuple[Path, Step]]:
-        """Yield each step with its location, those of the flows inside steps too."""
+        """Yield each step with its location, also the steps of flows inside steps."""
         for step in self.steps:
             yield (*above, *step.location), step
             if step.flow is not None:

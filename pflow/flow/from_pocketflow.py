@@ -1,4 +1,4 @@
-"""A pocketflow Flow made in Python, read as a flow by walking along `start_node` and `successors`."""
+"""A pocketflow Flow made in Python, read as a flow: a walk along `start_node` and `successors`."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from pflow.values.jsontext import decode, encode
 from pflow.values.paths import is_step_name
 
 _LOADED = ("pflow.nodes.", "pflow_node_")
-"""Prefixes of modules that are named after their node."""
+"""The beginnings of names of modules that are named after their node."""
 
 _MAPPINGS = ("input_mappings", "output_mappings", "soft")
 _WORK = (
     *("prep", "post", "prep_async", "post_async", "get_next_node"),
     *("run", "_run", "_orch", "run_async", "_run_async", "_orch_async"),
 )
-"""The methods of a Flow that, when overridden, do more than walk."""
+"""The methods of a Flow that do more than walk from node to node, if a class overrides them."""
 
 _ARGUMENTS = "_pflow_arguments"
-"""The attribute of a node that keeps its constructor's arguments."""
+"""The attribute that keeps the arguments of a node's constructor."""
 
 _numbers = count(1)
 
 
 class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
-    """A step made by `pflow.step`; `ir` is what a flow's file would say of it. Two edges for one action make a fork.
+    """A step made by `pflow.step`. `node` is a class, an instance or a name; `ir` is what a flow's file would say.
 
-    `node` is a class, an instance of one, or the name of a node. `number` counts the steps in the order of making.
+    Unlike a node of pocketflow, it may have several edges for one action, which fork. `number` counts steps as made.
     """
 
     def __init__(self, node: Any, ir: dict[str, Any]) -> None:
@@ -64,12 +64,12 @@ class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 def flow_from(
     root: Any, catalog: Catalog | None = None, variables: Mapping[str, Any] | None = None, *, is_run_here: bool = False
 ) -> FlowSpec:
-    """Make a flow of a pocketflow Flow. `variables` may name nodes that `pflow.step` does not name.
+    """Make a flow of a pocketflow Flow. A node without a name of its own is named after its variable in `variables`.
 
-    A Flow inside it works on the same store, so its steps become steps of this one, and its end leads where the inner
-    Flow leads. `warnings` say what has to be done by hand, unless it `is_run_here`: then its classes are nodes of this
-    process, its nodes run themselves, and so does a Flow that does more than walk, as one step. Raises PflowError (65)
-    for what a pflow flow cannot express.
+    A Flow inside it works on the same store. So its nodes become steps of this flow, and where it ends, the walk goes
+    on after it. If the flow `is_run_here`, its node objects run themselves, and a Flow that does more than walk is one
+    step. Otherwise its `warnings` say what has to be done by hand. Raises PflowError (65) for what a flow cannot
+    express.
     """
     walk = _Walk(root, variables or {}, is_run_here=is_run_here)
     name, directory = type(root).__name__, getattr(root, "directory", ".")
@@ -81,7 +81,7 @@ def flow_from(
 
 
 def nodes_from(start: Any) -> list[Any]:
-    """Return a node and all that it leads to, each once, in the order in which they are reached."""
+    """Return a node and all nodes after it, each once, in the order in which a walk finds them."""
     nodes = [start] if start is not None else []
     known = {id(start)}
     for node in nodes:
@@ -93,18 +93,18 @@ def nodes_from(start: Any) -> list[Any]:
 
 
 def has_steps(start: Any) -> bool:
-    """Return True if a node, or one that it leads to, was made by `pflow.step`."""
+    """Return True if `pflow.step` made a node, or one after it."""
     return any(isinstance(node, WrittenStep) for node in nodes_from(start))
 
 
 def _edges_of(node: Any) -> Iterator[tuple[str, Any]]:
-    """Return a node's actions and their targets. Several targets of one action fork; only `pflow.step` can do that."""
+    """Return the edges of a node as (action, target). Only a step of `pflow.step` has two for one action: a fork."""
     edges = node.edges if isinstance(node, WrittenStep) else node.successors.items()
     return ((action, target) for action, target in edges if target is not None)
 
 
 class _Around:
-    """A flow that is being walked through, the one around it, and the params that both pass down."""
+    """A Flow on the walk, the Flow around it, and the params that both pass down to their nodes."""
 
     def __init__(self, flow: Any, outer: _Around | None) -> None:
         self.flow = flow
@@ -113,9 +113,10 @@ class _Around:
         self.key: tuple[int, ...] = (*(outer.key if outer else ()), id(flow))
 
     def after(self, node: Any, *, declares_error: bool) -> list[tuple[str, Any, _Around]]:
-        """Return where each action of a node leads. An action without an edge ends this flow, and takes its edges.
+        """Return the edges of a node, as (action, target, Flow around it).
 
-        A declared `error` first takes the default edge.
+        An action without an edge ends this Flow and goes on with its edges; `error`, if the node declares it, takes the
+        default edge first.
         """
         own = [(action, target, self) for action, target in _edges_of(node)]
         actions = {action for action, _, _ in own}
@@ -125,7 +126,7 @@ class _Around:
 
 
 class _Walk:
-    """One walk. A node is one step however often it is reached; a node in two flows is a step in each."""
+    """A walk through a Flow. A node that is reached twice is one step; in two Flows, it is a step in each."""
 
     def __init__(self, root: Any, variables: Mapping[str, Any], *, is_run_here: bool) -> None:
         self.root = root
@@ -140,7 +141,7 @@ class _Walk:
         self.edges: dict[tuple[str, str, str], None] = {}
         self.classes: dict[str, type] = {}
         self.made: dict[str, Any] = {}
-        """The nodes that run themselves, by step id."""
+        """The node objects of steps that run themselves, by step id."""
         self.warnings: list[str] = []
         self._enter(root, None)
         for node, around in self.todo:
@@ -149,7 +150,7 @@ class _Walk:
                 self.edges[source, self._enter(target, where), action] = None
 
     def document(self) -> dict[str, Any]:
-        """Return the IR: the first step first, then the others in the order in which they were made."""
+        """Return the IR: the first step, then the others in the order in which they were made."""
         steps = self.steps[:1] + sorted(self.steps[1:], key=lambda step: step[0])
         edges = [{"from": source, "to": target, "action": action} for source, target, action in self.edges]
         mappings = {node["id"]: mapping for _, node, mapping in steps if mapping}
@@ -157,7 +158,7 @@ class _Walk:
         return {**ir, "mappings": mappings} if mappings else ir
 
     def _enter(self, node: Any, around: _Around | None) -> str:
-        """Return the id of a node's step; for a flow, the one of its first node."""
+        """Return the id of the step for a node; for a Flow, the id for its first node."""
         while isinstance(node, pocketflow.Flow) and not (self.is_run_here and _more_than_walks(node)):
             _check(node, around)
             around = _Around(node, around)
@@ -189,7 +190,7 @@ class _Walk:
         return id_
 
     def _own(self, node: Any, id_: str, type_: str) -> dict[str, Any]:
-        """Return a node's own retries. Raises PflowError (65) for constructor arguments that would be lost."""
+        """Return the retries of a node. Raises PflowError (65) if constructor arguments would be lost."""
         if self.is_run_here:
             self.made[id_] = node
         elif lost := lost_arguments(node):
@@ -205,7 +206,7 @@ class _Walk:
         return {"retries": tries - 1, "wait": wait} if tries > 1 else {}
 
     def _type_of(self, node: type) -> str:
-        """Return the node name of a class: the one that pflow finds, else one made from the class's name."""
+        """Return the name of a class as a node: the name under which pflow finds it, else one made from the class's."""
         module = node.__module__
         stem = next((module[len(start) :] for start in _LOADED if module.startswith(start)), "")
         own = kebab(node.__name__)
@@ -213,7 +214,7 @@ class _Walk:
         found = find_kind(name) or find_kind(node.__name__)
         file = getattr(sys.modules.get(module), "__file__", None) or ""
         is_found = found is not None and os.path.realpath(file) == os.path.realpath(found.file)
-        if found is not None and found.origin == BUNDLED and not is_found:  # its name, but another class
+        if found is not None and found.origin == BUNDLED and not is_found:  # no class may hide a node of pflow's own
             name = name if self.is_run_here else numbered(name, {name: 2})
             found = find_kind(name)
         elif found is not None and (is_found or not self.is_run_here):
@@ -233,7 +234,7 @@ class _Walk:
 
 
 def _interface_of(node: Any) -> Interface:
-    """Return the interface of a node, its class or its name, or of a step's node; an open one for an unknown name."""
+    """Return the interface of a node, or of a step's node; an open one if it is a name that nobody knows."""
     inner = node.node if isinstance(node, WrittenStep) else node
     if not isinstance(inner, str):
         return declared_interface(class_of(inner))
@@ -242,7 +243,7 @@ def _interface_of(node: Any) -> Interface:
 
 
 def _set_on(node: Any) -> dict[str, Any]:
-    """Return the params of a node that are not its defaults; a class or a name has no params."""
+    """Return the params that were set on a node, without its defaults; a class or a name has none."""
     if isinstance(node, str | type):
         return {}
     defaults = _interface_of(node).defaults()
@@ -250,19 +251,19 @@ def _set_on(node: Any) -> dict[str, Any]:
 
 
 def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]:
-    """Return params as a flow holds them: JSON, with each dollar doubled that could begin a template."""
+    """Return params as a flow holds them: JSON, with dollars doubled so that they begin no template."""
     items = _interface_of(kind).params
     return {key: literal(items.get(key), _json(id_, key, value)) for key, value in params.items()}
 
 
 def _json(id_: str, key: str, value: Any) -> Any:
-    """Return a value as JSON holds it. Raises PflowError (65) if it cannot."""
+    """Return a value as JSON gives it back. Raises PflowError (65) if JSON cannot hold it."""
     with Within(f"cannot use '{id_}' with its '{key}'"):
         return decode(encode(value))
 
 
 def _more_than_walks(flow: Any) -> str:
-    """Say what a flow does besides walking from node to node; empty for nothing."""
+    """Say what a Flow does besides walking from node to node; "" if nothing."""
     if isinstance(flow, pocketflow.BatchFlow):
         return "it runs its nodes once for each item of a batch"
     own = (base for base in type(flow).__mro__ if not base.__module__.startswith(("pocketflow", "pflow.")))
@@ -285,9 +286,9 @@ def _check(flow: Any, around: _Around | None) -> None:
 
 
 def remember_arguments() -> None:
-    """From now on, keep the arguments of each node's constructor in this process, for `lost_arguments`.
+    """From now on, keep the arguments of each node that this process makes, for `lost_arguments`.
 
-    pocketflow's own `__new__` does it: a node made of a person's class tells nobody afterwards what it was given.
+    A `__new__` of pocketflow's base class does it, since a person's class keeps nothing of what its constructor got.
     """
 
     def new(node: type, *words: Any, **named: Any) -> Any:
@@ -299,7 +300,7 @@ def remember_arguments() -> None:
 
 
 def lost_arguments(node: Any) -> list[str]:
-    """Name the constructor arguments that a flow does not keep: all but defaults, tries, wait and params."""
+    """Return the names of constructor arguments that a flow does not keep: all but defaults, tries, wait and params."""
     words, named = getattr(node, _ARGUMENTS, ((), {}))
     parameters = inspect.signature(type(node).__init__).parameters
     bound = inspect.signature(type(node).__init__).bind(node, *words, **named).arguments
@@ -307,21 +308,23 @@ def lost_arguments(node: Any) -> list[str]:
     given: dict[str, Any] = {}
     for name, value in list(bound.items())[1:]:
         given |= value if parameters[name].kind is inspect.Parameter.VAR_KEYWORD else {name: value}
-        if parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:  # handed on to pocketflow's own constructor
+        if (
+            parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+        ):  # most classes hand these on to pocketflow's constructor
             kept[name] = (getattr(node, "max_retries", 1), getattr(node, "wait", 0))[: len(value)]
     tries = ("max_retries", "wait")
     return [name for name in given if name not in tries and not is_same(given[name], kept.get(name, ...))]
 
 
 def set_later(node: Any) -> list[str]:
-    """Name the attributes set on a node after it was made, which another node made alike lacks.
+    """Return the names of attributes that were set on a node after it was made: a second one made alike lacks them.
 
-    Values that no flow could hold, such as clients, are compared by class.
+    Values that no flow could hold, such as clients, count as equal if they are of one class.
     """
     words, named = getattr(node, _ARGUMENTS, ((), {}))
     try:
         fresh = vars(type(node)(*words, **named))
-    except Exception:  # a constructor that works only once
+    except Exception:  # a second one cannot be made, so there is nothing to compare
         return []
     kept = {*vars(Node()), "id", _ARGUMENTS}
     return [

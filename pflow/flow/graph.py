@@ -14,10 +14,10 @@ ERROR = "error"
 
 
 class Fork:
-    """Several edges of one action: `branches` holds the steps of each, `meet` the step where they join, if any.
+    """A fork: several edges of one action. `branches` has the steps behind each, `meet` the step where they join.
 
-    `exits` are the `error` edges, as (step, target), that lead out of the fork: a failure there ends the other
-    branches, and the flow goes on at the target.
+    `exits` are the `error` edges out of the fork, as (step, target): a failure there ends the other branches, and the
+    flow goes on at the target.
     """
 
     def __init__(self, source: str, action: str, starts: list[str], meet: str | None) -> None:
@@ -30,9 +30,9 @@ class Fork:
 
 
 def distances(starts: Iterable[str], follow: Callable[[str], Iterable[str]]) -> dict[str, int]:
-    """Return the steps that may be reached from `starts`, each with its distance from the nearest, nearest first.
+    """Return the steps that can be reached from `starts`, nearest first, each with its distance from the nearest start.
 
-    `follow` returns the steps right after one.
+    `follow` returns the steps right after a step.
     """
     found = dict.fromkeys(starts, 0)
     todo = list(found)
@@ -44,7 +44,7 @@ def distances(starts: Iterable[str], follow: Callable[[str], Iterable[str]]) -> 
 
 
 class Graph:
-    """The edges between known steps. `first` starts; `next` gives the targets of each action of a step."""
+    """The edges between known steps. `first` is the step that starts; `next` has the targets of each step by action."""
 
     def __init__(self, ids: list[str], edges: Iterable[Edge]) -> None:
         self.ids = ids
@@ -58,12 +58,13 @@ class Graph:
                     targets.append(edge.target)
                     self.before[edge.target].append(edge.source)
         self.order = self._find_order()
-        """The reachable steps, each after those that lead to it, as far as loops allow."""
+        """The steps that are reached, each after those that lead to it, as far as loops allow."""
         self.reached = set(self.order)
         self.positions = {id: n for n, id in enumerate(dict.fromkeys([*self.order, *ids]))}
-        """The position of each step in that order; those that nothing leads to come last."""
+        """The position of each step in that order; steps that are not reached come last."""
         self.heads = self._find_heads()
-        """For each step, the first of its chain, which nothing enters or leaves midway; most flows have few chains."""
+        """The first step of the chain of each step. No edge enters or leaves a chain midway."""
+        # Reachability is kept by chain, not by step: a flow of thousands of steps has few chains.
         self._bits = {id: 1 << n for n, id in enumerate(dict.fromkeys(self.heads.values()))}
         self._leading: dict[bool, dict[str, int]] = {}
         self._before_first: dict[str, set[str]] = {}
@@ -83,12 +84,12 @@ class Graph:
         return list(dict.fromkeys(found))
 
     def reach(self, start: str | None, *stops: str | None, past_errors: bool = True) -> dict[str, int]:
-        """Return each step reachable from `start`, itself included, not past `stops`, with its distance in edges."""
+        """Return the steps from `start` on, but not past `stops`, each with its distance in edges."""
         starts = [] if start is None else [start]
         return distances(starts, lambda id: [] if id in stops else self.after(id, past_errors=past_errors))
 
     def may_precede(self, one: str, other: str, *, past_loops: bool = True) -> bool:
-        """Return True if one step may run before the other; without `past_loops`, on a way that does not go back."""
+        """Return True if one step may run before the other; without `past_loops`, edges that go back do not count."""
         if past_loops not in self._leading:
             self._leading[past_loops] = self._find_leading(past_loops=past_loops)
         head, goal = self.heads[one], self.heads[other]
@@ -96,7 +97,7 @@ class Graph:
         return is_before or bool(self._leading[past_loops][goal] & self._bits[head])
 
     def may_precede_first(self, one: str, other: str) -> bool:
-        """Return True if one step may run before the other runs for the first time; in a loop it may only follow it."""
+        """Return True if one step may run before the first visit of the other. In a loop it may only run after that."""
         if not self.may_precede(one, other) or not self.may_precede(other, other):
             return self.may_precede(one, other)
         head = self.heads[other]
@@ -107,7 +108,7 @@ class Graph:
         return one in self._before_first[head]
 
     def _find_leading(self, *, past_loops: bool) -> dict[str, int]:
-        """Find the chains that lead to each chain, as bits, by their heads."""
+        """Return the chains that lead to each chain: by its head, the bits of their heads."""
         positions, heads, bits = self.positions, self.heads, self._bits
         found = dict.fromkeys(bits, 0)
         while True:
@@ -135,7 +136,7 @@ class Graph:
         return done[::-1]
 
     def loops(self) -> list[list[str]]:
-        """Return the steps of each loop: those that lead to one another."""
+        """Return the steps of each loop, which all lead to one another."""
         loops: dict[int, list[str]] = {}
         for id in self.order:
             if self.may_precede(id, id):
@@ -152,8 +153,8 @@ class Graph:
     def _fork(self, source: str, action: str, starts: list[str]) -> Fork:
         """Make a fork.
 
-        Steps that handle a branch's failures and lead on to the meeting step belong to the branch, unless another
-        branch leads to them too; any other `error` edge is an exit.
+        Steps that only one branch's failures lead to, and that lead on to the meeting step, belong to that branch. Any
+        other `error` edge is an exit.
         """
         reached = [self.reach(start, source, past_errors=False) for start in starts]
         common = set(reached[0]).intersection(*reached[1:]) - {source}
@@ -175,7 +176,7 @@ class Graph:
         return fork
 
     def open_edges(self, fork: Fork) -> list[tuple[str, str]]:
-        """Return the edges that enter or leave a branch elsewhere than at its start, the meeting step and its exits."""
+        """Return the edges that enter or leave a branch, but not at its start, at the meeting step or at an exit."""
         crossing = []
         for start, branch in zip(fork.starts, fork.branches, strict=True):
             for id in self.ids:
@@ -191,13 +192,13 @@ Writes = dict[tuple[str, str], "Write"]
 Made = tuple[int, "Write"]
 
 END = ""
-"""The id that means the end of the flow, among those of steps."""
+"""The end of the flow, where an id of a step is expected."""
 
 
 class Write:
-    """A write of a step to the store: its key, the place it goes to, its declaration if there is one.
+    """A write of a step to the store: its key, its place there (`target`), and its `item` if it is declared.
 
-    `is_data` for a data flag (`inputs`), which is stored only if nothing is there yet.
+    `is_data` is True for a data flag (`inputs`), which is stored only if nothing is at its place yet.
     """
 
     def __init__(self, step: str, key: str, target: Path, item: Item | None, *, is_data: bool = False) -> None:
@@ -209,16 +210,16 @@ class Write:
 
 
 def latest(writes: Iterable[Write]) -> list[Write]:
-    """Return the writes that a name means: those of data flags only if no step writes it."""
+    """Return the writes that a name means: those of steps, or if there are none, those of data flags."""
     every = list(writes)
     return [write for write in every if not write.is_data] or every
 
 
 class ReachingWrites:
-    """The writes that reach each step of a flow, and its end (END), under each name by which they are found.
+    """The writes that reach each step of a flow and its end (END), by name: what compilers call reaching definitions.
 
-    They change only where a step writes the name, and where chains of steps meet; so each name is followed by itself,
-    when it is first asked for. `stored` are the writes in the order of the graph, each with its name.
+    A name is followed through the graph only when somebody asks for it, and by chains: its writes change only where a
+    step writes it and where chains meet. `stored` are the writes in the order of the graph, each with its name.
     """
 
     def __init__(self, graph: Graph, stored: Iterable[tuple[Path, Write]]) -> None:
@@ -228,15 +229,15 @@ class ReachingWrites:
         self.made: dict[str | int, dict[Path, dict[str, list[Made]]]] = {}
         """For each name, by its root, the writes of each chain (by its head), with the positions of their steps."""
         self._entering: dict[Path, dict[str, Writes]] = {}
-        """For each name that several chains write, the writes that reach each chain."""
+        """For each name that was followed, the writes that reach each chain."""
         for name, write in stored:
             there = self.made.setdefault(name[0], {}).setdefault(name, {})
             made = there.setdefault(graph.heads[write.step], [])
-            if not (write.is_data and made):  # a data flag is stored only if nothing is there
+            if not (write.is_data and made):  # the chain has written the name, so the flag is never stored
                 made.append((graph.positions[write.step], write))
 
     def at(self, id: str, name: Path) -> Writes:
-        """Return the writes that may be found by exactly this name when a step begins."""
+        """Return the writes that a step may find under exactly this name when it begins."""
         if name not in self.made.get(name[0], {}):
             return {}
         if id == END:
@@ -244,14 +245,14 @@ class ReachingWrites:
         return self._around(name, id) if id in self._graph.reached else {}
 
     def _at_end(self, name: Path) -> Writes:
-        """Return the writes after every last step; all writes of a flow with loops, which may end anywhere."""
+        """Return the writes that are there at the end: after the last steps, or anywhere in a flow with loops."""
         if self._has_loops:
             made = self.made[name[0]][name].values()
             return {(write.step, write.key): write for each in made for _, write in each}
         return _merged(self._around(name, id, is_past=True) for id in self._graph.order if not self._graph.after(id))
 
     def _around(self, name: Path, id: str, *, is_past: bool = False) -> Writes:
-        """Return the writes before or past a step: the last in its chain replaces the others, unless it is data."""
+        """Return the writes before a step, or past it: the last one of its chain replaces others unless it is data."""
         head = self._graph.heads[id]
         made = self.made[name[0]][name].get(head, [])
         count = bisect_left(made, (self._graph.positions[id] + is_past,))
@@ -262,7 +263,7 @@ class ReachingWrites:
         return {**self._into(name, head), **own} if write.is_data else own
 
     def _into(self, name: Path, head: str) -> Writes:
-        """Return the writes that reach a chain, following them through the graph until nothing more arrives."""
+        """Return the writes that enter a chain: follow the name through the graph until nothing changes."""
         if name in self._entering:
             return self._entering[name][head]
         into = self._entering[name] = {each: {} for each in self._chains}

@@ -38,7 +38,7 @@ def load_document(document: Any, name: str, catalog: Catalog | None = None) -> F
 
 
 def build_flow(document: Document) -> FlowSpec:
-    """Build the flow of a document that `check_shape` has passed; a null in a list replaces a part it left out."""
+    """Build a flow from a document as `check_shape` returns it: with null in a list for each part of a wrong shape."""
     nodes = [node or {} for node in document.get("nodes", [])]
     mappings = document.get("mappings", {})
     steps, dialects = [], set()
@@ -62,7 +62,7 @@ def build_flow(document: Document) -> FlowSpec:
 
 
 def inputs_of_script(text: str) -> dict[str, FlowInput]:
-    """Return the inputs that an exported script declares in JSON. Raises PflowError (2)."""
+    """Return the inputs that a script made by `pflow export` declares in JSON. Raises PflowError (2)."""
     inputs = {}
     with Attempt("cannot take --inputs", of=(ValueError, AttributeError, TypeError), exit=USAGE):
         for name, facts in decode(text.encode()).items():
@@ -73,7 +73,7 @@ def inputs_of_script(text: str) -> dict[str, FlowInput]:
 
 
 def _ids(nodes: list[Document]) -> list[str]:
-    """Return the id of each node, by default after its name or type; "" if it has none of these."""
+    """Return the id of each node: its own, or one after its name or type; "" if it has none of these."""
     taken = {node["id"]: 2 for node in nodes if "id" in node}
     ids = []
     for node in nodes:
@@ -85,13 +85,13 @@ def _ids(nodes: list[Document]) -> list[str]:
 
 
 def id_after(type: str, taken: dict[str, int]) -> str:
-    """Make the id of a step that has none: `llm`, then `llm-2`; `fix` for `flow:fix` and `flows/fix.pflow.json`."""
+    """Make an id for a step without one: `llm`, then `llm-2`; `fix` for `flow:fix` and for `flows/fix.pflow.json`."""
     base = type.removeprefix("flow:").rpartition("/")[2].removesuffix(".json").removesuffix(".pflow") or type
     return numbered(base, taken)
 
 
 def numbered(name: str, taken: dict[str, int]) -> str:
-    """Return the name if it is free, else the first free `NAME-2`…; `taken` has the next number, at first 2."""
+    """Return the name if it is free, else `NAME-2` or the next free one. `taken` has the number to try, at first 2."""
     if name not in taken:
         return name
     while f"{name}-{taken[name]}" in taken:
@@ -124,7 +124,7 @@ def _source(written: Any) -> Any:
 
 
 def _edges(document: Document, ids: list[str]) -> list[Edge]:
-    """Return the edges; a chain if none are written or one has a wrong shape, so that the rules can still follow."""
+    """Return the edges, or a chain if there are none. A wrong edge makes a chain too, so that rules have a graph."""
     written = [edge or {} for edge in document.get("edges", [{}])]
     if not all("from" in edge and "to" in edge for edge in written):
         return chain(ids)
@@ -143,17 +143,19 @@ PFLOW, BINDINGS, KEYS = "pflow", "bindings", "keys"
 
 _BINDINGS = {"input_bindings": "input_mappings", "output_bindings": "output_mappings"}
 OF_BINDINGS = (*_BINDINGS, "config")
-"""The members of a node in the form of seed 002, which become params too."""
+"""The members that a node has in the form of seed 002 only; they become params too."""
 
 
 def convert(node: Document, mapping: Document) -> tuple[Document, Document, str]:
-    """Convert a node and its entry in `mappings` to pflow's form; return both and the node's dialect.
+    """Convert a node and its entry in `mappings` to pflow's form; return both, and the dialect of the node.
 
-    For a key that both name, the entry counts.
+    If both map a key, the entry counts.
     """
     dialect = PFLOW
     if keys := key_mappings(node.get("params", {})):
-        keys = {goal: made for goal, made in keys.items() if "$" not in "".join(made)}  # a visit follows a template
+        keys = {
+            goal: made for goal, made in keys.items() if "$" not in "".join(made)
+        }  # only a visit fills in templates
         mapping = {**mapping, **{goal: {**made, **mapping.get(goal, {})} for goal, made in keys.items()}}
         dialect = KEYS
     if any(member in node for member in OF_BINDINGS):
@@ -163,7 +165,7 @@ def convert(node: Document, mapping: Document) -> tuple[Document, Document, str]
 
 
 def _from_bindings(node: Document, mapping: Document) -> tuple[Document, Document]:
-    """Convert seed 002: the params are `config`'s members and all three objects, since its nodes look into them."""
+    """Convert seed 002. The params also get the three objects themselves, since nodes of that time look into them."""
     objects = {member: node.get(member, {}) for member in OF_BINDINGS}
     kept = {member: value for member, value in node.items() if member not in objects}
     bound = {goal: {**objects[member], **mapping.get(goal, {})} for member, goal in _BINDINGS.items()}
@@ -174,7 +176,7 @@ IR = dict[str, Any]
 
 
 def flow_to_ir(flow: FlowSpec) -> IR:
-    """Return the IR of a flow, without defaults. Loading it gives an equal flow, whatever dialect this one was in."""
+    """Return the IR of a flow, without defaults. Loading it gives an equal flow in pflow's own form."""
     edges = [_edge(edge) for edge in flow.edges]
     is_chain = edges == [_edge(edge) for edge in chain([step.id for step in flow.steps])]
     mappings = {step.id: _said(step, "input_mappings", "output_mappings", "soft") for step in flow.steps}
@@ -193,7 +195,7 @@ def flow_to_ir(flow: FlowSpec) -> IR:
 
 
 def _said(thing: Any, *names: str, **defaults: Any) -> IR:
-    """Return those members of a thing that are neither empty, null nor their default."""
+    """Return the members of an object that are not empty, null or their default."""
     members = {name: getattr(thing, name) for name in (*names, *defaults)}
     return {
         name: value
@@ -222,11 +224,11 @@ def _input(given: Input) -> IR:
 
 
 def flow_hash(flow: WiredFlow) -> str:
-    """Return the SHA-256, in hex, of canonical JSON of the steps in order (id, type, version), the edges, the mappings
-    and the paths that templates use.
+    """Return the hash of a flow: SHA-256 in hex, over what connects its steps and not over the values that they take.
 
-    Outputs and batches count as mappings; of a `template:` only its paths count, as in inputs and params. A subflow's
-    version is its own hash. A step of an unknown kind has the version it asks for.
+    Hashed as canonical JSON are the steps in order (id, type, version), the edges, the mappings with outputs and
+    batches, and the paths in templates. The version of a subflow is its hash; a step of an unknown kind has the version
+    that it asks for.
     """
     steps = flow.steps.values()
     facts = {
@@ -246,7 +248,7 @@ def _version(wired: WiredStep) -> str:
 
 
 def _mapped(wired: WiredStep, expressions: list[Expression]) -> dict[str, Any]:
-    """Return a step's mappings: the sources of its reads, the paths in its templates, the targets of its writes."""
+    """Return a step's part of the hash: the sources of its reads, the paths in its templates, the places of writes."""
     reads = sorted(_references(expressions))
     writes = sorted([key, _path(target)] for key, target in wired.step.output_mappings.items())
     item = wired.step.batch.item if wired.step.batch else None
@@ -274,10 +276,9 @@ Location = tuple[str, ...]
 
 
 def secrets_of(wired: WiredFlow) -> Iterator[tuple[Location, bool, str]]:
-    """Yield each location where a value stands that a flow or a node takes as a secret, True if the value has no
-    references, and the remedy.
+    """Yield each secret in a flow: its location, True if it is a literal without references, and the remedy.
 
-    A location is `inputs`, a name and `default`; or `nodes` or `mappings`, a step's id, its part and a key.
+    A location is `inputs`, a name and `default`; or `nodes` or `mappings`, a step's id, a member and a key.
     """
     for name, declared in wired.flow.inputs.items():
         used = wired.inputs.get(name)
@@ -303,7 +304,7 @@ def literal_secrets(wired: WiredFlow) -> Iterator[tuple[Location, str]]:
 
 
 def masked_ir(wired: WiredFlow) -> dict[str, Any]:
-    """Return the IR of a flow with every secret masked, those of flows inside its steps too."""
+    """Return the IR of a flow with all secrets masked, also in flows inside its steps."""
     ir: dict[str, Any] = fresh(flow_to_ir(wired.flow))
     at = {**ir, "nodes": {node["id"]: node for node in ir["nodes"]}}
     for step in wired.steps.values():
@@ -314,7 +315,7 @@ def masked_ir(wired: WiredFlow) -> dict[str, Any]:
         there: Any = at[member].get(name, {})
         holders = [there.get(each, {}) for each in part] or [there]
         params = at["nodes"].get(name, {}).get("params", {}) if part else {}
-        holders += [params.get(each) for each in OF_BINDINGS]  # a dialect keeps them there too
+        holders += [params.get(each) for each in OF_BINDINGS]  # the form of seed 002 has the secret there a second time
         for holder in [each for each in holders if isinstance(each, dict) and key in each]:
             holder[key] = TEMPLATE + MASK if TEMPLATE in str(holder[key]) else MASK
     return ir

@@ -17,7 +17,7 @@ from pflow.values.jsontext import WHITESPACE, ScanError, decode, is_deeper, scan
 
 
 def load_file(file: str, catalog: Catalog | None = None) -> FlowSpec:
-    """Load the flow in a file: JSON, pipe syntax or a shell script of pipes; without `catalog` of nodes only.
+    """Load the flow in a file: JSON, pipe syntax or a shell script of pipes. Without `catalog`, it has no subflows.
 
     Raises PflowError (65, 66, 77; 2 for pipe syntax and scripts).
     """
@@ -35,22 +35,22 @@ def load_file(file: str, catalog: Catalog | None = None) -> FlowSpec:
 
 
 def is_lasting(file: str) -> bool:
-    """Return True for a file that can be read again by its name: no FIFO, no device, no descriptor (`<(…)`)."""
+    """Return True for a file that can be read again by its name, as a FIFO, a device or `<(…)` cannot."""
     return os.path.isfile(file) and not file.startswith(("/dev/", "/proc/"))
 
 
 def is_script(file: str) -> bool:
-    """Return True for a shell script, by its name or its first line."""
+    """Return True for a shell script, told by its name or its first line."""
     first = first_bytes(file).partition(b"\n")[0]
     return file.endswith(".sh") or (first.startswith(b"#!") and any(word.endswith(b"sh") for word in first.split()))
 
 
 _MOST = 64 * 1024 * 1024
-"""Bytes of the longest flow: a device may never end."""
+"""The most bytes of a flow's file; without a limit, /dev/zero would fill the memory."""
 
 
 def read_text(file: str | int, what: str) -> str:
-    """Read a file, or a descriptor, which stays open; drop a byte order mark. Raises PflowError as `load_file` does."""
+    """Read a file, or a descriptor and leave it open; drop a byte order mark. Raises PflowError as `load_file` does."""
     from pflow.catalog.packs import pack_of, verified
 
     act = f"cannot read {what}"
@@ -67,7 +67,7 @@ def load_text(text: str, name: str, catalog: Catalog | None = None) -> FlowSpec:
     """Load the flow in a text, as `load_file` does; `name` is for errors. Raises PflowError (65; 66 if it is empty)."""
     if not text.strip():
         raise PflowError(f"cannot read the flow '{name}': it is empty", exit=MISSING)
-    if name.endswith(".json") or text.lstrip()[0] in '{["':  # pipe syntax begins with a node's name
+    if name.endswith(".json") or text.lstrip()[0] in '{["':  # no node's name, with which pipe syntax begins, begins so
         return load_document(parse_json(text, name), name, catalog)
     from pflow.flow.pipe.read import parse_pipe
 
@@ -113,9 +113,9 @@ def _fault(text: str, error: ValueError) -> str:
 
 
 def load_python(file: str, name: str, catalog: Catalog, *, is_run_here: bool = False) -> FlowSpec:
-    """Load a Flow from a Python file, which runs; without a `name`, the only one.
+    """Run a Python file and load the Flow of this name from it; without a `name`, the only one.
 
-    Raises PflowError: 66 for a missing file or name, 78 for a missing import, 2 if several flows have no name, 65.
+    Raises PflowError: 66 for a missing file or name, 78 for a missing import, 2 if no name says which, 65 otherwise.
     """
     from pflow.flow.from_pocketflow import flow_from, remember_arguments
     from pflow.process.streams import Diverted
@@ -131,7 +131,7 @@ def load_python(file: str, name: str, catalog: Catalog, *, is_run_here: bool = F
 
 
 def set_file(flow: FlowSpec, file: str, name: str) -> None:
-    """Note where a flow is loaded from; it is named after the file unless it has a name."""
+    """Set the file of a flow, and its name after the file unless it has one."""
     flow.file = f"{file}:{name}" if name else file
     flow.name = flow.name or os.path.basename(file).removesuffix(".py")
 
@@ -139,7 +139,7 @@ def set_file(flow: FlowSpec, file: str, name: str) -> None:
 def _run_file(file: str) -> Any:
     """Run a Python file as if it were imported from its own directory, and return its module.
 
-    Meanwhile pocketflow's own `run` refuses: it has no hook, and the file's classes are not ours to derive.
+    pocketflow's own `run` is replaced meanwhile: it has no hook, and the classes of the file derive from its classes.
     """
     from pflow.catalog.registry import load_module
     from pflow.node import pocketflow
@@ -155,13 +155,12 @@ def _run_file(file: str) -> Any:
 
 
 def refuse_to_run(flow: Any, shared: Any = None) -> NoReturn:
-    """Stand in for `run` while a file is loaded, since the flow would run twice. Raises PflowError (65)."""
+    """Refuse to run a flow while its file is loaded: it would run twice. Raises PflowError (65)."""
     raise PflowError("it runs a flow when imported", hint='put that below if __name__ == "__main__":', exit=BAD_DATA)
 
 
 def _flow_in(module: Any, name: str, file: str) -> Any:
-    """Return the Flow that a name stands for; without a name the only one that no other contains, else the only
-    function that makes one.
+    """Return the Flow of a name. Without a name, return the only one that no other contains, or call the only maker.
 
     Raises PflowError: 66 if there is none, 2 if there are several, 65 if the name stands for something else.
     """
@@ -191,7 +190,7 @@ def _flow_in(module: Any, name: str, file: str) -> Any:
 
 
 def _makes_flow(value: Any) -> bool:
-    """Return True for a function without required arguments whose code names a Flow's class, and does not run it."""
+    """Return True for a function without required arguments whose code names a class of Flow and runs nothing."""
     from types import FunctionType
 
     if not isinstance(value, FunctionType) or value.__code__.co_argcount > len(value.__defaults__ or ()):

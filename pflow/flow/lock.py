@@ -1,4 +1,4 @@
-"""The lock file of a flow: its steps as they were when it was locked, and what has changed since (PF17)."""
+"""The lock file of a flow: the state of its steps when it was locked, and what has changed since (PF17)."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _WORDS = {
     "writes": "write",
     "params": "param",
 }
-"""The word for a fact in messages, by its key."""
+"""The words of messages for keys of the lock file."""
 
 
 def lock_file(flow: FlowSpec) -> str:
-    """Return the lock file of a flow. Raises PflowError (2) for a flow that is not in a file."""
+    """Return the path of a flow's lock file. Raises PflowError (2) for a flow that is not in a file."""
     if not flow.file:
         hint = "pflow save NAME 'FLOW' puts it into one"
         raise PflowError("cannot find the lock file of a flow that is not in a file", hint=hint, exit=USAGE)
@@ -50,17 +50,17 @@ def lock_file(flow: FlowSpec) -> str:
 
 
 def lock_of(file: str) -> str:
-    """Return the lock file of the flow in a file: FLOW.lock.json beside it."""
+    """Return the path of the lock file for a flow's file: FLOW.lock.json beside it."""
     return file.removesuffix(".json").removesuffix(".pflow") + ".lock.json"
 
 
 def lock_text(flow: WiredFlow) -> str:
-    """Return the text of the lock file: canonical JSON, a fact a line."""
+    """Return the text of a lock file: JSON with sorted keys and a fact a line, so that git shows what changed."""
     return write_json({_MARK: VERSION, **_facts(flow)}, sort=True)
 
 
 def drift(flow: WiredFlow) -> list[Finding]:
-    """Return a finding for each difference from the lock file. Raises PflowError (2) for a flow without a file."""
+    """Return a finding for each difference from the lock file. Raises PflowError (2) if the flow has no file."""
     file = lock_file(flow.flow)
     remedy = lock_command(flow.flow.file)
     if not os.path.exists(file):
@@ -69,7 +69,7 @@ def drift(flow: WiredFlow) -> list[Finding]:
     try:
         then = parse_json(read_text(file, f"the lock file '{file}'"), file, "lock file")
         found = [*_differences(now, then, ())]
-        if found:  # of one that agrees nothing else is asked: pydantic takes twice as long as the rest of a run
+        if found:  # the check of its form loads pydantic, which takes twice as long as the rest of a run
             _check_form(then, file)
     except PflowError as error:
         return [Finding("PF17", (), error.message, remedy)]
@@ -115,7 +115,7 @@ def _facts_of_step(wired: WiredStep) -> Facts:
 
 
 def _written(step: Step) -> Facts:
-    """Return what the flow itself says of a step; of its inputs, which may be long, digests."""
+    """Return what the flow says of a step. Inputs may be long, so the lock file has their digests."""
     batch = step.batch.members if step.batch is not None else {}
     facts = {
         "input_mappings": step.input_mappings,
@@ -136,7 +136,7 @@ def _interface(interface: Interface) -> Facts:
 
 
 def _item(item: Item) -> str:
-    """Write an item as an interface does, without its name and doc: `int = 1 [env N]`."""
+    """Write an item as in an interface, without its name and doc: `int = 1 [env N]`."""
     marks = [*sorted(item.marks), *(f"flag {flag}" for flag in item.flags)]
     marks += [f"short {item.letter}"] * bool(item.letter) + [f"env {item.env}"] * bool(item.env)
     default = "" if item.required else f" = {compact(item.default)}"
@@ -168,7 +168,7 @@ def _shown(value: Any) -> str:
 
 
 def _finding(flow: WiredFlow, path: Path, said: str) -> Finding:
-    """Make a finding at the flow's own step: `code words.py of 'outer/inner' is ab…, was cd…`."""
+    """Make a finding of a difference at the flow's own step: `code words.py of 'outer/inner' is ab…, was cd…`."""
     ids, rest = [], list(path)
     while rest[:1] == ["steps"] and len(rest) > 1:
         ids.append(str(rest[1]))
@@ -181,7 +181,7 @@ def _finding(flow: WiredFlow, path: Path, said: str) -> Finding:
 
 
 def lock_command(file: str) -> str:
-    """Return the command that locks the flow in a file. A pack's flow has to be saved as the user's own first."""
+    """Return the command that locks a flow's file. A flow of a pack has to be saved as the user's own first."""
     from shlex import quote
 
     if pack_of(os.path.abspath(file)) is None:

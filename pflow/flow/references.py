@@ -1,4 +1,4 @@
-"""The writes that each step makes, what each path means at a step, and who uses each write."""
+"""What each reference in a flow means: the writes of each step, which of them a path leads to, and who uses them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def is_stored(wired: WiredStep, key: str) -> bool:
-    """Return True if a data flag of a step goes into the store."""
+    """Return True if the value of a data flag is also kept in the store."""
     return is_flag_stored(wired.interface, key, wired.step.params) and not _is_of_item(wired.step, key)
 
 
 def data_of(wired: WiredStep) -> Iterator[Write]:
-    """Yield the data flags that a step stores."""
+    """Yield a write for each data flag that a step keeps in the store."""
     for key in wired.step.inputs:
         item = wired.interface.reads.get(key)
         if item is not None and is_stored(wired, key):
@@ -29,11 +29,9 @@ def data_of(wired: WiredStep) -> Iterator[Write]:
 
 
 def _is_of_item(step: Step, key: str) -> bool:
-    """Return True if a data flag is made of a batch's item; it differs for each item, so it is not stored."""
+    """Return True if a data flag uses the item of a batch: no single value of it could be stored."""
     names = {step.batch.item, *step.batch.parts} if step.batch is not None else ()
-    named = (
-        result_of(references, step.inputs.get(key), of=ValueError, otherwise=[]) if names else []
-    )  # the rules say why
+    named = result_of(references, step.inputs.get(key), of=ValueError, otherwise=[]) if names else []
     return any(path[0] in names for path in named)
 
 
@@ -41,12 +39,12 @@ def writes_of(wired: WiredStep) -> list[Write]:
     """Return the writes of a step, wherever they go, without its data flags."""
     keys = dict.fromkeys([*wired.interface.writes, *wired.targets])
     if wired.is_known and wired.interface.writes:
-        keys.pop(REST, None)  # it stands for all of them
+        keys.pop(REST, None)  # its place is that of all keys, which are known here
     return [Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key)) for key in keys]
 
 
 def stored_writes(flow: WiredFlow) -> Iterator[tuple[Path, Write]]:
-    """Yield what each step stores, under every name by which it is found, in the order of the flow."""
+    """Yield all writes in the order of the flow, under each name by which a step may find them."""
     for wired in [flow.steps[id] for id in flow.order]:
         for write in [*data_of(wired), *flow.writes[wired.id]]:
             yield write.target, write
@@ -55,11 +53,11 @@ def stored_writes(flow: WiredFlow) -> Iterator[tuple[Path, Write]]:
 
 
 _OF_A_STEP = ("error", "errors")
-"""The keys that the engine writes under a step's id: why it failed, and which items of its batch failed."""
+"""The keys that the engine writes under a step's id: its failure, and the failures in its batch."""
 
 
 def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> None:
-    """Find what a reference means, at a step, or at the end of the flow if `step` is None."""
+    """Find what a reference means at a step; at the end of the flow if `step` is None."""
     path = reference.path
     batch = step.step.batch if step and reference.key != "" else None
     names = batch.parts if batch and step and step.item_type.name in ("path", "url", "str", "any") else {}
@@ -84,7 +82,7 @@ def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> No
 
 
 def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]]:
-    """Return the writes that a path may mean. A data flag never replaces an input, so it is no such write then."""
+    """Return the writes that a path may mean. An input that is always there comes before a data flag of its name."""
     found = flow.writes_at(id, path)
     declared = flow.flow.inputs.get(str(path[0]))
     is_there = declared is not None and (declared.required or declared.has_default)
@@ -92,13 +90,13 @@ def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]
 
 
 def are_there_first(flow: WiredFlow, id: str, writes: Iterable[Write]) -> bool:
-    """Return True if one of the writes may be there when a step first runs, not only after a turn of a loop."""
+    """Return True if one of the writes may be there at the first visit of a step, not only after a turn of a loop."""
     is_late = id != END and id in flow.graph.reached and not flow.is_uncertain
     return not is_late or any(flow.graph.may_precede_first(write.step, id) for write in writes)
 
 
 def _resolve_by_step(flow: WiredFlow, reference: Reference, reader: WiredStep | None) -> bool:
-    """Resolve `ID.KEY…` as that step's write; return False if the path does not begin with a step's id."""
+    """Resolve `ID.KEY…` as a write of that step; return False if the path has no step's id at its beginning."""
     path = reference.path
     writer = flow.steps.get(str(path[0]))
     if writer is None or len(path) < 2:
@@ -124,13 +122,13 @@ def _resolve_by_step(flow: WiredFlow, reference: Reference, reader: WiredStep | 
 
 
 def _is_data(writer: WiredStep, key: str) -> bool:
-    """Return True if `ID.KEY` is a data flag of that step, stored under its id."""
+    """Return True if `ID.KEY` is a data flag that the step stores under its id."""
     is_there = key in writer.step.inputs and key not in writer.targets and is_stored(writer, key)
     return is_there and writer.data_place(key) == (writer.id, key)
 
 
 def _resolve_unknown(flow: WiredFlow, reference: Reference, names: Iterable[str]) -> None:
-    """Make a path that nothing writes an input of the flow, unless it looks like a slip (of `names` too)."""
+    """Make an input of a path that nothing writes, unless it is near to a name that is there, or to one of `names`."""
     root, id = str(reference.path[0]), reference.step
     there = dict.fromkeys([*flow.steps, *flow.roots_at(id), *flow.flow.inputs, *names])
     others = (write for writer, writes in flow.writes.items() if writer != id for write in writes)
@@ -150,7 +148,7 @@ def _resolve_unknown(flow: WiredFlow, reference: Reference, names: Iterable[str]
 
 
 def uses(flow: WiredFlow) -> Iterator[tuple[Path, str, str, list[Write]]]:
-    """Yield each place that is read, the step (END for an output) and key that read it, and the possible writes."""
+    """Yield all uses of the store: the place, the step (END for an output) and key that read it, possible writes."""
     for reference in flow.references:
         if not reference.trouble and not reference.is_item:
             for place in reference.places:
@@ -163,13 +161,13 @@ def uses(flow: WiredFlow) -> Iterator[tuple[Path, str, str, list[Write]]]:
 
 
 def writes_behind(flow: WiredFlow, reference: Reference) -> list[Write]:
-    """Return the writes that a reference may meet: those it names, and others to the same place."""
+    """Return the writes that a reference may find: those that it names, and others to the same place."""
     found = [write for place in reference.places for _, write in flow.writes_at(reference.step, place)]
     known = {(write.step, write.key): write for write in [*reference.writes, *found]}
     return list(known.values()) if reference.writes else []
 
 
 def writes_by_name(flow: WiredFlow, step: WiredStep, key: str) -> list[tuple[Path, Write]]:
-    """Return the writes that a read may take by its name, each with its place."""
+    """Return the writes that a read may find under its own name, each with the place."""
     item = step.interface.reads.get(key)
     return flow.writes_at(step.id, (key,)) if item is not None and "explicit" not in item.marks else []

@@ -1,4 +1,4 @@
-"""The JSON schema of a flow, which `pflow check --schema` prints, and the check of a document against it."""
+"""The JSON schema of a flow's file, which `pflow check --schema` prints, and the check of a document against it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 
 VERSION = 1
 TYPE_FORMAT = "pflow-type"
-"""The format of a text that is a type, `list[str]`; other validators ignore it."""
+"""The `format` of a text that is a type, such as `list[str]`; other validators ignore unknown formats."""
 
 
 def _of(type: str, description: str, **more: Any) -> Schema:
@@ -174,18 +174,18 @@ _TYPES: dict[str, tuple[Any, str, str]] = {
     "object": (dict, "a dict", 'write {"…": …}'),
     "array": (list, "a list", "write […]"),
 }
-"""For each JSON schema type: the types of its values, its name in messages, and the remedy for another value."""
+"""For each type of JSON schema: the Python types of its values, its name in messages, and the remedy."""
 
 
 def _is_of_type(value: Any, type_name: str) -> bool:
-    """Return True if a value is of a JSON schema type; an integral number is an integer, however it is written."""
+    """Return True if a value is of a type of JSON schema. 2.0 is an integer there, as in other validators."""
     if type_name == "integer" and isinstance(value, float):
         return value.is_integer()
     return isinstance(value, _TYPES[type_name][0]) and (type_name == "boolean" or not isinstance(value, bool))
 
 
 def type_fault(text: str) -> str:
-    """Say why a text is not a type; empty if it is one."""
+    """Say why a text is not a type; "" if it is one."""
     try:
         end = parse_type(text)[1]
     except ValueError as error:
@@ -199,21 +199,21 @@ OTHER_WORDS = {
     "condition": 'a step returns an action, which chooses the edge: {"from": …, "to": …, "action": …}',
     "flow": 'nodes and edges stand at the top; a step of type "flow" has its own, "flow:NAME" runs another flow',
 }
-"""Members and types that other programs have, but that are no slips for ours."""
+"""The remedy for members and types of other programs, for which no near name of ours is meant."""
 
 
 def check_shape(document: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """Return the parts of the right shape (in lists, null for others), and a finding for each other part, in order."""
+    """Return a document without the parts of a wrong shape (null for these in lists), and a finding for each."""
     findings: list[Finding] = []
     return _sound(document, SCHEMA, (), findings), findings
 
 
 _INLINE = 'write "over": "items", and "inputs": {"items": {"type": "list", "default": […]}} in the flow'
-"""The remedy for a batch over a list that is written in its place."""
+"""The remedy for a batch that has the list itself instead of a path."""
 
 
 def _sound(value: Any, schema: Schema, location: Path, findings: list[Finding]) -> Any:
-    """Return the value without the parts that have a wrong shape; _LEFT_OUT if nothing remains."""
+    """Return a value without its parts of a wrong shape; _LEFT_OUT if nothing is left."""
     if "$ref" in schema:
         schema = SCHEMA["properties"][schema["$ref"].rpartition("/")[2]]
     if "anyOf" in schema and "properties" not in schema:
@@ -249,11 +249,11 @@ def _missing(value: dict[str, Any], schema: Schema, location: Path) -> list[Find
 
 
 def _fault(value: Any, schema: Schema) -> tuple[str, str] | None:
-    """Return what is wrong with a value itself, not with its members, and the remedy."""
+    """Return what is wrong with a value, apart from its members, and the remedy."""
     type_name = schema.get("type")
     if type_name is None:
         choices = [str(encode(each), "utf-8") for each in schema.get("enum", ())]
-        is_one = not choices or str(encode(value), "utf-8") in choices  # 1 is not true
+        is_one = not choices or str(encode(value), "utf-8") in choices  # compared as JSON: in Python, 1 == True
         return None if is_one else (f"{_it_is(value)}, not {' or '.join(choices)}", f"write {choices[0]}")
     if not _is_of_type(value, type_name):
         _, wanted, remedy = _TYPES[type_name]

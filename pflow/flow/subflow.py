@@ -14,26 +14,26 @@ from pflow.catalog.registry import flow_file, is_flow_type, own_flow, pack_flow,
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, result_of
 from pflow.flow.expressions import path_text
 from pflow.flow.findings import refuse_errors
-from pflow.flow.flow import INLINE, FlowInput, FlowSpec, Items
+from pflow.flow.flow import INLINE, ITEM, FlowInput, FlowSpec, Items, item_reader
 from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
-from pflow.flow.wired_flow import ITEM, WiredFlow, WiredStep, item_reader
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.interface import AS_IT_IS, FORMS, UNDECLARED, Interface, Item, spell_flag
 from pflow.terminal.messages import say
 from pflow.text.naming import guess
 from pflow.values.types import Type
 
 _CALLS, _CALLS_A_LEVEL = 1_000, 60
-"""Python's recursion limit, and how much more each nested flow needs, when loaded and when run."""
+"""Python's own recursion limit, and what each nested flow needs beyond it, to be loaded and to run."""
 
 CARRIED = "carried"
-"""The mark of a write besides those of a flow, which has what it carries."""
+"""The mark of the write that a flow as a node has beside its own, for what it carries."""
 
 
 class FlowCatalog(Catalog):
-    """Finds nodes, saved flows (`flow:NAME`) and flows' files; each flow is loaded once, when it is asked for.
+    """Finds nodes, saved flows (`flow:NAME`) and files of flows. A flow is loaded once, when it is first asked for.
 
-    `loading` are the files of the flows that are being loaded around this one.
+    `loading` has the files of the flows around this one, which are still being loaded.
     """
 
     def __init__(self, directory: str = ".", loading: tuple[str, ...] = ()) -> None:
@@ -60,7 +60,7 @@ class FlowCatalog(Catalog):
         return self.kinds[type, file]
 
     def _may_name(self, file: str) -> bool:
-        """Return True unless a pack's flow names a file outside its pack: nobody was shown that file."""
+        """Return False for a file outside the pack whose flow names it: nobody was shown that file at the install."""
         folder = os.path.abspath(self.directory)
         pack = pack_of(os.path.join(folder, ""))
         return pack is None or pack_of(file) is pack
@@ -88,7 +88,7 @@ class FlowCatalog(Catalog):
 
 
 class FlowKind(Kind):
-    """A flow as a kind of node. `flow` is wired when asked for, from a file or from its `spec` inside a step."""
+    """A flow as a kind of node. It comes from a file, or from its `spec` inside a step, and is wired when asked for."""
 
     def __init__(self, type: str, file: str, catalog: FlowCatalog) -> None:
         super().__init__(type, FLOW, file)
@@ -108,7 +108,9 @@ class FlowKind(Kind):
             written = {write.key: write.target for id in flow.order for write in flow.writes[id] if write.item}
             is_chain = all([*next] in ([], ["default"]) for next in flow.graph.next.values())
             if is_chain and not self.spec.outputs and any(len(place) > 1 for place in written.values()):
-                spec = copy(self.spec)  # outside too, a name means its latest write, wherever it moved
+                spec = copy(
+                    self.spec
+                )  # outputs, so that a name means its latest write outside too, wherever that moved
                 spec.outputs = {key: path_text(place) for key, place in written.items()}
                 self._flow = wire(spec)
         elif self._flow is None:
@@ -138,22 +140,22 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     interface.summary = flow.flow.description
     first = flow.steps.get(flow.graph.first or "")
     reader = item_reader(first.interface) if first else None
-    if first and reader and first.step.fills(reader.name):  # a name in its template or mapping means just that name
+    if first and reader and first.step.fills(reader.name):  # what fills it by name is no place for an item
         reader = None
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
         item = given.as_item()
         item.type = flow.told_type(given)
-        if given.has_default:  # one that does not fit is said where the flow is checked
+        if given.has_default:  # PF13 reports a default that does not fit
             item.default = result_of(given.fitted, given.default, "", of=PflowError, otherwise=given.default)
         marks = {"pipe": given.pipe or flow.first_read in given.readers, "explicit": given.step is not None}
         marks["own"] = given.name == "stdin"
         takers = [flow.steps[id].interface.reads.get(key) for id, key in given.readers]
         marks["verbatim"] = any(taker is not None and taker.marks >= {"explicit", "verbatim"} for taker in takers)
         types = {str(taker.type) for taker in takers if taker is not None}
-        marks[AS_IT_IS] = not given.declared and len(types) > 1  # each step takes it as its own read says
+        marks[AS_IT_IS] = not given.declared and len(types) > 1  # each reader converts it to its own type
         marks[ITEM] = bool(first and reader and not marks["pipe"] and (first.id, reader.name) in given.readers)
         item.marks |= {mark for mark, is_so in marks.items() if is_so}
-        is_named = given.flag == spell_flag(given.name)  # outside, no other flag is shown either
+        is_named = given.flag == spell_flag(given.name)  # help shows no flag but this one, and a flow around it neither
         item.flags = [] if is_named else [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item
     for name, type in _outputs(flow).items():
@@ -171,7 +173,7 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
 
 
 def _stdin_of(flow: WiredFlow) -> Iterator[FlowInput]:
-    """Yield an input for the paths to `stdin`; what is carried gives it if the flow begins with a batch over it."""
+    """Yield an input for the paths to `stdin`. The pipe gives it only if the flow begins with a batch over `stdin`."""
     named = [each for each in flow.references if each.input == "stdin"]
     if named and "stdin" not in flow.inputs:
         given = FlowInput("stdin", ("stdin",), Type("any"), doc="the data from the pipe", pipe=flow.runs_over_pipe)
@@ -181,7 +183,7 @@ def _stdin_of(flow: WiredFlow) -> Iterator[FlowInput]:
 
 
 def repeats(wired: WiredStep) -> bool:
-    """Return True if a step, or all of its flow, may run again unasked after it was cut short, for its known params."""
+    """Return True if a step that was cut short may run again unasked with its known params; of a flow, every step."""
     if wired.subflow is not None:
         return wired.interface.repeats == "yes"
     return wired.may_repeat({**wired.interface.defaults(), **wired.step.params})
@@ -192,7 +194,7 @@ def has_open_steps(flow: WiredFlow) -> bool:
 
 
 def _mark_carried(flow: WiredFlow, interface: Interface) -> None:
-    """Mark the write that has what a flow carries when it runs alone; if none always has it, add one, `output`."""
+    """Mark the write that has what the flow carries when it runs alone; if no write always has it, add `output`."""
     places, writes = set(map(flow.place_outside, carried_out(flow))), interface.writes
     if places <= {None}:
         return
@@ -206,7 +208,7 @@ def _mark_carried(flow: WiredFlow, interface: Interface) -> None:
 
 
 def _outputs(flow: WiredFlow) -> dict[str, Type]:
-    """Return the declared outputs of a flow, or every root of its store, each with its type."""
+    """Return the types of a flow's outputs, or of all keys at the top of its store if it declares none."""
     if flow.flow.outputs:
         return {name: flow.output_type(name) for name in flow.flow.outputs}
     roots: dict[str, Type] = {}
@@ -217,9 +219,9 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
 
 
 def load_named(words: Sequence[str], *, is_run_here: bool = False, items: Items | None = None) -> FlowSpec:
-    """Load the flow of these words: `-` (stdin), a file, a saved flow or pipe syntax. Raises PflowError (2, 65, 66).
+    """Load the flow that words name: `-` (stdin), a file, a saved flow or pipe syntax. Raises PflowError (2, 65, 66).
 
-    `items` are as in FlowSpec, for pipe syntax.
+    Pipe syntax may use the names in `items`, as FlowSpec has them.
     """
     if not words:
         raise PflowError("cannot load a flow: none is named", hint="a file, a saved flow or 'a => b'", exit=USAGE)
@@ -255,7 +257,7 @@ def is_stdin(words: Sequence[str]) -> bool:
 
 
 def is_one_step(words: Sequence[str]) -> bool:
-    """Return True if the words are a node and its flags: pipe syntax of one step, split by a shell."""
+    """Return True if the words are a node and its flags: pipe syntax of one step, as a shell splits it."""
     if len(words) < 2 or set(words[0]) & set(" \t\n") or find_file(words[0]):
         return False
     from pflow.flow.pipe.scan import names_node
@@ -264,9 +266,9 @@ def is_one_step(words: Sequence[str]) -> bool:
 
 
 def find_file(word: str) -> str | None:
-    """Return the file of a flow: the saved flow of that name, or the word itself if it is a file.
+    """Return the file of the flow that a word names: that of a saved flow, or the word itself.
 
-    The name of a node or saved flow never means a file of that name in this directory: `./NAME` does.
+    A word that is the name of a node or a saved flow never means a file here, as `./NAME` does.
     """
     if word.startswith("flow:") and not set(word) & set(" \t\n"):
         file = saved_flow(word.removeprefix("flow:"))
@@ -277,15 +279,15 @@ def find_file(word: str) -> str | None:
         return None
     is_text = "\n" in word and not word.startswith(("/", "./", "../"))
     is_file = not is_text and FlowCatalog.opens_files and os.path.exists(word) and not os.path.isdir(word)
-    if is_file and ("/" in word or word.endswith(".json")):  # a FIFO and /dev/fd/63 are files too
+    if is_file and ("/" in word or word.endswith(".json")):  # bash makes /dev/fd/63 of `<(…)`
         return word
-    if (own := own_flow(word)) or find_kind(word):  # a node of pflow's or a user's is not hidden by a pack
+    if (own := own_flow(word)) or find_kind(word):  # no installed pack may take a name from a node or an own flow
         return own
     return pack_flow(word) or (word if is_file else None)
 
 
 def no_saved_flow(name: str) -> PflowError:
-    """Return the error (127), with the nearest names."""
+    """Return the error for a name that no saved flow has (127), with the nearest names."""
     hint = guess(name, saved_flows(), "pflow list lists them", 2)
     return PflowError(f"cannot find the saved flow '{name}'", hint=hint, exit=NOT_FOUND)
 
@@ -294,7 +296,7 @@ MOST_WARNINGS = 5
 
 
 def load(words: list[str]) -> FlowSpec:
-    """Load the flow that the words name. Raises PflowError (65) if its shape is wrong, after saying all findings."""
+    """Load the flow that words name, for a command that runs it. Raises PflowError (65) after printing wrong shapes."""
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
@@ -306,7 +308,7 @@ def load(words: list[str]) -> FlowSpec:
 
 
 def checked(flow: FlowSpec, act: str = "run", *, opens_files: bool = True) -> WiredFlow:
-    """Wire a flow and say its warnings, without those that a run says itself. Raises PflowError (65) for errors."""
+    """Wire and check a flow; print warnings that a run does not print. Raises PflowError (65) for errors."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
 

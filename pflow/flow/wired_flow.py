@@ -1,4 +1,4 @@
-"""A wired flow: the source and the target of each value, for the rules, the engine, explain and the exports."""
+"""A wired flow: a flow with the source of each read and the place of each write, as all later parts use it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pflow.errors import MISSING, PflowError
 from pflow.flow.expressions import check_form
 from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import END, Graph, ReachingWrites, Write
-from pflow.interface.interface import ANYTHING, ONE_OF, UNDECLARED, Interface, Item, word_reads
+from pflow.interface.interface import ANYTHING, ONE_OF, UNDECLARED, Interface, Item
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, leading_references
 from pflow.values.types import Type, type_below
@@ -22,22 +22,12 @@ if TYPE_CHECKING:
     from pflow.flow.expressions import Expression
 
 
-ITEM = "item"
-"""The mark of a flow's read that its first step's `[word]` read takes: an item of a batch fills it."""
-
-
-def item_reader(interface: Interface) -> Item | None:
-    """Return the read that an item of a batch may fill by itself: the `[pipe]` read, else the first `[word]` read."""
-    marked = (item for item in interface.reads.values() if ITEM in item.marks)
-    return interface.pipe_read or next(marked, None) or next(iter(word_reads(interface.reads)), None)
-
-
 class Reference:
-    """A path in an `expression` of a flow, and what it means, at a step or (`step` is END) an output.
+    """A path in an `expression`, and what it means at its step; `step` is END for an output of the flow.
 
-    `places` are the places of the store that it leads to. They come from `writes`, from the flow's input `input`, or
-    from a batch's item (one part of a path if `item_part` is set); else `trouble` says why there is nothing, and
-    `remedy` what to do.
+    `places` are the places in the store that it leads to. `writes` are the writes there; `input` is an input of the
+    flow that gives the value; `is_item` is True for an item of the step's batch (`item_part` names a part of its path).
+    If nothing gives a value, `trouble` says why and `remedy` what to do.
     """
 
     def __init__(self, step: str, expr: Expression, path: Path) -> None:
@@ -55,16 +45,16 @@ class Reference:
 
     @property
     def is_leading(self) -> bool:
-        """True if the value begins with this reference, which then chooses a path's directory."""
+        """True if the value begins with this reference: then it chooses a path's directory or a URL's host."""
         is_first = not self.expression.is_template or self.path in leading_references(self.expression.written)
         return is_first and self.item_part in ("", "dir") and not self.trouble
 
 
 class WiredStep:
-    """A wired step. `kind` is None if its type is not known; then its keys are unknown too.
+    """A wired step. `kind` is None if its type is not known; then nothing is known of its reads and writes.
 
-    `sources` has the source of each read that does not simply take the store's key of its name. `targets` has the
-    place of each write that does not go to its own name.
+    `sources` has the source of each read, except of those that take the store's key of their name. `targets` has the
+    place of each write, except of those that go to the key of their name.
     """
 
     def __init__(self, step: Step, number: int, kind: Kind | None, interface: Interface) -> None:
@@ -76,14 +66,14 @@ class WiredStep:
         self.sources: dict[str, Source] = {}
         self.targets: dict[str, Path] = {}
         self.moved: set[str] = set()
-        """Keys that go under the step's id because a path somewhere says `ID.KEY`."""
+        """The writes that go under the step's id because a path somewhere in the flow says `ID.KEY`."""
         self.params: dict[str, Source] = {}
         self.fault = ""
-        """Why the interface of its kind could not be read."""
+        """Why its interface could not be read; empty if it could."""
         self.over: Source | None = None
-        """The source that its batch runs over."""
+        """The source of the items of its batch."""
         self.uses_errors = False
-        """True if something in the flow takes the failures of its batch's items."""
+        """True if something reads `ID.errors`, the failures in its batch: then they are no failure of the run."""
         self.over_type = Type("any")
         self.item_type = Type("any")
 
@@ -94,27 +84,27 @@ class WiredStep:
 
     @property
     def inline(self) -> WiredFlow | None:
-        """The flow that is written inside the step; None for a node, and for a flow in a file of its own."""
+        """The flow that is written inside the step, if any; a flow in a file of its own is a `subflow` only."""
         return self.subflow if self.step.flow is not None else None
 
     @property
     def asks_model(self) -> bool:
-        """True if it asks a model, or a step of its flow does."""
+        """True if the step, or one of its flow, may ask a model."""
         inside = [self] if self.subflow is None else self.subflow.all_steps()
         return any("model" in each.interface.params for each in inside)
 
     def most_visits(self, flow: FlowSpec) -> int:
-        """Return how often a loop may lead to it: as it or its flow says, else less often if each visit may cost."""
+        """Return how often a loop may lead to the step: as it or its flow says, else less often if it costs money."""
         return self.step.max_visits or flow.max_visits or (MODEL_VISITS if self.asks_model else MAX_VISITS)
 
     @property
     def is_known(self) -> bool:
-        """True if its keys and params are known."""
+        """True if all its reads, writes and params are known."""
         return self.kind is not None and not self.interface.open
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """The actions that it can return; `one of KEY` if only its run tells."""
+        """The actions that the step can return; `one of KEY` if they are in data that only the run has."""
         if self.step.batch is not None:
             return ("default",)
         key = self.interface.actions[0].removeprefix(ONE_OF)
@@ -124,35 +114,35 @@ class WiredStep:
 
     @property
     def are_actions_known(self) -> bool:
-        """True if it returns only its `actions` and `error`; a class that declares none may return others."""
+        """True if the step returns only its `actions` and `error`. A class that declares no actions may return any."""
         if self.step.batch is None and self.subflow is not None:
             return all(each.are_actions_known for each in self.subflow.steps.values())
         is_closed = self.interface.declares_actions or getattr(self.kind, "origin", "") in (BUNDLED, STORE_COMMAND)
         return self.step.batch is not None or (self.is_known and is_closed and not self.actions[0].startswith(ONE_OF))
 
     def is_wired(self, key: str) -> bool:
-        """Return True if a read has a source other than the store's key of its name, which must be there."""
+        """Return True if the flow names a source for the read, and the step fails without it."""
         return key in self.sources and not self.sources[key].is_optional
 
     def may_repeat(self, params: Mapping[str, Any]) -> bool:
-        """Return True if a visit with these params may run again unasked after it was cut short; a flow always may."""
+        """Return True if a visit that was cut short may run again unasked. In a flow, each of its steps decides."""
         said = self.step.repeats
         return self.subflow is not None or (self.interface.may_repeat(params) if said is None else said)
 
     def is_secret(self, key: str) -> bool:
-        """Return True if it takes a secret under this name; then all that it is made of is secret too."""
+        """Return True if the step takes a secret of this name; then all that goes into it is secret too."""
         return any(item.name == key for item in self.interface.secrets)
 
     @property
     def has_secret_items(self) -> bool:
-        """True if a secret is made of the items of its batch."""
+        """True if items of its batch go into a secret."""
         name = self.step.batch.item if self.step.batch is not None else ""
         readers = [*self.sources.items(), *self.params.items()] if name else []
         keys = [name, *(key for key, source in readers if any(path[0] == name for path in source.paths))]
         return any(map(self.is_secret, keys))
 
     def secret_paths(self) -> Iterator[Path]:
-        """Yield the places that it takes secrets from."""
+        """Yield the places in the store from which the step takes secrets."""
         for key, item in self.interface.reads.items():
             if item.is_secret:
                 source = self.sources.get(key)
@@ -166,7 +156,9 @@ class WiredStep:
         """Return the place that a write goes to."""
         if key in self.targets:
             return self.targets[key]
-        is_named = "$" in str(self.step.params.get(OUTPUT_KEY, ""))  # a template names the key, which is a path
+        is_named = "$" in str(
+            self.step.params.get(OUTPUT_KEY, "")
+        )  # the visit fills in the template, which gives a path
         return (*self.targets.get(REST, ()), *(named_place(key) if is_named else (key,)))
 
     @property
@@ -192,57 +184,57 @@ class WiredFlow:
         ids = {step.id for step in flow.steps}
         ends = {end for edge in flow.edges for end in (edge.source, edge.target)}
         self.opens_files = False
-        """True if its rules may read the files that it names: a person wrote it, and it is about to run here."""
+        """True if checking may open the files that the flow names: a person wrote it, and it is about to run here."""
         self.is_uncertain = len(ids) < len(flow.steps) or not ends <= ids
-        """True if ids are doubled or edges lead nowhere, so that the graph means nothing."""
+        """True if an id is there twice or an edge leads nowhere: then rules about the graph would only repeat that."""
         self.steps: dict[str, WiredStep] = {}
         self.expressions: dict[str, list[Expression]] = {}
-        """The values written in each step, and (END) in the outputs."""
+        """The expressions in each step, and those in the outputs (END)."""
         self.writes: dict[str, list[Write]] = {}
-        """The writes of each step, wherever they go, in their order, without data flags."""
+        """The writes of each step in their order, wherever they go; data flags are no writes here."""
         self.reaching: ReachingWrites
         self.references: list[Reference] = []
         self.references_of: dict[str, list[Reference]] = {}
-        """The references of each step that has any, and (END) of the outputs."""
+        """The references in each step, and those in the outputs (END)."""
         self.inputs: dict[str, FlowInput] = {}
         self.places: dict[str, FlowInput] = {}
-        """The places in inputs that mappings name, by their paths: each has flags too."""
+        """The places in inputs that mappings name, by path. Each has a flag of its own, as an input has."""
         self.alternatives: list[list[Path]] = []
-        """Lists of inputs, and of places in them, of which a step needs the one that is there."""
+        """Lists of inputs, or places in them, of which a step needs only one."""
         self.outputs: dict[str, Source] = {}
         self.first_read: tuple[str, str] | None = None
         """The step and the read that take the data from the pipe."""
         self.runs_over_pipe = False
-        """True if the first step runs once for each item from the pipe."""
+        """True if the first step runs once for each item that comes through the pipe."""
 
     def input(self, name: str) -> FlowInput | None:
         """Return the input of this name, or the place in one."""
         return self.inputs.get(name) or self.places.get(name)
 
     def asked(self) -> Iterator[FlowInput]:
-        """Yield the inputs; instead of one, the places that are read in it, if all who need it read one."""
+        """Yield what a run asks for: each input, or the places in it if its readers need nothing else of it."""
         for given in self.inputs.values():
             places = [place for place in self.places.values() if place.path[0] == given.name]
             in_places = {reader for place in places for reader in place.readers}
             yield from places if given.step is None and given.needed_by and given.needed_by <= in_places else [given]
 
     def references_to(self, step: str, key: str, role: str = "") -> list[Reference]:
-        """Return the references in what a step gives a key (in an output, if `step` is END), in one role or in any."""
+        """Return the references in what a step gives a key, in one role or in any; for END, those in an output."""
         return [each for each in self.references_of.get(step, ()) if each.key == key and role in ("", each.role)]
 
     def reader_of(self, input: FlowInput) -> str:
-        """Return the only node that reads an input, else the flow."""
+        """Return the name of the only node that reads an input, or else that of the flow."""
         nodes = {self.steps[id].step.type for id, _ in input.readers}
         return nodes.pop() if len(nodes) == 1 else self.flow.name or "the flow"
 
     def before(self, id: str) -> list[WiredStep]:
-        """Return the steps that may run before one, latest last; for END all reachable ones."""
+        """Return the steps that may run before a step, in order; for END, every step that is reached."""
         return [self.steps[each] for each in self.order if id == END or self.graph.may_precede(each, id)]
 
     def form_fault(self, id: str, item: Item, value: Any) -> PflowError | None:
-        """Return what is wrong with a constant of a step whose item is marked with a form; None if it is right.
+        """Return what is wrong with a constant whose item demands a form; None if nothing is.
 
-        A schema's file may be missing if an earlier step may write it.
+        A schema's file may be missing as long as an earlier step may write it.
         """
         try:
             check_form(item, value, opens_files=self.opens_files)
@@ -253,7 +245,7 @@ class WiredFlow:
         return None
 
     def all_steps(self) -> Iterator[WiredStep]:
-        """Yield every step, each followed by those of its subflow."""
+        """Yield every step, each followed by the steps of its subflow."""
         for step in self.steps.values():
             yield step
             if step.subflow is not None:
@@ -261,7 +253,7 @@ class WiredFlow:
 
     @property
     def waits(self) -> bool:
-        """True if each of its steps only waits, in this process: then many threads can run it at once."""
+        """True if all its steps only wait, for a model or a server: then threads of one process can run many."""
         batches = [step.step.batch for step in self.steps.values() if step.step.batch is not None]
         if self.graph.forks() or any((batch.jobs or 1) > 1 for batch in batches):
             return False
@@ -271,7 +263,7 @@ class WiredFlow:
         )
 
     def sources(self) -> Iterator[Source]:
-        """Yield every source of every step and output, without those inside templates."""
+        """Yield the sources of all steps and outputs; a template is one source."""
         for wired in self.steps.values():
             yield from wired.sources.values()
             yield from wired.params.values()
@@ -280,7 +272,7 @@ class WiredFlow:
         yield from self.outputs.values()
 
     def left_by_pipe(self, input: FlowInput, reader: tuple[str, str] | None) -> FlowInput:
-        """Return an undeclared input as it is once the pipe fills one of its readers: the others may still need it."""
+        """Return an undeclared input without the reader that the pipe fills; others may still need it."""
         left = copy(input)
         left.readers = [each for each in input.readers if each != reader]
         soft = {(id, key) for id, key in left.readers if key in (self.steps[id].step.soft or ())}
@@ -288,7 +280,7 @@ class WiredFlow:
         return left
 
     def is_given_by_pipe(self, input: FlowInput) -> bool:
-        """Return True if no flag is needed where the pipe brings data, which fills one read if nobody declared it."""
+        """Return True if an input needs no flag when data comes by pipe. Of an undeclared one that fills one read."""
         is_first = self.first_read in input.readers
         return input.pipe or (is_first and not self.left_by_pipe(input, self.first_read).required)
 
@@ -298,7 +290,7 @@ class WiredFlow:
         return any(path[0] == "stdin" for source in self.sources() for path in source.paths)
 
     def writes_at(self, id: str, path: Path) -> list[tuple[Path, Write]]:
-        """Return each write that a path may mean at a step, with the place in the store that the path then leads to."""
+        """Return the writes that a path may mean at a step, each with the place to which the path leads then."""
         for length in range(len(path), 0, -1):
             if writes := self.reaching.at(id, path[:length]):
                 return [(write.target + path[length:], write) for write in writes.values()]
@@ -306,12 +298,12 @@ class WiredFlow:
         return [(path, write) for name in below for write in self.reaching.at(id, name).values()]
 
     def roots_at(self, id: str) -> list[str]:
-        """Return the keys of the store that may be there when a step begins."""
+        """Return the keys that the store may have when a step begins."""
         there = self.reaching.made.items()
         return [str(root) for root, names in there if any(self.reaching.at(id, name) for name in names)]
 
     def default_of(self, input: FlowInput) -> Any:
-        """Return the default of an optional input: its own, else that of all its reads; UNDECLARED without one."""
+        """Return the default of an optional input: its own, or one that its readers share, else UNDECLARED."""
         if input.required or input.secret:
             return UNDECLARED
         if input.has_default:
@@ -324,7 +316,7 @@ class WiredFlow:
         return defaults[0] if defaults and defaults == defaults[:1] * len(defaults) else UNDECLARED
 
     def write_type(self, write: Write) -> Type:
-        """Return the type at a write's target: the declared one; after a batch a list (an object) of it."""
+        """Return the type of what is at a write's place: the declared one; after a batch, a list or object of it."""
         declared = write.item.type if write.item else Type("any")
         wired = self.steps[write.step]
         if wired.step.batch is None or write.is_data:
@@ -336,7 +328,7 @@ class WiredFlow:
         return Type("dict") if over.name == "dict" else Type("any") if over.name == "any" else Type("list", declared)
 
     def types_at(self, reference: Reference) -> list[tuple[Type, int]]:
-        """Return the type of each value that a reference may lead into, and how many steps of its path lead there."""
+        """Return the type of each value that a reference may lead into, and how many steps of its path lead to that."""
         if reference.is_item:
             return [(Type("path") if reference.item_part else self.steps[reference.step].item_type, 1)]
         if reference.input in self.inputs:
@@ -349,12 +341,12 @@ class WiredFlow:
         ]
 
     def type_of(self, reference: Reference) -> Type:
-        """Return the type of a reference's value, or `any` if the declared shapes do not tell."""
+        """Return the type of what a reference gives; `any` if it is not known."""
         types = self.types_at(reference)
         return type_below(types[0][0], reference.path, types[0][1])[0] if len(types) == 1 else Type("any")
 
     def output_type(self, name: str) -> Type:
-        """Return the type of a declared output; a template of more than one reference gives a text."""
+        """Return the type of a declared output. A template that is more than one reference gives a text."""
         written = self.flow.outputs[name]
         if written.startswith(TEMPLATE) and not is_reference(written.removeprefix(TEMPLATE)):
             return Type("str")
@@ -362,12 +354,15 @@ class WiredFlow:
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
     def led_by_data(self, id: str, key: str) -> str:
-        """Return what a write, an item or stdin chooses, as the beginning of the path or URL of a read or param."""
+        """Return what data chooses at the beginning of a read or param: DIRECTORY of a path, HOST of a URL, or "".
+
+        Data is what a step writes, an item or stdin; a person's input is none.
+        """
         found = (each for each in self.references_to(id, key) if each.input in (None, "stdin") or each.writes)
         return next(filter(None, map(self._led, found)), "")
 
     def told_type(self, input: FlowInput) -> Type:
-        """Return the type of an input as others are told it: a text is a path or a URL if it begins one."""
+        """Return the type of an input as help shows it: a text that begins a path or a URL is a path or a URL."""
         readers = {id for id, _ in input.readers} or self.references_of  # stdin has none
         steps = readers if input.type.name in ("any", "str") else ()
         found = [each for id in steps for each in self.references_of.get(id, ()) if each.input == input.name]
@@ -375,7 +370,7 @@ class WiredFlow:
         return Type("path") if DIRECTORY in led else Type("url") if HOST in led else input.type
 
     def begins_url(self, name: str) -> bool:
-        """Return True if a template of a URL begins with this input, also in a flow inside."""
+        """Return True if a template of a URL begins with this input, here or in a flow inside."""
         templates = [each for each in self.references if each.input == name and each.expression.is_template]
         readers = self.inputs[name].readers if name in self.inputs else ()
         inside = ((self.steps[id].subflow, key) for id, key in readers)
@@ -383,13 +378,13 @@ class WiredFlow:
         return any(self._led(each) == HOST for each in templates) or any(is_inside)
 
     def _led(self, reference: Reference) -> str:
-        """Return what a reference chooses as the beginning of a path or a URL; empty for any other reference."""
+        """Return DIRECTORY or HOST if a reference begins a path or a URL, else ""."""
         if reference.step not in self.steps or not reference.is_leading:
             return ""
         return chosen_by_lead(self.steps[reference.step].interface.item(reference.key))
 
     def place_outside(self, place: Path | None) -> Path | None:
-        """Return where others find what the steps carry: at this place, or as an output, the only one or that at it."""
+        """Return the place outside the flow of what its steps carry to this place: the same, or that of its output."""
         names = list(self.flow.outputs)
         if not names:
             return place

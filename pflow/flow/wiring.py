@@ -1,4 +1,4 @@
-"""Wiring: finding the place of the store that each read comes from, and each write goes to."""
+"""Wiring a flow: finding the place in the store from which each read comes and to which each write goes."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from pflow.values.types import Type, parse_type
 
 
 def wire(flow: FlowSpec) -> WiredFlow:
-    """Wire a flow. Faults are left to the rules: as the trouble of a reference, or for them to find.
+    """Wire a flow. No fault stops it: a reference keeps its trouble, and the rules find everything else.
 
-    Of the writes of a flow inside a step, only what it carries and what other steps use goes out.
+    A flow inside a step gives only what it carries and what other steps use.
     """
     return _Wiring(flow, _used(flow)).wired
 
 
 def lay_out(flow: FlowSpec) -> WiredFlow:
-    """Resolve the names in pipe syntax as it is written, without the sources, which its mappings will settle."""
+    """Resolve the names in a flow of pipe syntax that is not compiled yet; so no value has a source yet."""
     return _Layout(flow, _used(flow, is_draft=True), is_draft=True).resolved()
 
 
 def _used(flow: FlowSpec, *, is_draft: bool = False) -> set[tuple[str, str]] | None:
-    """Return the writes that are used, by step and key; None for a flow without such a flow inside."""
+    """Return the writes that are used, as (step, key); None if that matters to no step, since none has such a flow."""
     if not any(step.flow is not None and not step.flow.outputs for step in flow.steps):
         return None
     layout = _Layout(flow, None, is_draft=is_draft).resolved()
@@ -41,17 +41,17 @@ def _used(flow: FlowSpec, *, is_draft: bool = False) -> set[tuple[str, str]] | N
 
 
 class _Layout:
-    """The steps of a flow with their kinds, where each write goes, and what each name means.
+    """The first half of wiring: the kind of each step, the place of each write, and the meaning of each name.
 
-    Of a flow inside a step it shows the writes in `used`, by step and key, or all of them. In a draft, the items of
-    batches are mapped to the reads that they fill.
+    `used` has the writes that flows inside steps may give, as (step, key); None for all. In a draft, the item of each
+    batch is mapped to the read that it fills.
     """
 
     def __init__(self, flow: FlowSpec, used: set[tuple[str, str]] | None, *, is_draft: bool = False) -> None:
         self.flow = flow
         self.used = used
         ids: dict[str, int] = {}
-        for step in flow.steps:  # the rules look at each step, even if an earlier one has its id
+        for step in flow.steps:  # two steps of one id are a finding, and the rules still check both of them
             ids.setdefault(numbered(step.id, ids), 2)
         self.wired = WiredFlow(flow, Graph(list(ids), flow.edges))
         self.steps = self.wired.steps
@@ -60,11 +60,11 @@ class _Layout:
             wired = self.steps[id] = self._wired_step(step, number)
             wired.id = id
             if is_draft and step.batch is not None:
-                from pflow.flow.pipe.steps import with_item  # an item is mapped where pipe syntax is compiled
+                from pflow.flow.pipe.steps import with_item  # flows in files have no drafts, and do not load it
 
                 wired.step = step = with_item(wired)
             self.wired.expressions[id] = list(expressions_of_step(step, wired.interface))
-            if step.batch is not None and wired.subflow is not None:  # its items, where the flow inside names them
+            if step.batch is not None and wired.subflow is not None:  # the flow inside may read the item and its parts
                 named = [key for key in step.batch.parts if key in wired.interface.reads and not step.fills(key)]
                 self.wired.expressions[id] += [Expression(step.location, MAPPING, key, key) for key in named]
         self.wired.expressions[END] = list(expressions_of_outputs(flow))
@@ -84,7 +84,7 @@ class _Layout:
                 step.params = {**step.params, **implied}
             interface = with_keys(kind.interface, step.params, mapped) if kind else Interface()
         except PflowError as error:
-            if error.exit == BAD_CONFIG:  # the installed packs are damaged, not the flow
+            if error.exit == BAD_CONFIG:  # damaged packs are no fault of this step, and hit every step
                 raise
             wired = WiredStep(step, number, None, Interface())
             wired.fault = error.message
@@ -96,10 +96,10 @@ class _Layout:
         return WiredStep(step, number, kind, interface)
 
     def _set_targets(self) -> None:
-        """Send writes where their step maps them, or under their step's id if a path somewhere says `ID.KEY`."""
+        """Set the places of writes: where their step maps them, or under its id if a path in the flow says `ID.KEY`."""
         for wired in self.steps.values():
             for key, written in wired.step.output_mappings.items():
-                with Ignoring(ValueError):  # a finding of the rules
+                with Ignoring(ValueError):  # PF14 says why it is no path
                     wired.targets[key] = parse_place(written)
         for path in [path for several in self.wired.expressions.values() for expr in several for path in expr.paths]:
             writer = self.steps.get(str(path[0]))
@@ -109,14 +109,14 @@ class _Layout:
                 writer.moved.add(key)
 
     def resolved(self) -> WiredFlow:
-        """Return the flow with all its references, but without the sources of its values."""
+        """Return the flow with all references resolved, and no sources."""
         for id, exprs in self.wired.expressions.items():
             for expr in exprs:
                 self._refer(expr, self.steps.get(id))
         return self.wired
 
     def _refer(self, expr: Expression, wired: WiredStep | None) -> list[Reference]:
-        """Note what each path of an expression means: a path that no step writes becomes an input of the flow."""
+        """Resolve each path of an expression. A path that no step writes becomes an input of the flow."""
         found = [Reference(wired.id if wired else END, expr, path) for path in expr.paths]
         for reference in found if not expr.fault else ():
             resolve(self.wired, reference, wired)
@@ -133,7 +133,7 @@ class _Layout:
         return found
 
     def _set_item_type(self, wired: WiredStep, over: list[Reference]) -> None:
-        """Set the type of what a batch runs over. If that is an input without a type, it is a list."""
+        """Set the types of a batch's items and of what it runs over. An input without a type becomes a list."""
         wired.over_type = self.wired.type_of(over[-1]) if over else Type("any")
         wired.item_type = wired.over_type.items or Type("any")
         needed = self.inputs.get(str(over[0].path[0])) if over and len(over[0].path) == 1 else None
@@ -141,18 +141,20 @@ class _Layout:
             needed.type = Type("list")
 
     def _is_choice(self, wired: WiredStep, found: list[Reference]) -> bool:
-        """Return True if no single path of a list must be there: a step writes one first, or several are inputs."""
+        """Return True if none of a list's paths has to be there by itself: a step writes one, or several are inputs."""
         inputs = [each.path for each in found if each.input is not None]
         is_written = any(each.writes and are_there_first(self.wired, wired.id, each.writes) for each in found)
         self.wired.alternatives += [inputs] if len(inputs) > 1 and not is_written else []
         return is_written or len(inputs) > 1
 
     def _note_reader(self, reference: Reference, wired: WiredStep | None, expr: Expression, *, is_choice: bool) -> None:
-        """Make a path that no step writes an input of the flow; note who reads it."""
+        """Note who reads an input of the flow, which is made if the flow does not declare it."""
         name = reference.input
         if name is None or name == "stdin":
             return
-        is_typed = self.flow.items is None or expr.role == MAPPING  # else the flow around it would have to fit the type
+        is_typed = (
+            self.flow.items is None or expr.role == MAPPING
+        )  # a template inside converts what the flow around gives
         is_path, is_whole = _is_one_path(expr) and is_typed, len(reference.path) == 1
         item = wired.interface.reads.get(expr.key) if wired and is_path else None
         needed = self._input(name, item if is_whole else None)
@@ -160,10 +162,10 @@ class _Layout:
             return
         needed.secret = needed.secret or wired.is_secret(expr.key)
         flags = [expr.key, *(item.flags if item else [])]
-        # the source of a mapping must be there, even if the read is optional
+        # A mapping fails without its source even if the read is optional: so it needs the input all the same.
         self._add_reader(needed, wired, expr.key, flags if is_path and is_whole else [], is_required=not is_choice)
         is_place = not is_whole and all(isinstance(step, str) for step in reference.path)
-        if item is not None and is_place and len(expr.paths) == 1:  # a flag of the read fills this place in the input
+        if item is not None and is_place and len(expr.paths) == 1:  # so that the flag of the read fills this place
             path = reference.path
             place = FlowInput(write_path(path), path, item.type, doc=item.doc, secret=needed.secret)
             place = self.wired.places.setdefault(place.name, place)
@@ -204,14 +206,16 @@ class _Wiring(_Layout):
         name_flags(self.wired)
 
     def _set_sources(self, wired: WiredStep) -> None:
-        """Find the source of every expression of a step, then of the reads that the flow does not mention."""
+        """Find the source of each expression of a step, then of each read that the flow does not mention."""
         for expr in self.wired.expressions[wired.id]:
             source = self._source(expr, wired)
             if expr.role == OVER:
                 wired.over = source
             elif expr.role == PARAM:
                 wired.params[expr.key] = source
-            elif expr.role == INPUT or expr.key not in wired.step.inputs:  # its own inputs win
+            elif (
+                expr.role == INPUT or expr.key not in wired.step.inputs
+            ):  # an input comes before a mapping, as a flag does
                 wired.sources[expr.key] = source
         for key, item in wired.interface.reads.items():
             mapped = wired.sources.pop(key, None) if key in (wired.step.soft or ()) else None
@@ -250,14 +254,14 @@ class _Wiring(_Layout):
         return _place_source(tuple(dict.fromkeys(chosen)))
 
     def _is_written(self, reference: Reference, wired: WiredStep | None) -> bool:
-        """Return True if a step wrote what a reference leads to, or the list that its item comes from."""
+        """Return True if a step wrote the value of a reference, or the list that its item comes from."""
         writes = list(reference.writes)
         if reference.is_item and wired is not None and wired.over is not None:
             writes += [write for path in wired.over.paths for _, write in self.wired.writes_at(wired.id, path)]
         return any(not write.is_data for write in writes)
 
     def _hold_hosts(self, wired: WiredStep, flow: WiredFlow) -> None:
-        """Let a flow inside take the beginning of a URL from no step either: its templates cannot tell."""
+        """Keep what steps wrote from the beginning of a URL in a flow inside, which cannot tell who wrote it."""
         for key in [each for each in wired.interface.reads if flow.begins_url(each)]:
             source = wired.sources.get(key, PathSource((key,)))
             given = self.wired.references_to(wired.id, key)
@@ -268,7 +272,7 @@ class _Wiring(_Layout):
                 template.from_steps, template.is_optional = template.sources, source.is_optional
 
     def _set_by_name(self, wired: WiredStep, key: str, item: Item, *, is_required: bool) -> None:
-        """Take a read from the store by its name: from where its latest write went, else from an input."""
+        """Give a read the store's key of its name: where the latest write of it went, or else an input."""
         if wired.step.batch is not None and key == wired.step.batch.item:
             wired.sources[key] = PathSource((key,))
             return
@@ -287,7 +291,7 @@ class _Wiring(_Layout):
         self._add_reader(self._input(key, item), wired, key, item.flags, is_required=is_required)
 
     def _add_input_of_step(self, wired: WiredStep, key: str, item: Item) -> None:
-        """Give an `[explicit]` read that nothing fills an input of its own, for this step alone."""
+        """Make an input for an `[explicit]` read that nothing fills; no other step can take it."""
         if key in wired.step.params:
             return
         name = key if key not in self.inputs else f"{wired.id}.{key}"
@@ -296,7 +300,7 @@ class _Wiring(_Layout):
         self._add_reader(needed, wired, key, item.flags, is_required=False)
 
     def _find_pipe_reader(self) -> None:
-        """Let the first step's unfilled `[pipe]` read take the data from the pipe."""
+        """Let the `[pipe]` read of the first step take the data from the pipe, if nothing else fills it."""
         first = self.steps.get(self.wired.graph.first or "")
         read = first.interface.pipe_read if first else None
         if first is None or any(each.pipe for each in self.inputs.values()):
@@ -314,13 +318,15 @@ class _Wiring(_Layout):
 
 def _declared(flow: FlowSpec, name: str) -> FlowInput:
     written = flow.inputs[name]
-    type, _ = result_of(parse_type, written.type, of=ValueError, otherwise=(Type("any"), 0))  # the rules say why
+    type, _ = result_of(
+        parse_type, written.type, of=ValueError, otherwise=(Type("any"), 0)
+    )  # PF00 says why it is no type
     said = {fact: getattr(written, fact) for fact in ("required", "pipe", "default", "has_default")}
     return FlowInput(name, (name,), type, doc=written.description, declared=True, **said)
 
 
 def _is_one_path(expr: Expression) -> bool:
-    """Return True if an expression is only a path; then its value must have the type of the expression."""
+    """Return True if an expression is one path and nothing else: then the value there must have the read's type."""
     if expr.role == MAPPING:
         return not expr.is_template
     return expr.role == INPUT and isinstance(expr.written, str) and is_reference(expr.written)

@@ -14,8 +14,9 @@ from pflow.engine.context import Context, JournalClient, Recorder, StepFailed, g
 from pflow.engine.engine import Engine, outputs_of
 from pflow.errors import FAILED as EXIT_FAILED
 from pflow.errors import MISSING, OK, PflowError, own_error
+from pflow.flow.flow import item_reader
 from pflow.flow.subflow import interface_of_flow, repeats
-from pflow.flow.wired_flow import WiredFlow, item_reader
+from pflow.flow.wired_flow import WiredFlow
 from pflow.map.ledger import DONE, FAILED, TODO, Result
 from pflow.process.loop import claiming
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted

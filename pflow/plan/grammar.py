@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pflow.catalog.registry import PACKAGE
 from pflow.errors import result_of
+from pflow.flow.flow import item_reader
 from pflow.flow.rules.answers import ONLY_GIVES
-from pflow.flow.wired_flow import item_reader
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import LIMITS, Interface, Item, spell_flag
 from pflow.plan.inputs import is_named

@@ -1,4 +1,4 @@
-"""The data that a pipe carries into each step of a flow, and the steps that move under their ids so as not to meet."""
+"""What a pipe carries into each step of a flow, and which steps move under their ids so that no write is lost."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pflow.text.naming import joined
 from pflow.values.paths import Path, parse_path, write_path
 
 STDIN = ""
-"""The id that means the flow's stdin, among those of writers."""
+"""The flow's stdin, where an id of a writer is expected."""
 
 
 def carried_into(flow: WiredFlow) -> tuple[dict[str, list[str]], set[str]]:
-    """Find the writers of what is carried into each step: the latest `[pipe]` write on every way there.
+    """Find who wrote what the pipe carries into each step: on each path there, the step with the latest `[pipe]` write.
 
-    The writers are in the order of the flow. The steps of the set surely get something: on every way to them a writer
-    has written. Nothing is carried out of a fork, nor from a failed step along its `error` edge.
+    The writers are in the order of the flow. The set has the steps to which something is carried on every path. Nothing
+    is carried out of a fork, nor from a failed step along its `error` edge.
     """
     closed = _out_of_forks(flow)
     first = flow.graph.first
@@ -37,7 +37,7 @@ def _takes_stdin(first: WiredStep) -> bool:
 
 
 def _handed_to(flow: WiredFlow, id: str, closed: set[tuple[str, str]]) -> list[str]:
-    """Return the next steps that get a step's write; not along its `error` edge, unless its node returns `error`."""
+    """Return the next steps to which a step's write is carried; after `error` only if the node itself returns that."""
     interface = flow.steps[id].interface
     if interface.pipe_write is None:
         return []
@@ -47,7 +47,7 @@ def _handed_to(flow: WiredFlow, id: str, closed: set[tuple[str, str]]) -> list[s
 
 
 def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, str]]) -> set[str]:
-    """Return these steps, and all that follow until a step writes something else; a failed step writes nothing."""
+    """Return these steps and all that follow, up to steps that write something else; a failed step writes nothing."""
 
     def follow(id: str) -> list[str]:
         is_passed = flow.steps[id].interface.pipe_write is None
@@ -58,7 +58,7 @@ def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, st
 
 
 def doubts(flow: WiredFlow, id: str, writers: list[str]) -> Iterator[str]:
-    """Yield a warning if a step takes the write of `writers`, though an open step right before it may write any key."""
+    """Warn if a step takes what `writers` wrote, though an open step right before it may have written it anew."""
     read = flow.steps[id].interface.pipe_read
     step = flow.steps[id].step
     if read is None or step.is_unfed or step.fills(read.name) or (read.required and not writers):
@@ -81,13 +81,14 @@ def _out_of_forks(flow: WiredFlow) -> set[tuple[str, str]]:
 
 
 UNKNOWN: Path = ()
-"""The place of what an open step writes, which only the run tells."""
+"""The place of what an open step carries: only the run knows it."""
 
 
 def carried_out(flow: WiredFlow) -> list[Path | None]:
-    """Find the places that a flow may carry at its end, in its order: the latest `[pipe]` write on each way there.
+    """Find the places of what a flow may carry at its end, in the order of the flow.
 
-    None stands for a way without one. An open step may carry something (UNKNOWN) or leave what is carried.
+    There is one for each latest `[pipe]` write on a path to the end, and None if on some path no step has one. An open
+    step may write something (UNKNOWN), or pass on what it gets.
     """
     in_forks = {id for fork in flow.graph.forks() for branch in fork.branches for id in branch}
     writers: set[str] = set()
@@ -113,13 +114,13 @@ def carried_out(flow: WiredFlow) -> list[Path | None]:
 
 
 def carried_behind(flow: WiredFlow) -> str | None:
-    """Return the path that a pipe will carry behind a flow, as far as is known; of several, that of the latest step."""
+    """Return the path of what a pipe carries after a flow, if it is known; of several, that of the latest step."""
     known = [place for place in map(flow.place_outside, carried_out(flow)) if place]
     return write_path(known[-1]) if known else None
 
 
 def endings(flow: WiredFlow, id: str) -> list[str]:
-    """Return the actions that end the flow after a step: those without an edge; `error` may take the default one."""
+    """Return the actions of a step that end the flow. These have no edge; but `error` takes the default edge."""
     edges, actions = flow.graph.next[id].keys(), flow.steps[id].actions
     return [action for action in actions if action not in edges and (action != ERROR or "default" not in edges)]
 
@@ -130,7 +131,7 @@ def are_parallel(flow: WiredFlow, ids: set[str]) -> bool:
 
 
 def is_certain(flow: WiredFlow, writers: set[str], id: str) -> bool:
-    """Return True if every path from the first step to this one passes a writer that succeeded."""
+    """Return True if on every path from the first step to this one, a writer has succeeded."""
     first = flow.graph.first
     if first is None or id == first:
         return False
@@ -139,13 +140,13 @@ def is_certain(flow: WiredFlow, writers: set[str], id: str) -> bool:
         actions = flow.graph.next
         return [each for each in flow.graph.before[id] if each not in writers or id in actions[each].get(ERROR, [])]
 
-    return first not in distances([id], lead)  # back from the step, which most often follows a writer
+    return first not in distances([id], lead)  # backwards: a writer is most often near, and the first step far
 
 
 def find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
-    """Find the steps that move whole under their ids: those `apart`, and those whose writes meet another step's keys.
+    """Find the steps that move under their ids: those `apart`, and those that write a key that another step writes too.
 
-    Moving one may put it in another's way.
+    A step that moves may meet another one under its id, so this goes on until nothing more moves.
     """
     moved = set(apart)
     while more := _meeting(flow, moved):
@@ -154,7 +155,7 @@ def find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
 
 
 def _meeting(flow: WiredFlow, moved: set[str]) -> set[str]:
-    """Return the steps that would write where another does, by the roots of their places."""
+    """Return the steps that have a key in common with another step: at the top of the store, where places begin."""
     writers: dict[str, set[str]] = {}
     free: list[tuple[str, str]] = []
     for id, step in flow.steps.items():
@@ -170,6 +171,6 @@ def _meeting(flow: WiredFlow, moved: set[str]) -> set[str]:
 
 
 def is_whole(step: WiredStep, moved: set[str]) -> bool:
-    """Return True if all writes of a step go under its id, and so its data flags too."""
+    """Return True if all writes of a step go under its id; then its data flags do too."""
     writes = step.interface.writes
     return step.id in moved and bool(writes) and not any(key in step.step.output_mappings for key in writes)

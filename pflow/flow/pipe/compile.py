@@ -1,4 +1,4 @@
-"""Compiling pipe syntax to an ordinary flow, whose values are carried by mappings."""
+"""Compiling pipe syntax to an ordinary flow, in which mappings do what the pipe carries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pflow.values.templates import TEMPLATE, is_reference, references
 
 
 def compile_flow(flow: FlowSpec, apart: set[str]) -> FlowSpec:
-    """Return a flow with the mappings that pipe syntax implies. Keys of steps in `apart` (--id) move under the id."""
+    """Add the mappings that pipe syntax implies to a flow. Steps in `apart` (--id) write under their ids."""
     compiler = _Compiler(lay_out(flow), apart)
     compiler.refuse_slips()
     compiler.guess()
@@ -30,9 +30,10 @@ def compile_flow(flow: FlowSpec, apart: set[str]) -> FlowSpec:
 
 
 class _Compiler:
-    """The references of a flow as it is written, each read as if the steps in `moved` had moved under their ids.
+    """A flow of pipe syntax with its names resolved, and where each path leads once the steps in `moved` have moved.
 
-    `places` has, for each step, the places of its paths that moved; `fed` the steps that take what others hand on.
+    `places` has the new places of each step's paths; `fed` has the steps that take what the pipe carries, with its
+    writers.
     """
 
     def __init__(self, flow: WiredFlow, apart: set[str]) -> None:
@@ -42,9 +43,9 @@ class _Compiler:
         self.warnings: list[str] = []
         self.places: dict[str, dict[Path, tuple[Path, ...]]] = {id: {} for id in flow.steps}
         self.overs: dict[str, tuple[Path, ...]] = {}
-        """The places that a step's batch runs over, if they moved."""
+        """The new places of what a step's batch runs over."""
         self.templates: dict[str, list[Reference]] = {id: [] for id in flow.steps}
-        """The references in each step's flags, except those of --map-in."""
+        """The references in the flags of each step; those of --map-in are no templates."""
         for reference in flow.references:
             self._find_places(reference)
             if reference.role in (INPUT, PARAM):
@@ -55,7 +56,7 @@ class _Compiler:
         self.warnings += [text for id in flow.steps if not self.templates[id] for text in doubts(flow, id, fed[id])]
 
     def _find_places(self, reference: Reference) -> None:
-        """Find where the writes that a name means have moved. `ID.KEY` means the same wherever that is."""
+        """Find the new places of a name whose writes have moved. `ID.KEY` needs none: it finds its write anywhere."""
         path = reference.path
         is_by_id = len(path) > 1 and path[0] in self.flow.steps
         if is_by_id or not any(write.step in self.moved for write in reference.writes):
@@ -70,7 +71,7 @@ class _Compiler:
             self.places[reference.step][path] = tuple(places)
 
     def _place_in(self, path: Path, write: Write) -> Path:
-        """Return the final place of a path inside a write; the path itself if it contains the write."""
+        """Return the new place of a path that leads into a write. A path to something around the write stays."""
         for name in (write.target, (write.key,)):
             if path[: len(name)] == name:
                 return self._place_of(write) + path[len(name) :]
@@ -97,7 +98,7 @@ class _Compiler:
         return (key,) if writer == STDIN else self._place_of_key(self.flow.steps[writer], key)
 
     def _feeders(self, step: WiredStep) -> list[str]:
-        """Return the steps whose carried write a step takes; none if it does not take it, or it may be missing."""
+        """Return the writers of what a step takes from the pipe; none if it takes nothing, or may get nothing."""
         read, carriers = step.interface.pipe_read, self.carriers[step.id]
         if read is None or step.step.takes_pipe_apart or step.step.is_unfed or step.step.fills(read.name):
             return []
@@ -109,19 +110,19 @@ class _Compiler:
         return [] if is_start or is_used else self._fitting_carriers(step)
 
     def _fitting_carriers(self, step: WiredStep) -> list[str]:
-        """Return the steps whose write is carried into a step, unless a read there has the write's own name."""
+        """Return the writers for the `[pipe]` read of a step: a write whose name another read has feeds that one."""
         fed = {id: step.interface.read_fed(self._carried_key(id)) for id in self.carriers[step.id]}
         return [id for id, read in fed.items() if read is step.interface.pipe_read]
 
     def _leads_to(self, reference: Reference, writer: str) -> bool:
-        """Return True if a reference is to the value that a step hands on, to a part of it, or to what contains it."""
+        """Return True if a reference leads to what a step hands on, to a part of that, or to all writes of the step."""
         if writer == STDIN:
             return reference.path[0] == "stdin"
         keys = {write.key for write in reference.writes if write.step == writer and not write.is_data}
         return self._carried_key(writer) in keys or (reference.path == (writer,) and writer in self.moved)
 
     def refuse_slips(self) -> None:
-        """Raise PflowError (2) for a name in a template that nothing writes, but that is near to a known one."""
+        """Raise PflowError (2) for a name in a template that nothing writes and that is near to a known one."""
         for reference in [each for templates in self.templates.values() for each in templates]:
             is_slip = bool(reference.trouble) and bool(names_meant(reference.remedy))
             if is_slip and reference.path[0] not in self.flow.steps:
@@ -129,12 +130,12 @@ class _Compiler:
                 raise PflowError(what, hint=reference.remedy, exit=USAGE)
 
     def guess(self) -> None:
-        """Read the one unknown `$name` right after a step as the value that it hands on, if nothing else takes that.
+        """Take an unknown `$name` right after a step for what that step hands on, if nothing else takes that.
 
-        The step's own [pipe] read may take it if the name ends like the value's: `$code_report` for `report`. Then the
-        template takes it instead.
+        If the name ends like the key, as `$code_report` for `report`, the template takes it even from the step's own
+        [pipe] read.
         """
-        if self.flow.flow.items is not None:  # an input, which the flow around it fills
+        if self.flow.flow.items is not None:  # in a flow inside a step, it is an input that the flow around it fills
             return
         batches = [id for id, step in self.flow.steps.items() if step.step.takes_pipe_apart]
         taken = {writer for id in batches for writer in self.carriers[id]}
@@ -155,9 +156,9 @@ class _Compiler:
             self.warnings.append(f"{what}; it is read as the output of '{writer}': ${{{path_text(place)}}}")
 
     def _only_unknown(self, id: str) -> Reference | None:
-        """Return the one name in a step's templates that nothing writes and nothing else in the flow reads.
+        """Return the reference to the only name in a step's templates that nothing writes and nothing else reads.
 
-        None in the text of a template node: there a wrong name is an error in a stage, too.
+        A template node gets none: a wrong name in its text is an error in a stage, so it is one here.
         """
         known = (None, "stdin", *self.flow.flow.inputs)
         unknown = [each for each in self.templates[id] if each.input not in known]
@@ -172,14 +173,14 @@ class _Compiler:
         return None if is_other else unknown[0]
 
     def _is_taken(self, writer: str) -> bool:
-        """Return True if a template, a mapping or a read by its name takes the value that a step hands on."""
+        """Return True if a template, a mapping or a read of its name takes what a step hands on."""
         if any(self._leads_to(reference, writer) for reference in self.flow.references):
             return True
         later = (self.flow.steps[id] for id in self.flow.graph.reach(writer))
         return any(_reads_by_name(step, self._carried_key(writer)) for step in later)
 
     def step(self, wired: WiredStep) -> Step:
-        """Return the step with its implied mappings."""
+        """Return a step with the mappings that pipe syntax implies."""
         step, places = copy(wired.step), self.places[wired.id]
         if step.is_unfed and wired.id == self.flow.graph.first:
             what = f"cannot take --map-in of '{step.id}' without a path: the first step takes what the flow is given"
@@ -197,7 +198,9 @@ class _Compiler:
         if read is not None and wired.id in self.fed:
             step.input_mappings[read.name] = source_of(map(self._carried_place, self.fed[wired.id]))
             carried = {self._carried_key(writer) for writer in self.fed[wired.id]}
-            if _is_inferred(wired) and carried != {read.name}:  # the store's own key comes before what is carried
+            if _is_inferred(wired) and carried != {
+                read.name
+            }:  # a guess: the store's key of that name is surer, so it comes first
                 step.soft = [read.name]
         if step.batch is not None:
             step.batch = copy(step.batch)
@@ -207,7 +210,9 @@ class _Compiler:
         if wired.id in self.moved:
             writes = wired.interface.writes
             own = {key: path_text((wired.id, key)) for key in writes}
-            if wired.id in self.apart and (wired.interface.open or not writes):  # its writes are unknown
+            if wired.id in self.apart and (
+                wired.interface.open or not writes
+            ):  # only REST maps writes that nobody knows
                 own = {REST: path_text((wired.id,))}
             step.output_mappings = own | wired.step.output_mappings
         named = {each.path[:2] for each in self.flow.references}
@@ -219,7 +224,7 @@ class _Compiler:
         return step
 
     def _over(self, wired: WiredStep, written: str) -> str:
-        """Return the one path that a batch runs over; "" if it is unknown."""
+        """Return the path that a batch runs over; "" if no single path is known."""
         if written:
             places = self.overs.get(wired.id, ())
         else:
@@ -227,7 +232,7 @@ class _Compiler:
         return path_text(places[0]) if len(places) == 1 else written
 
     def _as_mapping(self, step: WiredStep, item: Item | None, value: Any) -> str | list[str] | None:
-        """Return the mapping for a templated flag that no stage stores, or that means several writes; else None."""
+        """Return a mapping for a flag with a reference, if no stage would store it or it means several writes."""
         if item is None or not is_liftable(item, value):
             return None
         if not (item.is_textual and is_reference(value)):
@@ -237,7 +242,7 @@ class _Compiler:
         return None if item.is_stored and isinstance(source, str) else source
 
     def _rewritten(self, step: WiredStep, key: str, value: Any) -> Any:
-        """Rewrite each name in a flag's value as the one place that it means; leave several, with a warning."""
+        """Replace each name in the value of a flag by its new place; warn of one with several places, and leave it."""
         if step.interface.is_verbatim(key):
             return value
         places = self.places[step.id]
@@ -248,7 +253,7 @@ class _Compiler:
         return rewritten(value, {path: there[0] for path, there in places.items() if len(there) == 1})
 
     def _map_by_name(self, wired: WiredStep, step: Step) -> None:
-        """Map the reads that take the store's key of their name to the place that its latest write moved to."""
+        """Map reads that take the store's key of their name to the place to which the latest write has moved."""
         for key, item in wired.interface.reads.items():
             writes = latest(self.flow.reaching.at(wired.id, (key,)).values())
             steps = {write.step for write in writes if not write.is_data}
@@ -260,7 +265,7 @@ class _Compiler:
 
 
 def _is_inferred(step: WiredStep) -> bool:
-    """Return True if the interface is inferred; that of a flow, if it is that of its step that takes the pipe."""
+    """Return True if an interface is inferred from code; for a flow, that of its step that takes the pipe."""
     flow = step.subflow
     return _is_inferred(flow.steps[flow.first_read[0]]) if flow and flow.first_read else step.interface.inferred
 

@@ -1,4 +1,4 @@
-"""Reading pipe syntax, from words to chains, steps and edges; a pasted shell pipe is read too, or refused."""
+"""Reading pipe syntax, from words to chains, steps and edges; a pasted pipe of programs is read too, or refused."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from pflow.values.templates import parse_template
 
 
 def parse_pipe(words: Sequence[str], catalog: Catalog | None = None, items: Items | None = None) -> FlowSpec:
-    """Read and compile a flow in pipe syntax; doubts about it are in its `warnings`. `items` are as in FlowSpec.
+    """Read and compile a flow in pipe syntax; its `warnings` have the doubts. `items` are those of a FlowSpec.
 
-    One word is a text, with quotes and comments; several words were split by a shell. Without a `catalog` its steps are
-    nodes only. Raises PflowError (2) for wrong syntax and flags, with their place.
+    One word is a text with quotes and comments; several words were split by a shell. Without a `catalog`, steps can
+    only be nodes. Raises PflowError (2) for wrong syntax and flags, and quotes the text around them.
     """
     try:
         if len(words) > 1:
@@ -57,7 +57,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None, items: Item
 
 
 def _check_words(words: Sequence[str]) -> None:
-    """Refuse the remains of an unquoted `=>`, and a flow in quotes with more words after it."""
+    """Refuse what a shell leaves of an unquoted `=>`, and words after a flow in quotes."""
     if any(map(is_cut_separator, words)) and (error := taken_for_redirection(words)):
         raise error
     if not any(map(is_separator, words)) and is_pipe_text(words[0]):
@@ -76,11 +76,13 @@ def _compiled(text: str, tokens: list[Token], catalog: Catalog, items: Items | N
 def read_flow(
     text: str, tokens: list[Token], catalog: Catalog, items: Items | None = None, *, is_script: bool = False
 ) -> tuple[FlowSpec, set[str]]:
-    """Read the flow as written, without implied mappings, and the steps with --id. Raises PflowError (2)."""
+    """Read a flow without the mappings that it implies; return it and the steps with --id. Raises PflowError (2)."""
     chains = read_chains(text, grouped(text, tokens))
     reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])
     for draft in [reader.draft_of[chain[-1]] for chain in chains[:-1]] if is_script else ():
-        draft.stream = [name for name in draft.stream if name != "quiet"]  # a script needs it there
+        draft.stream = [
+            name for name in draft.stream if name != "quiet"
+        ]  # every pipe of a script but the last needs -q
     flow = FlowSpec([draft.step for draft in reader.drafts], reader.edges(chains))
     flow.dialect = "pipe"
     flow.catalog, flow.items = catalog, items
@@ -90,7 +92,7 @@ def read_flow(
 
 
 class _Reader:
-    """Makes steps of mentions: `drafts` in their order, `named` those that later mentions may refer to."""
+    """Makes the steps of a flow: `drafts` in their order, and `named` those to which later mentions may refer."""
 
     def __init__(self, text: str, catalog: Catalog, mentions: list[Mention]) -> None:
         self.text = text
@@ -159,7 +161,7 @@ class _Reader:
         return draft
 
     def edges(self, chains: list[list[Mention]]) -> list[Edge]:
-        """Return the edges, in the order of the steps that they come from."""
+        """Return the edges in the order of the steps that they leave."""
         pairs = [pair for chain in chains for pair in pairwise(chain)]
         ends = [(self.draft_of[one].step.id, self.draft_of[other].step.id, other.action) for one, other in pairs]
         position = {draft.step.id: at for at, draft in enumerate(self.drafts)}
@@ -176,13 +178,13 @@ _TOOLS = {
     "catch": "use an edge for failures: step =error=> other",
     "map": "--each runs a step for each item of a list",
 }
-"""pflow's programs that are not nodes, and what to use in a flow."""
+"""pflow's programs that are no nodes, each with what a flow has instead."""
 
 _FILES = {"cat": "read-file --path=", "tee": "write-file --path="}
 
 
 def _check_pasted(text: str, mentions: list[Mention], catalog: Catalog) -> list[str]:
-    """Refuse what needs a shell in the steps of a pasted pipe; warn of what a shell would read differently."""
+    """Refuse what only a shell can do in a pasted pipe of programs; warn of what a shell would do differently."""
     has_driver = any(each.prefix for each in mentions) and any(each.is_beside_bar() for each in mentions)
     if not has_driver and not any(each.prefix == "pflow-" for each in mentions):
         return []
@@ -204,7 +206,7 @@ def _expansions(text: str, word: Token) -> list[str]:
 
 
 def _check_program(text: str, mention: Mention, catalog: Catalog) -> None:
-    """Refuse a program that is not a node, and a file that a pasted pipe would write to."""
+    """Refuse a program that is no node, and a redirection into a file."""
     name, *rest = [word.text for word in mention.words]
     if mention.inside is not None or catalog.find(split_name(name)[0]) is not None:
         return
@@ -222,10 +224,10 @@ def _check_program(text: str, mention: Mention, catalog: Catalog) -> None:
 
 
 class Mention:
-    """A step as it is written in a chain: its `words`, the separators `before` and `after` it, if any.
+    """A step as a chain has it: its `words`, and the separators `before` and `after` it, if any.
 
-    `prefix` is the part before its name: `pflow-` for a program, `pflow` for the driver. `inside` are the tokens of a
-    step in parentheses.
+    `prefix` is what a pasted command has before the name: `pflow-` of a program, or `pflow`, the driver. A step in
+    parentheses has its tokens in `inside`.
     """
 
     def __init__(self, words: list[Token], before: Token | None, after: Token | None) -> None:
@@ -257,7 +259,7 @@ class Mention:
 
     @property
     def action(self) -> str:
-        """The action of the step before that leads here."""
+        """The action of the step before, for which the edge to this step is."""
         separator = self.before.text if self.before else ""
         return separator[1:-2] if len(separator) > 3 else "default"
 
@@ -266,7 +268,7 @@ class Mention:
 
 
 def _words_in(word: Token) -> list[Token]:
-    """Return the words of a step in quotes, as exported scripts have a batch or a flow; of a chain the word itself."""
+    """Split a quoted step into words, since exported scripts quote a batch or a flow; leave a quoted chain."""
     inside = [each for each in grouped(word.text, scan(word.text)) if each.kind != END] if " " in word.text else [word]
     if any(each.kind == LINK for each in inside):
         return [word]
@@ -276,7 +278,7 @@ def _words_in(word: Token) -> list[Token]:
 
 
 def split_chains(tokens: list[Token]) -> list[list[Token]]:
-    """Return the tokens of each chain. A newline ends one, but not beside a separator, with other newlines between."""
+    """Split tokens into chains. A newline ends a chain, unless the word before or after it is a separator."""
     chains: list[list[Token]] = [[]]
     is_new_line = False
     for token in tokens:
@@ -292,7 +294,7 @@ def split_chains(tokens: list[Token]) -> list[list[Token]]:
 
 
 def read_chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
-    """Return the steps between separators. Raises PflowError (2) for a missing step, or for none at all."""
+    """Return the steps of each chain. Raises PflowError (2) if one is missing, or if there is no step at all."""
     parsed = [_mentions(text, chain) for chain in split_chains(tokens)]
     if not parsed:
         raise fault(text, 0, "it has no step", "read-file --path=a => llm --prompt='…'")
@@ -300,7 +302,7 @@ def read_chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
 
 
 def is_action(name: str) -> bool:
-    """Return True if pipe syntax can say the name of an action."""
+    """Return True if pipe syntax can have an action of this name."""
     return name.replace("-", "_").isidentifier()
 
 
@@ -328,7 +330,7 @@ def _mentions(text: str, chain: list[Token]) -> list[Mention]:
 
 
 def _check_word(text: str, word: Token, behind: Token | None) -> None:
-    """Refuse redirections, what joins steps elsewhere, and separators without spaces."""
+    """Refuse redirections, arrows of other languages, and separators without spaces."""
     bare, shown = word.bare, shorten(word.text)
     if bare in ARROWS or (bare == "then" and behind is not None and names_node(behind.text)):
         hint = f"steps are joined by =>; '{bare}' in quotes is a word"
@@ -348,7 +350,7 @@ _LEVELS = 20
 
 
 def grouped(text: str, tokens: list[Token]) -> list[Token]:
-    """Make each step in parentheses one word. Raises PflowError (2) for one without its other half."""
+    """Make each step in parentheses one word. Raises PflowError (2) for a parenthesis without its partner."""
     levels: list[list[Token]] = [[]]
     opened: list[Token] = []
     for token in tokens:

@@ -19,7 +19,7 @@ Piece = tuple[str, int]
 WORD, LINK, END, OPEN, CLOSE = "word", "link", "end", "open", "close"
 SEPARATORS = ("=>", ">>", "|", "::")
 ARROWS = ("->", "-->", "==>", "→", "⇒")
-"""Words that look like separators and are none."""
+"""Words with which other languages join steps: they get an error instead of becoming data."""
 _BEHIND = " \t\r\n;|"
 """The characters that end a word."""
 _SPECIAL = _BEHIND + "'\"\\"
@@ -28,14 +28,14 @@ _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 _MASK = "\0"
 UNQUOTED, _DOUBLE, _QUOTED = range(3)
 _MOST_STEPS = 100
-"""The most names that are looked up for an error; a text that is not a flow may hold any number."""
+"""The most names to look up for one error. A text that is no flow at all may have thousands."""
 
 
 class Token:
-    """A word, a separator (LINK), the end of a chain (END), `(` (OPEN) or `)` (CLOSE), at its place in the text.
+    """A word, a separator (LINK), the end of a chain (END), `(` (OPEN) or `)` (CLOSE). `at` is its index in the text.
 
-    `bare` is the text with \\0 for each quoted letter; `loose` keeps double-quoted text, where a shell expands a `$`.
-    Of a word made of parentheses, `inside` are the tokens between them.
+    `bare` is the text with \\0 for each quoted letter; `loose` keeps double-quoted text, where a shell expands a `$`. A
+    step in parentheses becomes one word, with the tokens between them in `inside`.
     """
 
     def __init__(self, kind: str, at: int, parts: list[Piece]) -> None:
@@ -48,7 +48,7 @@ class Token:
 
     @property
     def is_quoted(self) -> bool:
-        """True if all of it is in quotes."""
+        """True if the whole word is in quotes."""
         return not self.bare.strip(_MASK)
 
 
@@ -58,12 +58,12 @@ def is_separator(text: str) -> bool:
 
 
 def separates(word: str) -> bool:
-    """Return True if a step begins after a word split by a shell: a separator, the `;` between chains, or `(`."""
+    """Return True if a step begins after this word of a command line: a separator, a `;` between chains, or `(`."""
     return word in (";", "(") or is_separator(word)
 
 
 def is_cut_separator(word: str) -> bool:
-    """Return True if a word is what a shell leaves of a `=>` or `=failed=>` that it took for a redirection."""
+    """Return True for what is left of `=>` or `=failed=>` after a shell has taken the `>` for a redirection."""
     return word == "=" or (len(word) > 2 and word.startswith("=") and word.endswith("="))
 
 
@@ -95,19 +95,19 @@ def _word(start: int, parts: list[Piece]) -> list[Token]:
 
 
 def _kind_of(bare: str) -> str:
-    """Return the kind of an unquoted word; `):id` names the step that it closes."""
+    """Return the kind of an unquoted word. `):id` closes a step and names it."""
     if is_separator(bare):
         return LINK
     return OPEN if bare == "(" else CLOSE if closes(bare) else WORD
 
 
 def closes(word: str) -> bool:
-    """Return True for the end of a step in parentheses, `)` or `):id`."""
+    """Return True for a word that closes a step in parentheses: `)` or `):id`."""
     return word == ")" or word.startswith("):")
 
 
 def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
-    """Return the tokens of words that a shell has split, and the text that their places are in."""
+    """Return a text for words that a shell has split, for errors to quote, and the tokens with their index in it."""
     tokens: list[Token] = []
     shown = ""
     for word in words:
@@ -118,7 +118,7 @@ def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
 
 
 def _shown(word: str) -> str:
-    """Quote a word for a shell; of a flag, only its value."""
+    """Quote a word for a shell; of a flag, quote only the value."""
     flag, equals, value = word.partition("=")
     if not flag.startswith("--"):
         return quote(word)
@@ -126,12 +126,12 @@ def _shown(word: str) -> str:
 
 
 def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:
-    """Return the error for a place in pipe syntax: the text around it, the reason and the remedy."""
+    """Return an error about the pipe syntax at an index of the text."""
     return PflowError(f"{cannot_read(text, at)}: {why}", hint=hint, exit=USAGE)
 
 
 def cannot_read(text: str, at: int) -> str:
-    """Return the beginning of an error, with the text around a place; values of secret flags are masked."""
+    """Return the beginning of an error, which quotes the text around an index and masks values of secret flags."""
     from pflow.values.secrets import MASK, find_secrets
 
     line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text else ""
@@ -145,7 +145,7 @@ def cannot_read(text: str, at: int) -> str:
 
 
 def secret_flags(text: str) -> set[str]:
-    """Return the names of the secrets of all nodes that a text names as steps."""
+    """Return the names of secret flags of all nodes that a text seems to have as steps, even if it cannot be parsed."""
     import re
 
     from pflow.catalog.kinds import find_kind
@@ -162,7 +162,7 @@ def secret_flags(text: str) -> set[str]:
 
 
 def quote(text: str) -> str:
-    """Return the text as one word: unquoted if that is safe, else in the quotes that need the fewest escapes."""
+    """Quote a text as one word for a shell, if it has to be, in the quotes that need fewer escapes."""
     if text and set(text) <= _SAFE and text != "::":
         return text
     if "'" in text and not set(text) & set('"$`\\!'):
@@ -171,7 +171,7 @@ def quote(text: str) -> str:
 
 
 def _piece(text: str, at: int) -> tuple[list[Piece], int]:
-    """Return the piece of a word that begins here, and its end; no piece for a backslash at the end of a line."""
+    """Return the piece of a word that begins here, and its end. A backslash at the end of a line gives no piece."""
     letter = text[at]
     if letter == "\\":
         ending = next((each for each in ("\\\n", "\\\r\n") if text.startswith(each, at)), "")
@@ -219,12 +219,12 @@ def is_pipe(words: Sequence[str]) -> bool:
 
 
 def is_pipe_text(text: str) -> bool:
-    """Return True if one argument is a flow: an unquoted separator beside the name of a node or a flow, or one step.
+    """Return True if one argument is a flow, not a sentence: it has a separator beside a node's name, or is one step.
 
-    One step is the name of a node or a flow that has a hyphen in it (`read-file`), or with a flag or only quoted words
+    One step is the name of a node or flow with a hyphen in it (`read-file`), or a name with a flag or only quoted words
     after it. A comment may follow: `git-status # clean?` is a step.
-    Sentences may contain `|` too: it separates steps only next to names of nodes, `pflow` or `pflow-…`. So do `->` and
-    `&&` between two nodes: they are mistakes, which reading the flow explains.
+    A sentence may have a `|`, so that separates steps only beside names of nodes, `pflow` or `pflow-…`. `->` and `&&`
+    between two nodes count too: they are mistakes, which reading the flow then explains.
     """
     words = _tokens(text)
     step = _without_driver(words)
@@ -241,18 +241,18 @@ def is_pipe_text(text: str) -> bool:
 
 
 def is_misspelt_step(text: str) -> bool:
-    """Return True if a text would be one step, but its name is a misspelt node."""
+    """Return True if a text is one step, but its node's name is misspelt."""
     step = _without_driver(_tokens(text))
     return _has_words(text, step) and (_is_typed(step[0].text) or _is_one_step(step[1:])) and is_slip(step[0].text)
 
 
 def _has_words(text: str, step: list[Token]) -> bool:
-    """Return True if a step has words after its first, or if that is a typed name with a comment behind it."""
+    """Return True if a step has words after its name, or a name that nobody writes in a sentence, and a comment."""
     return len(step) > 1 or (len(step) == 1 and "#" in text and _is_typed(step[0].text))
 
 
 def _tokens(text: str) -> list[Token]:
-    """Return the words and separators of a text; split at blanks if a quote is never closed."""
+    """Return the words and separators of a text. If a quote is never closed, split it at blanks."""
     try:
         tokens = scan(text)
     except PflowError:
@@ -261,25 +261,25 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _without_driver(words: list[Token]) -> list[Token]:
-    """Return the words without the `pflow` or `pflow run` that a pasted command begins with."""
+    """Return the words without `pflow` or `pflow run`, with which a pasted command begins."""
     first = [word.text for word in words[:2]]
     return words[2 if first == ["pflow", "run"] else first[:1] == ["pflow"] :]
 
 
 def _is_typed(name: str) -> bool:
-    """Return True if a name has a sign in it that the first word of a sentence rarely has; files may be its subject."""
+    """Return True if a name has a sign that no sentence begins with; a sentence may begin with a file."""
     return not name.endswith(".json") and not set("-_:").isdisjoint(name.rstrip(":"))
 
 
 def _is_one_step(words: list[Token]) -> bool:
-    """Return True if the words after a name belong to a step, not a sentence: one is a flag, or all are quoted."""
+    """Return True if the words after a name are those of a step: one is a flag, or all are quoted."""
     if words and not words[0].is_quoted and words[0].text.startswith(('"', "'")):
-        return True  # a quote that is never closed
+        return True  # reading it says that the quote is never closed
     return all(word.is_quoted for word in words) or any(is_flag_in_text(word.bare) for word in words)
 
 
 def is_flag_in_text(word: str) -> bool:
-    """Return True for a flag, False for a dash in a sentence."""
+    """Return True for a flag, but not for a dash in a sentence."""
     return word[:1] == "-" and word.lstrip("-")[:1].isalpha()
 
 
@@ -290,7 +290,7 @@ def _holds_pipe(words: list[Token], *, begins: bool) -> bool:
 
 
 def _holds_arrow(step: list[Token]) -> bool:
-    """Return True if what joins steps elsewhere stands between nodes, of which one may be misspelt."""
+    """Return True if an arrow, && or > stands between nodes, of which some may be misspelt."""
     sides = [step[0].text, *(word.text for before, word in pairwise(step) if before.bare in (*ARROWS, "&&", ">"))]
     known = [word for word in sides if names_node(word)]
     return len(sides) > 1 and len(known) > 0 and all(word in known or is_slip(word) for word in sides)
@@ -301,7 +301,7 @@ def _is_program(word: str) -> bool:
 
 
 def names_node(word: str) -> bool:
-    """Return True if a word names a node or a flow, as a step would."""
+    """Return True if a word is the name of a node or a flow, as a step has it."""
     if _is_program(word) or word.startswith("flow:"):
         return True
     type, _ = split_name(word)
@@ -311,12 +311,12 @@ def names_node(word: str) -> bool:
 
 
 def is_slip(word: str) -> bool:
-    """Return True if a word is near to a node's name."""
+    """Return True if a word is nearly the name of a node."""
     return nearest(split_name(word)[0], [kind.name for kind in list_kinds()]) is not None
 
 
 def taken_for_redirection(words: Sequence[str]) -> PflowError | None:
-    """Return the error for a lone `=` (or `=failed=`) among words, or for a stdout that is a file named like a node."""
+    """Return the error if the shell took an unquoted `=>`: a `=` is left, or stdout is a file with a node's name."""
     rest = next((word for word in words if is_cut_separator(word)), None)
     file = _file_of_stdout()
     if rest is not None:
@@ -327,11 +327,13 @@ def taken_for_redirection(words: Sequence[str]) -> PflowError | None:
 
 
 def _is_step(file: str) -> bool:
-    """Return True if a step could have this file's name: a node or a flow; an empty file is not yet a flow."""
+    """Return True if a step could have this file's name. The shell makes it empty, and an empty file is no flow."""
     if is_flow_type(file):
         return os.path.getsize(file) > 0
     name = split_name(file.removeprefix("pflow-"))[0]
-    return result_of(find_kind, name, of=PflowError, otherwise=None) is not None  # damaged packs break no other node
+    return (
+        result_of(find_kind, name, of=PflowError, otherwise=None) is not None
+    )  # damaged packs are no reason to fail here
 
 
 def _redirected(operator: str, left: str, file: str) -> PflowError:
@@ -341,7 +343,7 @@ def _redirected(operator: str, left: str, file: str) -> PflowError:
 
 
 def _file_of_stdout() -> str:
-    """Return the name of the file in this directory that stdout goes to; "" for any other stdout."""
+    """Return the name of the file in this directory to which stdout goes; "" for any other stdout."""
     import stat
 
     with Ignoring(OSError):
@@ -354,7 +356,7 @@ def _file_of_stdout() -> str:
 
 
 def split_name(word: str) -> tuple[str, str | None]:
-    """Split the type and the id of `llm`, `llm:draft`, `flow:NAME:id` and `./x.pflow.json:id`; None without an id."""
+    """Split `llm`, `llm:draft`, `flow:NAME:id` or `./x.pflow.json:id` into type and id, or None."""
     scheme = "flow:" if word.startswith("flow:") else ""
     type, colon, id = word.removeprefix(scheme).rpartition(":")
     if not colon or (is_flow_type(word) and not scheme and not is_step_name(id)):
@@ -363,14 +365,14 @@ def split_name(word: str) -> tuple[str, str | None]:
 
 
 def full_type(type: str) -> str:
-    """Return the type that a name in pipe syntax means: a node's, else a saved flow's as `flow:NAME`."""
+    """Return the type for a name in pipe syntax: a node's, or else `flow:NAME` for a saved flow."""
     if is_flow_type(type) or find_kind(type) is not None:
         return type
     return f"flow:{type}" if saved_flow(type) else type
 
 
 def free_id(type: str, taken: dict[str, int]) -> str:
-    """Make the id of a step without one: `llm`, then `llm-2`; `fix` for `flow:fix` and `./fix.pflow.json`."""
+    """Make an id for a step without one, as `id_after` does, but only of signs that pipe syntax can say."""
     base = id_after(type, {})
     if not is_step_name(base):
         base = "".join(each if each.isalnum() and each.isascii() else "-" for each in base).strip("-")

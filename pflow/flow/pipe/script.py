@@ -1,4 +1,4 @@
-"""A shell script of pflow's pipes, read as one flow: its pipes in a row, its arguments as inputs."""
+"""A shell script of pflow's pipes, read as one flow: its pipes one after the other, its arguments as inputs."""
 
 import os
 import re
@@ -16,24 +16,25 @@ from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import lay_out
 
 NO_FLAGS = """[ $# -eq 0 ] || exec pflow-set -n --inputs={} -- "$@\""""
-"""The line of an exported script that has no inputs."""
+"""The line in an exported script without inputs: pflow-set answers any flag."""
 
 _PLAIN = re.compile(r"([A-Za-z_]\w*)=(?:\$[1-9]|\$\{[1-9](?::?-([^$`}\0]*))?\}|([^$`]*))", re.ASCII)
 _SET = re.compile(r"set(?: -[Eeux]+| -[Eeux]*o (?:errexit|nounset|pipefail))+")
 _STOPS = re.compile(r"(?:#!|set ).*(?:-\w*e|errexit)")
-"""A line that has a shell end at the first failure."""
+"""A line that makes a shell stop at the first failure."""
 _EXPANDED = re.compile(r"~.*|.*\{.*(?:,|\.\.).*\}.*|(?!-).*([*?]|\[.+\]).*", re.DOTALL)
-"""A word outside of quotes that a shell replaces by names of files, or by several words. Flags are no file's name."""
+"""An unquoted word that a shell replaces by names of files or by several words; no file has the name of a flag."""
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\}|\{[^}]*\}?|[@#?*!$-])", re.ASCII)
 _WHOLE = re.compile(r"[\w./:,@%+=-]+", re.ASCII)
-"""A text that a shell does not split or expand."""
+"""A text that a shell neither splits nor expands."""
 _QUIET, _NO_STDIN = re.compile(r"-[nv]*q[nv]*|--quiet"), re.compile(r"-[qrjv]*n[qrjv]*|--no-stdin")
 
 
 def read_script(text: str, catalog: Catalog) -> FlowSpec:
-    """Read a script. Raises PflowError (2), with the line, for all but pipes, `set -e`, NAME=text and NAME=$1.
+    """Read a script. Raises PflowError (2), with the line, for anything but pipes, `set -e`, NAME=text and NAME=$1.
 
-    Each pipe has a store of its own, so the steps of all but the last keep their keys under their ids.
+    Each pipe of a script has its own store. So that a flow's single store keeps them apart, the steps of all pipes but
+    the last write under their ids.
     """
     inputs: dict[str, Input] = {}
     given: dict[str, FlowInput] = {}
@@ -64,11 +65,15 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     flow.inputs = inputs | {name: _written(each) for name, each in given.items()}
     heads = [at for at, step in enumerate(flow.steps) if at and all(edge.target != step.id for edge in flow.edges)]
     apart |= {step.id for step in flow.steps[: heads[-1] if heads else 0]}
-    for id, wired in lay_out(flow).steps.items():  # a stage writes to its keys, whoever else does
+    for id, wired in lay_out(
+        flow
+    ).steps.items():  # in a pipe of programs, a later stage replaces the keys of an earlier one
         if id not in apart and wired.inline is None:
             step = flow.step(id)
             step.output_mappings = {key: key for key in wired.interface.writes} | step.output_mappings
-    flow = compile_flow(flow, apart)  # it knows the names of all inputs: no template takes the pipe for one
+    flow = compile_flow(
+        flow, apart
+    )  # it has all inputs still, so that no `$name` of one is guessed to be what the pipe carries
     flow.inputs = {name: each for name, each in flow.inputs.items() if name in inputs or given[name].declared}
     flow.edges += [Edge(flow.steps[at - 1].id, flow.steps[at].id) for at in heads]
     _check_values(text, lay_out(flow), [stage for pipe in pipes for stage in pipe], heads, {*inputs})
@@ -76,7 +81,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
 
 
 def _without_head(words: list[Token]) -> tuple[list[Token], dict[str, FlowInput]]:
-    """Return the first pipe without the `pflow-set` with which an exported script begins, and what that declares."""
+    """Return the first pipe without the `pflow-set` that an exported script begins with, and the inputs of that."""
     at = next((at for at, word in enumerate(words) if word.kind == LINK), 0)
     said = [word.text for word in words[:at] if word.text not in ("--", "$@", "--store", "-n")]
     if said[:1] != ["pflow-set"] or len(said) > 2 or not all(each.startswith("--inputs=") for each in said[1:]):
@@ -90,7 +95,7 @@ def _written(given: FlowInput) -> Input:
 
 
 def _stages(text: str, words: list[Token]) -> list[list[Token]]:
-    """Split a pipe into its programs. Raises PflowError for other separators and other programs."""
+    """Split a pipe into programs. Raises PflowError for another separator, or a program that is not pflow's."""
     stages: list[list[Token]] = [[]]
     for word in words:
         if word.kind != LINK:
@@ -106,19 +111,19 @@ def _stages(text: str, words: list[Token]) -> list[list[Token]]:
 
 
 def _meant(text: str, word: Token) -> str:
-    """Return what to write instead of a word that names no program of pflow's; empty if that cannot be told."""
+    """Return what to write instead of a word that is none of pflow's programs; "" if nobody can tell."""
     if word.text == "for":
         return "list-files '*.txt' => ( … ) --each"
     if "=" not in word.bare:
         return ""
     name, is_default, value = text[word.at :].partition("}")[0].partition("=${")
-    if is_default and "}" not in word.text:  # a blank ends the word
+    if is_default and "}" not in word.text:  # unquoted, so that a blank in the default ended the word
         return f'{name}="${{{value}}}"'
     return "NAME=$1, NAME=${1:-text} or NAME=text, once, if the environment has no NAME"
 
 
 def _expand(text: str, word: Token, values: dict[str, str], inputs: dict[str, Input]) -> None:
-    """Put the texts of variables into a word, as a shell does; the names of inputs stay, as templates."""
+    """Put the texts of variables into a word, as a shell does; variables that are inputs stay, as templates."""
     if _EXPANDED.fullmatch(word.bare):
         hint = "list-files finds files; quotes keep it as it is"
         raise fault(text, word.at, f"a shell would expand '{word.text}'", hint)
@@ -131,13 +136,15 @@ def _expand(text: str, word: Token, values: dict[str, str], inputs: dict[str, In
             raise fault(text, word.at, f"no line before sets '{match[0]}'", "NAME=$1 or NAME=text does")
         if word.bare.startswith("$", start) and not _WHOLE.fullmatch(values.get(name, "")):
             raise fault(text, word.at, f"a shell would split '{match[0]}'", f'"{match[0]}" keeps it whole')
-        mask = "\0" * len(values.get(name, match[0]))  # so nothing warns of it
+        mask = "\0" * len(
+            values.get(name, match[0])
+        )  # as if it were quoted, so that nothing warns of a `$` in the value
         word.text = word.text[:start] + values.get(name, match[0]) + word.text[end:]
         word.bare, word.loose = (each[:start] + mask + each[end:] for each in (word.bare, word.loose))
 
 
 def _check_values(text: str, flow: WiredFlow, stages: list[list[Token]], heads: list[int], names: set[str]) -> None:
-    """Refuse a variable in what is never filled or has a key of its name, and a later pipe that reads stdin."""
+    """Refuse a variable where nothing would fill it or a key has its name, and a later pipe that would read stdin."""
     for at, ((id, wired), words) in enumerate(zip(flow.steps.items(), stages, strict=False)):
         by_name = {key for key in wired.interface.reads if not wired.step.fills(key)}
         if same := names & (by_name | {*wired.interface.writes}):

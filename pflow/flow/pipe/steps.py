@@ -1,4 +1,4 @@
-"""One step of pipe syntax and its batch: made from its words by its type's interface, and written as words again."""
+"""A step of pipe syntax and its batch: made from words by the interface of its type, and written as words again."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pflow.binding.flag_value import FlagValue
 from pflow.catalog.kinds import Catalog, interface_of_type
 from pflow.errors import USAGE, Attempt, PflowError
 from pflow.flow.expressions import OVER, escaped, expressions_of_step, path_text
-from pflow.flow.flow import Batch, FlowSpec, Step
+from pflow.flow.flow import Batch, FlowSpec, Step, item_reader
 from pflow.flow.pipe.scan import full_type, quote, split_name
-from pflow.flow.wired_flow import WiredFlow, WiredStep, item_reader
+from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_RUNS, OF_VISITS, RUN, STEP, STREAM
 from pflow.interface.interface import Interface, Item, flag_word, spell_flag
 from pflow.stage.flags import Flags, add_keys, add_mapping, check_keys, convert_texts, value_of
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 OF_STREAMS = {
     name: f"-{flag.letter}" if flag.letter else flag.flag for name, flag in COMMON.items() if flag.of == STREAM
 }
-"""Flags that say how a stage reads and prints; a flow does that once, as a whole."""
+"""Flags for how a stage reads and prints. A flow reads and prints once, as a whole, so a step does not have them."""
 _MANNER = ("retries", "wait", "timeout", "cache")
-"""The flags of every stage that a step keeps."""
+"""The flags of every stage that a step has too."""
 OF_STEPS = tuple(name for name, flag in COMMON.items() if flag.of in (STEP, BOTH))
 _OF_RUN = ("", "give it to pflow run: pflow run {} …")
 _COMMON = {
@@ -39,13 +39,13 @@ _COMMON = {
     else flag
     for name, flag in COMMON.items()
 }
-"""The common flags, with those that only a run takes."""
+"""The common flags; those that only a run takes are refused, and say so."""
 
 
 class Draft:
     """A step made from its words, before it is wired.
 
-    `is_kept_apart` if `--id` puts all its keys under its name. `stream` are its flags that do nothing in a flow.
+    `is_kept_apart` is True if `--id` puts all its keys under its name. `stream` has its flags that a flow ignores.
     """
 
     def __init__(self, step: Step, interface: Interface) -> None:
@@ -56,7 +56,7 @@ class Draft:
         self.warnings: list[str] = []
 
     def all_warnings(self) -> list[str]:
-        """Return the warnings of its flags, and one for each flag that only the whole flow can have."""
+        """Return the warnings about its flags, and one for each flag that only the whole flow can have."""
         read, step = self.interface.pipe_read, self.step
         takes_pipe = self.interface.may_take_stdin or (read and read.name not in {**step.inputs, **step.input_mappings})
         flags = [OF_STREAMS[name] for name in self.stream if takes_pipe or name != "no_stdin"]
@@ -67,9 +67,9 @@ class Draft:
 
 
 def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, flow: FlowSpec | None) -> Draft:
-    """Make the step of a type with the flags in `words`; its id is "" if no flag gives one.
+    """Make the step of a type with the flags in `words`; without `id` or a flag for it, its id is "".
 
-    Raises PflowError (2) for the first wrong flag. For an unknown type every flag is data.
+    Raises PflowError (2) for the first wrong flag. If the type is unknown, every flag is data.
     """
     interface, is_known = interface_of_type(type, catalog, flow)
     if not catalog.opens_files:
@@ -109,9 +109,9 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
 
 
 def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
-    """Return the words with `=true` after each unknown flag that has no value.
+    """Return the words with `=true` after each unknown flag without a value.
 
-    For an unknown type only flags are left: the rules say what is wrong with it.
+    If the type is unknown, leave only flags: PF11 is to be the error, not a word that nothing takes.
     """
     kept = []
     for found, group in groups(words, items, is_open=True):
@@ -123,12 +123,12 @@ def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
 
 
 def split_step(words: list[str], own: Items) -> tuple[list[str], list[str]]:
-    """Split a step's words from flags that only the command has, its `own`."""
+    """Split the words of a step from flags that only the command has (`own`)."""
     name = "".join(words[:1]).removeprefix("pflow-")
     interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
     items = {**interface.items, "repeats": OF_VISITS["repeats"]}
     if "each" in flags_in(words[1:], {**COMMON, **items, **BATCH}, is_open=interface.open):
-        items |= BATCH  # then --jobs are its own
+        items |= BATCH  # with --each, --jobs is a flag of the step; without it, of the command
     step, beside = part(words[1:], items, own, is_open=interface.open)
     return [*words[:1], *step], beside
 
@@ -141,7 +141,7 @@ def _refuse_files(words: list[str]) -> None:
 
 
 def _map_in(step: Step, interface: Interface, text: str) -> None:
-    """Take --map-in; a key with several places takes the one written last. A template's text is not stored."""
+    """Take a --map-in. Several of one key make a list of places, of which a run takes the one written last."""
     key, _, path = text.partition("=")
     is_template = path.startswith(TEMPLATE)
     found: dict[str, Path] = {}
@@ -164,9 +164,9 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
 
 
 def _ir_value(flags: Flags, name: str, value: FlagValue) -> Any:
-    """Return the value of a flag as a flow's JSON holds it: as written for a text or a template, else as its type.
+    """Return the value of a flag as a flow's JSON holds it: the text of a text or a template, else the typed value.
 
-    With --verbatim each `$` is doubled, as templates need; not for a `[verbatim]` item, which has no templates.
+    With --verbatim each `$` is doubled, so that it begins no template; `[verbatim]` items have no templates.
     """
     item = flags.items.get(name.replace("-", "_"))
     is_plain = item is not None and "verbatim" in item.marks
@@ -179,7 +179,7 @@ def _ir_value(flags: Flags, name: str, value: FlagValue) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """Return texts that are UTF-8 as texts and others as bytes, whatever their type made of them.
+    """Return each text or bytes as text if it is UTF-8, else as bytes, as a file name of another encoding is.
 
     Raises PflowError (2) for a text that no command line can hold.
     """
@@ -199,7 +199,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _escaped(flag: str, value: Any) -> Any:
-    """Return a value as a template that gives exactly it. Raises PflowError (2) for a template in an object's key."""
+    """Return a template that gives exactly this value. Raises PflowError (2) for a reference in an object's key."""
     with Attempt(f"cannot take {flag}", of=ValueError, hint="choose another key", exit=USAGE):
         list(references(value))
     return escaped(value)
@@ -226,7 +226,7 @@ def manner_words(step: Step) -> list[str]:
 
 
 def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
-    """Write the words that give a read or a param its value, quoted for a shell. Raises PflowError if none do."""
+    """Write the words that give a read or a param its value, quoted for a shell. Raises PflowError if no words do."""
     type, flag = item.type.name if item else "any", spell_flag(key)
     if key.replace("-", "_") in COMMON and item is None:
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
@@ -250,14 +250,14 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
 
 
 def _is_plain_list(value: list[Any]) -> bool:
-    """Return True if a list can be given with one flag an item: texts that do not look like JSON or a reference."""
+    """Return True if a flag for each item can give a list: its texts look neither like JSON nor like a reference."""
     if not value or not all(isinstance(item, str) and not item.lstrip(BLANK).startswith("[") for item in value):
         return False
     return len(value) > 1 or not is_reference(value[0])
 
 
 def take_batch(texts: Texts) -> Batch | None:
-    """Make the batch of a step's flags, and remove them from `texts`. Raises PflowError (2) for a wrong one."""
+    """Make the batch that a step's flags ask for, and remove these from `texts`. Raises PflowError (2)."""
     said = {name: value_of(flag, texts.pop(name)) for name, flag in BATCH.items() if name in texts}
     over = said.pop("each", False)
     if isinstance(over, str):
@@ -284,7 +284,7 @@ def batch_words(batch: Batch) -> list[str]:
 
 
 def option_words(values: Mapping[str, Any]) -> list[str]:
-    """Write the flags that give these values, quoted; None has no flag."""
+    """Write the flags that give these values, quoted. None needs no flag."""
     said = {name: value for name, value in values.items() if value is not None}
     return [flag_word(name, each if isinstance(each, bool) else quote(as_typed(each))) for name, each in said.items()]
 
@@ -296,10 +296,10 @@ def as_typed(value: Any) -> str:
 
 
 def filled_by_item(step: Step, interface: Interface, inside: WiredFlow | None = None) -> str | None:
-    """Return the read that an item of a step's batch fills by itself: the `[pipe]` read, else the first `[word]` read.
+    """Return the read that the item of a step's batch fills by itself: the `[pipe]` read, else the first `[word]` read.
 
-    None if the read is given, if another read has the item's name, or if it is optional and the step, or the first one
-    `inside` it, names the item.
+    Return None if the step gives the read a value, or if another read has the item's name. An optional read is not
+    filled if the step, or the first step `inside` it, names the item.
     """
     batch, read = step.batch, item_reader(interface)
     by_name = batch is not None and batch.item in interface.reads and step.flow is None

@@ -1,4 +1,4 @@
-"""Writing a flow as pipe syntax: a text that compiles to a flow whose steps take the same values."""
+"""Writing a flow as pipe syntax: as a text that compiles to a flow in which each step takes the same values."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from pflow.values.paths import Path, are_nested, is_step_name, parse_path
 from pflow.values.templates import TEMPLATE, parse_place, parse_template
 
 Chain = list[tuple[str, str]]
-"""Steps in a row, each with the action that leads to it; "" for the first."""
+"""Steps in a row, each with the action of the edge to it; "" for the first."""
 
 Facts = dict[tuple[str, ...], Any]
-"""All that a step is, takes and leads to, by place: its id, "read" or "param", the key."""
+"""What each step is, takes and leads to, by the step's id, the kind of fact, and the key of a value."""
 
 
 def write_pipe(flow: FlowSpec) -> str:
-    """Write a flow as pipe syntax, a step a line, without mappings that it implies. Raises PflowError (65)."""
+    """Write a flow as pipe syntax, a step a line, without mappings that this implies. Raises PflowError (65)."""
     try:
         return "\n".join(_lines(flow)) + "\n"
-    except (PflowError, ValueError) as error:  # ValueError: a mapping that is not a path
+    except (PflowError, ValueError) as error:  # ValueError: a mapping is no path, which no rule has checked yet
         why, hint = (error.message, error.hint) if isinstance(error, PflowError) else (str(error), "")
         raise PflowError(f"cannot write the flow in pipe syntax: {why}", hint=hint, exit=BAD_DATA) from None
 
@@ -54,7 +54,7 @@ def _lines(flow: FlowSpec) -> list[str]:
 
 
 def _refuse_unsayable(flow: FlowSpec) -> None:
-    """Raise PflowError for a flow with parts that pipe syntax does not have."""
+    """Raise PflowError for what pipe syntax cannot say at all."""
     ids = {step.id for step in flow.steps}
     odd = [edge.action for edge in flow.edges if not is_action(edge.action)]
     whole = {
@@ -73,14 +73,14 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
 
 
 def _facts(flow: WiredFlow) -> Facts:
-    """Return the facts of each step. A value from another step is named by its writer, wherever the store has it."""
+    """Return the facts of each step. A value from a step is told by its writer, since its place may differ."""
     facts: Facts = {}
-    leads: dict[str, dict[Path, Any]] = {id: {} for id in ["", *flow.steps]}
+    ends: dict[str, dict[Path, Any]] = {id: {} for id in ["", *flow.steps]}
     for each in flow.references:
-        leads[each.step][each.path] = _lead(each)
-    overs = {each.step: [_lead(each)] for each in flow.references if each.role == OVER}
+        ends[each.step][each.path] = _ends(each)
+    overs = {each.step: [_ends(each)] for each in flow.references if each.role == OVER}
     for id, wired in flow.steps.items():
-        step, there = wired.step, leads[id]
+        step, there = wired.step, ends[id]
         visits = (step.repeats, step.max_visits, step.cache)
         facts[id, "manner"] = (wired.number, step.type, step.retries, step.wait, step.timeout, *visits)
         facts[id, "batch"] = step.batch and {**step.batch.members, "over": overs.get(id, [])}
@@ -92,7 +92,7 @@ def _facts(flow: WiredFlow) -> Facts:
         for key in {**wired.interface.reads, **step.inputs, **step.input_mappings}:
             item, source = wired.interface.reads.get(key), step.input_mappings.get(key)
             if item is None and key in step.inputs and step.params.get(key, ...) == step.inputs[key]:
-                continue  # a flag of an open node is both
+                continue  # an open node takes the flag as both, and the param is compared
             if key in step.inputs or _is_flag(wired, key):
                 fact = _value({**step.params, **step.inputs}[key], item or wired.interface.params.get(key), there)
             elif source is None:
@@ -110,8 +110,8 @@ def _facts(flow: WiredFlow) -> Facts:
     return facts
 
 
-def _lead(reference: Reference) -> set[Any]:
-    """Return what a path leads to: for each write its step, key and the part of it; else the path itself."""
+def _ends(reference: Reference) -> set[Any]:
+    """Return what a reference leads to: each write as step, key and the path inside it; else its own path."""
     found: set[Any] = {
         (write.step, write.key, place[len(write.target) :], write.target[len(place) :])
         for write in latest(reference.writes)
@@ -122,60 +122,60 @@ def _lead(reference: Reference) -> set[Any]:
 
 
 def _difference(made: Facts, wanted: Facts) -> str:
-    """Return in words the first fact in which a flow as pipe syntax makes it differs from the one that was meant."""
-    for place in {**wanted, **made}:
-        there, here = made.get(place), wanted.get(place)
+    """Say in words which fact is the first that pipe syntax would make different; "" if there is none."""
+    for at in {**wanted, **made}:
+        there, here = made.get(at), wanted.get(at)
         if there != here:
-            if place[1] == "place":
-                return f"where '{place[0]}' writes '{place[2]}'"
-            if place[1] == "kept":
+            if at[1] == "place":
+                return f"where '{at[0]}' writes '{at[2]}'"
+            if at[1] == "kept":
                 would = "would" if there else "would not"
-                return f"the read {place[2]} of '{place[0]}': a flag {would} keep it in the store"
-            if place[1] == "param" and (place[0], "read", place[2]) in made:
-                return f"the param {place[2]} of '{place[0]}': its flag is data, not a param"
+                return f"the read {at[2]} of '{at[0]}': a flag {would} keep it in the store"
+            if at[1] == "param" and (at[0], "read", at[2]) in made:
+                return f"the param {at[2]} of '{at[0]}': its flag is data, not a param"
             is_known = all(isinstance(each, set | tuple) for each in (there, here))
             would, should = (_shown(each) if is_known else "" for each in (there, here))
             why = f": it would take {would}, not {should}" if would != should else ""
-            return f"the {' '.join(place[1:])} of '{place[0]}'{why}"
+            return f"the {' '.join(at[1:])} of '{at[0]}'{why}"
     return ""
 
 
-def _shown(leads: Any) -> str:
-    every = leads if isinstance(leads, set) else set().union(*(each for each in leads if isinstance(each, set)))
+def _shown(ends: Any) -> str:
+    every = ends if isinstance(ends, set) else set().union(*(each for each in ends if isinstance(each, set)))
     return joined(sorted(path_text((*each[:2], *each[2]) if len(each) == 4 else each) for each in every)) or "nothing"
 
 
 def _is_flag(step: WiredStep, key: str) -> bool:
-    """Return True if a param stands in for a read as its flag would: for one that the store neither keeps nor gives."""
+    """Return True if a param does what the flag of a read would: the store neither gives the read nor keeps it."""
     read = step.interface.reads.get(key)
     is_alone = key in step.step.params.keys() - {*step.step.inputs, *step.step.input_mappings, *step.interface.params}
     return is_alone and read is not None and "explicit" in read.marks and not read.is_stored
 
 
 def _by_name(flow: WiredFlow, id: str, key: str, item: Item | None) -> set[Any]:
-    """Return what a read takes by its name, if the flow does not mention it."""
+    """Return what a read takes from the store's key of its name, or from the pipe."""
     if item is None or "explicit" in item.marks:
         return set()
     found = {(write.step, write.key, (), ()) for write in latest(flow.reaching.at(id, (key,)).values())}
     return {*found, ("stdin",)} if flow.first_read == (id, key) else {*found}
 
 
-def _value(value: Any, item: Item | None, leads: dict[Path, Any]) -> Any:
-    """Return a value with each template as its parts, and each path as what it leads to."""
+def _value(value: Any, item: Item | None, ends: dict[Path, Any]) -> Any:
+    """Return a value with each template as a list of its parts, and each path in it as what that leads to."""
     if item is not None and "verbatim" in item.marks:
         return value
 
-    def lead(text: str) -> Any:
-        parts = [part if isinstance(part, str) else leads[part] for part in parse_template(text)]
+    def read(text: str) -> Any:
+        parts = [part if isinstance(part, str) else ends[part] for part in parse_template(text)]
         if all(isinstance(part, str) for part in parts):
             return "".join(parts)
         return parts[0] if len(parts) == 1 else ("template", *parts)
 
-    return change_texts(value, lead)
+    return change_texts(value, read)
 
 
 def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
-    """Return the flow with only those mappings that compiling does not make, and the steps to write with --id."""
+    """Leave out the mappings that compiling makes by itself; return the flow and the steps to write with --id."""
     draft, old_steps = copy(wanted.flow), wanted.flow.steps
     draft.steps = [_without_mappings(wanted.steps[step.id]) for step in old_steps]
     for each in [each for each in wanted.references if is_moved(wanted, each)]:
@@ -190,11 +190,13 @@ def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
     for old, step in zip(old_steps, draft.steps, strict=True):
         reads = wanted.steps[step.id].interface.reads
         for key, source in old.input_mappings.items():
-            place = step.id, "read", key
-            if key in step.inputs or (key not in step.input_mappings and made.get(place) == facts[place]):
+            at = step.id, "read", key
+            if key in step.inputs or (key not in step.input_mappings and made.get(at) == facts[at]):
                 continue
             is_from_step = any(each.writes for each in wanted.references_to(step.id, key))
-            is_flag = is_from_step or _is_unknown_beside(wanted, step, source)  # kept from other reads
+            is_flag = is_from_step or _is_unknown_beside(
+                wanted, step, source
+            )  # a flag keeps the value from other reads
             if is_flag and isinstance(source, str) and _has_flag(reads.get(key)):
                 step.inputs[key] = reference(parse_path(source))
                 step.input_mappings.pop(key, None)
@@ -203,8 +205,8 @@ def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
     made = _facts(wire(compile_flow(draft, apart)))
     for old, step in zip(old_steps[1:], draft.steps[1:], strict=True):
         for key, item in wanted.steps[step.id].interface.reads.items():
-            place = step.id, "read", key
-            if step.fills(key) or made.get(place) == facts[place]:
+            at = step.id, "read", key
+            if step.fills(key) or made.get(at) == facts[at]:
                 continue
             writers = {write.step for write in latest(wanted.reaching.at(step.id, (key,)).values())}
             if key in old.input_mappings or is_certain(wanted, writers, step.id):
@@ -215,16 +217,16 @@ def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
 
 
 def is_moved(flow: WiredFlow, reference: Reference) -> bool:
-    """Return True if a reference is to a write that its path puts under the id of its step."""
+    """Return True if a reference says `ID.KEY`, by which wiring moves that write under the id."""
     step = flow.steps.get(str(reference.path[0]))
     return step is not None and reference.path[1:2] != () and reference.path[1] in step.moved
 
 
 def _keep_places(wanted: WiredFlow, facts: Facts, draft: FlowSpec) -> tuple[set[str], Facts]:
-    """Map each write of a draft that compiling would put elsewhere, or return its step among those for --id.
+    """Make compiling put each write where the flow has it: by a mapping in the draft, or by --id for its step.
 
-    Return what compiling then makes, too. A key that is mapped to itself stays where it is, and may keep the others of
-    its step there.
+    Return the steps with --id, and the facts of the compiled draft. Mapping a key to itself may keep other keys of the
+    step in their places too, so only keys that several steps write are mapped first.
     """
     apart: set[str] = set()
     met = Counter(root for writes in wanted.writes.values() for root in {str(each.target[0]) for each in writes})
@@ -238,7 +240,7 @@ def _keep_places(wanted: WiredFlow, facts: Facts, draft: FlowSpec) -> tuple[set[
             continue
         away = [(draft.step(id), key, path_text(facts[id, place, key])) for id, place, key in wrong]
         away = [(step, key, path) for step, key, path in away if step.output_mappings.get(key) != path]
-        if not away:  # all is right, or nothing does it
+        if not away:  # every write is in its place, or no mapping can help: then the comparison says so
             return apart, made
         shared = [each for each in away if met[str(parse_path(each[2])[0])] > 1]
         for step, key, path in shared or away:
@@ -246,14 +248,14 @@ def _keep_places(wanted: WiredFlow, facts: Facts, draft: FlowSpec) -> tuple[set[
 
 
 def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -> bool:
-    """Return True if a step's flags have another name that nothing writes, which compiling would guess if alone."""
+    """Return True if flags of the step have another unknown name; compiling guesses one only if it is alone."""
     flags = {*step.inputs, *step.params}
     others = (each for each in wanted.references_of.get(step.id, ()) if path_text(each.path) != source)
     return any(each.key in flags and each.input not in (None, "stdin") for each in others)
 
 
 def _without_mappings(wired: WiredStep) -> Step:
-    """Return the step with templates as flags, without its other mappings and without the places of moved keys."""
+    """Return a step with its template mappings as flags, and without other mappings and the places of moved keys."""
     step, bare = wired.step, copy(wired.step)
     flags = {key: value for key, value in step.params.items() if _is_flag(wired, key)}
     bare.params = {key: value for key, value in step.params.items() if key not in flags and not only_binds(wired, key)}
@@ -272,7 +274,7 @@ def _without_mappings(wired: WiredStep) -> Step:
 
 
 def _has_flag(item: Item | None) -> bool:
-    """Return True if a flag with a reference equals a mapping: for a text that is not stored."""
+    """Return True if a flag with a reference does the same as a mapping: its text is not kept in the store."""
     return item is not None and not item.is_stored and item.is_textual and is_liftable(item, "$name")
 
 
@@ -301,7 +303,7 @@ def _steps(flow: FlowSpec, apart: set[str]) -> list[str]:
 
 
 def _chains(flow: FlowSpec) -> list[Chain]:
-    """Return a flow's edges as chains in which each step first appears in the order of the steps."""
+    """Return the edges as chains. The steps first appear in their own order, by which pipe syntax numbers them."""
     found: list[Chain] = []
     left = dict.fromkeys(flow.edges)
     into: dict[str, list[Edge]] = {}
@@ -326,7 +328,7 @@ def _chains(flow: FlowSpec) -> list[Chain]:
 
 
 def _go_on(chains: list[Chain], left: dict[Edge, None], met: set[str]) -> bool:
-    """Lead the last chain to a step that was met (a loop, or where branches meet); return True if there is one."""
+    """Lengthen the last chain to a step that was there before (a loop, or where branches meet); return True if done."""
     edge = next((edge for edge in left if chains and edge.source == chains[-1][-1][0] and edge.target in met), None)
     if edge is not None:
         del left[edge]

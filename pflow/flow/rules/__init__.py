@@ -1,4 +1,4 @@
-"""The rules that a flow must keep before it runs, in the files of this folder; all findings are reported at once."""
+"""The rules that a flow has to keep before it runs, in the files of this folder; all findings are reported at once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.values.paths import Path, write_path
 
 _SECTIONS = ("inputs", "outputs", "nodes", "edges", "mappings")
-"""The order of the locations of findings."""
+"""The members of a flow's file, in the order in which findings are reported."""
 
 
 def find_rules() -> dict[str, Rule]:
-    """Load the rules of all files here, by id."""
+    """Load the rules in the files of this folder, by id."""
     modules = [__import__(f"{__name__}.{name}", fromlist=["RULES"]) for name in names_in(__path__[0])]
     return dict(sorted((rule.id, rule) for module in modules for rule in module.RULES))
 
@@ -23,13 +23,13 @@ RULES = find_rules()
 
 
 def check(flow: WiredFlow) -> list[Finding]:
-    """Check a flow and its subflows against every rule; return its wrong shapes and all other findings, by location."""
+    """Check a flow and its subflows against all rules; return the findings, wrong shapes included, by location."""
     return _check(flow, set())
 
 
 def _check(flow: WiredFlow, seen: set[str]) -> list[Finding]:
     found = list(flow.flow.findings)
-    if flow.flow.steps:  # without any, the shape is wrong
+    if flow.flow.steps:  # a flow without steps is a wrong shape, which says enough
         found += [each for rule in RULES.values() if rule.check for each in rule.check(flow)]
     for step in flow.steps.values():
         found += _in_subflow(step, seen)
@@ -49,7 +49,7 @@ def _in_file(flow: FlowSpec, finding: Finding) -> Finding:
 
 
 def _in_older_forms(flow: FlowSpec, location: Path) -> Iterator[Path]:
-    """Yield the locations in the forms of seeds 002 and 000 that correspond to this location of the IR."""
+    """Yield the locations in the forms of seeds 002 and 000 for this location in the IR."""
     if location[:1] == ("mappings",) and len(location) > 2:
         for step in [each for each in flow.steps if each.id == location[1]]:
             member = str(location[2]).replace("_mappings", "")
@@ -69,7 +69,7 @@ def _existing(value: Any, location: Path) -> Path:
 
 
 def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
-    """Yield the findings of the flow that a step runs: at their own locations inside it, or once for each file."""
+    """Yield the findings of the flow that a step runs: at their own locations, or at the step if in another file."""
     if step.subflow is None or step.kind is None or step.kind.file in seen:
         return
     if step.step.flow is not None:
@@ -79,14 +79,14 @@ def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
     seen.add(step.kind.file)
     for each in _check(step.subflow, seen):
         if each.rule == "PF03" and each.is_said_by_run:
-            continue  # a mapping of the flow around it may give it
+            continue  # only the flow around it knows if it gives the read
         message = f"in {write_path(each.location)} of '{step.step.type}', {each.message}"
         remedy = f"there, {each.remedy}" if each.remedy else ""
         yield each.at((*step.step.location, "type"), message, remedy)
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Return every finding once: wrong shapes first, then by location in the file, then by rule."""
+    """Return each finding once: wrong shapes first, the others by location in the file, then by rule."""
     once = {(each.rule, each.location, each.message): each for each in findings}
     return sorted(once.values(), key=_key)
 

@@ -1,4 +1,4 @@
-"""PF18: no answer is dropped while a later step takes an older value, or none, instead."""
+"""PF18: no answer is dropped while a later step takes an older value instead, or none."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from pflow.text.naming import joined
 from pflow.values.jsontext import quote
 
 ONLY_GIVES = {"network", "reads files"}
-"""The effects of steps that run only for their writes."""
+"""The effects of steps that somebody runs only for what they write."""
 
 
 class Dropped:
-    """An answer that nothing uses: `writers` are the last steps on every way before the `reader` and its read `item`.
+    """An answer that nothing uses, and the read (`item` of the step `reader`) that would be the nearest to take it.
 
-    `older` are the steps whose write the read takes instead; without any it takes nothing.
+    `writers` are the last steps before the reader, on each path to it. `older` are the steps whose write the read takes
+    instead, if any.
     """
 
     def __init__(self, reader: str, item: Item, older: list[str]) -> None:
@@ -32,9 +33,9 @@ class Dropped:
 
 
 def dropped_answers(flow: WiredFlow) -> list[Dropped]:
-    """Return one for each read that is the nearest to a step whose writes nothing uses; only the latest writers count.
+    """Find the steps whose writes nothing uses, and the nearest read that could take them: one finding for each read.
 
-    The value that such a read takes now does not count as used, so one finding may uncover another.
+    What such a read takes now counts as unused, so one finding may uncover another.
     """
     found: dict[str, Dropped] = {}
     seen: set[str] = set()
@@ -50,9 +51,9 @@ def dropped_answers(flow: WiredFlow) -> list[Dropped]:
 
 
 def unused_steps(flow: WiredFlow, found: Mapping[str, Dropped]) -> list[str]:
-    """Return the steps whose answers nothing uses. Choosing an edge is a use; an open step may take anything."""
+    """Return the steps whose answers nothing uses. To choose an edge is a use; an open step may use anything."""
     if flow.is_uncertain or any(flow.graph.open_edges(fork) for fork in flow.graph.forks()):
-        return []  # PF12 says more of that
+        return []  # PF12 reports the graph, and what it means is unknown
     used = _used(flow, {(reader, each.item.name) for reader, each in found.items()})
     unknown = [id for id, each in flow.steps.items() if not each.is_known]
     used |= distances(unknown, flow.graph.before.__getitem__).keys()
@@ -60,14 +61,18 @@ def unused_steps(flow: WiredFlow, found: Mapping[str, Dropped]) -> list[str]:
 
 
 def _used(flow: WiredFlow, but: Collection[tuple[str, str]]) -> set[str]:
-    """Return the steps with a write that is read, `but` by these reads, or whose own action an edge waits for."""
+    """Return the steps with a write that is read, apart from the reads in `but`, or an action that has an edge."""
     used = {write.step for _, id, key, writes in uses(flow) if (id, key) not in but for write in writes}
     awaited = {id: flow.graph.next[id].keys() & flow.steps[id].actions for id in flow.order}
     return used.union(id for id, actions in awaited.items() if actions - {"default"})
 
 
 def _stops(flow: WiredFlow) -> dict[str, tuple[str, bool]]:
-    """Return for each step the next, or itself, with several edges or an open `[pipe]` read; True past another read."""
+    """Return for each step where a search for readers stops: it, or the next one that branches or takes an answer.
+
+    The second value is True if there are `[pipe]` reads before the stop, which have a value. A search from stop to stop
+    stays short in chains of thousands of steps.
+    """
     stops: dict[str, tuple[str, bool]] = {}
     for id in reversed(flow.order):
         after, item = flow.graph.after(id), flow.steps[id].interface.pipe_read
@@ -82,10 +87,10 @@ def _stops(flow: WiredFlow) -> dict[str, tuple[str, bool]]:
 def _nearest(
     flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped], stops: dict[str, tuple[str, bool]]
 ) -> Iterator[Dropped]:
-    """Yield on each way the nearest `[pipe]` read that could take the answer, but takes an older write, or nothing.
+    """Yield, on each path, the nearest `[pipe]` read that could take the answer, but takes an older write or nothing.
 
-    After a read that has a value from the flow, or is `found` to want a newer answer, taking nothing is no fault any
-    more; taking an older write still is.
+    Behind a read that has its value from the flow, or that is in `found` with a newer answer, a read that takes nothing
+    is no fault any more; one that takes an older write still is.
     """
     answer = writer.interface.pipe_write
     if answer is None or answer.is_secret:
@@ -112,13 +117,13 @@ def _nearest(
 
 
 def _takes(wired: WiredStep) -> bool:
-    """Return True if the step has a `[pipe]` read that is left open."""
+    """Return True if the step has a `[pipe]` read for which the flow gives no value."""
     item = wired.interface.pipe_read
     return item is not None and _is_left_open(wired, item)
 
 
 def _is_left_open(wired: WiredStep, item: Item) -> bool:
-    """Return True if the flow does not give a read, or only the item of a batch takes its place."""
+    """Return True if the flow gives a read no value, or only the item of a batch."""
     batch = wired.step.batch
     if batch is not None:
         source = wired.sources.get(item.name)
@@ -130,19 +135,21 @@ def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) 
     paths = [(item.name,)] if reader.over is None else reader.over.paths
     found = [each for path in paths for each in find_writes(flow, reader.id, path)]
     older = [write.step for _, write in found if flow.graph.may_precede(write.step, writer.id, past_loops=False)]
-    if reader.over is not None:  # a batch may well leave out the answer of a step that runs once, for its effects
+    if reader.over is not None:  # a step that runs once for its effects may well stand before a batch over older items
         gives = writer.step.batch is not None or set(writer.interface.effects) <= ONLY_GIVES
         return Dropped(reader.id, item, list(dict.fromkeys(older))) if older and gives else None
     is_declared = item.name in flow.flow.inputs or flow.first_read == (reader.id, item.name)
     is_templated = any(expr.paths for expr in flow.expressions[reader.id])
-    is_left = item.required or is_declared or is_templated  # a required one stops the run, or is an input of the flow
+    is_left = (
+        item.required or is_declared or is_templated
+    )  # without a value, a required read stops the run or is an input
     if older or not (found or is_left or set(writer.interface.effects) - ONLY_GIVES):
         return Dropped(reader.id, item, list(dict.fromkeys(older)))
     return None
 
 
 def newer_source(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
-    """Return the source for a mapping of the read; None if no path leads to an answer each time."""
+    """Return the source with which a mapping would take the answer; None if no path has one on every way there."""
     writers, is_batch = set(dropped.writers), flow.steps[dropped.reader].over is not None
     if is_batch or are_parallel(flow, writers) or not is_certain(flow, writers, dropped.reader):
         return None
@@ -151,7 +158,7 @@ def newer_source(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
 
 
 def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) -> Finding:
-    """Make the finding of a dropped answer, at the last step that writes one."""
+    """Make the finding of a dropped answer, at the last step that writes it."""
     reader, key, batch = dropped.reader, dropped.item.name, flow.steps[dropped.reader].step.batch
     instead = f"'{key}' from {joined(dropped.older)}" if dropped.older else f"no '{key}'"
     if batch is not None:
@@ -165,7 +172,7 @@ def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) ->
 
 
 def mapping_of(flow: WiredFlow, id: str, key: str, source: str | list[str]) -> str:
-    """Write the mapping of a read as its flow is written, in flags of pipe syntax or JSON; … stands for a source."""
+    """Write the mapping of a read in the form of its flow: flags of pipe syntax, or JSON. A source may be "…"."""
     if flow.flow.dialect == "pipe":
         return " ".join([id, *(f"--map-in={key}={path}" for path in ([source] if isinstance(source, str) else source))])
     shown = (
@@ -175,9 +182,10 @@ def mapping_of(flow: WiredFlow, id: str, key: str, source: str | list[str]) -> s
 
 
 def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterator[Finding]:
-    """Yield a finding for each soft mapping that gives way to the store's own key, if nothing else uses its answer.
+    """Yield a finding for each answer that only a soft mapping takes, if the store's own key comes before it.
 
-    The store has that key from an earlier step, or from a required input; or else, with `given`, as one of these.
+    Before a run, these are keys from an earlier step or a required input; `given` has the keys that a run got, for the
+    others.
     """
     soft = {(id, key): set[str]() for id, wired in flow.steps.items() for key in wired.step.soft or ()}
     """The steps whose answers each soft mapping takes."""

@@ -36,14 +36,14 @@ def _check_ids(flow: WiredFlow) -> Iterator[Finding]:
         if step.id in first:
             remedy = f"rename this one, to '{id}' for example: {write_path(first[step.id])} has the same id"
             yield Finding("PF12", (*step.location, "id"), f"two steps are called '{step.id}'", remedy)
-        elif not is_step_name(step.id) and step.id != "stdin":  # PF05 says more of that
+        elif not is_step_name(step.id) and step.id != "stdin":  # PF05 reports that it is reserved
             remedy = "letters, digits, _ and -, with a letter first"
             yield Finding("PF12", (*step.location, "id"), f"'{step.id}' is not a valid name for a step", remedy)
         first.setdefault(step.id, step.location)
 
 
 def _check_reach(flow: WiredFlow) -> Iterator[Finding]:
-    """Yield one finding for each step that is not reached, but none for those that only it leads to."""
+    """Yield a finding for each step that is not reached, but none for steps behind it."""
     seen = set(flow.order)
     left = [id for id in flow.steps if id not in seen]
     starts = [id for id in left if all(each in seen for each in flow.graph.before[id])]
@@ -64,25 +64,25 @@ def _check_loops(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _may_leave(flow: WiredFlow, step: WiredStep, loop: list[str]) -> bool:
-    """Return True if the flow can leave a loop after this step, or end there."""
+    """Return True if the flow can leave the loop after this step, or end with it."""
     edges = flow.graph.next[step.id]
     leaves = any(target not in loop for target in flow.graph.after(step.id))
     return leaves or not _has_actions(step) or any(action not in edges for action in _own_actions(step))
 
 
 def _has_actions(step: WiredStep) -> bool:
-    """Return True if a step's actions are known; a flow's are those of its last step."""
+    """Return True if a step's actions are known. Those of a flow depend on its last step."""
     is_flow = step.kind is None or step.kind.origin == FLOW
     return step.is_known and not is_flow and not step.actions[0].startswith(ONE_OF)
 
 
 def _own_actions(step: WiredStep) -> list[str]:
-    """Return the declared actions without `error`, with which any step may end."""
+    """Return the declared actions but `error`, which any step may return."""
     return [action for action in step.actions if action != ERROR]
 
 
 def _check_forks(flow: WiredFlow) -> Iterator[Finding]:
-    """Yield one finding for all forks that share steps: the same edge opens them."""
+    """Yield one finding for forks that share steps, since one wrong edge is in the way of all of them."""
     seen: set[str] = set()
     for fork in flow.graph.forks():
         crossing = flow.graph.open_edges(fork)
@@ -99,7 +99,7 @@ def _check_forks(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_actions(flow: WiredFlow) -> Iterator[Finding]:
-    """Find edges that are never taken: an error if the step's actions are declared."""
+    """Find edges that are never taken. They are errors only if the step's actions are declared."""
     for edge in flow.flow.edges:
         step = flow.steps.get(edge.source)
         is_known = step is not None and step.are_actions_known
@@ -113,7 +113,7 @@ def _check_actions(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_ends(step: WiredStep, edges: dict[str, list[str]]) -> Iterator[Finding]:
-    """Warn of actions that end the flow while others go on."""
+    """Warn of actions that end the flow although others have an edge."""
     own = _own_actions(step) if _has_actions(step) else []
     misspelt = {meant(action, own) for action in edges if action not in own}
     ending = [action for action in own if action not in edges and action not in misspelt]

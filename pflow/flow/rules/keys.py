@@ -33,10 +33,12 @@ def check_words(flow: WiredFlow) -> Iterator[Finding]:
     for location, path in _made_keys(flow):
         steps = path[1:] if path[0] in flow.steps else path
         if location[-2] == "output_mappings" and steps[-1:] == location[-1:]:
-            steps = steps[:-1]  # a name that the node itself gave its write
+            steps = steps[:-1]  # the author of the node chose this name, not that of the flow
         names = [step for step in steps if isinstance(step, str)]
         odd = [name for name in names if not (name.isascii() and name.isidentifier() and name == name.lower())]
-        is_variable = location == ("inputs", *path) and str(path[0]).isupper()  # of an imported script
+        is_variable = (
+            location == ("inputs", *path) and str(path[0]).isupper()
+        )  # scripts have capitals for variables, and `pflow import` keeps their names
         if odd and not is_variable and not str(path[0]).startswith("$") and path not in warned:
             warned.add(path)
             message = f"'{odd[0]}' is not a plain snake_case word"
@@ -44,7 +46,7 @@ def check_words(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _made_keys(flow: WiredFlow) -> Iterator[tuple[Path, Path]]:
-    """Yield every location of a store that the flow itself names, with its location in the file."""
+    """Yield each place in the store that the flow itself names, after its location in the file."""
     for kind, names in (("inputs", flow.flow.inputs), ("outputs", flow.flow.outputs)):
         yield from (((kind, name), (name,)) for name in names)
     for wired in flow.steps.values():
@@ -52,7 +54,7 @@ def _made_keys(flow: WiredFlow) -> Iterator[tuple[Path, Path]]:
         if step.batch is not None:
             yield (*step.location, "batch", "as"), (step.batch.item,)
         for key in step.output_mappings:
-            if key in wired.targets:  # else it is not a path, and PF14 says so
+            if key in wired.targets:  # else it is no path, which PF14 reports
                 yield ("mappings", step.id, "output_mappings", key), wired.targets[key]
     for reference in flow.references:
         given = flow.inputs.get(reference.input or "")
@@ -62,7 +64,7 @@ def _made_keys(flow: WiredFlow) -> Iterator[tuple[Path, Path]]:
 
 def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
-    is_map = bool(flow.flow.items)  # whose items give what it names
+    is_map = bool(flow.flow.items)  # in a map, the items give what the flow names: no flag has to
     named = {} if is_map else {reference.input: reference.location for reference in flow.references}
     for name, given in flow.inputs.items():
         flag, plain = spell_flag(name), name.replace("-", "_")
@@ -87,16 +89,16 @@ def _check_use(flow: WiredFlow) -> Iterator[Finding]:
     if not is_known or is_faulty or any(without_source(flow)):
         return
     named: set[object] = {"stdin", *(reference.input for reference in flow.references)}
-    named |= {write.target[0] for writes in flow.writes.values() for write in writes}  # PF07 says more of that
+    named |= {write.target[0] for writes in flow.writes.values() for write in writes}  # PF07 reports these
     texts = texts_in([expr.written for expr in expressions if not expr.is_template])
-    named |= {paths[0][0] for text in texts for paths in unfilled_references(text)}  # PF14 says more of that
+    named |= {paths[0][0] for text in texts for paths in unfilled_references(text)}  # PF14 reports these
     for name in [name for name in flow.flow.inputs if name not in named and not flow.inputs[name].readers]:
         remedy = "take it in a mapping or a template, or leave it out"
         yield Finding("PF02", ("inputs", name), f"nothing uses the input '{name}'", remedy, is_warning=True)
 
 
 def check_injection(flow: WiredFlow) -> Iterator[Finding]:
-    """Refuse an input that a step overwrites before any step takes it, and writes inside an input that has no keys."""
+    """Refuse an input that a step replaces before anybody takes it, and writes into an input that cannot have keys."""
     writes = [write for each in flow.writes.values() for write in each]
     taken = {reference.input for reference in flow.references}
     for name, given in flow.inputs.items():

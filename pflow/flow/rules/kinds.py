@@ -20,7 +20,7 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
         if wired.fault:
             remedy = f"see pflow check {type}" if is_flow_type(type) else "fix the file"
             yield Finding("PF11", location, wired.fault, remedy)
-        elif kind is None and type:  # an empty one comes of a wrong shape
+        elif kind is None and type:  # an empty type is a wrong shape, and PF00 has reported it
             from pflow.flow.schema import OTHER_WORDS
 
             fault, what = fault_of(type), "saved flow" if type.startswith("flow:") else "node"

@@ -55,7 +55,7 @@ def _check_secrets(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str], str]]:
-    """Yield each name that a step uses but its node does not have: location, name, known names, message."""
+    """Yield each name in a step that its node does not have: its location, the name, the known names, a message."""
     step, interface = wired.step, wired.interface
     params, mappings = [*interface.params, *interface.reads], ("mappings", step.id)
     config = step.params.get("config")
@@ -76,18 +76,18 @@ def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str]
 
 
 def slips(wired: WiredStep) -> set[str | None]:
-    """Return the reads and params that a step seems to give under a misspelt name."""
+    """Return the reads and params to which a step seems to give a value, but under a misspelt name."""
     return {meant(key, there) for location, key, there, _ in unknown_names(wired) if location[-2] != "output_mappings"}
 
 
 def unset_params(wired: WiredStep) -> list[Item]:
-    """Return the params without a default that neither the flow gives nor a variable may give."""
+    """Return the params without a default to which neither the flow nor a variable of the environment gives a value."""
     needed = (item for item in wired.interface.params.values() if item.required and not item.env)
     return [item for item in needed if item.name not in wired.step.params]
 
 
 def _check_needed(wired: WiredStep) -> Iterator[Finding]:
-    """Warn of params that neither the flow nor a default gives; a declared class may have defaults in its code."""
+    """Warn of params without a value. It is no error, since a class may have a default in its code."""
     if wired.interface.inferred and not wired.interface.open:
         return
     step, misspelt = wired.step, slips(wired)
@@ -95,12 +95,12 @@ def _check_needed(wired: WiredStep) -> Iterator[Finding]:
         if item.name not in misspelt:
             message = f"nothing gives '{wired.id}' the param '{item.name}'" + (f" ({item.doc})" if item.doc else "")
             remedy = f'"{item.name}": …, or {item.flag}'
-            is_said = wired.interface.open  # the step fails then, unless a flag gives it
+            is_said = wired.interface.open  # without a flag for it, the step fails and says so
             yield Finding("PF13", (*step.location, "params"), message, remedy, is_warning=True, is_said_by_run=is_said)
 
 
 def _check_kept_items(wired: WiredStep) -> Iterator[Finding]:
-    """Refuse keep_item if the items are secret, or if the node writes an `item` of its own."""
+    """Refuse keep_item if the items are secret, or if the node has a write called `item`."""
     location = (*wired.step.location, "batch", "keep_item")
     if wired.has_secret_items:
         message = f"'{wired.id}' uses its items as secrets, so results may not hold them"
@@ -110,7 +110,7 @@ def _check_kept_items(wired: WiredStep) -> Iterator[Finding]:
 
 
 def _check_value(flow: WiredFlow, wired: WiredStep, expr: Expression, reference: Reference | None) -> Iterator[Finding]:
-    """Check an input or a param against its type and form; a template as far as its value's type is known."""
+    """Check an input or a param by its type and form; a template as far as the type of its value is known."""
     role, interface = expr.role, wired.interface
     item = interface.reads.get(expr.key) if role == INPUT else interface.item(expr.key) if role == PARAM else None
     is_constant = not expr.paths

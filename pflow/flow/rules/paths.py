@@ -1,4 +1,4 @@
-"""PF14: every path in a mapping or template can come from an earlier step or an input, as far as shapes are known."""
+"""PF14: every path in a mapping or template can come from an earlier step or an input, as far as types tell."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_paths(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_whole(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
-    """Find a template that brings all that its batch runs over into each item; wrong if the item has that key too."""
+    """Find a template in a batch that names the whole list where the item is meant: surely if items have that key."""
     wired = flow.steps.get(reference.step)
     batch = wired.step.batch if wired else None
     if (
@@ -58,7 +58,7 @@ def _check_whole(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
 
 
 def _check_first(flow: WiredFlow) -> Iterator[Finding]:
-    """Refuse a write that only a loop brings: it is missing the first time, unless a list has another path."""
+    """Refuse a path to a write that comes only with a later turn of a loop, unless a list of paths has another one."""
     early = {each.location for each in flow.references if not (each.expression.is_template or _is_late(flow, each))}
     late = [each for each in flow.references if _is_late(flow, each) and each.location not in early]
     for reference in {each.location: each for each in late}.values():
@@ -73,7 +73,7 @@ def _is_late(flow: WiredFlow, reference: Reference) -> bool:
 
 
 def _check_expression(expr: Expression, wired: WiredStep | None) -> Iterator[Finding]:
-    """Check one value against the grammar of paths and templates; a template never fills a `[verbatim]` read."""
+    """Check the paths and templates of an expression. A template never fills a `[verbatim]` read."""
     item = wired.interface.reads.get(expr.key) if wired else None
     if expr.fault:
         is_shown = wired is None or not wired.is_secret(expr.key)
@@ -100,17 +100,17 @@ def _check_expression(expr: Expression, wired: WiredStep | None) -> Iterator[Fin
 def check_unfilled(
     flow: WiredFlow, incoming: Container[str] | None = None, *, is_warning: bool = True
 ) -> Iterator[Finding]:
-    """Find references in `[verbatim]` values to an input or a write; with `incoming`, to its keys that are neither."""
+    """Find names of inputs and writes in `[verbatim]` values, which nothing fills; else those of keys in `incoming`."""
     for wired in flow.steps.values():
-        for place, interface, expr in _values(flow, wired, ()):
+        for location, interface, expr in _values(flow, wired, ()):
             item = interface.item(expr.key)
             is_there = _is_there(flow, wired, expr, incoming)
             for message, remedy in unfilled(item, interface, expr.written, is_there) if item else ():
-                yield Finding("PF14", place, message, remedy, is_warning=is_warning)
+                yield Finding("PF14", location, message, remedy, is_warning=is_warning)
 
 
 def _values(flow: WiredFlow, wired: WiredStep, before: Path) -> Iterator[tuple[Path, Interface, Expression]]:
-    """Yield the values of a step and of the flow inside it, with their places, but not those under --verbatim."""
+    """Yield the values of a step and of the flow inside it, each with its location; none of a --verbatim step."""
     if wired.inline is not None:
         for step in wired.inline.steps.values():
             yield from _values(wired.inline, step, (*before, *wired.step.location))
@@ -144,7 +144,7 @@ def _check_targets(wired: WiredStep) -> Iterator[Finding]:
 
 
 def _check_trouble(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
-    """Yield the trouble of a reference, unless it follows from another rule's finding."""
+    """Yield the trouble of a reference, unless another rule reports its cause."""
     root, reader = str(reference.path[0]), reference.step
     roots = {str(write.target[0]) for writes in flow.writes.values() for write in writes}
     writer = flow.steps.get(root)
@@ -163,12 +163,12 @@ def _check_trouble(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
 
 
 def _writes(writer: WiredStep, reference: Reference) -> bool:
-    """Return True if a step writes the key that `ID.KEY` names."""
+    """Return True if the step of `ID.KEY` has such a write."""
     return any(key in writer.interface.writes or key in writer.targets for key in map(str, reference.path[1:2]))
 
 
 def _finding(reference: Reference, trouble: str, *, is_warning: bool = False) -> Finding:
-    """Make a finding; the part of the trouble after `; `, if any, is the remedy."""
+    """Make a finding. If the trouble has a part after `; `, that is the remedy."""
     message, _, instead = trouble.partition("; ")
     remedy = reference.remedy or instead or "a path that an earlier step writes"
     return Finding("PF14", reference.location, message, remedy, is_warning=is_warning)

@@ -1,4 +1,4 @@
-"""PF03, PF08 and PF15: every required read has a source of a fitting type, an `[explicit]` read one of its own."""
+"""PF03, PF08 and PF15: every required read has a source, which fits its type; an `[explicit]` read has its own."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from pflow.values.types import Type
 
 
 def check_sources(flow: WiredFlow) -> Iterator[Finding]:
-    """Check PF03 and PF08. In a flow without `inputs` such a read becomes an input or, if explicit, a flag instead.
+    """Check PF03 and PF08.
 
-    There a flag is hardly meant for a read that an earlier step could give. The flow around an inline one may give it,
-    and so may the items of a map.
+    In a flow without `inputs`, a read without a source becomes an input, so that a flag gives it. That is only a
+    warning, for a read that an earlier step could give. In a flow inside a step and in a map it is none: the flow
+    around it, or an item, may give the read.
     """
     for (id, key), source in sources_before(flow).items() if flow.flow.items is None else ():
         message = f"only a flag gives '{id}' its '{key}', though '{source}' fits it"
@@ -45,7 +46,7 @@ def check_sources(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
-    """Yield the required reads that neither a mapping, an input, a param nor the pipe gives."""
+    """Yield the required reads that have no mapping, input or param and do not take the pipe."""
     if not flow.flow.inputs or flow.is_uncertain:
         return
     mismapped = {meant(id, flow.steps) for id in flow.flow.stray_mappings}
@@ -59,9 +60,10 @@ def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
 
 
 def sources_before(flow: WiredFlow) -> dict[tuple[str, str], str]:
-    """Return for each read that only a flag gives the earlier write of its name, or else the latest unused answer.
+    """Return an earlier write for each read that only a flag gives: one of its name, or the latest unused answer.
 
-    A flag is meant for a read that is `[explicit]`, `[own]` or `[word]`, and the pipe may fill the first step's.
+    Reads for which a flag is meant have none: `[explicit]`, `[own]` and `[word]` reads, and the one that the pipe
+    fills.
     """
     found, written = {}, [*_written(flow, reversed(flow.order))]
     unused = [id for id in unused_steps(flow, {}) if flow.steps[id].interface.pipe_write]
@@ -82,9 +84,9 @@ def sources_before(flow: WiredFlow) -> dict[tuple[str, str], str]:
 
 
 def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
-    """Say what would give a read its value: a mapping from an input or an earlier write, else an input to declare.
+    """Say what would give a read its value: a mapping from an input or an earlier write, or an input to declare.
 
-    No write is suggested for an `[explicit]` read, such as a command or the file to write.
+    For an `[explicit]` read, such as a command or the file to write, no write is suggested: data should not choose it.
     """
     key, is_explicit = item.name, "explicit" in item.marks
     source = key if key in flow.flow.inputs else nearest(key, flow.flow.inputs)
@@ -103,7 +105,7 @@ def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
 
 
 def _written(flow: WiredFlow, ids: Iterable[str]) -> Iterator[tuple[str, str, Type]]:
-    """Yield what these steps write, and its members, as step, path and type; a step's `[pipe]` write first."""
+    """Yield the writes of these steps and their members, as step, path and type; `[pipe]` writes first."""
     for id in ids:
         answer = flow.steps[id].interface.pipe_write
         for write in sorted(flow.writes[id], key=lambda write: write.item is not answer):
@@ -123,7 +125,7 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_by_name(flow: WiredFlow, wired: WiredStep, item: Item) -> Iterator[Finding]:
-    """Check a read's type against the only write of its name, or against the flow's declared input."""
+    """Check the type of a read by the only write of its name, or by the flow's declared input."""
     key = item.name
     writes = [write for _, write in flow.writes_at(wired.id, (key,))]
     given = flow.inputs.get(key)
@@ -140,7 +142,12 @@ def _check_by_name(flow: WiredFlow, wired: WiredStep, item: Item) -> Iterator[Fi
 
 def _check_reference(flow: WiredFlow, reference: Reference, wired: WiredStep) -> Iterator[Finding]:
     there, expr, path = flow.type_of(reference), reference.expression, write_path(reference.path)
-    if reference.role == OVER and there.name not in ("list", "dict", "any", "str"):  # a text may hold a list
+    if reference.role == OVER and there.name not in (
+        "list",
+        "dict",
+        "any",
+        "str",
+    ):  # a text may be a list in JSON, or lines
         message = f"a batch runs over a list or an object, but '{path}' is {named(there)}"
         yield Finding("PF15", expr.location, message, "the path of a list or an object")
     item = wired.interface.reads.get(expr.key)
