@@ -26,6 +26,7 @@ from typing import NamedTuple
 from pflow.process.confine import has_landlock
 from tests.faults import families
 from tests.faults.points import Point, hold, remove
+from tests.peers.warm import load_pflow
 
 POINTS = 2000
 MANY = 1_000_000
@@ -111,6 +112,7 @@ def _hold(number: int, place: Path) -> Result:
 def hold_all(points: list[Point], jobs: int, seed: int) -> list[Result]:
     """Check the points, and print each difference at once with the command that repeats it."""
     _points[:] = points
+    load_pflow()  # once, before the forks
     with (
         tempfile.TemporaryDirectory(prefix="pflow-faults-") as place,
         ProcessPoolExecutor(jobs, get_context("fork")) as pool,

@@ -4,6 +4,7 @@ import pytest
 
 from tests.faults.points import hold
 from tests.faults.run import find_families, share_out
+from tests.peers.warm import load_pflow
 
 SEED, COUNT = 28, 100
 FAMILIES = find_families()
@@ -17,6 +18,7 @@ POINTS += [
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory):
+    load_pflow()  # once, before the forks
     return tmp_path_factory.mktemp("faults")
 
 

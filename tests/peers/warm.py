@@ -10,6 +10,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import signal
 import socket
 import subprocess
@@ -21,6 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
+import pflow
+from pflow.page import page
 from pflow.process import signals
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +43,15 @@ def load(*more: str) -> None:
     for module in (*LIBRARIES, *more):
         importlib.import_module(module)
     gc.freeze()  # else a collection in a fork would copy the memory of all libraries
+
+
+def load_pflow() -> None:
+    """Load every module of pflow, with what it imports at its top."""
+    for module in pkgutil.walk_packages(pflow.__path__, "pflow."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    page._environment().get_template("page.html")  # compiled, as it then stays
+    load()
 
 
 def become(words: Sequence[str], files: Sequence[int], env: Mapping[str, str], directory: str | None) -> NoReturn:
