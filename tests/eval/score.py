@@ -77,9 +77,10 @@ def is_right(flow: FlowSpec, entry: Entry) -> bool:
 
 
 def _document(flow: FlowSpec) -> dict[str, Any] | str:
-    """Return the IR of a flow, or why it has none."""
+    """Return the IR of a flow without its name and description, or why it has none."""
     try:
-        return flow_to_ir(with_literals(wire(flow), {}))
+        document = flow_to_ir(with_literals(wire(flow), {}))
+        return {member: value for member, value in document.items() if member not in ("name", "description")}
     except PflowError as error:  # an input that is one of several sources
         return str(error)
 

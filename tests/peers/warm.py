@@ -100,16 +100,29 @@ class Warm:
         self.process.wait()
 
     def run(
-        self, words: Sequence[str], *, cwd: Path | str, env: Mapping[str, str], input: str = "", typed: str = ""
+        self,
+        words: Sequence[str],
+        *,
+        cwd: Path | str,
+        env: Mapping[str, str],
+        input: str | bytes | None = "",
+        typed: str = "",
     ) -> subprocess.CompletedProcess[str]:
-        """Run pflow or a stage of pflow's to its end, as subprocess.run does; with something `typed`, at a terminal."""
+        """Run pflow or a stage of pflow's to its end, as subprocess.run does; with something `typed`, at a terminal.
+
+        Without an input, None, stdin is /dev/null.
+        """
         stdin, stdout, stderr = os.pipe(), os.openpty() if typed else os.pipe(), os.pipe()
+        if input is None:
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(nothing, stdin[0])
+            os.close(nothing)
         theirs = [stdin[0], stdout[1], stdout[1] if typed else stderr[1]]
         socket.send_fds(self.socket, [json.dumps([[*words], dict(env), str(cwd)]).encode() + b"\n"], theirs)
         for file in (stdin[0], stdout[1], stderr[1]):
             os.close(file)
         with ThreadPoolExecutor(4) as threads:
-            threads.submit(_write, stdin[1], input)
+            threads.submit(_write, stdin[1], input.encode() if isinstance(input, str) else input or b"")
             if typed:
                 os.write(stdout[0], typed.encode())
             said = [threads.submit(_read, file) for file in (stdout[0], stderr[0])]
@@ -117,9 +130,9 @@ class Warm:
         return subprocess.CompletedProcess([*words], code, *(each.result() for each in said))
 
 
-def _write(file: int, text: str) -> None:
-    with suppress(BrokenPipeError), open(file, "w") as stdin:
-        stdin.write(text)
+def _write(file: int, data: bytes) -> None:
+    with suppress(BrokenPipeError), open(file, "wb") as stdin:
+        stdin.write(data)
 
 
 def _read(file: int) -> str:
@@ -149,5 +162,6 @@ def serve(requests: socket.socket) -> None:
 
 
 if __name__ == "__main__":
+    load_pflow()
     load(*sys.argv[2:])
     serve(socket.socket(fileno=int(sys.argv[1])))

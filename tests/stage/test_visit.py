@@ -1,10 +1,9 @@
 """Running a node: tries, pauses, what it emits; and the same alone, in a pipe, in a flow and in a batch."""
 
 import asyncio
+import os
 import shlex
 import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from pflow.node import Node, declared_interface, load_bundled
 from pflow.stage import visit
 from pflow.stage.flags import flags_of
 from tests.nodes.cases.case import NOTHING, Case, filled, load_cases
+from tests.peers.warm import Warm
 from tests.stage.running import run_node
 
 
@@ -265,18 +265,15 @@ def test_a_time_limit_is_set_for_the_run_and_lifted_after_it(failures):
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
-BIN = Path(sys.executable).parent
-
-
 CASES = load_cases()
 
 
 class Tried:
     """A case in a directory of its own, and the ways to run it."""
 
-    def __init__(self, case: Case, folder: Path, variables: Mapping[str, str]) -> None:
+    def __init__(self, case: Case, folder: Path, variables: Mapping[str, str], warm: Warm) -> None:
         names = {**variables, "here": str(folder)}
-        self.case, self.folder = case, folder
+        self.case, self.folder, self.warm = case, folder, warm
         self.node = load_bundled(case.node)
         self.interface = declared_interface(self.node)
         self.flags, self.store, self.expected = (filled(each, names) for each in (case.flags, case.store, case.writes))
@@ -290,12 +287,10 @@ class Tried:
 
     def start(self, *words: str, stdin: bytes | None) -> OutputDocument:
         """Run a program; the document that it printed."""
-        given: Any = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
-        program = [str(BIN / words[0]), *words[1:], "-j"]
-        done = subprocess.run(program, cwd=self.folder, capture_output=True, timeout=60, check=False, **given)
-        assert done.returncode == self.case.exit, done.stderr.decode()
-        answer = OutputDocument(done.stdout)
-        assert not answer.fault, f"{answer.fault}: {done.stderr.decode()}"
+        done = self.warm.run([*words, "-j"], cwd=self.folder, env=os.environ, input=stdin)
+        assert done.returncode == self.case.exit, done.stderr
+        answer = OutputDocument(done.stdout.encode())
+        assert not answer.fault, f"{answer.fault}: {done.stderr}"
         return answer
 
     def stdin(self) -> bytes | None:
@@ -352,13 +347,13 @@ def under_pocketflow(tried: Tried) -> dict[str, Any]:
 
 @pytest.mark.parametrize("way", [alone, in_a_flow, in_a_batch, under_pocketflow], ids=lambda way: way.__name__)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_node_gives_the_same_everywhere(tmp_path, monkeypatch, case, way):
+def test_a_node_gives_the_same_everywhere(tmp_path, monkeypatch, warm, case, way):
     folder = tmp_path / "here"
     with case.laid_out(folder) as variables:
         for name, value in {"HOME": str(tmp_path), **variables}.items():
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(folder)
-        tried = Tried(case, folder, variables)
+        tried = Tried(case, folder, variables, warm)
         assert way(tried) == tried.expected
     assert {name: content_of(folder / name) for name in case.left} == case.left
 
