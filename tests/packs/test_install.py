@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -19,7 +18,8 @@ from pflow.packs.install import commit, stage, stage_new, staging, uninstall
 from pflow.packs.source import fetch
 from pflow.values.digest import bytes_digest
 from tests.peers.repository import add_remote, git, make_repository
-from tests.tools import need, node_source
+from tests.peers.warm import Warm
+from tests.tools import node_source
 
 
 def node(name, act="pass", effects="none"):
@@ -29,8 +29,8 @@ def node(name, act="pass", effects="none"):
 class Home:
     """A user's home below a directory, and the pflow of that user, who sits at no terminal."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.home = folder, folder / "home"
+    def __init__(self, folder: Path, warm: Warm) -> None:
+        self.folder, self.home, self.warm = folder, folder / "home", warm
         self.home.mkdir(exist_ok=True)
         bin = f"{self.home}/.local/bin"
         usual = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PFLOW_"))}
@@ -38,6 +38,8 @@ class Home:
 
     def run(self, *words, before=(), program="pflow", **options):
         argv = [*before, program, *map(str, words)]
+        if argv[0] == "pflow":
+            return self.warm.run(argv, cwd=self.folder, env=self.environment, **options)
         given = {"env": self.environment, "cwd": self.folder, "capture_output": True, "text": True, "input": ""}
         return subprocess.run(argv, timeout=60, check=False, **given | options)
 
@@ -47,9 +49,7 @@ class Home:
         return ran.stdout
 
     def answer(self, text, *words):
-        need("script")
-        command = shlex.join(["pflow", *map(str, words)])
-        return self.run(before=["script", "-qec", command], program="/dev/null", input=text).stdout
+        return self.run(*words, typed=text).stdout
 
     @property
     def data(self):
@@ -67,8 +67,8 @@ class Home:
 
 
 @pytest.fixture
-def home(tmp_path):
-    return Home(tmp_path)
+def home(tmp_path, warm):
+    return Home(tmp_path, warm)
 
 
 def write(folder, **nodes):
