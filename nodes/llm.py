@@ -7,7 +7,7 @@ from pflow.errors import BAD_CONFIG, MISSING, USAGE, PflowError
 from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
-    from pflow.models.ask import Answer, Request
+    from pflow.models.ask import ModelAnswer, ModelRequest
 
 
 class Llm(Node):
@@ -99,8 +99,8 @@ class Llm(Node):
         schema = self._schema
         return [*self._types, *([schema] if isinstance(schema, str) and names_schema_file(schema) else [])]
 
-    def prep(self, shared: Shared) -> Request:
-        from pflow.models.ask import Request
+    def prep(self, shared: Shared) -> ModelRequest:
+        from pflow.models.ask import ModelRequest
         from pflow.models.log import is_kept
         from pflow.models.request_form import parse_options
 
@@ -109,7 +109,7 @@ class Llm(Node):
         text = text.encode() if "-" in types and isinstance(text, str) else text
         prompt, piped = _question(shared.get("prompt"), text, [*places, *types])
         options = parse_options(self.params, "temperature", "max_tokens")
-        return Request(
+        return ModelRequest(
             prompt,
             piped=piped,
             places=places,
@@ -123,7 +123,7 @@ class Llm(Node):
             is_logged=is_kept(self.params["log"], goes_on=bool(self.params["continue"] or self.params["conversation"])),
         )
 
-    def exec(self, request: Request) -> Answer:
+    def exec(self, request: ModelRequest) -> ModelAnswer:
         from pflow.models.ask import ask
         from pflow.models.log import open_conversation
 
@@ -131,8 +131,8 @@ class Llm(Node):
         conversation = open_conversation(params["model"], goes_on=params["continue"], id=params["conversation"])
         return ask(conversation, request, self.emit)
 
-    def post(self, shared: Shared, request: Request, answer: Answer) -> None:
-        shared["response"] = answer.response
+    def post(self, shared: Shared, request: ModelRequest, answer: ModelAnswer) -> None:
+        shared["response"] = answer.value
         shared["usage"] = answer.usage
         self.not_kept, self.warning = answer.flaw, answer.warning
 

@@ -7,7 +7,7 @@ from pflow.errors import MISSING, USAGE, PflowError
 from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
-    from pflow.models.ask import Answer
+    from pflow.models.ask import ModelAnswer
     from pflow.models.summary import SummaryTask
 
 
@@ -71,10 +71,10 @@ class SummariseText(Node):
         names = ("model", "style", "max_tokens", "chunk", "allow_no_answer")
         return SummaryTask(text, options=options, calls=self.calls, **{name: params[name] for name in names})
 
-    def exec(self, task: SummaryTask) -> Answer:
+    def exec(self, task: SummaryTask) -> ModelAnswer:
         return task.run(self.emit)
 
-    def post(self, shared: Shared, task: SummaryTask, answer: Answer) -> None:
-        shared["summary"] = answer.response
+    def post(self, shared: Shared, task: SummaryTask, answer: ModelAnswer) -> None:
+        shared["summary"] = answer.value
         shared["usage"] = answer.usage
         self.not_kept, self.warning = answer.flaw, answer.warning

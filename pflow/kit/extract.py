@@ -28,11 +28,11 @@ _TEXTS = ("text/", "application/json", "application/xml", "application/yaml")
 
 def fetch(url: str, format: str, *, links: bool, max_size: int) -> Page:
     """Fetch the readable text at a URL. Raises PflowError: 65 if it is not a page, 66 if the page has no text."""
-    answer = check(request("GET", url, headers={"Accept": "text/html, text/*;q=0.9, */*;q=0.5"}, max_size=max_size))
-    content, act = content_of(answer), f"cannot read '{show(answer.url)}' as a page"
-    kind = answer.kind
-    if kind in _HTML or (not kind and answer.body.lstrip()[:1] == b"<"):
-        return _read(content, answer.url, act, output_format=_FORMATS[format], include_links=links)
+    response = check(request("GET", url, headers={"Accept": "text/html, text/*;q=0.9, */*;q=0.5"}, max_size=max_size))
+    content, act = content_of(response), f"cannot read '{show(response.url)}' as a page"
+    kind = response.kind
+    if kind in _HTML or (not kind and response.body.lstrip()[:1] == b"<"):
+        return _read(content, response.url, act, output_format=_FORMATS[format], include_links=links)
     if isinstance(content, str) and (not kind or kind.startswith(_TEXTS)):
         return content, ""
     hint = "pflow-http gets it, and pflow-llm --attachment=URL sends it to a model"

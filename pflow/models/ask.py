@@ -1,4 +1,4 @@
-"""Asking a model: the request, its answer part by part, and the tokens it used."""
+"""Asking a model: the request, the answer as its parts come, and what the answer cost."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
@@ -49,12 +49,15 @@ from pflow.values.usage import Calls, Usage, amount, answer_members, usage_of
 
 
 @dataclass
-class Request:
-    """A prompt and its attachments: the `piped` bytes, and files or addresses in `places`. Empty parts are not sent.
+class ModelRequest:
+    """A prompt with its attachments, and how to ask it. The attachments are the `piped` bytes and what `places` name.
 
-    `wrong` is why an earlier answer does not fit the schema: then the schema stands in the prompt, too. `attached` is
-    the prompt with what was attached at the first try, and `calls` let each call begin. A request that `takes_any`
-    answer reads it up to a length; its `grammar` goes to a model that takes one, as its `draw`.
+    `places` are files and addresses, and `types` the media types that a person gave for some of them. `calls` asks the
+    run's budget before each call. A request that `takes_any` answer accepts it unchecked, up to LONGEST characters. A
+    `grammar` is sent only to a model that takes one; `draw` is the number of the answer that is drawn from it.
+
+    Two members change between tries: `wrong` says why an earlier answer did not fit the schema, and `attached` keeps
+    the prompt and the attachments of the first try.
     """
 
     prompt: str
@@ -76,16 +79,18 @@ class Request:
 
 
 @dataclass
-class Answer:
-    """A text, or a value if a schema was given; and `usage` (model, input, output, cost, conversation).
+class ModelAnswer:
+    """An answer: its text, or its value if there was a schema; and `usage` (model, input, output, cost, conversation).
 
-    `flaw` says why another answer to the same question may be better, `warning` what its reader should know; `none` is
-    the failure that an answer without text is, and `is_limited` is true if it stopped at a limit of its length. `guess`
-    is the word of which its model was least sure, if it was not sure of all, and `begins` what the answer might have
-    begun with, each with its likeliness.
+    `flaw` says why another answer to the same question may be better, and keeps this one out of the cache; `warning`
+    is for its reader. `none` is the failure of an answer without text, for a caller that takes it all the same.
+    `is_limited` is true if the answer stopped at its token limit.
+
+    With a grammar, `guess` is the word of which the model was least sure, or empty, and `begins` has the probability
+    of each token with which the answer could have begun.
     """
 
-    response: Any
+    value: Any
     usage: dict[str, Any] = field(default_factory=dict)
     flaw: str = ""
     warning: str = ""
@@ -95,11 +100,11 @@ class Answer:
     begins: dict[str, float] = field(default_factory=dict)
 
 
-def ask(conversation: Conversation, request: Request, emit: Callable[[str], None]) -> Answer:
-    """Ask the conversation's model. `emit` gets each part of a text as it comes; a value has no parts.
+def ask(conversation: Conversation, request: ModelRequest, emit: Callable[[str], None]) -> ModelAnswer:
+    """Ask the model of a conversation and return its answer. `emit` gets each part of a text; a value has no parts.
 
-    An answer that reached its token limit is accepted, with a warning, and one without text if the request allows it.
-    Raises PflowError.
+    An answer that reached its token limit is accepted with a warning, and one without text if the request allows it.
+    A server that refuses a member of the request is asked again without that member. Raises PflowError.
     """
     schema = request.schema
     if schema is not None:
@@ -109,10 +114,11 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     while True:
         model, ending = watch(chosen)
         conversation.model = model
-        conversation.responses, conversation.loaded_messages = [*before[0]], before[1]  # without a refused answer
+        # llm has recorded an answer that does not fit, too: the model is not to see it as a turn of its own.
+        conversation.responses, conversation.loaded_messages = [*before[0]], before[1]
         response = _prepare(conversation, model, request, schema)
         try:
-            with call_of(request.calls, model, response.prompt) as call:  # a map makes a refused call again
+            with call_of(request.calls, model, response.prompt) as call:  # drops a refusal in a map, to ask again
                 answer = _answer(response, model, ending, request, schema, emit)
                 call.usage = answer_members(answer.usage)
                 used.add(call.usage)
@@ -121,7 +127,8 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
                     note_ignored(model, schema)
                 return answer
         except PflowError as failure:
-            error = copy(failure) if failure.exit == OVER_BUDGET else failure  # other steps get the budget's own
+            # The budget raises one object in all steps: words about this step would stand in the others' messages.
+            error = copy(failure) if failure.exit == OVER_BUDGET else failure
             error.message += earlier if error is not failure else ""
             used.add(usage_of(error))
             error.usage = used.members() or error.usage
@@ -132,16 +139,16 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
 
 
 def _why_again(ending: Ending, error: PflowError) -> str:
-    """Return why a question is asked again, with what to type so that the server need not refuse it."""
+    """Return why a question is asked again, and which option avoids a refusal."""
     why, hint = error.message.partition("': ")[2], HINTS.get(ending.refused)
     beforehand = f" ({hint} says so beforehand)" if hint else ""
     return f"; the server refused '{ending.refused}': {why}{beforehand}" if ending.refused else f"; at first, {why}"
 
 
-def _is_asked_once_more(error: PflowError, request: Request, ending: Ending) -> bool:
-    """Return True for the first answer that does not fit the schema, and arrange for a question that says so.
+def _is_asked_once_more(error: PflowError, request: ModelRequest, ending: Ending) -> bool:
+    """Return True for the first answer that does not fit the schema; the next question then says what was wrong.
 
-    If the next one does not fit either, that is final for this try; each of --retries asks once in the same form.
+    A second answer that does not fit is final. Each of --retries asks once more, with what was wrong in the prompt.
     """
     if not isinstance(error, Unfit):
         return False
@@ -152,9 +159,9 @@ def _is_asked_once_more(error: PflowError, request: Request, ending: Ending) -> 
 
 
 def _answer(
-    response: Response, model: Model, ending: Ending, request: Request, schema: Any, emit: Callable[[str], None]
-) -> Answer:
-    """Send a request, read and judge its answer, warn of what may be a part, and log it."""
+    response: Response, model: Model, ending: Ending, request: ModelRequest, schema: Any, emit: Callable[[str], None]
+) -> ModelAnswer:
+    """Send a request, read, judge and log its answer, and warn if it may be incomplete."""
     try:
         text = _read(response, model, ending, emit if schema is None else lambda _: None, request)
         check_ending(ending, response, model, text)
@@ -163,35 +170,38 @@ def _answer(
             raise none
         if request.takes_any:
             usage, is_limited = usage_in(response, ending, model), ending.kind == LIMIT
-            return Answer(text, usage, none=none, is_limited=is_limited, guess=ending.guess, begins=ending.begins)
+            return ModelAnswer(text, usage, none=none, is_limited=is_limited, guess=ending.guess, begins=ending.begins)
         value = text if schema is None else read_answer(text, schema, model.model_id)
         usage = usage_in(response, ending, model)
         if request.calls.is_priced and "cost" not in usage:
             raise no_tokens(model)
     except PflowError as error:
         spent, is_begun = usage_in(response, ending, model), bool(response._chunks)
-        if is_begun or "input" in spent or "output" in spent:  # a refused or endless thought is billed without a text
+        # Providers bill a question that they refuse, and thoughts that reach the limit, although no text comes.
+        if is_begun or "input" in spent or "output" in spent:
             error.usage = answer_members(spent)
-        error.refusal = "" if is_begun else error.refusal  # what was read cannot be asked again unseen
+        # A map repeats a refused call silently; once a part was emitted, its reader would get that part twice.
+        error.refusal = "" if is_begun else error.refusal
         raise
     warning = none.message.partition("': ")[2] if none else _warn(ending, usage, model, request.calls)
     conversation: Any = response.conversation
     if request.is_logged and not none and log.write(response, text):
         usage["conversation"] = conversation.id
     flaw = warning or "it stands among other words" * (schema is not None and not is_bare(text))
-    return Answer(value, usage, flaw, warning)
+    return ModelAnswer(value, usage, flaw, warning)
 
 
-def _may_be_empty(none: PflowError, request: Request) -> bool:
+def _may_be_empty(none: PflowError, request: ModelRequest) -> bool:
     if request.takes_any:
         return not none.is_permanent
     return request.allows_no_answer if request.schema is None else none.exit == TRY_AGAIN
 
 
-def _read(response: Response, model: Model, ending: Ending, emit: Callable[[str], None], request: Request) -> str:
-    """Return the text of an answer; `emit` gets each part of it. It may stop at a limit."""
+def _read(response: Response, model: Model, ending: Ending, emit: Callable[[str], None], request: ModelRequest) -> str:
+    """Return the text of an answer; `emit` gets each part of it. A request that `takes_any` stops at LONGEST."""
     parts, size, limit = list[str](), 0, LONGEST if request.takes_any else inf
-    with closing(parts_of(response, model, ending)) as arriving:  # else the thread would report to it for ever
+    # Closed, since this thread reports what HTTP says to `ending` until then, and other requests would be told there.
+    with closing(parts_of(response, model, ending)) as arriving:
         for part in filter(None, arriving):
             parts.append(part)
             emit(part)
@@ -203,10 +213,10 @@ def _read(response: Response, model: Model, ending: Ending, emit: Callable[[str]
 
 
 def _warn(ending: Ending, usage: Mapping[str, Any], model: Model, calls: Calls) -> str:
-    """Warn of an answer that is a part, or may be one; return the warning for its reader, "" for a whole answer."""
+    """Warn of an answer that is, or may be, incomplete; return the warning for its reader, "" for a complete answer."""
     if ending.kind == LIMIT:
         stops = "stops at its token limit" + (f", after {usage['output']} tokens" if "output" in usage else "")
-        if not calls.in_map:  # there the row of the item has it
+        if not calls.in_map:  # a map prints this warning in the item's row
             say("warning", f"the answer of '{model.model_id}' {stops}: --max-tokens sets it")
         return f"the answer {stops}"
     if ending.kind == UNSAID:
@@ -215,10 +225,12 @@ def _warn(ending: Ending, usage: Mapping[str, Any], model: Model, calls: Calls) 
     return ""
 
 
-def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
-    """Make llm's request, as a stream unless the option `stream` or the server says no.
+def _prepare(
+    conversation: Conversation, model: Model, request: ModelRequest, schema: dict[str, Any] | None
+) -> Response:
+    """Return llm's response object, which sends nothing until it is read.
 
-    Nothing is sent until its answer is read.
+    It is a stream unless the option `stream` says no or the server has refused one.
     """
     options = {} if request.takes_any else options_for(model, request.options, has_schema=schema is not None)
     is_stream = options.pop("stream", True) and model.can_stream and "stream" not in refused_by(model)
@@ -228,7 +240,7 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
         error.ends_run = request.calls.in_map
         raise
     asked = (request.prompt, request.piped, request.places, request.types)
-    request.attached = request.attached or attach(model, *asked)  # a pipe can be read only once
+    request.attached = request.attached or attach(model, *asked)  # once for all tries: a pipe can be read only once
     prompt, attachments = request.attached
     if request.grammar and takes_grammar(model):
         options |= with_grammar(model, request.grammar, request.draw)
@@ -242,11 +254,11 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
 
 
 _MISSHAPEN = (AssertionError, AttributeError, LookupError, TypeError)
-"""The exceptions of llm for an answer of the wrong shape, which llm does not check."""
+"""The exceptions that llm raises by accident when an answer has the wrong shape, which it does not check."""
 
 
 def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str, None, None]:
-    """Yield the parts of an answer, without thoughts. A provider's errors are explained, the reader's pass through."""
+    """Yield the parts of an answer, without thoughts. Raises PflowError for any failure of the provider or of llm."""
 
     def checked() -> Iterator[str]:
         for part in response:
@@ -270,19 +282,19 @@ def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str,
 def _failure(
     error: Exception, response: Response, model: Model, ending: Ending, *, is_begun: bool
 ) -> PflowError | None:
-    """Return what an exception of llm or a plugin means; None if it came after the end. Note a refused member."""
+    """Return what an exception of llm or a plugin means; None if the answer had ended. Note a refused member."""
     is_open = ending.reason is None
     ending.read(response.response_json)
-    if is_open and ending.reason is not None:  # the plugin failed after the end: that of a refusal, for one
+    if is_open and ending.reason is not None:  # plugins stumble after the end, for one if a refusal has no text
         return None
-    if ending.tool and isinstance(error, ValueError | AttributeError):  # arguments that llm cannot read
+    if ending.tool and isinstance(error, ValueError | AttributeError):  # llm could not read the call's arguments
         return called_tool(ending, model)
     kind = ending.headers.get("content-type", "")
     if "html" in kind and not (is_begun or ending.error or hasattr(model, "get_client")):
-        error = ErrorInAnswer(b"<html>")  # of the page, a plugin's error has nothing
+        error = ErrorInAnswer(b"<html>")  # a plugin's error says nothing of the page that came instead
     if ending.says_end and not ending.error and isinstance(error, _MISSHAPEN):
         return garbled(model)
-    if ending.error and not hasattr(model, "get_client"):  # of the plugin's error, little is left
+    if ending.error and not hasattr(model, "get_client"):  # plugins drop the status or the provider's words
         ending.error.__cause__, error = error, ending.error
     if not is_begun:
         ending.refused = refused_member(error, [*ending.sent, *[FORMAT] * bool(response.prompt.schema)])
@@ -290,7 +302,7 @@ def _failure(
 
 
 def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
-    """Return the model, tokens and cost, as the provider said them; else the cost follows from the tokens' price."""
+    """Return the model, the tokens and the cost: by the provider's own figures, else by the price of the tokens."""
     details, said = response.token_details or {}, ending.usage
     known = {
         "model": model.model_id,
@@ -307,7 +319,10 @@ def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]
 
 
 def _billed(usage: Mapping[str, Any]) -> Any:
-    """Return the cost that a provider says: a number, Perplexity's `total_cost`, or OpenRouter's fee and the price."""
+    """Return the cost that a provider states: a number, Perplexity's `total_cost`, or OpenRouter's fee and the price.
+
+    OpenRouter states the price apart if the user's own key paid for it (`is_byok`).
+    """
     cost, parts = usage.get("cost"), usage.get("cost_details")
     cost = cost.get("total_cost") if isinstance(cost, dict) else cost
     if usage.get("is_byok") and isinstance(parts, dict):
@@ -316,7 +331,7 @@ def _billed(usage: Mapping[str, Any]) -> Any:
 
 
 def _proxy_cost(ending: Ending) -> float | None:
-    """Return the cost that litellm's proxy says in a header; None if it says none, or 0, as where it knows no price."""
+    """Return the cost in a header of litellm's proxy; None without one, or for 0: what it sends for unknown prices."""
     said = ending.headers.get("x-litellm-response-cost", "")
     return result_of(float, said, of=ValueError, otherwise=None) or None
 
@@ -326,17 +341,17 @@ def _first(*values: Any) -> Any:
 
 
 LONGEST = 1 << 20
-"""Characters of an answer after which reading ends."""
+"""Characters after which an answer to a planner is read no further: no plan is that long."""
 
 
-def ask_after(model: Model, system: str, text: str, calls: Calls, grammar: str = "", draw: int = 0) -> Answer:
-    """Ask after a system text, and return the answer unchecked; a `grammar` holds it if the model takes one."""
+def ask_after(model: Model, system: str, text: str, calls: Calls, grammar: str = "", draw: int = 0) -> ModelAnswer:
+    """Ask with a system text, and return the answer unchecked; a `grammar` constrains it if the model takes one."""
     takes_system = getattr(model, "allows_system_prompt", True)
     prompt, apart = (text, system) if takes_system else (f"{system}\n\n{text}", None)
-    request = Request(prompt, system=apart, calls=calls, grammar=grammar, draw=draw, takes_any=True)
+    request = ModelRequest(prompt, system=apart, calls=calls, grammar=grammar, draw=draw, takes_any=True)
     try:
         return ask(model.conversation(), request, lambda _: None)
     except PflowError as error:
         if error.exit == TRY_AGAIN:
-            error.hint = "try again"  # there are no --retries here
+            error.hint = "try again"  # the usual hint names --retries, which planning has not
         raise

@@ -22,7 +22,7 @@ from pflow.web.hosts import is_near
 from pflow.web.response import Response, check
 
 PIPE = "-"
-"""llm's name for the bytes from the pipe, which are always attached."""
+"""llm's name for the bytes from the pipe. They are always attached; --at may name their type."""
 _PIPED = "what the pipe brings"
 
 _GLANCE = 4096
@@ -35,8 +35,8 @@ def attach(
 ) -> tuple[str, list[Attachment]]:
     """Return the prompt and its attachments: the piped bytes, then the files and addresses.
 
-    `types` names the type of places, which are attached too. An SVG goes before the prompt, as text, if the model takes
-    no drawings. Raises PflowError: 65, or a failed read's code.
+    The places in `types` are attached too, as those types. An SVG stands before the prompt, as text, if the model takes
+    no drawings. Raises PflowError: 65 for a type that the model does not take, or the code of a failed read.
     """
     places = [*places, *(place for place in types if place not in places)]
     found = []
@@ -58,7 +58,7 @@ def attach(
 
 
 def _at(place: str, model: Model, kind: str | None) -> Attachment:
-    """Attach a path or an address, as this kind if it is known.
+    """Return the attachment for a path or an address; without a `kind`, its content tells its type.
 
     llm's log keeps the path of a regular file, and the content of anything else.
     """
@@ -76,7 +76,10 @@ def _at(place: str, model: Model, kind: str | None) -> Attachment:
 
 
 def _at_address(url: str, model: Model, kind: str | None) -> Attachment:
-    """Attach an address, which the provider reads; its content if it cannot, or if that is to be text."""
+    """Return the attachment for an address, which the provider reads.
+
+    What it cannot reach, in a network of ours, is fetched here; so is an SVG that becomes text of the prompt.
+    """
     act, shown, name = f"cannot attach '{url}'", f"'{url}'", unquote(urlsplit(url).path)
     host, base = (urlsplit(each or "").hostname or "" for each in (url, getattr(model, "api_base", None)))
     if not is_near(host) or is_near(base):
@@ -100,34 +103,34 @@ def _refused(name: str, kind: str | None, model: Model) -> PflowError:
 
 
 def _fetch(url: str, act: str) -> tuple[str, bytes]:
-    """Return the type that a server says, and the file. Raises PflowError, for the failed `act`."""
+    """Return the type that a server states, and the file. Raises PflowError, which begins with `act`."""
     with Within(act):
-        answer = check(_request("GET", url))
-    return answer.kind, _filled(answer, act)
+        response = check(_request("GET", url))
+    return response.kind, _filled(response, act)
 
 
 def _look_at(url: str, act: str, name: str) -> tuple[str, bytes]:
-    """Return the type of the file at an address as its server says it, and the beginning of the file.
+    """Return the type that a server states for an address, and the beginning of the file there.
 
-    Servers lie in answers to HEAD, or refuse it, and what is signed for GET is signed for nothing else. So HEAD is
-    asked only where GET has no answer, and the name counts where neither has. Raises PflowError, for the failed `act`.
+    GET comes first, since servers answer HEAD wrongly or refuse it, and a signed URL is signed for GET alone. If GET
+    gets no answer, HEAD is tried, and then the name counts. Raises PflowError, which begins with `act`.
     """
     with Within(act):
-        answer = _ask("GET", url)
-        if answer is None or answer.status in (405, 501):
+        response = _ask("GET", url)
+        if response is None or response.status in (405, 501):
             return _said(url, guess_type(name, strict=False)[0] or ""), b""
-        check(answer)
-    return answer.kind, _filled(answer, act)
+        check(response)
+    return response.kind, _filled(response, act)
 
 
 def _request(method: str, url: str, **limits: Any) -> Response:
-    from pflow.web.client import request  # few questions have an address
+    from pflow.web.client import request  # not at the top: few questions have an address
 
     return request(method, url, **limits)
 
 
 def _ask(method: str, url: str) -> Response | None:
-    """Return the answer; None if the server sends none."""
+    """Return the response with the beginning of its body; None if the server does not answer in time."""
     try:
         return _request(method, url, max_silence=_PATIENCE, glance=_GLANCE)
     except PflowError as error:
@@ -137,21 +140,21 @@ def _ask(method: str, url: str) -> Response | None:
 
 
 def _said(url: str, named: str) -> str:
-    """Return the type that the answer to HEAD says, else that of the name."""
-    answer = _ask("HEAD", url)
-    if answer is None:
+    """Return the type in the response to HEAD, else the type of the name."""
+    response = _ask("HEAD", url)
+    if response is None:
         return named
-    is_refused = 400 <= answer.status < 500 or answer.status == 501
+    is_refused = 400 <= response.status < 500 or response.status == 501
     if not (named and is_refused):
-        check(answer)
-    kind = "" if is_refused else answer.kind
+        check(response)
+    kind = "" if is_refused else response.kind
     return named if kind in VAGUE else kind
 
 
-def _filled(answer: Response, act: str) -> bytes:
-    if not answer.body:
+def _filled(response: Response, act: str) -> bytes:
+    if not response.body:
         raise PflowError(f"{act}: it is empty", exit=MISSING)
-    return answer.body
+    return response.body
 
 
 PDF, SVG, HTML = "application/pdf", "image/svg+xml", "text/html"
@@ -191,16 +194,16 @@ _USUAL = {
 
 
 def media_type(text: str) -> str | None:
-    """Return the type of a text that begins like a PDF or an SVG, else None.
+    """Return the type of a text that begins as a PDF or an SVG does, else None.
 
-    puremagic, which tells the types of bytes, misjudges texts: it takes prose that begins with ID3, BM or #define for
-    sound and pictures, and anything that ends with </svg> for a drawing.
+    llm uses puremagic, which misjudges texts: it takes prose that begins with ID3, BM or #define for sound or a
+    picture, and anything that ends with </svg> for a drawing.
     """
     return PDF if _PDF.match(text) else SVG if _SVG.match(text) else None
 
 
 def is_file(text: str) -> bool:
-    """Return True for a text from a pipe that is a file, or was to be one, and no question."""
+    """Return True for a text from a pipe that is a file in truth: UTF-16, a PDF, an SVG or the pointer of Git LFS."""
     return bool(wide_bytes(text) or media_type(text) or text.startswith(POINTER.decode()))
 
 
@@ -209,10 +212,10 @@ def is_html(data: bytes) -> bool:
 
 
 def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | None:
-    """Return the type of a file by its content; where that does not tell it, by what a server `said`, then by its name.
+    """Return the type of a file: by its content, else by what a server `said`, else by its name.
 
-    A name tells the kind of a text, and of sounds and films. Raises PflowError (65), which calls the file what is
-    `shown`, for a page or a pointer in place of the file, and for a text that is not UTF-8.
+    The name decides between kinds of text, and for sounds and films. Raises PflowError (65), which calls the file
+    `shown`, for a web page or a Git LFS pointer in place of the file, and for a text that is not UTF-8.
     """
     said = "" if said in VAGUE else said
     named = guess_type(name, strict=False)[0] or ""
@@ -224,7 +227,7 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
         what = f"cannot attach {shown}: it is an HTML page"
         raise PflowError(what, hint="a login or an error page, in place of the file?", exit=BAD_DATA)
     if not wrong and b"\0" not in data:
-        begun = PDF if data.startswith(b"%PDF-") else ""  # of a short one, the name decides
+        begun = PDF if data.startswith(b"%PDF-") else ""  # too short to be sure: a name or a server must say PDF too
         told = [each for each in (said, named) if each and (each == begun or not _is_media(each))]
         return media_type(data.decode()) or (HTML if is_page else next(iter(told), "text/plain"))
     is_wide = bool(wide_codec(data))
@@ -237,11 +240,11 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
 
 
 def _type_of_bytes(data: bytes) -> str | None:
-    if data.removeprefix(BOM_UTF8).lstrip().startswith(b"%PDF-"):  # readers of PDF take what stands before it, too
+    if data.removeprefix(BOM_UTF8).lstrip().startswith(b"%PDF-"):  # as readers of PDF take it
         return PDF
     if data[4:8] == b"ftyp":
         return _BRANDS.get(data[8:12], "video/mp4")
-    if len(data) > 1 and data[0] == 0xFF and data[1] & 0xE6 == 0xE2:  # MPEG's layer III
+    if len(data) > 1 and data[0] == 0xFF and data[1] & 0xE6 == 0xE2:  # an MP3; puremagic misses most
         return "audio/mpeg"
     from llm.utils import mimetype_from_string
 
@@ -253,7 +256,7 @@ def _is_media(kind: str) -> bool:
 
 
 def common_name(kind: str | None, known: Collection[str]) -> str | None:
-    """Return the name of a type that is among the `known` ones, if one of its names is; else the type itself."""
+    """Return the name by which the `known` types include a type; if they do not, return the type unchanged."""
     kind = (kind or "").partition(";")[0].strip().lower()
     kind = "" if kind in VAGUE else kind
     usual = kind.replace("/x-", "/")

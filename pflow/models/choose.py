@@ -1,4 +1,4 @@
-"""The model to ask: the named one, else llm's default if it can be used, else the local one that came last."""
+"""Which model to ask: the named one, else llm's default if it can be used, else the newest local one."""
 
 import os
 import sys
@@ -43,14 +43,14 @@ _EXPLAINED = Attempt("cannot load llm's models", settings.broken, of=Exception)
 
 
 class NoCapableModel(PflowError):
-    """Failure to find a model that can do an `act`: none was named, and llm's default will not do (78)."""
+    """The failure (78) to find a model that can do an `act`: none was named, and the default will not do."""
 
     def __init__(self, act: str, why: str) -> None:
         super().__init__(f"cannot {act}: {why}", hint=f"{planning_models()}; {_PLAN_HINT}", exit=BAD_CONFIG)
 
 
 class NoModel(PflowError):
-    """Failure to find any model that can be used without being named (78)."""
+    """The failure (78) to find a default model: llm's has no key, and there is no local one."""
 
 
 def choose(name: str | None) -> Model:
@@ -81,7 +81,7 @@ _OF_ACCESS = ("aliases", "api_key_name", "headers")
 
 
 def identity_of(name: str | None) -> dict[str, str]:
-    """Identify the model called `name`, or the default one, for pflow.models.identity."""
+    """Return what identifies the model called `name`, or the default one; pflow.models.identity caches it."""
     model = choose(name)
     found = {"id": model.model_id, "plugin": type(model).__module__.partition(".")[0].removeprefix("llm_")}
     if entry := settings.entries.get(model.model_id):
@@ -98,7 +98,7 @@ KEPT = "chosen as llm's default"
 
 
 def default_model() -> tuple[str, str]:
-    """Return the model that is asked if none is named, and why that one. Raises PflowError as `choose` does."""
+    """Return the default model and the reason why it is the default. Raises PflowError as `choose` does."""
     for variable in ("PFLOW_MODEL", "LLM_MODEL"):
         if name := os.environ.get(variable):
             return choose(name).model_id, f"{variable} names it"
@@ -109,7 +109,7 @@ def default_model() -> tuple[str, str]:
 
 
 def set_default(name: str) -> tuple[str, str]:
-    """Make a model the default of llm, and so of pflow, then do as `default_model`."""
+    """Make a model the default of llm, and so of pflow; return what `default_model` returns."""
     model = choose(os.path.abspath(name) if name.endswith(SUFFIX) else name)
     if address := split_address(model.model_id):
         served = {each: model for each in find_served() if each.startswith(f"{address[0]}#")}
@@ -119,12 +119,12 @@ def set_default(name: str) -> tuple[str, str]:
     if settings.is_temporary(place):
         raise PflowError("cannot keep a default model: llm's settings have no home", hint="set HOME", exit=BAD_CONFIG)
     with Attempt(f"cannot keep a default model in '{place}'", not_written):
-        replace(str(place / "default_model.txt"), model.model_id)  # as llm does, but for its owner alone to write
+        replace(str(place / "default_model.txt"), model.model_id)  # llm's own write lets others write if the umask does
     return default_model()
 
 
 def adopt(name: str) -> str:
-    """Make a local model the default if none is chosen, unless it is the small one; say which one is."""
+    """Make a new local model the default if none is chosen, unless it is the small one; return who is the default."""
     default, why = default_model()
     if why == LATEST and name != SMALL:
         default, why = set_default(name)
@@ -148,17 +148,18 @@ def choose_capable(name: str | None, act: str = "plan") -> Model:
 
 
 def warm() -> None:
-    """Import what a request needs ahead of time; errors of these imports pass through."""
+    """Import early what a request needs; errors of these imports pass through."""
     all_models()
-    import openai.resources.chat  # noqa: F401  most providers speak its protocol, and it is slow
+    import openai.resources.chat  # noqa: F401  the slowest import, and most providers speak its protocol
 
 
 def all_models() -> dict[str, Model]:
-    """Return every model by id and alias, first those with a key, and keep the list for TAB. Raises PflowError (78)."""
+    """Return every model by id and alias, those with a key first, and keep the list for TAB. Raises PflowError (78)."""
     spare_this_machine()
-    with _loading, _EXPLAINED:  # llm loads its plugins once, and a second thread would not wait for the first
+    # llm marks its plugins as loaded before it loads them: a second thread of a batch would find no models.
+    with _loading, _EXPLAINED:
         models = settings.load_models()
-        with suppress(PflowError):  # the keys cannot be read
+        with suppress(PflowError):  # if the keys cannot be read, no order is better than no model
             models = dict(sorted(models.items(), key=lambda item: (not has_key(item[1]), item[0])))
         keep_models((name, describe(name, model)) for name, model in models.items())
     return models
@@ -188,7 +189,7 @@ def check_key(model: Model) -> None:
 
 
 def _chosen_default() -> str | None:
-    """Return the model of LLM_MODEL or of `llm models default`; llm does not tell the latter from its built-in one."""
+    """Return the model of LLM_MODEL or of `llm models default`; None if llm would take its built-in default."""
     is_chosen = (settings.directory() / "default_model.txt").exists()
     return os.environ.get("LLM_MODEL") or (str(get_default_model()) if is_chosen else None)  # type: ignore[no-untyped-call]
 
@@ -225,7 +226,7 @@ def _unknown(name: str, models: dict[str, Model]) -> PflowError:
 
 
 def _fault_of_ollama() -> str:
-    """Return why its server does not answer llm-ollama, which then has no models and says nothing."""
+    """Return why Ollama's server does not answer; llm-ollama itself then has no models and says nothing."""
     from llm_ollama.auth import get_client
 
     try:

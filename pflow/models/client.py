@@ -1,4 +1,4 @@
-"""The clients of models: one a model, key and address in a process, kept for all its questions and threads."""
+"""The HTTP clients of models: one for each model, key and address, kept for all questions and threads of a process."""
 
 import os
 import re
@@ -30,14 +30,14 @@ _MOST = 50_000_000
 """The most bytes of an answer, unpacked."""
 
 _SETTINGS = r"OPENAI_|LLM_|SSL_|(?i:.*_proxy$)"
-"""The variables that a client depends on."""
+"""The environment variables on which a client depends: a changed one needs another client."""
 
 
 def watch(model: Any) -> tuple[Any, Ending]:
-    """Return a copy of `model` that sends each request once, and the ending that it notes.
+    """Return a copy of `model` that sends each request once, and the ending of the answer, which the copy fills in.
 
-    Models that do not use the openai client stay as they are. llm drops the finish reason of a streamed completion, and
-    every ending of OpenAI's newer protocol but the happy one.
+    It is needed because llm drops the finish reason of a streamed completion, and in OpenAI's newer protocol every
+    ending but the good one. A model that does not use the openai client is returned unchanged.
     """
     ending = Ending(model)
     if not hasattr(model, "get_client"):
@@ -51,7 +51,8 @@ def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the client of a model and key. llm would make a new one, which takes 20 ms, for each question."""
     about = sorted((name, str(value)) for name, value in vars(model).items() if isinstance(value, _PLAIN))
     settings = [each for each in os.environ.items() if re.match(_SETTINGS, each[0])]
-    key = (os.getpid(), type(model), args, *kwargs.items(), *about, *settings)  # a fork shares no connection
+    # With the process: two of them that used one connection, as after a fork, would mix their answers.
+    key = (os.getpid(), type(model), args, *kwargs.items(), *about, *settings)
     with _making:
         if key not in _kept:
             all_secrets.add([*args])
@@ -66,40 +67,40 @@ def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 _PLAIN = (str, int, float, dict)
 
 _MOMENT = 0.2
-"""Seconds to wait for the end of a connection's data after the last event of an answer."""
+"""Seconds to wait for the end of the stream after the last event of an answer."""
 
 _LITTLE = 8
-"""Pieces of data that may follow the last event."""
+"""Pieces of data that may follow the last event, such as `[DONE]` and the last chunk; more end the connection."""
 
 
 def _made(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return a client that sends each request once, since a person's --retries decides.
+    """Return a client that sends each request once, since only --retries decides about another try.
 
-    It opens as many connections as there are threads, of which a map has many, and keeps them. llm would make one with
-    the certificates and all proxies of the environment, even if none is used.
+    It keeps as many connections as there are threads, of which a map has many. llm's own would load the certificates
+    and set up all proxies of the environment, even if none is used.
     """
     import httpx2
     import openai
     from llm.default_plugins.openai_models import _Shared
 
-    warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # of what a server says
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # about members that a server has misspelt
     is_other = type(model).get_client is not _Shared.get_client or model.api_type or model.api_version
     if is_other or model.api_engine or "LLM_OPENAI_SHOW_RESPONSES" in os.environ:
         client = model.get_client(*args, **kwargs)
         client.max_retries = 0
         return client
-    key = model.get_key(*args) if model.needs_key else "DUMMY_KEY"  # as llm does: the client wants one
+    key = model.get_key(*args) if model.needs_key else "DUMMY_KEY"  # llm's: the client refuses to have none
     http = openai.DefaultHttpxClient(**route(address_of(model)), limits=httpx2.Limits())
     about: dict[str, Any] = {"base_url": model.api_base, "default_headers": model.headers, "http_client": http}
     return openai.OpenAI(api_key=key, max_retries=0, **about)
 
 
 class _NoUsage(BaseModel):
-    """The usage of an answer that tells none, which is empty when it is dumped."""
+    """The usage of an answer that states none: llm dumps it, and gets an empty object."""
 
 
 class _Watched:
-    """A client, or one of its parts, as one question sees it."""
+    """A client, or a part of it, for one question: it fits the form of the request, and notes the ending."""
 
     def __init__(self, part: Any, model: Any, ending: Ending) -> None:
         self._part = part
@@ -121,7 +122,7 @@ class _Watched:
         if "stream" in self._ending.sent:
             return self._noted(answer)
         self._ending.note(answer)
-        if getattr(answer, "usage", ...) is None:  # llm reads it, whether it came or not
+        if getattr(answer, "usage", ...) is None:  # llm dumps it without looking if it came
             answer.usage = _NoUsage()
         return answer
 
@@ -137,10 +138,10 @@ class _Watched:
             stream.close()
 
     def _close(self, response: Any, close: Callable[[], None]) -> None:
-        """Close a response; after a whole answer read to its end, else the connection cannot be used again."""
+        """Close a response. Read the rest of a complete answer first, or the connection could not be used again."""
         is_whole = self._ending.reason is not None and not response.is_closed
         try:
-            with suppress(Exception):  # the answer is complete, whatever this connection does
+            with suppress(Exception):  # the answer is complete: a failure costs no more than the connection
                 if is_whole:
                     with _cut_after(_MOMENT, response.extensions["network_stream"].get_extra_info("socket")):
                         list(islice(response.stream, _LITTLE))
@@ -150,10 +151,10 @@ class _Watched:
 
 @contextmanager
 def _cut_after(seconds: float, connection: socket.socket) -> Iterator[None]:
-    """Cut a connection that is read for so long: the library asks for its time limit only before the first read."""
+    """Cut a connection after so many seconds of reading: the library sets its time limit only at the first read."""
 
     def cut() -> None:
-        with suppress(OSError):  # it has ended meanwhile
+        with suppress(OSError):  # the server has closed it meanwhile
             connection.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(seconds, cut)

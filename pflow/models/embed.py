@@ -1,4 +1,4 @@
-"""The nearness of texts in meaning, by llm's embedding model. llm is imported only when the model is asked."""
+"""How near texts are in meaning, by llm's embedding model. llm is imported only when the model is asked."""
 
 import os
 import sqlite3
@@ -14,7 +14,7 @@ from pflow.values.digest import bytes_digest
 VARIABLE = "PFLOW_EMBEDDING_MODEL"
 
 _PATIENCE = 30.0
-"""Seconds that a model may take; the caller can compare words instead."""
+"""Seconds that a model may take; after that, the caller compares words instead."""
 
 
 def configured() -> str | None:
@@ -25,7 +25,7 @@ def configured() -> str | None:
 
 
 def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
-    """Return how near each text is to the query, at most 1; texts are cached as vectors. Raises PflowError."""
+    """Return how near each text is to the query, at most 1. The vectors of the texts are cached. Raises PflowError."""
     import llm
 
     from pflow.models.choose import check_key
@@ -49,7 +49,7 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
         check_key(model)
         try:
             near = _near(llm.Collection(model.model_id, _database(), model=model), ids, texts, query)
-        except sqlite3.OperationalError:  # a full disk, or a directory that may not be written
+        except sqlite3.OperationalError:  # a full disk: the vectors are kept in memory, for this query alone
             near = _near(llm.Collection(model.model_id, model=model), ids, texts, query)
     found = {each.id: each.score for each in near if each.score is not None}
     if not found.keys() >= set(ids):
@@ -74,7 +74,7 @@ def _database() -> Any:
         make_private(folder)
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         database = Database(file)
-        database.execute("PRAGMA user_version = 1")  # raises if it cannot be written
+        database.execute("PRAGMA user_version = 1")  # a write, so that a database that refuses one is found here
     except (OSError, sqlite3.OperationalError):
         return Database(memory=True)
     except sqlite3.DatabaseError:

@@ -39,33 +39,33 @@ _EXPLAIN = ("explanation", "finishMessage", "blockReasonMessage")
 """The members for the provider's words about it."""
 
 _SHAPES = ("chat.completion", "text_completion", "message")
-"""The beginnings of the `object` or `type` of answers that have a reason if they are whole."""
+"""The beginnings of the `object` or `type` of answers that state a reason when they are complete."""
 
 _SAY_END = ("llm_anthropic", "llm_gemini", "llm_ollama")
-"""The plugins that keep the reason of every answer that is whole."""
+"""The plugins that keep the reason of every complete answer."""
 
 _LOCAL = ("echo", "gguf", "gpt4all", "llama_cpp", "markov", "mlc", "mlx", "smollm2", "transformers")
-"""The plugins, without `llm_`, of models in this process, which nothing cuts."""
+"""The plugins, without `llm_`, whose models run in this process: no connection can cut their answers."""
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks")
-"""Members of a message for thoughts, by servers; no client knows them."""
+"""The members of a message in which servers send thoughts; the openai client knows none of them."""
 
 
 _SURE = log(0.05)
-"""The likeliness of a token that is less is that of one to which a grammar has led."""
+"""The logarithm of a probability. A token with less was not the model's wish: the grammar left it no better one."""
 
 
 class Ending:
-    """The end of an answer: its `reason`, the `refusal` in its place and the provider's `words`, if it gave any.
+    """The end of an answer: the `reason` for it, a `refusal` in place of a text, and the provider's `words` about it.
 
-    `note` sees what comes through a client of pflow.models.client, `read` what any other plugin keeps of the answer.
-    An answer without a reason was cut if it `says_end` when it is whole; else it is not known if it `is_stream`.
+    `note` reads what comes through a client of pflow.models.client, `read` what any other plugin keeps of an answer.
+    Without a reason, an answer was cut if its server `says_end` of complete ones; if not, nobody knows of a stream.
 
-    `tool` is the tool that it wants to call. `has_reasoned`: thoughts came beside the text.
-    `sent` are the members of the request, `refused` the one that an error refuses by name (pflow.models.request_form).
-    From pflow.models.transport come the answer's `headers`, and the `error` that its status is; a request may take
-    `most` seconds. `tokens` are the answer's, each with the logarithm of its likeliness, if these were asked for,
-    and `begins` what it might have begun with, each with its likeliness.
+    `tool` is the tool that the answer wants to call; `has_reasoned` is true if thoughts came beside the text. `sent`
+    are the members of the request, `refused` the one that a server's error names (pflow.models.request_form).
+    `headers`, and the `error` for a status, come from pflow.models.transport, which lets the request take `most`
+    seconds. `tokens` are pairs of a token and the logarithm of its probability, if these were asked for; `begins` has
+    the probability of each token with which the answer could have begun.
     """
 
     def __init__(self, model: Any = None, most: float | None = None) -> None:
@@ -91,7 +91,7 @@ class Ending:
 
     @property
     def guess(self) -> str:
-        """The word of the answer with the unlikeliest token, of which the model was not sure; else empty."""
+        """The word of the answer that holds the least likely token; empty if the model was sure of all."""
         text, at, least = "", 0, _SURE
         for token, likeliness in self.tokens:
             if likeliness < least:
@@ -106,7 +106,7 @@ class Ending:
             self.tokens.append((token, likeliness))
 
     def read(self, answer: Any) -> None:
-        """Take the end from llm's `response_json` if none was noted."""
+        """Read the end from llm's `response_json`, unless `note` has found a reason."""
         if self.reason is not None or not isinstance(answer, dict):
             return
         self._take([(each["token"], each["logprob"], each["top_logprobs"]) for each in answer.get("tokens", [])])
@@ -115,13 +115,13 @@ class Ending:
             if isinstance(said, dict):
                 self.reason = _text_in(said, _IN_JSON) or self.reason
                 self.words = _text_in(said, _EXPLAIN) or self.words
-        self.reason = self.reason or ("stop" if answer.get("done") is True else None)  # an older Ollama
+        self.reason = self.reason or ("stop" if answer.get("done") is True else None)  # older Ollamas
         self.words = self.words or (str(self.reason) if self.kind in (FILTERED, BROKEN) else "")
         self.says_end = self.says_end or str(answer.get("object") or answer.get("type")).startswith(_SHAPES)
         self.usage = answer["usage"] if isinstance(answer.get("usage"), dict) else self.usage
 
     def note(self, said: Any) -> None:
-        """Note the ending in an answer, a chunk of a stream or an event of OpenAI's newer protocol."""
+        """Note the ending that is in an answer, a chunk of a stream or an event of OpenAI's newer protocol."""
         event = getattr(said, "type", None)
         if event == "error":
             self.reason = "error"
@@ -146,9 +146,9 @@ class Ending:
         if hasattr(usage, "model_dump"):
             try:
                 self.usage = usage.model_dump(warnings="error")
-            except ValueError:  # of tokens that are not a number, pydantic would warn the user
+            except ValueError:  # a count is not a number: llm would dump it too, and pydantic warn the user
                 self.usage, response.usage = usage.model_dump(warnings=False), None
-        elif usage:  # llm takes for an object what the provider sent instead
+        elif usage:  # not an object, which llm takes for granted
             response.usage = None
 
 
@@ -168,7 +168,7 @@ def _tool_of(message: Any) -> str:
 def check_ending(ending: Ending, response: Response, model: Model, text: str) -> None:
     """Raise PflowError for an answer that was cut (75), broke off (75) or was refused by the protocol (1)."""
     ending.read(response.response_json)
-    # llm's own methods would ask again if the plugin failed after the end.
+    # Not by llm's own tool_calls(): if the plugin has failed after the end, that would ask the model again.
     ending.tool = ending.tool or next((call.name or "?" for call in response._tool_calls), "")
     words = foreign_line(hide_keys(ending.words or ending.refusal, model))
     said = f": {words}" if words else ""
@@ -184,14 +184,14 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
 def no_answer(
     ending: Ending, response: Response, model: Model, text: str, wanted: Mapping[str, Any]
 ) -> PflowError | None:
-    """Return why a whole answer has nothing to use; else None. `wanted` are the options that a person set."""
+    """Return why a complete answer cannot be used, else None. `wanted` are the options that a person set."""
     ending.tool = ending.tool or called_in(text, is_cut=ending.kind == LIMIT)
     if ending.tool or (ending.kind == CALL and not text):
         return called_tool(ending, model)
     if text:
         return None
     has_reasoned = ending.has_reasoned or any(event.type == "reasoning" for event in response._stream_events)
-    has_reasoned = has_reasoned or bool(visible("".join(response._chunks)))  # thoughts, which were taken out
+    has_reasoned = has_reasoned or bool(visible("".join(response._chunks)))  # the text itself was thoughts
     if ending.kind == LIMIT:
         whose = _tokens(response, wanted, amount(response.output_tokens) or amount(ending.usage.get("output_tokens")))
         what = f"{whose} went into reasoning" if has_reasoned else f"it has no text, and {whose} are used up"
@@ -210,7 +210,7 @@ def called_tool(ending: Ending, model: Model) -> PflowError:
 
 
 def _tokens(response: Response, wanted: Mapping[str, Any], used: int | None) -> str:
-    """Name the tokens of an answer that reached its limit, and who set that."""
+    """Return words for the tokens of an answer that reached its limit, and for what set that limit."""
     limit = limit_of(vars(response.prompt.options))
     if limit is None or (used and used < limit):
         return f"its {used:,} tokens" if used else "all its tokens"
@@ -219,8 +219,8 @@ def _tokens(response: Response, wanted: Mapping[str, Any], used: int | None) -> 
     return f"the {limit:,} tokens of {'--max-tokens' if name == MAX_TOKENS[0] else whose}"
 
 
-# As models write them through servers without a parser for reasoning: DeepSeek, Qwen, Gemini, Magistral, Seed, Kimi,
-# gpt-oss, Gemma 4, and models that were told to think aloud.
+# Thoughts stand in the text if a server has no parser for reasoning. These are the marks of DeepSeek, Qwen, Gemini,
+# Magistral, Seed, Kimi, gpt-oss, Gemma 4, and of models that were told to think aloud.
 _NAMES = ("think", "thinking", "thought", "reasoning", "reason", "seed:think")
 _MARKS = {f"<{name}>": f"</{name}>" for name in _NAMES} | {
     "[THINK]": "[/THINK]",
@@ -235,12 +235,13 @@ _TAG = re.compile(r"\A(<[A-Za-z:]+)(?:\s[^<>]{0,200})?")
 _TOKENS = "im_end endoftext end_of_text eot_id eom_id end eot return end_of_turn END_OF_TURN_TOKEN"
 _ENDS = [f"<|{name}|>" for name in _TOKENS.split()]
 _ENDS += ["</s>", "<eos>", "<pad>", "<end_of_turn>", "<turn|>", "<｜end▁of▁sentence｜>"]
-_UNSEEN = re.compile(  # Unicode's Default_Ignorable_Code_Point, controls, and the empty cell of Braille
+_UNSEEN = re.compile(  # an answer of these alone shows nothing: Default_Ignorable_Code_Point, controls, empty Braille
     r"(?:[\s\0-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f\u205f-\u206f"
     rf"\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]+|{'|'.join(map(re.escape, _ENDS))})*"
 )
 
-# Calls of tools, as Hermes, Qwen, GLM, Granite, Phi, LFM, Kimi, Gemma, Mistral, Llama, DeepSeek and others write them.
+# A call stands in the text if a server has no parser for its model: Hermes, Qwen, GLM, Granite, Phi, LFM, Kimi, Gemma,
+# Mistral, Llama, DeepSeek and others each write it in their own way.
 _CALL = re.compile(
     r"<[|｜]?(?:\w+:)?(?:tool[_▁-]?(?:calls?|use|code)|(?:start_)?function_calls?|python_tag|START_ACTION"
     r"|action_start|DSML)[\w▁]*[|｜>]|<function=|<invoke name=|\[TOOL_CALLS\]|<\|channel\|>commentary to=|functools\["
@@ -251,9 +252,10 @@ _TOOL = re.compile(r'name"?\s*[:=]\s*"([^"]+)"|(?:function=|functions\.|calls?>|
 
 
 def without_thoughts(parts: Iterable[str]) -> Iterator[str]:
-    """Yield the parts of an answer from its first word after any thoughts on; an empty part for each before.
+    """Yield the parts of an answer that follow its thoughts; an empty part for each part before.
 
-    A text of nothing visible, or whose thoughts do not end, has no words. Marks within a text are the user's data.
+    A text without visible characters, or whose thoughts do not end, gives only empty parts. Marks further inside the
+    text are the user's data.
     """
     head = closing = ""
     speaks = has_thought = False
@@ -280,11 +282,11 @@ def without_thoughts(parts: Iterable[str]) -> Iterator[str]:
                 break
         yield head if speaks else ""
     if not speaks and not closing and visible(head):
-        yield head.lstrip() if has_thought else head  # a beginning like that of a mark
+        yield head.lstrip() if has_thought else head  # the whole text looked like the beginning of a mark
 
 
 def visible(text: str) -> str:
-    """Return a text without what nobody sees, and without marks of an end, before its first word."""
+    """Return a text without the invisible characters and end marks before its first word."""
     return _UNSEEN.sub("", text, count=1)
 
 
@@ -297,9 +299,9 @@ _END = re.compile(
 
 
 def after_thoughts(text: str) -> str:
-    """Return the text after thoughts that lack their opening mark, which some servers take for a part of the question.
+    """Return the text after thoughts without an opening mark, which some servers count as a part of the question.
 
-    A closing mark within a sentence, in quotes or in code is not meant, nor one with its opening mark anywhere.
+    A closing mark within a sentence, in quotes or in code does not count, nor one whose opening mark is in the text.
     """
     words = _DATA.sub(lambda data: "_" * len(data[0]), text)
     end = _END.search(words)
@@ -308,7 +310,7 @@ def after_thoughts(text: str) -> str:
 
 
 def called_in(text: str, *, is_cut: bool) -> str:
-    """Return the tool that a text calls, ? if it does not name one; "" for a text that is not a call alone."""
+    """Return the tool that a text calls, "?" if it names none; "" for a text that is more than a call."""
     if not _CALL.match(visible(text)) or not (is_cut or text.rstrip().endswith((">", "]", "}", ")", "`"))):
         return ""
     tool = _TOOL.search(text)

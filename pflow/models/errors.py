@@ -1,4 +1,4 @@
-"""The failures of a provider in pflow's words, without any key, and their exit codes."""
+"""Failures of providers as pflow's errors: in its words, without any key, with an exit code."""
 
 import json
 import os
@@ -30,7 +30,8 @@ from pflow.web.reasons import Reason, exit_of, read_reason
 from pflow.web.response import HINTS, malformed
 from pflow.web.route import fault_behind, via
 
-# Every HTTP library has its own classes under much the same names. A timeout while connecting has two of them.
+# By name, since every HTTP library has its own classes under much the same names, and any of them may be missing. The
+# order counts: to requests a timeout while connecting is a connection error too.
 _BY_CLASS = (
     (("TimeoutError", "TimeoutException", "APITimeoutError", "Timeout"), TRY_AGAIN, "no answer in time"),
     (("ConnectError", "gaierror", "ConnectionRefusedError", "NewConnectionError"), UNAVAILABLE, "cannot connect"),
@@ -41,7 +42,7 @@ _BY_CLASS = (
     (("RecursionError",), TRY_AGAIN, "its answer is garbled"),
     (("ConnectionError", "APIConnectionError"), UNAVAILABLE, "no connection"),
     (("NotImplementedError",), USAGE, ""),
-    (("FileNotFoundError",), MISSING, ""),  # an attachment of an earlier turn is gone
+    (("FileNotFoundError",), MISSING, ""),  # of a conversation's earlier attachment, which is gone
 )
 
 AGAIN = HINTS[TRY_AGAIN]
@@ -59,16 +60,16 @@ _HINTS = {
 """What to do, by kind of failure or by exit code."""
 
 _STATUS = r"(?i)(?:^|\b(?:code|status|http(?:/[\d.]+)?|(?:client|server) error)\W{1,3})([45]\d\d)\b"
-"""A status in the text of an exception that has no other."""
+"""The status in the text of an exception, for those that have no member for it."""
 
 _IN_ANSWERS = ("APIError", "ErrorInAnswer", "ModelError", "ResponseError")
-"""The exceptions for an error within an answer, which has no status; llm-gemini and llm-ollama raise the last two."""
+"""The exceptions for an error inside an answer whose status is 200; llm-gemini and llm-ollama raise the last two."""
 
 _SAY_NOTHING = r"(Error code: \d+|An error occurred during streaming|an error in an answer)$"
-"""The texts of exceptions that have no words of a provider."""
+"""The texts of exceptions that leave out the provider's own words, which are in their body."""
 
 _ALL_IS_WELL = r"(?i)(ok|success(ful)?|connected|)\W*"
-"""The words of a chunk without any part of an answer that is no error, as MiniMax's last one."""
+"""The words of a chunk that has no part of an answer, and is no error either, such as MiniMax's last one."""
 
 _REFUSALS = (429, 503, 529)
 """The statuses of a provider that wants fewer requests."""
@@ -84,8 +85,8 @@ class ErrorInAnswer(Exception):
 
 
 def check_said(said: Any) -> None:
-    """Raise ErrorInAnswer if an answer, a chunk or an event of a stream holds an error, or nothing else."""
-    said = said[0] if isinstance(said, list) and said else said  # as Gemini writes it
+    """Raise ErrorInAnswer if an answer, a chunk or an event of a stream holds an error, or no part of an answer."""
+    said = said[0] if isinstance(said, list) and said else said  # Gemini sends an error in a list
     choices = getattr(said, "choices", None)
     first = choices[0] if isinstance(choices, list) and choices else None
     places = (said, first, getattr(said, "response", None))
@@ -110,7 +111,7 @@ def explain(error: Exception, model: Model) -> PflowError:
     if reason.status is None and (fault := fault_behind(error)):
         return fault
     act, address = f"cannot get an answer from '{model.model_id}'", address_of(model)
-    if reason.status is None or address.startswith("http:"):  # over plain HTTP, a status may be the proxy's
+    if reason.status is None or address.startswith("http:"):  # a proxy can answer in the server's place over plain HTTP
         act += via(address)
     words = foreign_line(hide_keys(f"{reason.status}: {reason.words}" if reason.status else reason.words, model))
     failure = PflowError(f"{act}: {words}", hint=_hint(kind, exit, model), exit=exit)
@@ -127,7 +128,7 @@ def explain(error: Exception, model: Model) -> PflowError:
 
 
 def explained(model: Model) -> Attempt:
-    """Explain any error that asking `model` raises."""
+    """Return a context that turns any error of asking `model` into a PflowError."""
     return Attempt("", lambda _, error: explain(error, model), of=Exception)
 
 
@@ -143,13 +144,13 @@ def address_of(model: Any) -> str:
 
 
 def unusable(model: Model, what: str, hint: str = "", *, exit: int, is_permanent: bool | None = None) -> PflowError:
-    """Return the failure of an answer that came, and is of no use."""
+    """Return the failure of an answer that came but cannot be used."""
     act = f"cannot take the answer of '{model.model_id}'"
     return PflowError(f"{act}: {what}", hint=hint, exit=exit, is_permanent=is_permanent)
 
 
 def garbled(model: Model) -> PflowError:
-    """Return the failure of an answer that is not what the protocol says."""
+    """Return the failure of an answer that breaks the protocol."""
     return unusable(model, "it is garbled", AGAIN, exit=TRY_AGAIN)
 
 
@@ -160,7 +161,7 @@ def no_key(model: Model, why: str = "it needs a key") -> PflowError:
 
 
 def meaning_of(error: Exception) -> tuple[int, str, Reason]:
-    """Return the exit code of a provider's or hub's failure, its kind if it has one, and the reason."""
+    """Return the exit code for a failure of a provider or a hub, its kind ("" if unknown), and its reason."""
     reason = read_reason(error)
     if reason == Reason() and (found := _meaning_of_class(error)):
         return found
@@ -185,7 +186,7 @@ def meaning_of(error: Exception) -> tuple[int, str, Reason]:
 
 
 def _meaning_of_class(error: Exception) -> tuple[int, str, Reason] | None:
-    """Return what the class of an exception, or of one that led to it, says in place of a provider."""
+    """Return the meaning of an exception, or of one that led to it, by its class; for failures without a response."""
     if what := next(filter(None, map(malformed, causes(error))), ""):
         return UNAVAILABLE, "http", Reason(words=what)
     chain = [({each.__name__ for each in type(cause).__mro__}, cause) for cause in reversed(causes(error))]
@@ -197,9 +198,9 @@ def _meaning_of_class(error: Exception) -> tuple[int, str, Reason] | None:
 
 
 def _words(error: BaseException) -> str:
-    """Return an exception's words on one line, without a system's number."""
+    """Return an exception's words on one line, without the number of a system error."""
     words = foreign_line(str(error) or type(error).__name__)
-    errno, bracket, reason = words.partition("] ")  # httpx passes on "[Errno 111] Connection refused"
+    errno, bracket, reason = words.partition("] ")  # httpx has made a text of it: "[Errno 111] Connection refused"
     return f"{reason[:1].lower()}{reason[1:]}" if bracket and errno.startswith("[Errno ") else words
 
 

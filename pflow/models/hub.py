@@ -1,4 +1,4 @@
-"""GGUF files from a model hub, brought by huggingface_hub to the local models."""
+"""Downloading GGUF files from a model hub, by huggingface_hub, to the local models."""
 
 import os
 import re
@@ -25,7 +25,7 @@ from pflow.web.response import limit_body
 from pflow.web.route import fault_behind, spare_this_machine
 
 _MOST_SAID = 10_000_000
-"""The most bytes of what a hub says of a repository."""
+"""The most bytes of a hub's description of a repository."""
 
 _HUB = r"(?:https?://[^/]+/|[\w-]+\.[\w.-]+/(?=[^/]+/[^/]+$)(?!.*\.gguf$))?"
 """The address of the hub in front of OWNER/REPO, as a browser shows it."""
@@ -42,16 +42,17 @@ class _File(BaseModel, from_attributes=True):
 
 
 class _Repository(BaseModel, from_attributes=True):
-    """What a hub says of a repository, as its library has it."""
+    """A hub's description of a repository, as its library returns it."""
 
     sha: str | None
     siblings: list[_File]
 
 
 def get_model(name: str, *, is_agreed: bool) -> tuple[str, bool]:
-    """Return the file of OWNER/REPO[:QUANT] or OWNER/REPO/FILE.gguf, and True if it was brought just now.
+    """Return the path of OWNER/REPO[:QUANT] or OWNER/REPO/FILE.gguf, and True if it was downloaded just now.
 
-    More than 1 GB has to be agreed to. What came before a failure is kept for the next try. Raises PflowError.
+    A person must agree to more than 1 GB. A failed download is kept, and the next try goes on with it. Raises
+    PflowError.
     """
     act = f"cannot get the model '{name}'"
     asked = re.fullmatch(_HUB + r"(\w[\w.-]*/[\w.-]+)(?::([\w.-]+)|/(.+\.gguf))?", name)
@@ -85,7 +86,7 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
     failure = PflowError(f"{act}: more came than the {megabytes} that the hub says", exit=BAD_DATA)
     with _Part(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), size, failure) as opened:
         there = opened.seek(0, os.SEEK_END)
-        if there > size:  # the hub has said another size, or something else has written it
+        if there > size:  # a left-over that cannot be a beginning of this file
             there = opened.seek(opened.truncate(0))
         if shutil.disk_usage(os.path.dirname(path)).free < size - there:
             raise PflowError(f"{act}: there is no room for {megabytes}", exit=CANNOT_WRITE)
@@ -103,7 +104,7 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
 
 
 def _describe(act: str, repo: str) -> _Repository:
-    """Return what the hub says of a repository and its files."""
+    """Return the hub's description of a repository and its files."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils import get_session
 
@@ -118,7 +119,7 @@ def _describe(act: str, repo: str) -> _Repository:
 
 
 class _Part(FileIO):
-    """The file of a download. More than the agreed size raises `failure`: the library compares sizes at the end."""
+    """The file of a download. Raise `failure` for more than `size` bytes: the library compares only at the end."""
 
     def __init__(self, fd: int, size: int, failure: PflowError) -> None:
         super().__init__(fd, "r+")
@@ -131,7 +132,10 @@ class _Part(FileIO):
 
 
 def choose_file(act: str, files: list[str], quant: str, file: str) -> str:
-    """Return `file`, or as llama.cpp the first model with `quant` in its name. Raises PflowError (66, 65)."""
+    """Return `file` if it is there, else the first model with `quant` in its name, which is how llama.cpp chooses.
+
+    Raises PflowError: 66 if there is none, 65 for a model in several files.
+    """
     models = [each for each in files if each.lower().endswith(SUFFIX) and not re.search("mmproj|imatrix|mtp-", each)]
     for wanted in [quant] if quant else ["Q4_K_M", "Q8_0", ""]:
         pattern = rf"(?<![a-z0-9]){re.escape(wanted)}[.-]" if wanted else ""

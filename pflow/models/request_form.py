@@ -25,10 +25,10 @@ _KINDS = ("value", "model", "other", "down", "")
 """The kinds of error (pflow.web.reasons) that may refuse a member."""
 
 _CHANGES = {"stream": "", "stream_options": "", "max_tokens": "max_completion_tokens", GRAMMAR: ""}
-"""The members without which a request asks the same, each with the member that takes its value, if any does."""
+"""The members that can be left out of a request, each with the member that takes its value ("" if none does)."""
 
 HINTS = {"stream": "-o stream=false", "max_tokens": "-o max_completion_tokens=N"}
-"""What a person can type so that a member is not sent."""
+"""The options that keep a member from being sent, to spare the server a refusal."""
 
 _WORDS = {
     "stream": r"stream(s|ed|ing)?",
@@ -43,7 +43,7 @@ _DENIES = re.compile(
     re.IGNORECASE,
 )
 _NEVER = re.compile(r"\b(not |un)(yet )?(support|implement|recogni[sz])|\b(must|should) be\b", re.IGNORECASE)
-"""What a server that calls a refusal its own fault (500) says of a member."""
+"""The words that refuse a member in an error with which the server takes the fault itself (500)."""
 
 _OF_RANGE = re.compile(
     r"too (large|small|high|low|long|many)|at (least|most)|exceed|maximum|minimum|less than|greater|between|positive",
@@ -51,16 +51,16 @@ _OF_RANGE = re.compile(
 )
 
 _refused: dict[tuple[str, str], set[str]] = {}
-"""The members and schemas that models refused in this process, by address and name."""
+"""The members and schemas that models have refused in this process, by the model's address and name."""
 
 _IGNORED = "ignored "
-"""Stands before a schema that a model took and did not keep to."""
+"""The prefix of a schema that a model accepted, but whose answer did not fit it."""
 
 
 def refused_member(error: Any, members: Iterable[str]) -> str:
-    """Return which of the `members` of a request a provider's error refuses by name; "" if it names none.
+    """Return the member of a request that a provider's error refuses by name; "" if it names none of `members`.
 
-    A server that finds a limit too large does not refuse its member.
+    An error about a limit that is too large does not refuse the limit's member.
     """
     _, kind, reason = meaning_of(error)
     param = str(getattr(error, "param", None) or "")
@@ -69,7 +69,7 @@ def refused_member(error: Any, members: Iterable[str]) -> str:
     if isinstance(error, PflowError) or kind not in _KINDS or not denies.search(said):
         return ""
     is_range = bool(_OF_RANGE.search(said))
-    fixed = ("messages", "" if kind == "model" else "model")  # which every question has
+    fixed = ("messages", "" if kind == "model" else "model")  # every question needs these
     members = [name for name in members if not (is_range and name.endswith("_tokens")) and name not in fixed]
     places = {name: match.start() for name in members if (match := _pattern(name).search(said))}
     named = param.partition(".")[0]
@@ -82,28 +82,28 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def refused_by(model: Any) -> set[str]:
-    """Return the members that a model has refused in this process, by its address; more may be added."""
+    """Return the members that a model at its address has refused in this process: a set to which more are added."""
     place = str(getattr(model, "api_base", None)), getattr(model, "model_name", None) or model.model_id
     return _refused.setdefault(place, set())
 
 
 def takes_schema(model: Any, schema: Any) -> bool:
-    """Return True if a model gets a schema beside the prompt, not in it.
+    """Return True if a schema is sent beside the prompt; otherwise it stands in the prompt.
 
-    llm-anthropic would make an older Claude answer with the call of a tool, without a text.
+    Not to an older Claude: llm-anthropic would make it answer with the call of a tool, without a text.
     """
     is_able = model.supports_schema and getattr(model, "use_structured_outputs", True)
     return bool(schema and is_able) and compact(schema) not in refused_by(model)
 
 
 def takes_grammar(model: Any) -> bool:
-    """Return True if a model's answer can be held to a grammar: one of a file, or of a llama-server at an address."""
+    """Return True if a grammar can constrain a model's answers: that of a GGUF file, or of a llama-server."""
     return GRAMMAR not in refused_by(model) and (GRAMMAR in model.Options.model_fields or _is_llama(model))
 
 
 def _is_llama(model: Any) -> bool:
-    """Return True if a model's server says that it is llama.cpp's."""
-    with Ignoring(Exception):  # no server answers, or its answer is not such a list
+    """Return True if the model's server says that it is llama.cpp's."""
+    with Ignoring(Exception):  # no server, or one whose list has another form: both take no grammar
         if "stop" in model.Options.model_fields and (
             split_address(model.model_id) or runs_here(model.model_name, model.api_base)
         ):
@@ -113,13 +113,14 @@ def _is_llama(model: Any) -> bool:
 
 
 _WARM = 0.8
-"""The temperature of further draws."""
+"""The temperature of further draws, which have to differ from the first."""
 
 
 def with_grammar(model: Any, grammar: str, draw: int = 0) -> dict[str, Any]:
-    """Return the options that hold an answer, one line, to a grammar; the `model`, a copy, is made to take them.
+    """Return the options that constrain an answer of one line to a grammar.
 
-    The first `draw`, 0, is the likeliest answer; each further number is another.
+    The first `draw`, 0, gives the likeliest answer, each further number another one. The `model` must be a copy: its
+    options are extended if they have no grammar.
     """
     line = {"temperature": _WARM if draw else 0, "seed": draw, "max_tokens": 120, "stop": "\n"}
     if GRAMMAR in model.Options.model_fields:
@@ -129,7 +130,7 @@ def with_grammar(model: Any, grammar: str, draw: int = 0) -> dict[str, Any]:
 
 
 def keeps_to(model: Any, schema: Any) -> bool:
-    """Return False if a model was given a schema in this process, and kept to it only once it was in the prompt too."""
+    """Return False if the model kept to this schema, earlier in this process, only when it was in the prompt too."""
     return _IGNORED + compact(schema) not in refused_by(model)
 
 
@@ -138,12 +139,12 @@ def note_ignored(model: Any, schema: Any) -> None:
 
 
 def change_form(model: Any, member: str, schema: Any = None) -> bool:
-    """Remember that `model` refuses a member; return True if the same can be asked in another form.
+    """Remember that `model` refuses a member; return True if the question can be asked in another form.
 
-    The `schema` that was sent is one that it refuses; it then goes into the prompt.
+    If it refuses the form of the answer, the `schema` that was sent goes into the prompt from now on.
     """
     refused = refused_by(model)
-    if member in (FORMAT, "text") and schema:  # as OpenAI's newer protocol names it
+    if member in (FORMAT, "text") and schema:  # OpenAI's newer protocol has the schema in `text`
         refused.add(compact(schema))
         return True
     if member in _CHANGES:
@@ -155,7 +156,7 @@ def fit_form(model: Any, members: dict[str, Any]) -> dict[str, Any]:
     """Return the members of a request in the form that `model` takes."""
     fitted = dict(members)
     for name in refused_by(model) & fitted.keys() & _CHANGES.keys():
-        if name == "stream" and fitted[name]:  # llm expects one: another thread was refused just now
+        if name == "stream" and fitted[name]:  # refused to another thread just now, and llm already expects a stream
             continue
         value = fitted.pop(name)
         fitted |= {_CHANGES[name]: value} if _CHANGES[name] else {}
@@ -163,23 +164,23 @@ def fit_form(model: Any, members: dict[str, Any]) -> dict[str, Any]:
 
 
 BRIEF = 200
-"""The most tokens of a text by the small local model, if no limit is set: a longer one only repeats and invents."""
+"""The most tokens of a text by the small model, if no limit is set: in a longer one it only repeats and invents."""
 
 
 def parse_options(params: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return the options in the param `option`, of which the last of a name counts, and these params, if set."""
+    """Return the options in the param `option` and in these params. Of several with one name the last counts."""
     pairs = read_pairs("--option", params["option"] or [])
     options: dict[str, Any] = {name.strip().replace("-", "_"): value for name, value in pairs}
     return options | {name: params[name] for name in names if params[name] is not None}
 
 
 def fit_options(model: Model, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `wanted` as this model takes it. Raises PflowError (2) for an unknown option or a value it refuses."""
+    """Return `wanted` in the names and types of this model. Raises PflowError (2) for an unknown name or bad value."""
     return {_name(model, name): _fit(model, _name(model, name), value) for name, value in wanted.items()}
 
 
 def options_for(model: Model, wanted: Mapping[str, Any], *, has_schema: bool = False) -> dict[str, Any]:
-    """Return all options of a call: those that are `wanted`, llm's defaults for the model, a small one's limit."""
+    """Return all options of a call: the `wanted` ones, llm's stored defaults, and the limit of the small model."""
     usual = {"max_tokens": BRIEF} if is_small(model) and not has_schema else {}
     return fit_options(model, {**usual, **default_options(model), **wanted})
 
@@ -189,7 +190,7 @@ def _name(model: Model, name: str) -> str:
     if name == "max_tokens":
         name = next((other for other in MAX_TOKENS if other in known), name)
     if name == "max_completion_tokens" and "max_tokens" in known and hasattr(model, "get_client"):
-        refused_by(model).add(name := "max_tokens")  # so it is sent under the other name
+        refused_by(model).add(name := "max_tokens")  # llm knows only this name; fit_form sends it as the other
     if name in known or name == "stream":
         return name
     hint = f"it has {', '.join(sorted(known)) or 'no options'}"
@@ -201,7 +202,7 @@ def _fit(model: Model, name: str, value: Any) -> Any:
     if name in MAX_TOKENS and isinstance(value, int) and value < 1:
         raise PflowError(f"cannot set '{name}' to '{value}': it must be at least 1", exit=USAGE)
     try:
-        if name == "stream" and name not in model.Options.model_fields:  # of the call: pflow.models.ask
+        if name == "stream" and name not in model.Options.model_fields:  # an option of ours, not of the model's
             return TypeAdapter(bool).validate_python(value)
         return getattr(model.Options(**{name: value}), name)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""A JSON schema for an answer: putting it into the prompt for some models, and finding the value in the answer."""
+"""A JSON schema for an answer: words that ask for it in the prompt, and finding the value in the answer."""
 
 import re
 from contextlib import suppress
@@ -14,11 +14,14 @@ _BRACKET = re.compile(r"[{}\[\]]")
 _KINDS = {"object": dict, "array": list}
 
 _MOST_FAULTS = 100
-"""The brackets that begin no JSON, after which an answer counts as one without a value."""
+"""After so many brackets that begin no JSON, the search for a value ends."""
 
 
 class Unfit(PflowError):
-    """The failure of an answer without a value that fits; `why` it does not. A number too large comes again."""
+    """The failure of an answer without a value that fits. `why` is for the model, which is asked again.
+
+    It is permanent for a number that is too large: the model would write it again.
+    """
 
     def __init__(self, model_id: str, why: str, *, is_permanent: bool = False) -> None:
         what = f"cannot take the answer of '{model_id}': it does not fit the schema: {why}"
@@ -28,18 +31,18 @@ class Unfit(PflowError):
 
 
 def ask_for(prompt: str, schema: dict[str, Any], wrong: str = "") -> str:
-    """Return the prompt with the schema in words after it, and with what was `wrong` with an earlier answer."""
+    """Return the prompt, followed by the schema in words, and by what was `wrong` with an earlier answer."""
     wish = "Answer with JSON that fits this JSON schema, and with nothing else:\n" + str(encode(schema), "utf-8")
     again = f"An earlier answer does not fit the schema: {wrong}" if wrong else ""
     return "\n\n".join(filter(None, (prompt, wish, again)))
 
 
 def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
-    """Return the one value in an answer, if it fits the schema.
+    """Return the one value in an answer, which fits the schema.
 
-    It is the whole answer, or stands in a fence, or begins a line or follows a colon or a tag; one within a sentence
-    does not count. Two different values are refused. Raises Unfit (65), and PflowError (65) for a schema that cannot
-    be used.
+    It is the whole answer, or stands in a Markdown fence, begins a line, or follows a colon or a tag. A value within a
+    sentence does not count. Raises Unfit (65) without a value that fits, or with two different ones, and PflowError
+    (65) for a schema that cannot be used.
     """
     bare = text.strip(BLANK)
     found = _find(bare, _KINDS.get(str(schema.get("type")), (dict, list)))
@@ -62,9 +65,9 @@ def is_bare(text: str) -> bool:
 
 
 def _find(text: str, kind: Any) -> dict[str, Any]:
-    """Return the value that is the text, else those in its fences, else those among its words, each by its JSON.
+    """Return the values in a text by their JSON: the whole text, else those in its fences, else those among its words.
 
-    Of several only those of the `kind` count that the schema asks for.
+    If there are several, only those of the `kind` for which the schema asks count.
     """
     parts = [text[start:end] for _, start, end in ([] if text[:1] in ("{", "[") else fences(text))]
     fenced = [value for part in parts for value in _whole(part) or _among_words(part)]
@@ -81,10 +84,10 @@ def _whole(text: str) -> list[Any]:
 
 
 def _among_words(text: str) -> list[Any]:
-    """Return the objects and lists that begin a line or follow a colon, a tag or another one in their line.
+    """Return the objects and lists that begin a line, or follow a colon, a tag or another value in their line.
 
-    There are none if its brackets do not match. Nothing within a bracket that begins no JSON counts: it may be a part
-    of the value.
+    Return none if the brackets do not match. JSON inside a bracket that begins no JSON does not count, since it may be
+    a part of a value that is malformed.
     """
     found, faults, at, depth, end = list[Any](), 0, 0, 0, 0
     while depth >= 0 and faults < _MOST_FAULTS and (bracket := _BRACKET.search(text, at)):
@@ -97,7 +100,7 @@ def _among_words(text: str) -> list[Any]:
         except ValueError:
             depth, faults = depth + 1, faults + 1
             continue
-        before = text[max(bracket.start() - 100, 0) : bracket.start()].rstrip(" \t`*")  # of Markdown
+        before = text[max(bracket.start() - 100, 0) : bracket.start()].rstrip(" \t`*")  # and marks of Markdown
         if depth:
             continue
         if before[-1:] in ("", "\n", ":", ">") or (found and "\n" not in text[end : bracket.start()]):
@@ -107,7 +110,7 @@ def _among_words(text: str) -> list[Any]:
 
 
 def _without_value(model_id: str, text: str, found: list[str]) -> Unfit:
-    """Return why a text has no value, or not one."""
+    """Return the failure of a text without a value, or with several."""
     if found:
         many = "two values are" if len(found) == 2 else f"{len(found)} values are"
         return Unfit(model_id, f"{many} in it: {', '.join(map(_beginning, found[:2]))}")

@@ -30,16 +30,16 @@ from pflow.terminal.messages import say
 from pflow.web.route import fault_behind
 
 faults: dict[str, str] = {}
-"""The malformed entries of the settings that are passed over, each with why, by the id and aliases of its model."""
+"""The reasons why malformed entries of the settings are passed over, by the id and the aliases of their models."""
 
 entries: dict[str, dict[str, Any]] = {}
 """The entries of extra-openai-models.yaml by model id."""
 
 faults_of_files: list[str] = []
-"""The whole files that are passed over, each with why."""
+"""The reasons why whole files of settings are passed over, each with its file."""
 
 PATIENCE = 5.0
-"""The most seconds that a request may take by which a plugin finds its models."""
+"""The most seconds for a request with which a plugin looks for its models."""
 
 _TEMPORARY = "pflow-without-home-"
 
@@ -52,7 +52,7 @@ _MEMBERS = {
     "aliases": (list, "a list"),
     "headers": (dict, "an object"),
 }
-"""The members of an entry that would stop all models if their type were wrong, each with its type in words."""
+"""The members of an entry whose wrong type would make llm fail for all models: their types, also in words."""
 
 _REQUIRED = ("model_id", "model_name")
 _READ_BY_LLM = ("keys.json", "default_model.txt", "extra-openai-models.yaml")
@@ -62,29 +62,29 @@ def directory() -> Path:
     """Return llm's directory of settings, or a temporary one if it cannot be made (no HOME, or a read-only one)."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~")
     try:
-        # Without a home click's path begins with a plain "~", and llm would make that directory right here.
+        # Without a home click's path begins with a plain "~", and llm would make a directory of that name right here.
         if not os.environ.get("LLM_USER_PATH") and not os.path.isabs(home):
             raise FileNotFoundError("no home directory")
-        make_private(llm_directory())  # llm would let others write it if the umask does
+        make_private(llm_directory())  # llm's own would be writable for others if the umask allows it
         return Path(llm.user_dir())  # type: ignore[no-untyped-call]
     except OSError as error:
         if path := os.environ.get("LLM_USER_PATH"):
             raise PflowError(f"cannot use LLM_USER_PATH '{path}': {reason_of(error)}", exit=BAD_CONFIG) from error
-    with HeldSignals():  # else one could come before the directory is known
+    with HeldSignals():  # a signal between the two lines would leave the directory behind
         made, maker = tempfile.mkdtemp(prefix=_TEMPORARY), os.getpid()
-        # a forked child leaves it to its parent
+        # A forked child inherits atexit, and must not remove what its parent still uses.
         atexit.register(lambda: shutil.rmtree(made if os.getpid() == maker else "", ignore_errors=True))
     os.environ["LLM_USER_PATH"] = made
     return Path(made)
 
 
 def is_temporary(directory: Path) -> bool:
-    """Return True for a temporary directory of settings: what is written there is lost."""
+    """Return True for a temporary directory of settings: what is written there is lost when the process ends."""
     return directory.name.startswith(_TEMPORARY)
 
 
 def _load_plugins() -> None:
-    """Load llm's plugins. One that fails does so at each call: llm would go on with the models that it has by then."""
+    """Load llm's plugins. If one fails, fail at each further call too: llm would go on with some models missing."""
     if _failed:
         raise _failed[0]
     try:
@@ -103,10 +103,11 @@ def load_models() -> dict[str, Model]:
     entries.clear()
     faults_of_files.clear()
     for file in (directory() / name for name in _READ_BY_LLM):
-        if file.exists() and not file.is_file():  # llm would wait for the other end of a pipe
+        if file.exists() and not file.is_file():  # llm would open a named pipe, and wait for ever
             raise PflowError(f"cannot read '{file}': not a regular file", exit=BAD_CONFIG)
     _load_plugins()
-    # Its own plugin would fail at the first malformed entry, and leave no model: the copy here reads the file as we do.
+    # llm's plugin for OpenAI fails at the first malformed entry, and then has no model at all. Its code runs here with
+    # another reader of that file, which leaves out such entries.
     names = {**vars(openai_models), "yaml": SimpleNamespace(safe_load=_usable_entries)}
     register_openai = FunctionType(openai_models.register_models.__code__, names)
     others = pm.subset_hook_caller("register_models", [openai_models])
@@ -117,7 +118,7 @@ def load_models() -> dict[str, Model]:
         own = [alias for alias, id in chosen.items() if id == model.model_id]
         found.append(ModelWithAliases(model, async_model, {*(aliases or ()), *own}))
 
-    with reporting_to(Ending(most=PATIENCE)):  # llm-ollama asks its server, and would wait for ever
+    with reporting_to(Ending(most=PATIENCE)):  # llm-ollama asks its server without a time limit of its own
         register_openai(register)
         others(register=register, model_aliases=found)
     return {name: each.model for each in found if each.model for name in (*each.aliases, each.model.model_id)}
@@ -137,7 +138,7 @@ def report_faults() -> None:
 
 
 def broken(act: str, error: Exception) -> PflowError:
-    """Return the error (78) for llm or a plugin that cannot load its models, without quoting the file of keys."""
+    """Return the error (78) for llm or a plugin that cannot load its models. It does not quote the file of keys."""
     if of_environment := fault_behind(error):
         return of_environment
     file = directory() / "keys.json"
@@ -192,7 +193,7 @@ def _fault_of_entry(entry: Any) -> str:
 
 
 def _pass_over(file: str, number: int, node: yaml.Node, fault: str) -> None:
-    """Note the fault of an entry under all its names, spelled as in the file (`yes`, not True)."""
+    """Note the fault of an entry under all its names, as the file spells them (`yes`, which YAML reads as True)."""
     pairs = node.value if isinstance(node, yaml.MappingNode) else []
     members = {key.value: each for key, each in pairs if isinstance(key, yaml.ScalarNode)}
     aliases = members.get("aliases")
@@ -212,7 +213,7 @@ def _aliases(file: Path) -> dict[str, str]:
 
 
 def default_options(model: Model) -> dict[str, Any]:
-    """Return the options that `llm models options set` chose for a model."""
+    """Return the options that `llm models options set` stored for a model."""
     options = _members(directory() / "model_options.json").get(model.model_id)
     report_faults()
     return options if isinstance(options, dict) else {}
@@ -227,7 +228,7 @@ def _members(file: Path) -> dict[str, Any]:
 
 
 def _read(file: Path) -> tuple[dict[str, Any], str]:
-    """Read a JSON object; without one, say why, unless the file is missing."""
+    """Return a JSON object and "", or an empty one and what is wrong with the file. A missing file is empty."""
     try:
         found = json.loads(read_regular(str(file)))
     except FileNotFoundError:
@@ -253,7 +254,7 @@ _loading = RLock()
 
 
 class _LazyPackage(ModuleType):
-    """A package whose modules can be imported, and whose own code runs when one of its names is used."""
+    """A package whose own code runs only when one of its names is used; its modules can be imported before that."""
 
     def __getattr__(self, name: str) -> Any:
         with _loading:
@@ -263,7 +264,10 @@ class _LazyPackage(ModuleType):
 
 
 def defer_types() -> None:
-    """Let openai's packages of types be loaded at their first use; if openai is loaded or missing, do nothing."""
+    """Let openai's packages of types load at their first use, which saves 0.2 s of CPU: no chat needs most of them.
+
+    Do nothing if openai is loaded already, or missing.
+    """
     openai = None if "openai" in sys.modules else find_spec("openai")
     places = openai and openai.submodule_search_locations
     for name in _PACKAGES:

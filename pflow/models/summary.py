@@ -1,4 +1,4 @@
-"""A summary of a text of any length: a text too long for the model is summarised in parts, and these are merged."""
+"""A summary of a text of any length. If the text is too long for the model, its parts are summarised, then merged."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 from llm import Model
 
 from pflow.errors import FAILED, PflowError
-from pflow.models.ask import Answer, Request, ask
+from pflow.models.ask import ModelAnswer, ModelRequest, ask
 from pflow.models.choose import choose
 from pflow.models.prices import find_listed
 from pflow.terminal.messages import say
@@ -22,7 +22,7 @@ ALONE = "Answer with the summary alone."
 
 @dataclass
 class SummaryTask:
-    """A text to summarise, and how. `done` are the summaries of its parts so far, which a retry reuses."""
+    """A text to summarise, and how. `done` has the summaries of its parts so far, which another try reuses."""
 
     text: str
     model: str | None = None
@@ -31,11 +31,11 @@ class SummaryTask:
     max_tokens: int | None = None
     chunk: int | None = None
     allow_no_answer: bool = False
-    done: dict[str, Answer] = field(default_factory=dict)
+    done: dict[str, ModelAnswer] = field(default_factory=dict)
     used: Usage = field(default_factory=Usage)
     calls: Calls = field(default_factory=Calls)
 
-    def run(self, emit: Callable[[str], None]) -> Answer:
+    def run(self, emit: Callable[[str], None]) -> ModelAnswer:
         """Summarise; `emit` gets the final summary as it comes. Raises PflowError: 1 if parts do not get shorter."""
         model, self.used = choose(self.model), Usage()
         size = self.chunk or characters_for(model)
@@ -51,7 +51,7 @@ class SummaryTask:
         answers = [*self.done.values(), answer]
         flaw = next((each.flaw for each in answers if each.flaw), "")
         warning = next((each.warning for each in answers if each.warning), "")
-        return Answer(answer.response, self.used.as_write(), flaw, warning)
+        return ModelAnswer(answer.value, self.used.as_write(), flaw, warning)
 
     def _shorten(self, text: str, model: Model, size: int) -> str:
         """Summarise all parts of a text, and join the summaries."""
@@ -61,33 +61,33 @@ class SummaryTask:
         for part in parts:
             if part not in self.done:
                 self.done[part] = self._ask(model, PART, part, lambda _: None)
-        shorter = "\n\n".join(self.done[part].response.strip() for part in parts)
+        shorter = "\n\n".join(self.done[part].value.strip() for part in parts)
         if len(shorter) >= len(text):
             what = f"cannot summarise {len(text):,} characters: the summaries of the parts are no shorter"
             raise PflowError(what, hint="--chunk makes the parts larger, --model asks another model", exit=FAILED)
         return shorter
 
-    def _ask(self, model: Model, what: str, text: str, emit: Callable[[str], None]) -> Answer:
+    def _ask(self, model: Model, what: str, text: str, emit: Callable[[str], None]) -> ModelAnswer:
         options = dict(self.options)
         if what != PART and self.max_tokens is not None:
             options["max_tokens"] = self.max_tokens
         style = f"Its style: {self.style}." if self.style and what != PART else ""
         prompt = " ".join(filter(None, (what, style, ALONE)))
         about: dict[str, Any] = {"options": options, "allows_no_answer": self.allow_no_answer, "calls": self.calls}
-        request = Request(text.rstrip("\n") + f"\n\n{prompt}", **about)
+        request = ModelRequest(text.rstrip("\n") + f"\n\n{prompt}", **about)
         answer = ask(model.conversation(), request, emit)
         self.used.add(answer_members(answer.usage))
         return answer
 
 
 USUAL = 24_000
-"""Characters that a model of unknown size gets at once."""
+"""The characters that a model gets at once if its context is unknown."""
 
 _CHARACTERS = 3
-"""The least that a token has, in most texts and languages."""
+"""The fewest characters of a token, in most texts and languages."""
 
 _ANSWER = 2_000
-"""Tokens left for question and answer, at most half of all."""
+"""The tokens that are left for the question and the answer, but at most half of the context."""
 
 
 def characters_for(model: Model) -> int:

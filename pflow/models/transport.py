@@ -23,26 +23,26 @@ from pflow.process.signals import time_left
 _LIBRARIES = ("httpx", "httpx2")
 
 _PIECE, _PIECES = 1 << 16, 16
-"""How much of a refusal's words is read."""
+"""The size of a piece and the number of pieces that are read of a refusal: its words, not a whole page."""
 
 _asking = threading.local()
 
 
 class Refused(Exception):
-    """An answer whose status is an error; `response` is the library's, `body` its text."""
+    """A response whose status is an error: the library's object, and its text as `body`."""
 
     def __init__(self, response: Any) -> None:
         self.response = response
         self.status_code = response.status_code
         self.body = response.text
-        if delay := re.search(r'"retryDelay": *"([\d.]+)s"', self.body):  # where Gemini says it
+        if delay := re.search(r'"retryDelay": *"([\d.]+)s"', self.body):  # Gemini has no header
             response.headers.setdefault("retry-after", delay[1])
         super().__init__(self.body or response.reason_phrase)
 
 
 @contextmanager
 def reporting_to(ending: Ending) -> Iterator[None]:
-    """Let `ending` have the `headers` of the answer that this thread gets, and the `error` that it is by its status."""
+    """Store in `ending` the headers of each response that this thread gets here, and the error for its status."""
     for library in filter(None, map(sys.modules.get, _LIBRARIES)):
         _make_report(library)
     before, _asking.ending = current_ending(), ending
@@ -53,14 +53,15 @@ def reporting_to(ending: Ending) -> Iterator[None]:
 
 
 def current_ending() -> Ending | None:
-    """Return the ending of the answer that this thread waits for."""
+    """Return the ending of the answer for which this thread waits; None if it waits for none."""
     return getattr(_asking, "ending", None)
 
 
 def _make_report(library: Any) -> None:
-    """Make a library's transport tell the thread's ending.
+    """Make a library's transport report to the ending of its thread.
 
-    Its method is replaced: hooks, mounts and transports are handed to a client, and llm's plugins make their own.
+    The method of its class is replaced, since hooks, mounts and transports belong to a client, and llm's plugins make
+    clients of their own.
     """
     send = library.HTTPTransport.handle_request
     if getattr(send, "reports", False):
@@ -76,7 +77,7 @@ def _make_report(library: Any) -> None:
             request.extensions["timeout"] = {each: min(limits.get(each) or left, left) for each in kinds}
         response = send(transport, request)
         ending.headers, ending.error = response.headers, None
-        response.headers["x-should-retry"] = "false"  # anthropic's client would wait and ask again by itself
+        response.headers["x-should-retry"] = "false"  # anthropic's client asks again by itself, unseen
         if response.status_code >= 400:
             response = _read(library, response)
             ending.error = Refused(response)
@@ -89,7 +90,7 @@ def _make_report(library: Any) -> None:
 
 
 def _read(library: Any, response: Any) -> Any:
-    """Return a response with the beginning of its body, unpacked."""
+    """Return the response with no more than the beginning of its body, unpacked."""
     body = b"".join(islice(response.iter_bytes(_PIECE), _PIECES))
     response.close()
     headers = [(name, value) for name, value in response.headers.items() if name not in _OF_THE_BODY]
@@ -100,7 +101,10 @@ _OF_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
 
 
 def in_place_of(stream: Any, parts: Iterator[bytes], library: Any) -> Any:
-    """Return a stream with these parts, whose second iteration goes on with the first: read anew, it may never end."""
+    """Return a stream of these parts in place of `stream`.
+
+    A second iteration goes on where the first one stopped, since a body that is read anew might never end.
+    """
 
     class Stream(library.SyncByteStream):  # type: ignore[misc]
         def __iter__(self) -> Iterator[bytes]:
@@ -113,33 +117,33 @@ def in_place_of(stream: Any, parts: Iterator[bytes], library: Any) -> Any:
 
 
 def _in_time(stream: Any) -> Iterator[bytes]:
-    """Yield the parts of a stream, which ends in time, also if it sends nothing that makes a part."""
+    """Yield the parts of a stream; end at the time limit even if a server sends only signs of life."""
     for part in stream:
         yield part
         time_left()
 
 
 _ALIVE = ("ping", "keepalive", "keep-alive", "keep_alive", "heartbeat")
-"""Names and texts of events that say no more than that the server is alive."""
+"""The names and texts of events that only say that the server is alive."""
 
 _GARBLED = object()
 """The value of data that is not JSON."""
 
 _DATA = rb"$|:|[\[{]|(data|event|id|retry)\b"
-"""The beginning of JSON or of events, in a body that is declared as text."""
+"""How JSON or events begin, in a body that is declared as text."""
 
 _PAGE = 100
-"""The parts of a page or a text that are read for its words."""
+"""The number of parts that are read of a page, for its words."""
 
 _TEXTS = ("content", "reasoning", "reasoning_content", "refusal")
-"""The members of a message that come in pieces."""
+"""The members of a message whose text comes in pieces, to be joined."""
 
 _SAYING = ("text", "thinking", "reasoning", "summary", "content", "value")
 """The members of a part of an answer that may hold its text."""
 
 
 def tidy(response: httpx2.Response) -> None:
-    """Give the client the form that it asked for, whatever the server writes. For a hook."""
+    """Turn a response into the form for which the client asked, whatever the server writes. This is a hook."""
     if not response.is_success:
         return
     ending = current_ending()
@@ -155,19 +159,19 @@ def tidy(response: httpx2.Response) -> None:
 
 
 def _checked(stream: Any, beginning: bytes) -> Iterator[bytes]:
-    """Yield the parts of a body without a mark of the byte order.
+    """Yield the parts of a body without its byte order mark.
 
-    Raises ErrorInAnswer for a body that does not have this `beginning`, such as a page.
+    Raises ErrorInAnswer for a body that does not begin as `beginning` says, such as a page.
     """
     parts = iter(stream)
     first = next(parts, b"").removeprefix(BOM_UTF8)
-    if len(first) > 5 and not re.match(beginning, first.lstrip()):  # fewer may be a half of `event`
+    if len(first) > 5 and not re.match(beginning, first.lstrip()):  # a shorter part may end within `event`
         raise ErrorInAnswer(b"".join([first, *islice(parts, _PAGE)]))
     yield from chain([first], parts)
 
 
 def _as_event(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the parts of a stream; a body that is JSON instead, as an error is, as an event."""
+    """Yield the parts of a stream; a body that is JSON instead, as an error is, becomes one event."""
     first = next(parts, b"")
     value = _decoded(str(b"".join([first, *parts]), "utf-8", "replace")) if first[:1] in (b"{", b"[") else _GARBLED
     value = value[0] if isinstance(value, list) and value else value
@@ -176,9 +180,9 @@ def _as_event(parts: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def as_stream(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the events of an answer as the client reads them, then an empty part for each that comes after the end.
+    """Yield the events of an answer in the client's form, then an empty part for each part after the end.
 
-    A connection that breaks after the reason of the end takes nothing away from the answer.
+    A connection that breaks once the answer has stated the reason for its end is no failure.
     """
     half, is_ended = "", False
     try:
@@ -197,7 +201,7 @@ def as_stream(parts: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def as_whole(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield an answer in one piece; one that came as a stream is put together."""
+    """Yield an answer in one piece; put it together if it came as a stream."""
     body = b"".join(parts)
     value = _decoded(str(body, "utf-8"))
     if value is _GARBLED:
@@ -216,14 +220,14 @@ def _united(chunks: list[Any]) -> dict[str, Any]:
     members = [(name, said) for choice in choices for name, said in choice.get("delta", {}).items() if said]
     pieces = [(name, said) for name, said in members if isinstance(said, str)]
     joined = {name: "".join(said for each, said in pieces if each == name) for name in _TEXTS}
-    message = dict(members) | json.loads(json.dumps(joined))  # which joins the halves of characters
+    message = dict(members) | json.loads(json.dumps(joined))  # joins surrogates that came apart
     reason = next((said for choice in reversed(choices) if (said := choice.get("finish_reason"))), None)
     whole = {name: said for chunk in chunks for name, said in chunk.items() if said}
     return {**whole, "choices": [{"index": 0, "message": message, "finish_reason": reason}]}
 
 
 def _chunks(parts: Iterable[bytes]) -> Iterator[dict[str, Any] | str]:
-    """Yield what the events of an answer say, up to its end."""
+    """Yield the chunks in the events of an answer, up to its end."""
     for name, text, value in _events(parts):
         if text.strip().startswith("[DONE]"):
             return
@@ -239,14 +243,14 @@ def _events(parts: Iterable[bytes]) -> Iterator[tuple[str, str, Any]]:
         field, _, said = line.partition(":")
         if line[:1] in ("{", "[") and not pending:
             value = _decoded(line)
-            if value is _GARBLED and not line.startswith("[DONE]"):  # the first line of a whole answer
+            if value is _GARBLED and not line.startswith("[DONE]"):  # of an answer over several lines
                 line = "\n".join([line, *lines])
                 value = _decoded(line)
             yield name, line, value
         elif field == "data":
             pending.append(said.removeprefix(" "))
             value = _decoded(pending[0]) if len(pending) == 1 else _GARBLED
-            if value is not _GARBLED or pending[0].strip().startswith("[DONE]"):  # without the empty line behind it
+            if value is not _GARBLED or pending[0].strip().startswith("[DONE]"):  # not all servers add an empty line
                 yield name, pending.pop(), value
         elif field == "event":
             name = said.strip()
@@ -264,7 +268,7 @@ def _lines(parts: Iterable[bytes]) -> Iterator[str]:
         rest += part
         if b"\n" in part or b"\r" in part:
             lines = rest.splitlines(keepends=True)
-            rest = bytearray() if lines[-1].endswith(b"\n") else lines.pop()  # after \r, \n may follow
+            rest = bytearray() if lines[-1].endswith(b"\n") else lines.pop()  # a \n may follow its \r
             yield from (str(line, "utf-8").rstrip("\r\n") for line in lines)
     yield from str(rest, "utf-8", "replace").splitlines()
 
@@ -274,37 +278,37 @@ def _decoded(text: str) -> Any:
 
 
 def _chunk(name: str, text: str, value: Any) -> dict[str, Any] | str | None:
-    """Return what an event says as a chunk of the protocol; None for a sign of life, its text if it is neither."""
+    """Return an event as a chunk of OpenAI's protocol; None for a sign of life, and its text for anything else."""
     is_alive = name in _ALIVE or text.strip().strip('"').lower() in ("", "null", *_ALIVE) or text.startswith(":")
     if is_alive or (isinstance(value, dict) and value.get("type") in _ALIVE):
         return None
-    if isinstance(value, list) and value:  # as Gemini writes a failure
+    if isinstance(value, list) and value:  # Gemini sends a failure in a list
         value = value[0]
     said = value if isinstance(value, dict) else {"message": text}
     if name == "error" or "error" in (said.get("object"), said.get("type")):
         said = said if said.get("error") else {"error": said}
-    elif not isinstance(value, dict):  # the client calls it garbled
+    elif not isinstance(value, dict):  # unchanged, so that the client finds it garbled
         return text
     if said.get("error"):
         return {**said, "choices": []}
     choices = said.get("choices")
     choices = [each for each in choices if isinstance(each, dict)] if isinstance(choices, list) else []
     for choice in choices:
-        if choice.get("finish_reason") in ("", "null"):  # in each chunk of some servers
+        if choice.get("finish_reason") in ("", "null"):  # some servers send these before the end
             choice["finish_reason"] = None
-        if "text" in choice:  # of OpenAI's oldest protocol
+        if "text" in choice:  # a completion of OpenAI's oldest protocol, which has no messages
             continue
         delta = choice.get("delta") or choice.get("message")
         choice["delta"] = _flatten(delta) if isinstance(delta, dict) else {}
         calls = choice["delta"].get("tool_calls")
         for number, call in enumerate(calls if isinstance(calls, list) else []):
-            if isinstance(call, dict):  # a whole message does not number them
+            if isinstance(call, dict):  # only chunks number the calls, and here may be a whole message
                 call.setdefault("index", number)
     return {**said, "choices": choices}
 
 
 def _flatten(message: dict[str, Any]) -> dict[str, Any]:
-    """Put the texts of a list of parts in its place, and its thoughts beside it."""
+    """Replace the parts in a message's content by their text, and put its thoughts into a member of their own."""
     content = message.get("content")
     if not isinstance(content, list | dict):
         return message
@@ -334,7 +338,10 @@ def _said(part: Any) -> str:
 
 
 def _join_halves(delta: dict[str, Any], half: str) -> str:
-    """Put the first half of a character before its second one; return the half that the text ends with, if it does."""
+    """Put `half`, the first surrogate of a character, before the text; return the one with which the text ends, or "".
+
+    Servers that cut their text between the two send them in two chunks.
+    """
     text = delta.get("content") or ""
     if not isinstance(text, str) or not (half or text):
         return half

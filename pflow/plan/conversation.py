@@ -18,7 +18,7 @@ from pflow.flow.load import parse_json
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.scan import is_misspelt_step, is_pipe_text, names_node
 from pflow.flow.subflow import FlowCatalog
-from pflow.models.ask import Answer, ask_after
+from pflow.models.ask import ModelAnswer, ask_after
 from pflow.models.choose import Model
 from pflow.models.local import in_talk
 from pflow.models.request_form import takes_grammar
@@ -35,7 +35,7 @@ from pflow.values.paths import Path, look_up
 from pflow.values.usage import Calls
 
 Report = Callable[[str], None]
-Judge = Callable[[Answer], tuple[Any, list[Finding]]]
+Judge = Callable[[ModelAnswer], tuple[Any, list[Finding]]]
 """Judges an answer: its result (None if it is unusable), and its faults; warnings are doubts about one that passes."""
 
 PL00 = "PL00"
@@ -72,11 +72,11 @@ class PlanRequest:
     grammar: Callable[[int], str] = lambda attempt: ""
     calls: Calls = field(default_factory=Calls)
 
-    def correction(self, attempt: int, said: Answer, findings: Sequence[Finding]) -> str:
+    def correction(self, attempt: int, said: ModelAnswer, findings: Sequence[Finding]) -> str:
         """Return the user turn after an answer: the talk before it is not sent again."""
         document = read_plan(said, FlowCatalog())[0] or {}
         found = [each.at(_place_in_line(each.location, document), each.message, each.remedy) for each in findings]
-        return self.prompt.correction(self.task(attempt), plan_line(said) or said.response.strip(), found)
+        return self.prompt.correction(self.task(attempt), plan_line(said) or said.value.strip(), found)
 
 
 def _place_in_line(place: Path, document: dict[str, Any]) -> Path:
@@ -161,11 +161,11 @@ def count_findings(findings: Sequence[Finding]) -> str:
     return f"{counted(len(findings), what)}, the first: {shorten(str(findings[0]), 160)}"
 
 
-def read_plan(said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, list[Finding]]:
+def read_plan(said: ModelAnswer, catalog: Catalog) -> tuple[dict[str, Any] | None, list[Finding]]:
     """Return the flow's document, or a finding that says why there is no flow. Two different flows are a fault."""
     if reason := refusal(said):
         return None, [_finding(f"it says that the task cannot be done: {reason}", "say it in other words")]
-    text, lines = said.response.strip(), _find_lines(said)
+    text, lines = said.value.strip(), _find_lines(said)
     if len(lines) > 1:
         return None, [_finding(f"it holds {len(lines)} flows", "choose one")]
     if lines:
@@ -182,14 +182,14 @@ def read_plan(said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, li
     return None, [_finding(none, _CUT if said.is_limited else _REMEDY)]
 
 
-def plan_line(said: Answer) -> str:
+def plan_line(said: ModelAnswer) -> str:
     """Return an answer's flow in pipe syntax; "" if it has none, or several."""
     lines = _find_lines(said)
     return lines[0] if len(lines) == 1 else ""
 
 
-def _read_line(line: str, said: Answer, catalog: Catalog) -> tuple[dict[str, Any] | None, list[Finding]]:
-    if said.is_limited and said.response.rstrip().endswith(line.splitlines()[-1]):
+def _read_line(line: str, said: ModelAnswer, catalog: Catalog) -> tuple[dict[str, Any] | None, list[Finding]]:
+    if said.is_limited and said.value.rstrip().endswith(line.splitlines()[-1]):
         return None, [_finding("its flow ends in the middle", _CUT)]
     catalog = copy(catalog)
     catalog.opens_files = False  # else --text@FILE would put a file into the plan, and so before the model
@@ -207,9 +207,9 @@ _AHEAD = re.compile(r"(?:[^\"'=`|#\n]{0,80}:(?=[\s*`]))?[\s*`$]*")
 """What may stand before a flow on its line: words that end in a colon, Markdown, the prompt of a shell."""
 
 
-def _find_lines(said: Answer) -> list[str]:
+def _find_lines(said: ModelAnswer) -> list[str]:
     """Return the different flows in pipe syntax: those in fences, else those that have their lines to themselves."""
-    text = said.response.partition("\nTask:")[0]  # the rest is a next task, which the model made up
+    text = said.value.partition("\nTask:")[0]  # the rest is a next task, which the model made up
     text = text[:_LONGEST_SEARCHED].encode("utf-8", "replace").decode()
     fenced = dict.fromkeys(_bare(text[start:end]) for _, start, end in fences(text))
     lines = dict.fromkeys(map(_bare, _BROKEN.sub(" ", text).splitlines()))
@@ -226,9 +226,9 @@ def _begins(line: str) -> bool:
     return is_pipe_text(bare) or is_misspelt_step(bare) or names_node(bare)
 
 
-def refusal(said: Answer) -> str:
+def refusal(said: ModelAnswer) -> str:
     """Return the model's reason why the task cannot be done; empty if it gives no reason."""
-    why = _CANNOT.search(said.response.partition("\nTask:")[0])
+    why = _CANNOT.search(said.value.partition("\nTask:")[0])
     return _shown(why[1], 300) if why else ""
 
 

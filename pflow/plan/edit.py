@@ -10,7 +10,7 @@ from pflow.flow.ir import IR, flow_to_ir, literal_secrets
 from pflow.flow.rules import check
 from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.models.ask import Answer
+from pflow.models.ask import ModelAnswer
 from pflow.models.choose import choose_capable
 from pflow.plan.change import Change, ChangeOptions, change_error, merge_edit, open_flow, say
 from pflow.plan.conversation import PL00, PLACE, PlanRequest, converse, plan_line, read_plan
@@ -72,7 +72,7 @@ def _shown(old: WiredFlow) -> tuple[str, IR | None]:
     bare = old.flow.copied()
     bare.outputs = {}
     text = result_of(lambda: pipe_of(wire(bare)).strip(), of=PflowError, otherwise="")
-    ir, _ = read_plan(Answer(f"```\n{text}\n```"), old.flow.catalog)
+    ir, _ = read_plan(ModelAnswer(f"```\n{text}\n```"), old.flow.catalog)
     kept = [(node["id"], node["type"]) for node in ir["nodes"]] if ir else []
     is_whole = kept == [(step.id, step.type) for step in old.flow.steps]
     return (text, ir) if is_whole else (write_json(flow_to_ir(old.flow)), None)
@@ -85,7 +85,7 @@ def _request(old: WiredFlow, shown: str, change: str) -> PlanRequest:
     return PlanRequest(prompt, lambda attempt: f"{about}\n{prompt.task(_CHANGE + change, attempt=attempt)}")
 
 
-def _judge(said: Answer, old: WiredFlow, seen: IR | None, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:
+def _judge(said: ModelAnswer, old: WiredFlow, seen: IR | None, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:
     """Return the flow of an answer and its errors; None for an answer that cannot be loaded.
 
     Findings of the limits that the old flow has too do not count: a person may write what a model may not.

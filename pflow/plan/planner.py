@@ -17,7 +17,7 @@ from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.models.ask import Answer
+from pflow.models.ask import ModelAnswer
 from pflow.models.choose import Model, NoCapableModel, choose_capable
 from pflow.plan.conversation import PL00, PLACE, PlanRequest, Report, converse, count_findings, plan_line, read_plan
 from pflow.plan.grammar import plan_grammar
@@ -151,7 +151,7 @@ def _choose_model(name: str | None, sentence: str) -> Model:
         raise add_nearest(error, sentence) from error.__cause__
 
 
-def _judge_answer(said: Answer, sentence: str, piped: Piped | None) -> tuple[Any, list[Finding]]:
+def _judge_answer(said: ModelAnswer, sentence: str, piped: Piped | None) -> tuple[Any, list[Finding]]:
     """Return the IR as the model wrote it, its flow if that passes, and all findings; then the errors, or doubts."""
     ir, findings = read_plan(said, FlowCatalog())
     if ir is None:
@@ -164,7 +164,7 @@ _MIGHT = 0.01
 """The likeliness with which a model might have said that it cannot be done, where its first word is a guess."""
 
 
-def _begun(said: Answer) -> str:
+def _begun(said: ModelAnswer) -> str:
     """Return the first word of an answer that might as well have been a refusal; else empty."""
     might = [share for word, share in said.begins.items() if word[2:] and "cannot".startswith(word)]
     return plan_line(said).partition(" ")[0] if sum(might) > _MIGHT else ""

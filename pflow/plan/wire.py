@@ -14,7 +14,7 @@ from pflow.flow.rules.params import unset_params
 from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.interface.interface import Item
-from pflow.models.ask import Answer
+from pflow.models.ask import ModelAnswer
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
 from pflow.plan.conversation import PlanRequest, converse
@@ -193,9 +193,9 @@ class Wiring:
         task = _TASK.format(flow=flow, nodes=interfaces_text(self.flow), reads=reads)
         return PlanRequest(plan_prompt(), lambda attempt: task, lambda attempt: _grammar(self.left))
 
-    def _judge(self, said: Answer) -> tuple[list[Gap], list[Finding]]:
+    def _judge(self, said: ModelAnswer) -> tuple[list[Gap], list[Finding]]:
         """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""
-        answer = dict(_SOURCE.findall(said.response))
+        answer = dict(_SOURCE.findall(said.value))
         filled, findings = [], []
         for gap in self.left:
             source = answer.get(str(gap))

@@ -42,28 +42,28 @@ class Response:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def content_of(answer: Response) -> str | bytes:
+def content_of(response: Response) -> str | bytes:
     """Decode the body as browsers do; return bytes that are not text."""
-    return decode_body(answer.body, answer.headers.get("content-type", ""))
+    return decode_body(response.body, response.headers.get("content-type", ""))
 
 
-def check(answer: Response, secrets: Collection[str] = ()) -> Response:
+def check(response: Response, secrets: Collection[str] = ()) -> Response:
     """Return the answer unless its status is a failure. Raises PflowError with the server's own words."""
-    status = answer.status
+    status = response.status
     if status < 400:
-        return answer
+        return response
     exit = meaning_of_status(status).exit
-    said = ": ".join(filter(None, (f"{status} {answer.reason}".strip(), _words_of(answer))))
-    what = f"cannot {answer.method} '{show(answer.url)}': {said}"
+    said = ": ".join(filter(None, (f"{status} {response.reason}".strip(), _words_of(response))))
+    what = f"cannot {response.method} '{show(response.url)}': {said}"
     error = PflowError(what, hint=HINTS.get(exit, ""), exit=exit, is_permanent=exit != TRY_AGAIN)
     if exit == TRY_AGAIN:
-        error.retry_after = wait_asked(answer.headers)
+        error.retry_after = wait_asked(response.headers)
     raise masked(error, *secrets)
 
 
-def _words_of(answer: Response) -> str:
+def _words_of(response: Response) -> str:
     """Return the server's words for a failure, on one line: the message in JSON, or a plain text."""
-    kind, text = answer.headers.get("content-type", ""), content_of(answer)
+    kind, text = response.headers.get("content-type", ""), content_of(response)
     text = text if isinstance(text, str) else text.decode(errors="replace")
     if "json" in kind:
         return result_of(lambda: foreign_line(Reason().read(decode(text.encode()))), of=ValueError, otherwise="")

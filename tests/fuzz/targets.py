@@ -46,7 +46,7 @@ from pflow.mcp.client.broker import Broker
 from pflow.mcp.client.servers import Server
 from pflow.mcp.client.session import reply_of
 from pflow.mcp.client.tools import tool_nodes
-from pflow.models.ask import Answer
+from pflow.models.ask import ModelAnswer
 from pflow.page.page import run_page
 from pflow.plan.conversation import read_plan
 from pflow.plan.planner import judge
@@ -364,7 +364,7 @@ ANSWERS = [
 @target(st.tuples(values(FLOWS, TOKENS["flow"]).map(json.dumps) | texts(ANSWERS, TOKENS["answer"]), st.booleans()))
 def answers(drawn: tuple[str, bool]) -> None:
     sentence = "ask 'a' to copy a.txt to b.txt"
-    found, findings = read_plan(Answer(drawn[0], is_limited=drawn[1]), FlowCatalog())
+    found, findings = read_plan(ModelAnswer(drawn[0], is_limited=drawn[1]), FlowCatalog())
     is_shown(*map(str, findings))
     assert (found is None) == bool(findings)
     flow, findings = judge(found, sentence) if found is not None else (None, findings)

@@ -3,7 +3,7 @@
 import pytest
 
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.models.ask import Request, ask
+from pflow.models.ask import ModelRequest, ask
 from pflow.models.choose import choose
 from pflow.models.transport import current_ending
 from tests.peers.proxy import Proxy
@@ -19,7 +19,7 @@ def environment(monkeypatch):
 
 
 def asked(name):
-    return ask(choose(name).conversation(), Request("Hi"), lambda part: None).response
+    return ask(choose(name).conversation(), ModelRequest("Hi"), lambda part: None).value
 
 
 def test_a_question_goes_through_the_proxy_unless_it_is_for_this_machine(environment):
@@ -58,6 +58,6 @@ def test_an_answer_that_its_reader_leaves_is_not_reported_to_any_more():
         raise KeyError(part)
 
     with Replies(whole("Oak")) as server, pytest.raises(KeyError) as caught:  # which holds on to the frames
-        ask(choose(server.model("m")).conversation(), Request("Hi"), leave)
+        ask(choose(server.model("m")).conversation(), ModelRequest("Hi"), leave)
     assert caught.value.args == ("Oak",)
     assert current_ending() is None

@@ -6,7 +6,7 @@ from llm.default_plugins.openai_models import Chat, Completion, Responses
 
 from pflow.errors import PflowError
 from pflow.models import log
-from pflow.models.ask import Request, ask
+from pflow.models.ask import ModelRequest, ask
 from pflow.models.ending import after_thoughts, called_in, without_thoughts
 from tests.peers.replies import CHUNK, COMPLETION, Replies
 
@@ -108,7 +108,7 @@ def asked(kind, reply, **about):
         model = kind("m", model_name="m", api_base=server.model("m").partition("#")[0])
         model.needs_key, model.can_stream = None, isinstance(reply, list)
         conversation = model.conversation()
-        return ask(conversation, Request("Hi", is_logged=True, **about), shown.append), shown
+        return ask(conversation, ModelRequest("Hi", is_logged=True, **about), shown.append), shown
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_no_text_is_no_answer(kind, reply, options, exit, why, tmp_path):
 )
 def test_it_is_allowed_as_an_empty_text_that_is_neither_cached_nor_logged(kind, reply, tmp_path):
     answer, shown = asked(kind, reply, allows_no_answer=True)
-    assert (answer.response, shown, "conversation" in answer.usage) == ("", [], False)
+    assert (answer.value, shown, "conversation" in answer.usage) == ("", [], False)
     assert answer.flaw == answer.warning != ""
     assert not (tmp_path / "logs.db").exists()
 
@@ -179,7 +179,7 @@ def plugin(events, calls=(), **about):
 )
 def test_a_plugin_s_model_is_judged_by_what_llm_keeps(model, exit, why):
     with pytest.raises(PflowError) as caught:
-        ask(model.conversation(), Request("Hi", options=LIMIT), print)
+        ask(model.conversation(), ModelRequest("Hi", options=LIMIT), print)
     assert (caught.value.exit, why in caught.value.message) == (exit, True), caught.value
 
 
@@ -197,7 +197,7 @@ def test_a_conversation_goes_on_without_what_was_no_answer():
 def test_thoughts_are_not_logged_and_do_not_go_back(tmp_path):
     reply = chat([{"content": "<thi"}, {"content": "nk>a</think>"}, {"content": "\nOak"}, {"content": "."}])[0]
     answer, shown = asked(Chat, reply)
-    assert (answer.response, shown) == ("Oak.", ["Oak", "."])
+    assert (answer.value, shown) == ("Oak.", ["Oak", "."])
     loaded = log.open_conversation("gpt-4o", id=answer.usage["conversation"])
     assert loaded.loaded_messages == [llm.user("Hi"), llm.assistant("Oak.")]
 

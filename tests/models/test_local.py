@@ -49,7 +49,7 @@ def test_a_talk_has_one_engine_which_ends_with_it(model, monkeypatch):
     with in_talk(model) as asked:
         for tree in ("oak", "ash"):
             next(local.answer(asked.path, unread, asked.talk))
-            assert ask_after(asked, SYSTEM, "Name a tree", Calls(), f'root ::= "{tree}"').response == tree
+            assert ask_after(asked, SYSTEM, "Name a tree", Calls(), f'root ::= "{tree}"').value == tree
     assert (len(loaded), asked.talk, threading.active_count()) == (1, [], threads)
     assert "GOMP_SPINCOUNT" not in os.environ
 

@@ -10,7 +10,7 @@ import pytest
 
 from pflow.driver.budget import Budget
 from pflow.errors import PflowError
-from pflow.models.ask import Request, ask, ask_after
+from pflow.models.ask import ModelRequest, ask, ask_after
 from pflow.models.choose import choose
 from pflow.models.request_form import refused_member
 from pflow.values.usage import Calls, Usage
@@ -58,8 +58,8 @@ def test_a_refusal_names_a_member(status, said, member):
 
 def _asked(server, name, **about):
     said = []
-    answer = ask(choose(server.model(name)).conversation(), Request("Hi", **about), said.append)
-    return answer.response, "".join(said)
+    answer = ask(choose(server.model(name)).conversation(), ModelRequest("Hi", **about), said.append)
+    return answer.value, "".join(said)
 
 
 NOT_STREAMED = (400, {"error": {"message": "streaming is not supported by this model"}})
@@ -157,7 +157,7 @@ def test_a_grammar_goes_to_a_server_that_takes_one(owner, key, replies, has_gram
     with Replies(*replies, owner=owner, key=key or "DUMMY_KEY") as server:
         (tmp_path / "keys.json").write_text(json.dumps({server.model("m").partition("#")[0]: key} if key else {}))
         for _ in range(2):
-            assert ask_after(choose(server.model("m")), "Sys", "Hi", Calls(), GRAMMAR).response == "Oak"
+            assert ask_after(choose(server.model("m")), "Sys", "Hi", Calls(), GRAMMAR).value == "Oak"
     assert (["grammar" in each for each in server.asked], server.listed) == (has_grammar, listed)
     for each in server.asked:
         line = {

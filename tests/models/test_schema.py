@@ -8,7 +8,7 @@ import pytest
 from llm.default_plugins.openai_models import Responses
 
 from pflow.errors import PflowError
-from pflow.models.ask import Request, ask
+from pflow.models.ask import ModelRequest, ask
 from pflow.models.choose import choose
 from pflow.models.request_form import change_form, takes_schema
 from pflow.models.schema import is_bare, read_answer
@@ -134,12 +134,12 @@ def test_a_refused_or_ignored_schema_goes_into_the_prompt(replies, asked, ends):
             conversation = choose(server.model("m")).conversation()
             if isinstance(end, str):
                 with pytest.raises(PflowError, match=end) as caught:
-                    ask(conversation, Request("Name a tree", schema=TREE), lambda _: None)
+                    ask(conversation, ModelRequest("Name a tree", schema=TREE), lambda _: None)
                 assert caught.value.exit == 65
                 assert caught.value.usage.get("calls", 1) == len(server.asked) - before
             else:
-                answer = ask(conversation, Request("Name a tree", schema=TREE), lambda _: None)
-                assert (answer.response["name"], answer.flaw) == ("oak", "")
+                answer = ask(conversation, ModelRequest("Name a tree", schema=TREE), lambda _: None)
+                assert (answer.value["name"], answer.flaw) == ("oak", "")
                 assert answer.usage["input"] == 10 * end
                 assert answer.usage.get("calls", 1) == len(server.asked) - before
                 assert len(conversation.responses) == 1
@@ -163,7 +163,7 @@ def test_openai_s_newer_protocol_refuses_a_schema_by_another_name(refusal):
         )
         model.needs_key = None
         with pytest.raises(PflowError):
-            ask(model.conversation(), Request("Name a tree", schema=TREE), lambda _: None)
+            ask(model.conversation(), ModelRequest("Name a tree", schema=TREE), lambda _: None)
     assert [("format" in body.get("text", {}), "JSON schema" in str(body)) for body in server.asked] == [
         (True, False),
         (False, True),
@@ -175,14 +175,14 @@ def test_a_pipe_that_is_attached_is_read_once_for_both_questions():
     os.write(writing, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0\x90wS\xde")
     os.close(writing)
     with Replies(said("An oak."), said(OAK)) as server:
-        request = Request("Which tree?", places=[f"/dev/fd/{reading}"], schema=TREE)
+        request = ModelRequest("Which tree?", places=[f"/dev/fd/{reading}"], schema=TREE)
         ask(choose(server.model("m")).conversation(), request, lambda _: None)
     os.close(reading)
     assert ["image/png" in str(body) for body in server.asked] == [True, True]
 
 
 def test_retries_ask_once_each_in_the_form_that_names_what_was_wrong():
-    request = Request("Name a tree", schema=TREE)
+    request = ModelRequest("Name a tree", schema=TREE)
     with Replies(said("An oak.")) as server:
         for _ in range(3):  # as --retries=2 does
             with pytest.raises(PflowError, match="it is not JSON"):

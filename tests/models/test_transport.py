@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pflow.errors import PflowError
-from pflow.models.ask import Request, ask
+from pflow.models.ask import ModelRequest, ask
 from pflow.models.choose import choose
 from pflow.models.transport import as_stream
 from tests.faults.families.models import points
@@ -64,8 +64,8 @@ BODIES = {
 def answered(*replies, **options):
     said = []
     with Replies(*replies) as server:
-        answer = ask(choose(server.model("m")).conversation(), Request("Hi", options=options), said.append)
-    assert "".join(said) == answer.response
+        answer = ask(choose(server.model("m")).conversation(), ModelRequest("Hi", options=options), said.append)
+    assert "".join(said) == answer.value
     return answer
 
 
@@ -74,14 +74,14 @@ def answered(*replies, **options):
 def test_the_answer_of_a_body_is_its_text(body, is_stream):
     for kind in ("text/event-stream", "application/json", "text/plain; charset=utf-8"):
         answer = answered((200, body, {"Content-Type": kind}), **({} if is_stream else {"stream": "false"}))
-        assert answer.response == "Oak tree"
+        assert answer.value == "Oak tree"
         assert "output" not in answer.usage or answer.usage["output"] == 2
 
 
 def test_halves_of_a_character_in_two_chunks_are_one_character():
     for chunks in ([chunk("\ude00b"), STOP], [chunk("\ude00b", end="stop")], [chunk("\ude00"), chunk("b"), STOP]):
         body = events(chunk("a\ud83d"), *chunks)
-        assert answered((200, body)).response == answered((200, body), stream=False).response == "a😀b"
+        assert answered((200, body)).value == answered((200, body), stream=False).value == "a😀b"
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_the_pieces_of_a_body_make_no_difference(size):
 
 def test_a_connection_that_breaks_after_the_end_takes_nothing_away():
     body = events(OAK, TREE, STOP, end="")
-    assert answered((200, body, {"Content-Length": "9999"})).response == "Oak tree"
+    assert answered((200, body, {"Content-Length": "9999"})).value == "Oak tree"
 
 
 def test_no_stream_is_asked_for_where_the_option_says_so():
     with Replies(whole("Oak")) as server:
         for said in ("false", False, "0", "true"):
-            ask(choose(server.model("m")).conversation(), Request("Hi", options={"stream": said}), print)
+            ask(choose(server.model("m")).conversation(), ModelRequest("Hi", options={"stream": said}), print)
     assert [each["stream"] for each in server.asked] == [False, False, False, True]
     with pytest.raises(PflowError, match="cannot set 'stream' to 'maybe'"):
         answered((200, PLAIN), stream="maybe")

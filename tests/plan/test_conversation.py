@@ -14,7 +14,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.ir import flow_to_ir
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
-from pflow.models.ask import Answer
+from pflow.models.ask import ModelAnswer
 from pflow.plan.conversation import PlanRequest, converse, plan_line, read_plan
 
 
@@ -130,7 +130,7 @@ OTHER = '{"nodes": [{"id": "b", "type": "llm"}]}'
 
 
 def read(text, **more):
-    return read_plan(Answer(text, **more), FlowCatalog())
+    return read_plan(ModelAnswer(text, **more), FlowCatalog())
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ LINE = "read-file --path=a.txt => llm --prompt='Sum it up'"
 )
 def test_the_line_of_a_flow_is_found_whatever_stands_around_it(text):
     assert read(text) == (flow_to_ir(parse_pipe([LINE], FlowCatalog())), [])
-    assert plan_line(Answer(text))
+    assert plan_line(ModelAnswer(text))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pflow.flow.ir import flow_to_ir
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.models.ask import Answer
+from pflow.models.ask import ModelAnswer
 from pflow.plan.conversation import read_plan
 from pflow.plan.limits import LIMITS, MOST_STEPS, refuse_secrets
 from pflow.plan.planner import judge
@@ -245,7 +245,7 @@ FLOW = st.fixed_dictionaries(
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(document=FLOW | JSON, sentence=st.sampled_from(["do it", "copy a.txt to b.txt", "ask 'path' 3 times"]))
 def test_any_json_is_a_flow_that_passes_or_findings(document, sentence):
-    ir, findings = read_plan(Answer(json.dumps(document)), FlowCatalog())
+    ir, findings = read_plan(ModelAnswer(json.dumps(document)), FlowCatalog())
     flow = None
     if ir is not None:
         flow, findings = judge(ir, sentence)

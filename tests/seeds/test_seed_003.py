@@ -8,7 +8,7 @@ import pytest
 
 import pflow
 from pflow.catalog.registry import load_file
-from pflow.models.ask import Answer
+from pflow.models.ask import ModelAnswer
 from pflow.nodes.llm import Llm
 from pflow.nodes.read_file import ReadFile
 from pflow.nodes.summarise_text import SummariseText
@@ -23,7 +23,7 @@ YT = load_file(str(NODES / "printed" / "transcribe.py"), "transcribe")
 SUMMARISE = type(
     "SummariseText",
     (SummariseText,),
-    {"__doc__": SummariseText.__doc__, "exec": lambda self, task: Answer(END["summary"], {})},
+    {"__doc__": SummariseText.__doc__, "exec": lambda self, task: ModelAnswer(END["summary"], {})},
 )
 """The real one, with the answer of the paper."""
 END = execute("003", 38, {})["shared"]

@@ -43,17 +43,17 @@ class Client:
 
     def get(self, path: str, query: Query | None = None, *, accept: str = JSON) -> Any:
         """Get a path: a JSON value, or a text if `accept` asks for something else."""
-        answer = self._ask("GET", path, query or {}, accept=accept)
-        return self._value(answer) if accept == JSON else answer.body.decode(errors="replace")
+        response = self._ask("GET", path, query or {}, accept=accept)
+        return self._value(response) if accept == JSON else response.body.decode(errors="replace")
 
     def pages(self, path: str, query: Query, *, most: int = 0) -> Iterator[Any]:
         """Yield the answer of each page; `most` is the number of rows wanted (0: all)."""
         following: Query | None = {**query, "per_page": min(most or _PAGE, _PAGE)}
         while following is not None:
             query = following
-            answer = self._ask("GET", path, query)
-            yield self._value(answer)
-            following = _next(answer.headers.get("link", ""))
+            response = self._ask("GET", path, query)
+            yield self._value(response)
+            following = _next(response.headers.get("link", ""))
             if following in (query, {}):
                 raise self._not_github("is its own next page")
 
@@ -89,16 +89,16 @@ class Client:
             headers["Authorization"] = f"Bearer {self.key}"
         pairs = [(name, str(value)) for name, value in query.items() if value is not None]
         sent = {"headers": headers, "query": pairs, "body": body, "secrets": [self.key]}
-        answer = request(method, self.url + path, **sent, keeps_method=True)  # as GitHub says of redirects
+        response = request(method, self.url + path, **sent, keeps_method=True)  # as GitHub says of redirects
         try:
-            _check(answer, self.act, self.missing, has_key=bool(self.key))
+            _check(response, self.act, self.missing, has_key=bool(self.key))
         except PflowError as error:
             raise masked(error, self.key) from None
-        kind, sso = _sso_of(answer)
+        kind, sso = _sso_of(response)
         if kind == "partial-results":
             ids = ", ".join(re.findall(r"\d+", sso.get("organizations", ""))) or "some"
             self.warn(f"results of organizations are missing ({ids}): authorize the key for their SSO: {sso['url']}")
-        return answer
+        return response
 
     def warn(self, flaw: str) -> None:
         """Say once that the answer to the node is incomplete."""
@@ -106,9 +106,9 @@ class Client:
             say("warning", flaw)
             self.node.not_kept = "; ".join(filter(None, (self.node.not_kept, flaw)))
 
-    def _value(self, answer: Response) -> Any:
+    def _value(self, response: Response) -> Any:
         try:
-            return decode(answer.body)
+            return decode(response.body)
         except ValueError:
             raise self._not_github("is not JSON") from None
 
@@ -134,9 +134,9 @@ def _next(link: str) -> Query | None:
     return None
 
 
-def _sso_of(answer: Response) -> tuple[str, dict[str, str]]:
+def _sso_of(response: Response) -> tuple[str, dict[str, str]]:
     """Return what GitHub says of single sign-on, `required` or `partial-results`, and its parameters with a `url`."""
-    kind, _, rest = answer.headers.get("x-github-sso", "").partition(";")
+    kind, _, rest = response.headers.get("x-github-sso", "").partition(";")
     return kind.strip().lower(), {"url": f"https://{web_host()}/settings/tokens", **_params(f";{rest}")}
 
 
@@ -178,13 +178,13 @@ _PAUSE = 60.0
 _LONGEST = 86_400.0
 
 
-def _check(answer: Response, act: str, missing: str, *, has_key: bool) -> None:
+def _check(response: Response, act: str, missing: str, *, has_key: bool) -> None:
     """Raise PflowError for the failure that an answer reports, if any; `missing` is the meaning of a 404."""
-    status, said = answer.status, _words(answer.body) if answer.status >= 400 else ""
+    status, said = response.status, _words(response.body) if response.status >= 400 else ""
     if status in (403, 429):
-        _check_limit(answer, act, said, has_key=has_key)
-    needed = answer.headers.get("x-accepted-github-permissions", "")
-    kind, sso = _sso_of(answer)
+        _check_limit(response, act, said, has_key=has_key)
+    needed = response.headers.get("x-accepted-github-permissions", "")
+    kind, sso = _sso_of(response)
     if status in (401, 403, 404) and (kind == "required" or "SAML" in said):
         hint = f"{sso['url']} authorizes the key for the organization's SSO"
         raise PflowError(f"{act}: {said}", hint=hint, exit=DENIED, is_permanent=True)
@@ -199,7 +199,7 @@ def _check(answer: Response, act: str, missing: str, *, has_key: bool) -> None:
     if known:
         why, hint = known
         raise PflowError(f"{act}: {why}", hint=hint, exit=meaning_of_status(status).exit, is_permanent=True)
-    check(answer)
+    check(response)
 
 
 def _not_found(missing: str, *, has_key: bool) -> tuple[str, str]:
@@ -208,19 +208,19 @@ def _not_found(missing: str, *, has_key: bool) -> tuple[str, str]:
     return f"{missing}, or it is private and there is no key", NO_KEY
 
 
-def _check_limit(answer: Response, act: str, said: str, *, has_key: bool) -> None:
+def _check_limit(response: Response, act: str, said: str, *, has_key: bool) -> None:
     """Raise PflowError (75) for the rate limit that a request hit, with its end, unless it is another failure."""
-    asked = answer.headers.get("retry-after", "")
-    is_used_up = answer.headers.get("x-ratelimit-remaining") == "0"
-    if not asked and not is_used_up and "rate limit" not in said.lower() and answer.status != 429:
+    asked = response.headers.get("retry-after", "")
+    is_used_up = response.headers.get("x-ratelimit-remaining") == "0"
+    if not asked and not is_used_up and "rate limit" not in said.lower() and response.status != 429:
         return
     seconds = retry_after(asked)
     if seconds is None:
-        end = answer.headers.get("x-ratelimit-reset", "")
+        end = response.headers.get("x-ratelimit-reset", "")
         seconds = max(float(end) - time.time(), 0) + 1 if is_used_up and end.isdecimal() else _PAUSE
     seconds = min(seconds, _LONGEST)
     until = time.strftime("%H:%M", time.localtime(time.time() + seconds + 59))
-    which = answer.headers.get("x-ratelimit-resource", "core").replace("_", " ")
+    which = response.headers.get("x-ratelimit-resource", "core").replace("_", " ")
     kind = "the rate limit" if which == "core" else f"the rate limit of {which}"
     hint = "--retries waits for it" if has_key else f"a key raises the limit: {NO_KEY}"
     what = f"{act}: {kind} is reached until {until}"
