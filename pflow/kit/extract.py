@@ -1,4 +1,4 @@
-"""Text from the web: what is readable on a page, by trafilatura, and what is said in a YouTube video."""
+"""Text from the web: the readable text of a page, by trafilatura, and the transcript of a YouTube video."""
 
 import os
 import re
@@ -52,7 +52,7 @@ def _read(html: str | bytes, url: str, act: str, **manner: Any) -> Page:
 
 
 MAX_SILENCE = 30.0
-"""The most seconds without any data."""
+"""The most seconds that YouTube may send nothing."""
 
 _SITE = "https://www.youtube.com"
 _ID_LENGTH = 11
@@ -80,7 +80,7 @@ _FAILURES: dict[str, tuple[int, str, str]] = {
     "JSONDecodeError": _OTHER_FORM,
     "RequestException": (UNAVAILABLE, "YouTube cannot be reached", ""),
 }
-"""Exit code, reason and hint for exceptions of the library and its client, by the name of a class."""
+"""Exit code, reason and hint for exceptions of youtube-transcript-api and of requests, by the name of a class."""
 
 
 def video_of(url: str) -> str:
@@ -141,12 +141,12 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
 
 
 def _session(proxy: str | None) -> Any:
-    """Return a client that waits at most MAX_SILENCE and uses the proxy, else the one in the environment."""
+    """Return a client that waits at most MAX_SILENCE, and uses this proxy, else that of the environment."""
     import requests
 
     see_signals()
     session: Any = requests.Session()
-    proxies = {"http": proxy, "https": proxy} if proxy else None  # the session's own come last
+    proxies = {"http": proxy, "https": proxy} if proxy else None  # a session's own count after the environment's
     session.request = partial(session.request, timeout=MAX_SILENCE, proxies=proxies)
     return session
 
@@ -170,7 +170,7 @@ def wait_turn(delay: float) -> None:
     """Wait until `delay` seconds have passed since the last call in any of the user's processes."""
     place = cache_directory() if delay else None
     if place is None:
-        time.sleep(delay)  # without a place, other processes are unknown
+        time.sleep(delay)  # without a shared file nobody knows when other processes called
         return
     make_private(place)
     with open(atomic.open_private(os.path.join(place, "yt-transcript"), os.O_APPEND), "wb", buffering=0) as file:

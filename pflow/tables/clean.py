@@ -10,14 +10,14 @@ from pflow.text.naming import read_pairs
 from pflow.values.jsontext import compact, text_of
 
 EMPTY, DUPLICATES, VALUES = "empty", "duplicates", "values"
-"""The things to drop: empty rows, duplicate rows, values that do not have their column's type."""
+"""What is dropped and counted: empty rows, duplicate rows, values that do not have their column's type."""
 
 
 class Cleaner:
-    """One pass over rows, in this order: rename, strip, types, empty rows, duplicates.
+    """One cleaning of rows, in this order: rename, strip, types, empty rows, duplicates.
 
-    `texts` are the columns that stay text, or become text. `dropped` counts the removed things. A strict one raises
-    PflowError (65) instead, with row (from 1) and column.
+    `texts` are the columns that stay or become text. `dropped` counts what was removed. A strict cleaning raises
+    PflowError (65) instead, with the row (from 1) and the column.
     """
 
     def __init__(self, rows: list[Row], columns: Any, texts: Any, *, is_strict: bool) -> None:
@@ -51,9 +51,9 @@ class Cleaner:
                     row[name] = stripped[row[name]]
 
     def convert(self, types: dict[str, str], misfits: str) -> None:
-        """Convert columns to types, empty texts to null. `misfits` is error (65), null or drop (the row).
+        """Convert columns to types, and empty texts to null. `misfits` is error (65), null, or drop (the row).
 
-        In a column that stays text, a point may separate thousands, so that 1.234 is not a number.
+        In a column that was read as text, a point may separate thousands, so 1.234 does not count as a number.
         """
         self._check_names(types, "types")
         kinds = {**dict.fromkeys(self.texts, TEXT), **types}
@@ -87,7 +87,7 @@ class Cleaner:
         self._drop_rows(kept, EMPTY, "it is empty")
 
     def drop_duplicates(self, names: list[str]) -> None:
-        """Drop rows that equal an earlier row in these columns, or as a whole; what is missing equals nothing."""
+        """Drop rows that equal an earlier one in these columns, or in all. A missing value equals no other one."""
         self._check_names(names, "unique-by")
         first: dict[Any, int] = {}
         numbers = zip(self.numbers, self.rows, strict=True)
@@ -137,7 +137,7 @@ KINDS = (INT, FLOAT, BOOL, TEXT)
 
 
 def _text(value: Any, kind: str) -> str:
-    """Return a value's text; a whole number fits an int, however it is written."""
+    """Return a value's text. A float such as 3.0 becomes 3 for a column of int."""
     return text_of(int(value) if kind == INT and isinstance(value, float) and value.is_integer() else value)
 
 
@@ -148,6 +148,6 @@ def _converted(text: str, kind: str) -> Any:
 
 
 def _identity(row: Row, names: list[str]) -> Any:
-    """Return a value that two rows share if they are equal; 1 and true differ."""
+    """Return a value that equal rows share. As JSON, since Python holds 1 and true for equal."""
     values = tuple(map(row.get, names))
     return values if {*map(type, values)} <= {str} else compact(values)

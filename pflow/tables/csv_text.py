@@ -1,4 +1,4 @@
-"""CSV: recognizing its form by its first lines, reading rows, with line and column of errors, and writing them."""
+"""CSV: recognizing its form by the first lines, reading rows, with line and column of errors, and writing them."""
 
 import csv
 import io
@@ -20,9 +20,9 @@ from pflow.values.jsontext import text_of
 
 _QUOTED = re.compile('"(?:[^"]+|"")*+"')
 _STARTS = r"=+\-@\uff1d\uff0b\uff0d\uff20"
-"""The characters that begin a formula, as OWASP lists them, with those of full width."""
+"""The characters that begin a formula: those in OWASP's list, and the same in full width."""
 _LONGEST = 1 << 24
-"""The most characters of a value in a stream; more are a quote that is not closed."""
+"""The most characters of a value in a stream: a longer one comes from a quote that is not closed."""
 _QUOTES = "--no-quotes reads quotation marks as characters, --delimiter=' ' splits at spaces"
 
 
@@ -39,12 +39,12 @@ def read_csv(
     text: str, name: str, *, delimiter: str | None = None, quotes: bool = True, header: bool = True,
     ragged: bool = False, rest: str | None = None, decimal: str = ".", infers: bool = False,
 ) -> tuple[list[str], list[Row], list[str]]:  # fmt: skip
-    """Read the names of the columns, the rows, and the names of those columns that a decimal comma does not fit.
+    """Return the names of the columns, the rows, and the names of those columns that a decimal comma does not fit.
 
-    Each value is a text unless its type is inferred. If `ragged`, a short row is filled with nulls; what a long one has
-    more becomes a list in the column `rest`. Raises PflowError: 65 with line and column, 66 for no header.
+    Values are texts, unless it `infers` the types of columns. If `ragged`, short rows are filled with nulls. The values
+    past the header become a list in the column `rest`. Raises PflowError: 65 with line and column, 66 for no header.
     """
-    sep, text = split_sep(text.removesuffix("\x1a"))  # the end of a file to DOS
+    sep, text = split_sep(text.removesuffix("\x1a"))  # DOS ended files with it, and some programs still do
     delimiter, quotes, decimal = (sep, True, ".") if sep == UNIT else (delimiter or sep, quotes, decimal)
     limit = csv.field_size_limit(sys.maxsize)
     try:
@@ -82,7 +82,7 @@ def read_csv(
 
 
 def _names_in(header: list[str] | None, name: str, sample: str, form: dict[str, Any], *, has_rest: bool) -> list[str]:
-    """Return the names of the columns. Raises PflowError: 66 if there is no header."""
+    """Return the names of the columns in a header. Raises PflowError (66) without one."""
     if header is None:
         hint = "a header is enough; --no-header reads it as no rows"
         raise PflowError(f"cannot read '{name}': it is empty", hint=hint, exit=MISSING)
@@ -92,12 +92,13 @@ def _names_in(header: list[str] | None, name: str, sample: str, form: dict[str, 
 def stream_csv(
     lines: Iterator[bytes], name: str, *, available: int, teller: str = ""
 ) -> Iterator[Row | tuple[PflowError, bytes]]:
-    """Yield the rows of CSV as its lines come, as `read_csv` reads them; for a wrong one, the error and its bytes.
+    """Yield the rows of CSV as its lines come, as `read_csv` reads them; for a malformed row, the error and its bytes.
 
-    The form shows in the number of lines that are `available` without waiting. `teller` tells on stderr of columns that
-    get another name. Raises PflowError: 65 for a wrong header or a value that is too long, 66 for no header.
+    The form is taken from the number of lines that are `available` without waiting. Messages about columns that are
+    renamed begin with `teller`. Raises PflowError: 65 for a malformed header or a value that is too long, 66 for no
+    header.
     """
-    own: list[bytes] = []  # the lines of one row
+    own: list[bytes] = []  # the lines of the current row, which an error has to show as they are
 
     def noted(line: bytes) -> str:
         own.append(line)
@@ -137,7 +138,7 @@ def stream_csv(
 
 
 def _tell_texts(texts: dict[str, int], names: list[str], read: Callable[[], Any], header: bool) -> None:
-    """Say which columns stay text, and why: each has a row whose value is not a number. `read` begins the records."""
+    """Say which columns stay text, and why: at a row of each is a value that is no number. `read` opens the records."""
     for column, at in texts.items():
         reader = read()
         value = next(islice(filter(None, reader), at + header, None))[names.index(column)]
@@ -153,7 +154,7 @@ def _take_sep(lines: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
 
 
 def _uneven(names: list[str], record: list[str], widths: range, rest: str | None) -> Row:
-    """Return the row of a record with too few or too many values. Raises ValueError if that is not allowed."""
+    """Return the row of a record with too few or too many values. Raises ValueError unless `widths` has its length."""
     if len(record) not in widths:
         raise ValueError(record)
     row: Row = {**dict.fromkeys(names), **dict(zip(names, record, strict=False))}
@@ -165,7 +166,7 @@ def _reader(text: str, form: dict[str, Any]) -> Any:
 
 
 def _fault_in(lines: list[bytes], before: int, error: Exception, form: dict[str, Any], name: str) -> str:
-    """Describe what is wrong in the lines of one record; `before` lines precede. Raises PflowError for a long value."""
+    """Return what is wrong in the lines of a record after `before` lines. Raises PflowError for a value too long."""
     if "field limit" in str(error):
         what = f"line {before + 1}: a value has more than {_LONGEST:,} characters"
         raise _fault(name, what, "a quote may not be closed") from None
@@ -180,7 +181,7 @@ def _fault(name: str, what: str, hint: str = "") -> PflowError:
 
 
 def _ragged(record: list[str], names: list[str], line: int) -> tuple[str, str]:
-    """Describe a record with too many or too few values, which begins at this line, and say what allows it."""
+    """Return what is wrong with a record of too many or too few values, which begins at `line`, and a hint."""
     width = len(record)
     if width < len(names):
         return f"line {line}, column {width + 1} ('{names[width]}'): it is missing", "--ragged fills short rows"
@@ -189,7 +190,7 @@ def _ragged(record: list[str], names: list[str], line: int) -> tuple[str, str]:
 
 
 def _place(text: str, form: dict[str, Any], error: str, before: int = 0) -> str:
-    """Find the place of a wrong quote; the reader only knows the line at which it noticed. `before` lines precede."""
+    """Return the place of a wrong quote in a text after `before` lines. The reader knows only where it noticed it."""
     stop = re.compile(rf"{re.escape(form['delimiter'])}|\r\n?|\n|\Z")
     at = 0
     while at < len(text):
@@ -212,7 +213,7 @@ def _line_and_column(text: str, at: int, before: int) -> str:
 
 
 def _escaper(delimiter: str) -> Callable[[list[str]], list[str]]:
-    """Return what puts ' before all that a spreadsheet may take for a formula, in whatever way it splits the line."""
+    """Return a function that puts ' before what a spreadsheet may take for a formula, however it splits the line."""
     ends = re.escape(f'{DELIMITERS}{delimiter}"')
     negative = rf"-[0-9.,]+(?:[eE][+-]?[0-9]+)?(?:[{ends}\]]|\Z)"
     start = re.compile(rf"(?:^\ufeff*(?=[\0\t\r\n{_STARTS}])|(?<=[{ends}])(?=[{_STARTS}]))(?!{negative})")
@@ -222,32 +223,32 @@ def _escaper(delimiter: str) -> Callable[[list[str]], list[str]]:
 def write_csv(
     rows: list[Row], delimiter: str = ",", *, header: bool = True, columns: Any = None, escapes: bool = False
 ) -> str:
-    """Write rows: a column for each name; null is empty, a list is JSON. Without rows, `columns` are the header.
+    """Return rows as CSV: null is empty, a list is JSON. Without rows, `columns` are the header.
 
-    If `escapes`, a spreadsheet takes no text for a formula.
+    If `escapes`, no spreadsheet takes a text for a formula.
     """
     names = columns_of(rows, columns)
     lines: list[str] = []
-    # "\r\n" makes the writer quote both characters; each line is written by itself, and ends with "\n" in the result.
+    # With "\r\n" the writer quotes values that have either character; in the result each line ends with "\n" alone.
     form: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\r\n"}
     sink: Any = SimpleNamespace(write=lines.append)
     escape = _escaper(delimiter) if escapes else list
     if header and names:
-        has_marks = any(mark in name for name in names for mark in DELIMITERS)  # a reader would split at them
+        has_marks = any(mark in name for name in names for mark in DELIMITERS)  # a reader would split there
         csv.writer(sink, **form, quoting=csv.QUOTE_ALL if has_marks else csv.QUOTE_MINIMAL).writerow(escape(names))
     elif header and not rows:
         say("warning", "the CSV has no header, because there are no rows")
     records = ([text_of(each) for each in map(row.get, names)] for row in rows)
     csv.writer(sink, **form).writerows(map(escape, records))
     text = "".join(f"{line[:-2]}\n" for line in lines)
-    return "\ufeff" + text if text.startswith("\ufeff") else text  # or a reader would take it for a byte order mark
+    return "\ufeff" + text if text.startswith("\ufeff") else text  # a reader takes the first for a byte order mark
 
 
 DELIMITERS = ",;\t|"
-"""The delimiters that are recognized; of two that fit equally well, the first counts."""
+"""The delimiters that are recognized. If two fit equally well, the first counts."""
 LINE_END = re.compile(r"\r\n?|\n")
 SAMPLE = 1 << 17
-"""Characters in which to look for the form."""
+"""The number of characters that are read to recognize the form."""
 
 _SEP = re.compile(r'("?)sep=(\\t|[^\r\n"])\2*\1\2*(?=[\r\n]|\Z)', re.IGNORECASE)
 _QUOTED_VALUE = re.compile(r'(\A *|[,;\t|\r\n] *)"(?:[^"]+|"")*+"(?= *(?:[,;\t|\r\n]|\Z))')
@@ -257,14 +258,17 @@ _OTHER = re.compile(
     r'|(?P<JSON>[\[{]\s*?$|\[\s*(?:\{\s*"|\]\s*\Z)|\{\s*".*\}\s*?$))',
     re.IGNORECASE | re.MULTILINE,
 )
-"""How texts begin that are certainly no CSV."""
+"""The beginnings of texts that are certainly no CSV."""
 MOST_LINES = 1_000
-"""The lines in which to look for the form, and the most of a header and a row: more are a quote that is not closed."""
+"""The number of lines that are read to recognize the form, and the most lines of a header and a row together.
+
+More lines come from a quote that is not closed.
+"""
 _MOST_NOTES = 5
 
 
 def split_sep(text: str) -> tuple[str, str]:
-    """Return the delimiter in a first line `sep=;`, which Excel reads, and the text with that line blank."""
+    """Return the delimiter in a first line `sep=;`, which Excel reads, and the text with that line made blank."""
     found = _SEP.match(text)
     return (found[2].replace("\\t", "\t"), text[found.end() :]) if found else ("", text)
 
@@ -272,10 +276,11 @@ def split_sep(text: str) -> tuple[str, str]:
 def find_form(
     lines: Iterator[bytes], name: str, delimiter: str, *, quotes: bool = True, available: int
 ) -> tuple[list[bytes], str, dict[str, Any]]:
-    """Take the first lines; return them, a sample of their text, and how csv.reader reads what begins with them.
+    """Take the first lines; return them, a sample of their text, and the arguments with which csv.reader reads them.
 
-    They are the number of lines that are `available` without waiting, and at least a header and a row. The delimiter is
-    the given one, the tab of a file's name, or the one that the lines agree on. Raises PflowError (65) for other forms.
+    Taken are the lines that are `available` without waiting, but at least a header and a row. The delimiter is the
+    given one, a tab if the file's name says so, or the one on which the lines agree. Raises PflowError (65) for HTML,
+    XML and JSON.
     """
     taken = [*islice(lines, available)]
 
@@ -295,7 +300,7 @@ def find_form(
         raise PflowError(f"cannot read '{name}': it is {other.lastgroup}, not CSV", hint=hint, exit=BAD_DATA)
     bare = _QUOTED_VALUE.sub(r'\1""', sample) if quotes else sample
     delimiter = delimiter or ("\t" if suffix_of(name) in (".tsv", ".tab") else _delimiter_in(bare))
-    # or quotes behind them would be part of the value
+    # csv.reader takes a quote after a space for a part of the value, unless it skips those spaces.
     has_spaces = quotes and delimiter != " " and re.search(f'{re.escape(delimiter)} +""', bare)
     quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     form = {"delimiter": delimiter, "quoting": quoting, "skipinitialspace": bool(has_spaces), "strict": True}
@@ -303,9 +308,9 @@ def find_form(
 
 
 def _delimiter_in(bare: str) -> str:
-    """Return the delimiter of a text whose values in quotes are gone: of those in the header, what most lines agree on.
+    """Return the delimiter of a text whose quoted values are gone: the one in the header on which most lines agree.
 
-    If two fit, one that stands elsewhere than in prose and decimals is better, then the more frequent one.
+    If two fit, one is better that stands not only in prose and decimals, then the one with more columns.
     """
     lines = [*filter(None, LINE_END.split(bare))] or [""]
     rows = _PROSE.sub("", "\n".join(lines[1:] or lines))
@@ -318,13 +323,14 @@ def _delimiter_in(bare: str) -> str:
 
 
 def complete_header(header: list[str], sample: str, form: dict[str, Any]) -> list[str]:
-    """Return a header as wide as all rows are: without its trailing delimiters, or with empty names for theirs.
+    """Return a header as wide as all rows: without its trailing delimiters, or with empty names for those of the rows.
 
-    A first column without a name has the names of rows, as R and pandas write them. Where a comma in a text or a number
-    may be the reason, it has to have the numbers of pandas, from 0, or those of R, from 1 and in quotes.
+    It also gets an empty first name if the rows have one more value: R and pandas write the names of rows so. If a
+    comma in a text or a number may be the reason instead, those names must be numbers as pandas writes them, from 0,
+    or as R does, from 1 and in quotes.
     """
     rows = [*filter(None, csv.reader(io.StringIO(sample, newline=""), **{**form, "strict": False}))][1:]
-    whole = rows[:-1] or rows  # the last one may be cut off
+    whole = rows[:-1] or rows  # the end of the sample may cut the last one
     more = len(whole[0]) - len(header) if len({*map(len, whole)}) == 1 else 0
     if more < 0 and not any(header[more:]):
         return header[:more]
@@ -337,13 +343,13 @@ def complete_header(header: list[str], sample: str, form: dict[str, Any]) -> lis
 
 
 def name_columns(header: list[str], teller: str) -> list[str]:
-    """Return different names for all columns: a second `a` is `a_2`, a third column without one `column_3`.
+    """Return different names for all columns: a second `a` becomes `a_2`, a third column without a name `column_3`.
 
-    `teller` tells of them on stderr.
+    Messages about these begin with `teller`; if it is empty, there are none.
     """
     taken = {*header}
     places: dict[str, int] = {}
-    numbers: dict[str, Iterator[int]] = {}  # where to go on, or a thousand equal names would take their square
+    numbers: dict[str, Iterator[int]] = {}  # to go on there: a search from 2 for each takes quadratic time
     names, notes = [], []
     for number, name in enumerate(header, 1):
         own = name or f"column_{number}"

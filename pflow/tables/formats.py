@@ -1,4 +1,4 @@
-"""The formats of a results file: JSON, JSON lines, CSV, Markdown, and a dashboard in HTML."""
+"""The formats of a results file: JSON, JSON lines, CSV, Markdown, and an HTML page with a table and a bar plot."""
 
 import os
 from collections.abc import Callable
@@ -28,8 +28,8 @@ _SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "cs
 
 
 def format_of(path: str, wanted: str | None) -> tuple[str, str]:
-    """Return a file's format and path, whose `$format` it replaces. Raises PflowError (2) if neither names a format."""
-    if path.endswith(".$format"):  # the default, which explain/origins.py reads in the same way
+    """Return a file's format, and its path with `$format` replaced. Raises PflowError (2) if nothing names a format."""
+    if path.endswith(".$format"):  # the default path
         form = wanted or "json"
         return form, path.removesuffix("$format") + form
     form = wanted or _SUFFIXES.get(os.path.splitext(path)[1].lower(), "")
@@ -42,7 +42,7 @@ def format_of(path: str, wanted: str | None) -> tuple[str, str]:
 def file_text(
     form: str, results: Any, result: Any, stats: Any, columns: Any = None, *, escapes: bool = False
 ) -> str | bytes:
-    """Format results; `result` and `stats` are the rows and numbers behind a text, or None.
+    """Format results. If they are a text, `result` and `stats` may be the rows and numbers behind it, else None.
 
     `columns` are the header of CSV if `results` is a table without rows; `escapes` is that of `write_csv`.
     """
@@ -67,13 +67,13 @@ def file_text(
 
 
 def _json(value: Any) -> str | bytes:
-    """Write a list with an item on each line; indent anything else."""
+    """Return JSON: a list has each item on a line of its own, anything else is indented."""
     is_rows = isinstance(value, list) and value
     return encode_each(value, (b"[\n", b",\n", b"\n]\n")) if is_rows else write_json(value)
 
 
 def _markdown(value: Any) -> str:
-    """Write rows as a table, or a single object as a table of its members."""
+    """Return rows as a table in Markdown, and a single object as a table of its members."""
     if not isinstance(value, dict | list):
         return f"{text_of(value)}\n"
     rows = unfold(value)
@@ -114,7 +114,10 @@ svg {{ max-width: 100% }} rect {{ fill: #4477aa }} text {{ font-size: 13px }} pr
 
 
 def dashboard(title: str, report: Any, result: list[Row] | None, texts: Any = None) -> str:
-    """Make the page of a report, or of rows; `texts` are columns of text. Raises PflowError (65) for invalid rows."""
+    """Return an HTML page of a report, or of rows; `texts` are columns of text. Raises PflowError (65) for bad rows.
+
+    All data is escaped, so that none of it is markup.
+    """
     is_rows = not isinstance(report, str | bytes)
     rows = check_rows(report if is_rows else result or [])
     names = [name for name in columns_of(rows) if name not in (texts or ())]
@@ -126,7 +129,7 @@ def dashboard(title: str, report: Any, result: list[Row] | None, texts: Any = No
 
 
 def _numbers(values: list[Any]) -> list[Any]:
-    """Return a column's numbers, also from texts, with None for missing ones; [] for any other column."""
+    """Return the numbers of a column, also those in texts, with None for missing ones; [] for any other column."""
     present = [value for value in values if not is_missing(value)]
     types = {*map(type, present)}
     if types and types <= {int, float}:

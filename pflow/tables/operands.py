@@ -1,4 +1,4 @@
-"""Where a query computes with a value or compares it with a number, by the tree that sqlglot makes of it."""
+"""The operands of a query: where it computes with a value, or compares it with a number, by sqlglot's tree."""
 
 import logging
 import re
@@ -8,22 +8,23 @@ from itertools import accumulate
 from sqlglot import exp, parse_one, tokenize
 
 _WORDS = (
-    # What makes a number of its parts, as sqlglot names it;
+    # Nodes that compute a number from their parts, by sqlglot's names. A node that is missing here would let SQLite
+    # compute with a text unseen.
     "abs acos acosh asin asinh atan atan2 atanh avg bitwisenot cast ceil cos cosh degrees exp floor having ln log neg"
     " not pow radians round sign sin sinh sqrt sum tan tanh total trunc where",
-    # what else is a number;
+    # Nodes that are numbers, whatever their parts are.
     "boolean count cumedist denserank length ntile percentrank rank rownumber",
-    # what has the value of one of its parts;
+    # Nodes whose value is that of one of their parts.
     "alias case coalesce collate distinct except filter firstvalue greatest if intersect lag lastvalue lead least max"
     " min nthvalue paren select subquery union window",
-    # the roles of those parts, of which the first is a condition in CASE and iif.
+    # The roles of those parts. The first is left out in CASE and iif, where it is the condition.
     "this expression expressions ifs true false default",
 )
 _COMPUTING, _COUNTING, _PASSING, _PASSED = map(str.split, _WORDS)
 _COMPARING = (exp.Predicate, exp.Nullif, exp.Greatest, exp.Least)
 _ARROWS = (exp.JSONExtract, exp.JSONExtractScalar)
 _TEXTS = (*exp.DataType.TEXT_TYPES, exp.DataType.Type.VARBINARY)
-logging.getLogger("sqlglot").disabled = True  # it warns of EXPLAIN
+logging.getLogger("sqlglot").disabled = True  # it would warn of EXPLAIN on stderr
 
 
 class Operands:
@@ -35,10 +36,13 @@ class Operands:
         self.literals = [each.name for each in self.tree.find_all(exp.Literal) if not each.is_string]
         tables = self.tree.find_all(exp.TableAlias)
         names = [*self.tree.find_all(exp.Alias), *(column for table in tables for column in table.columns)]
-        self.numbers = numbers - {(name.alias or name.name).lower() for name in names}  # another column may have it
+        self.numbers = numbers - {(name.alias or name.name).lower() for name in names}  # an alias may name a text
 
     def find(self) -> Iterator[tuple[tuple[int, int], bool, bool]]:
-        """Return the first and last characters of each operand, whether it must be a number, and whether exact."""
+        """Yield the places of the first and last character of each operand, and two flags.
+
+        The first flag is true if the operand must be a number, the second if SQLite must not have rounded it.
+        """
         for leaf in self.tree.find_all(exp.Column, exp.DPipe, exp.Func):
             node, is_number, is_exact = leaf, False, False
             while not _is_passing(leaf) and (parent := node.parent):
@@ -57,7 +61,7 @@ class Operands:
                 yield self._span(leaf), is_number, is_exact
 
     def _is_compared(self, parent: exp.Expr, node: exp.Expr) -> bool:
-        """Tell whether a value is compared with a number, and with no text."""
+        """Return True if a value is compared with a number, and not with a text."""
         values = [*parent.iter_expressions()] if isinstance(parent, _COMPARING) else []
         case = parent.parent if isinstance(parent, exp.If) else parent
         if isinstance(case, exp.Case) and case.this and node.arg_key == "this":
@@ -66,7 +70,7 @@ class Operands:
         return not has_text and any(self._is_number(each) for each in values if each is not node)
 
     def _is_number(self, node: exp.Expr) -> bool:
-        """Tell whether a value is surely a number."""
+        """Return True if a value is a number for certain."""
         if isinstance(node, exp.Column):
             return node.name.lower() in self.numbers
         if _is_passing(node):
@@ -84,7 +88,7 @@ class Operands:
         if isinstance(node, _ARROWS) and "start" not in node.meta:
             start, end = self._span(node.this)
             return start, [token.end for token in self.tokens if token.start > end][1]
-        if "start" not in node.meta:  # such as trim
+        if "start" not in node.meta:  # sqlglot keeps no place for some functions, such as trim
             first = sorted(each.meta["start"] for each in node.walk() if "start" in each.meta)[0]
             name = [token for token in self.tokens if token.start < first][-2]
             node.meta.update(start=name.start, end=name.end)
@@ -95,7 +99,7 @@ class Operands:
 
 
 def _is_passing(node: exp.Expr) -> bool:
-    """Tell whether a part of a query has the value of one of its parts."""
+    """Return True if the value of a node is that of one of its parts."""
     return node.to.is_type(*_TEXTS) if isinstance(node, exp.Cast) else node.key in _PASSING
 
 
@@ -104,7 +108,7 @@ def _passes(parent: exp.Expr, node: exp.Expr) -> bool:
 
 
 def _computes(parent: exp.Expr, node: exp.Expr | None = None) -> bool:
-    """Tell whether a part of a query makes a number of its parts, or of this one."""
+    """Return True if `parent` computes a number from its parts; with a `node`, from this part."""
     if node and isinstance(parent, exp.If | exp.Join):
         is_simple = isinstance(parent.parent, exp.Case) and parent.parent.this
         return node.arg_key == "on" or (node.arg_key == "this" and isinstance(parent, exp.If) and not is_simple)

@@ -24,27 +24,26 @@ _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE
 _DENIED = {"load_extension"}
 _PRAGMAS = ("table_info", "table_xinfo", "function_list", "collation_list", "compile_options", "pragma_list")
 _TABLE_FUNCTIONS = ("json_each", "json_tree", "jsonb_each", "jsonb_tree", "generate_series")
-"""The table functions that may stand in FROM: they read their arguments, or what SQLite knows of itself."""
+"""The table functions that may stand in FROM: they read only their arguments, or what SQLite knows of itself."""
 _MOST_ROWS = 1_000_000
 _MOST_BYTES, _LONGEST = 1 << 30, 1 << 28
-"""The most memory of a query, beside its rows, and of one value."""
+"""The most bytes of memory for a query, besides its rows, and for one value."""
 _DENIALS = re.compile("not authorized|authorization|too many attached|access to .* is prohibited$", re.DOTALL)
 _CERTAIN = re.compile(
     f"{_DENIALS.pattern}|incomplete input|unrecognized token|no such (table|function)|You can only|.*: syntax error$",
     re.DOTALL,
 )
-"""The failures that do not depend on the columns."""
+"""The failures that do not depend on the columns, so that they are certain before there are rows."""
 _AS_NUMBERS = "replace(NAME, ',', '') removes commas; clean-data --types=NAME=float --misfits=null keeps only numbers"
 _STEPS = 10_000
 """SQLite instructions between two looks at the memory: a millisecond or less."""
 
 
 def query(rows: list[Row], sql: str, texts: Any = None) -> list[Row]:
-    """Run a query and return its rows. Raises PflowError: 65 for an invalid query, 77 if it does more than read.
+    """Run a query and return its rows; `texts` are the columns that are text, whatever they hold.
 
-    `texts` are the columns that are text, whatever is in them.
-
-    It runs in a child process, which a signal ends at once: within one call of SQLite, Python would not see it.
+    It runs in a child process, which a signal ends at once: during a call of SQLite, Python would not handle it.
+    Raises PflowError: 65 for an invalid query, 77 if it does more than read.
     """
 
     def serve(number: int, parent: Parent) -> list[Row]:
@@ -60,11 +59,11 @@ def query(rows: list[Row], sql: str, texts: Any = None) -> list[Row]:
 
 
 def check_query(sql: str) -> None:
-    """Check a query without rows. Raises PflowError as `query` does, as far as no column has to be known for it."""
+    """Check a query before there are rows. Raises PflowError as `query` does, for faults that no column can mend."""
     base = sqlite3.connect(":memory:", isolation_level=None)
     base.execute(f"CREATE TABLE {TABLE} (x)")
     _restrict(base)
-    base.set_progress_handler(lambda: True, 1)  # it is prepared, and runs no step
+    base.set_progress_handler(lambda: True, 1)  # stops it before its first step
     try:
         base.execute(sql)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
@@ -75,7 +74,7 @@ def check_query(sql: str) -> None:
 
 
 def _fill(base: sqlite3.Connection, guard: NumberGuard, names: list[str]) -> None:
-    """Fill one table; empty values become NULL, and columns of numeric texts become numbers."""
+    """Fill the table. Empty values become NULL, and columns of numeric texts become numbers."""
     if not names:
         raise PflowError("cannot query: there are no rows", exit=BAD_DATA)
     values = [guard.column(name) for name in names]
@@ -90,7 +89,7 @@ def _fill(base: sqlite3.Connection, guard: NumberGuard, names: list[str]) -> Non
 
 
 def _type_of(values: list[Any]) -> str:
-    """Return the type of a column of numbers, so that 5 = '5' is true; a REAL loses the sign of -0.0."""
+    """Return the type of a column of numbers, which makes 5 = '5' true. A REAL would lose the sign of -0.0."""
     kinds = {*map(type, values)} - {type(None)}
     has_sign = 0 in values and "-0.0" in map(str, values)
     return " INTEGER" * (kinds == {int}) + " REAL" * (kinds == {float} and not has_sign)
@@ -115,7 +114,7 @@ def _restrict(base: sqlite3.Connection) -> None:
     """Allow only reading from here on, and stop at the memory limit."""
     for name in (*_TABLE_FUNCTIONS, *(f"pragma_{name}" for name in _PRAGMAS)):
         with suppress(sqlite3.Error):  # this SQLite has no such function
-            base.execute(f"SELECT 1 FROM {name}")  # its first use declares a table, which the authorizer would refuse
+            base.execute(f"SELECT 1 FROM {name}")  # first use declares a table: denied later
     limit = _peak_memory() + _MOST_BYTES
     base.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
@@ -127,17 +126,17 @@ def _guarded(base: sqlite3.Connection, sql: str, guard: NumberGuard) -> str:
     """Return the query with calls of the guard's functions, if the table has texts or large integers."""
     if not guard.is_needed:
         return sql
-    from sqlglot.errors import SqlglotError  # a tenth of a second
+    from sqlglot.errors import SqlglotError  # not at the top: it takes a tenth of a second
 
     base.create_function("pflow_number", 1, guard.number, deterministic=True)
     base.create_function("pflow_exact", 1, guard.exact, deterministic=True)
     try:
         watched = guard.watch(sql)
-        if watched != sql:  # EXPLAIN cannot be explained
+        if watched != sql:  # to find a mistake of ours; an EXPLAIN has no operands, and cannot be explained itself
             base.execute(f"EXPLAIN {watched}")
         return watched
     except (SqlglotError, LookupError, RecursionError, sqlite3.Error) as error:
-        base.execute(f"EXPLAIN {sql}")  # raises what is wrong with the query itself
+        base.execute(f"EXPLAIN {sql}")  # raises if the user's query is wrong itself
         why = "cannot query: it is not clear with which values it computes"
         raise PflowError(why, hint=_AS_NUMBERS, exit=BAD_DATA) from error
 
@@ -184,9 +183,9 @@ _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\
 
 
 class NumberGuard:
-    """The values of a table as SQLite gets them, and the functions that refuse those with which it cannot compute.
+    """A guard of the numbers in a query: the values that SQLite gets, and functions that refuse what it would falsify.
 
-    `kept` are columns that stay text even if their values look like numbers.
+    `kept` are the columns that stay text even if their values look like numbers.
     """
 
     def __init__(self, rows: list[Row], kept: Any) -> None:
@@ -200,7 +199,7 @@ class NumberGuard:
         self.fault = ""
 
     def column(self, name: str) -> list[Any]:
-        """Return the values of a column: numbers for numeric texts, a float for an integer past 63 bits."""
+        """Return the values of a column for SQLite: numbers for numeric texts, floats for integers past 63 bits."""
         values = [row.get(name) for row in self.rows]
         texts = {value for value in values if value.__class__ is str} - {""}
         finite = set() if name in self.kept else {*filter(is_finite, texts)}
@@ -227,12 +226,12 @@ class NumberGuard:
         return value if isinstance(value, int | float | bytes) else text_of(value)
 
     def restored(self, value: Any) -> Any:
-        """Return a value of a result: an integer past 63 bits as it was, one past 64 as a text."""
+        """Return a value of the result: an integer past 63 bits gets its digits back, one past 64 is a text."""
         value = self.large.get(value, value) if value.__class__ is float else value
         return value if value.__class__ is not int or LOWEST <= value < HIGHEST else str(value)
 
     def number(self, value: Any) -> Any:
-        """Return the number in a text, as a function of SQL. Raises ValueError; `fault` is the reason."""
+        """Return the number in a text; SQL calls this. Raises ValueError, and keeps the reason as `fault`."""
         if not isinstance(value, str | bytes):
             return value
         number: float = _INF
@@ -243,7 +242,7 @@ class NumberGuard:
         raise self._refusal(value, _ROUNDED if isinstance(number, int) else "is not a number")
 
     def exact(self, value: Any) -> Any:
-        """Return a value that SQLite does not round, as a function of SQL. Raises ValueError as `number` does."""
+        """Return a value that SQLite has not rounded; SQL calls this. Raises ValueError as `number` does."""
         if value.__class__ is float and isinstance(self.large.get(value), int):
             raise self._refusal(self.large[value], _ROUNDED)
         return value
@@ -255,8 +254,8 @@ class NumberGuard:
         return ValueError(self.fault)
 
     def watch(self, sql: str) -> str:
-        """Return a query with calls of `number` and `exact` where it computes. Raises SqlglotError, LookupError."""
-        from pflow.tables.operands import Operands  # a tenth of a second
+        """Return a query that calls `number` and `exact` where it computes. Raises SqlglotError, LookupError."""
+        from pflow.tables.operands import Operands  # not at the top: sqlglot takes a tenth of a second
 
         operands, marks = Operands(sql, self.numbers, self.mixed), []
         for literal in filter(str.isdecimal, operands.literals if self.large else ()):
@@ -271,5 +270,5 @@ class NumberGuard:
 
 
 def unwrap(name: str) -> str:
-    """Return the name of a column of the result as the query has it."""
+    """Return the name of a column of the result without the calls that `watch` has put into it."""
     return f" {name}".replace(_NUMBER_OF, "").replace(_EXACT, "").replace(_END, "").removeprefix(" ")

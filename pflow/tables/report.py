@@ -1,4 +1,4 @@
-"""Statistics of rows: for each column the number, type and range of its values, and the most frequent ones."""
+"""Statistics of rows: for each column the number, the type and the range of its values, and the most frequent ones."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -32,7 +32,7 @@ _BRIEF = ("type", "count", "missing", "distinct", "min", "max", "mean")
 
 
 def describe(rows: list[Row], columns: Any = None, texts: Any = None) -> dict[str, Any]:
-    """Count the rows and describe each column; `columns` are the names if there are no rows, `texts` are only text."""
+    """Count the rows and describe each column. `columns` are the names if there are no rows, `texts` those of text."""
     names = columns_of(rows, columns)
     described = {name: _column([row.get(name) for row in rows], is_text=name in (texts or ())) for name in names}
     return {"rows": len(rows), "columns": described}
@@ -69,14 +69,14 @@ def _numbers(counts: Counter[Any], convert: Any) -> dict[str, Any]:
     ordered = sorted(numbers)
     ends = list(accumulate(numbers[number] for number in ordered))
     total = sum if convert is int else fsum
-    unit = 1 << 99 if max(-ordered[0], ordered[-1]) > 1e250 else 1  # their sum may be more than a float holds
+    unit = 1 << 99 if max(-ordered[0], ordered[-1]) > 1e250 else 1  # or their sum could be too much for a float
     quartiles = {name: _quantile(ordered, ends, at) for name, at in _QUARTILES.items()}
     mean = total(number / unit * count if unit > 1 else number * count for number, count in numbers.items())
     return {"min": ordered[0], "max": ordered[-1], "mean": mean / ends[-1] * unit, **quartiles}
 
 
 def _quantile(ordered: list[Any], ends: list[int], at: float) -> Any:
-    """Return a quantile, interpolated as in spreadsheets; `ends` counts the values up to each ordered one."""
+    """Return a quantile, interpolated as in spreadsheets. `ends` are the numbers of values up to each ordered one."""
     place = (ends[-1] - 1) * at
     low, part = int(place), place % 1
     below = ordered[bisect_right(ends, low)]
@@ -85,7 +85,7 @@ def _quantile(ordered: list[Any], ends: list[int], at: float) -> Any:
 
 
 def _told(column: str, about: dict[str, Any], is_detailed: bool) -> Row:
-    """Return the row that tells a column's statistics, brief or detailed."""
+    """Return the row for a column in the table of a report, brief or detailed."""
     told = {"column": column, **{name: about.get(name) for name in _BRIEF}}
     if is_detailed:
         told |= {name: about.get(name) for name in _QUARTILES}
@@ -96,9 +96,9 @@ def _told(column: str, about: dict[str, Any], is_detailed: bool) -> Row:
 def analyze(
     rows: list[Row], sql: str | None, columns: Any, texts: Any, *, is_detailed: bool = False
 ) -> tuple[str, Row, list[Row]]:
-    """Return a report in Markdown, its statistics, and the rows of its table: one for each column, or a query's.
+    """Return a report in Markdown, the statistics, and the rows of its table: one for each column, or those of a query.
 
-    `texts` are the columns that are text, whatever is in them.
+    `texts` are the columns that are text, whatever they hold.
     """
     if sql is not None:
         from pflow.tables.query import query

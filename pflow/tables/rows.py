@@ -19,7 +19,7 @@ _INT = re.compile(r"0|-?[1-9][0-9]{0,19}")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)?(?:(?<=[0-9])|(?=\.[0-9]))(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?")
 _BOOLS = {"true": True, "false": False, "True": True, "False": False, "TRUE": True, "FALSE": False}
 _GROUPED = re.compile(r"[^\w.,]*(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+(?=,))(?:,[0-9]+)?[^\w.,]*[a-zA-Z]{0,3}")
-"""A number with a point in its thousands or a comma, with a sign, a currency or a unit."""
+"""A number with points between its thousands or with a comma; a sign, a currency or a unit may stand beside it."""
 _EXACT = 1 << 53
 """Below this a float holds every whole number."""
 
@@ -48,19 +48,19 @@ def without_failed(rows: list[Any]) -> list[Any]:
 
 
 def table_rows(value: Any) -> list[Row]:
-    """Return a table of a value: an object is a row, the lists of a batch are one, and so are the lists in answers.
+    """Return the rows in a value: a list of objects, one object, or the lists in a batch or in answers of a model.
 
-    An object in a row becomes a column for each of its members, `response.name`. Raises PflowError (65).
+    An object in a row becomes a column for each of its members, such as `response.name`. Raises PflowError (65).
     """
     value = look_inside(value)
     is_plain = isinstance(value, list) and {*map(type, value)} == {dict}
     if is_plain and {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, value)))):
-        return check_rows(value)  # most tables, so look at all values at once
+        return check_rows(value)  # true for most tables, and faster than a look at each row
     return [*map(flatten, check_rows(unfold(value) if isinstance(value, dict | list) else value))]
 
 
 def unfold(value: Any) -> list[Any]:
-    """Return the objects in an object of one list, as --schema-multi gives it, beside the `item` of a batch too."""
+    """Return the objects of a list inside an object, as --schema-multi makes it; in a batch, each beside its `item`."""
     if isinstance(value, list):
         return [row for each in value for row in unfold(each)]
     name, last = next(reversed(value.items()), ("", None)) if isinstance(value, dict) else ("", None)
@@ -82,7 +82,7 @@ def flatten(row: Row, before: str = "") -> Row:
 
 
 def columns_of(rows: list[Row], otherwise: Any = None) -> list[str]:
-    """Return the names of all columns, in order of appearance; without rows, those in `otherwise`, if it is names."""
+    """Return the names of all columns in order of appearance; without rows, `otherwise` if it is a list of names."""
     if not rows and isinstance(otherwise, list) and all(isinstance(name, str) for name in otherwise):
         return otherwise
     shapes = dict.fromkeys(map(tuple, rows))
@@ -99,12 +99,12 @@ def is_int(text: str) -> bool:
 
 
 def is_finite(text: str) -> bool:
-    """Return True for a number, however long, that a float can come near."""
+    """Return True for a number of any length that a float can hold, if only nearly."""
     return _NUMBER.fullmatch(text) is not None and abs(float(text)) < float("inf")
 
 
 def is_number(text: str) -> bool:
-    """Return True for a number that `read_number` gets right: a float, or a whole number of at most 64 bits."""
+    """Return True for a number that `read_number` does not falsify: a float, or a whole number of at most 64 bits."""
     return is_int(text) or (is_finite(text) and (abs(float(text)) < _EXACT or not text.lstrip("-").isdecimal()))
 
 
@@ -124,7 +124,7 @@ def kind_of_texts(texts: Collection[str]) -> str:
 
 
 def infer(rows: list[Row], names: list[str], texts: Collection[str] = ()) -> None:
-    """Convert the texts of each column to their common type, but those of `texts`; an empty one becomes null."""
+    """Convert the texts of each column to their common type, except the columns `texts`. Empty texts become null."""
     for name in names:
         distinct = {row[name] for row in rows} - {"", None}
         convert = CONVERT[TEXT if name in texts else kind_of_texts(distinct)]
@@ -134,10 +134,10 @@ def infer(rows: list[Row], names: list[str], texts: Collection[str] = ()) -> Non
 
 
 def use_points(rows: list[Row], names: list[str]) -> dict[str, int]:
-    """Write the numbers with a point in each column whose texts are all numbers with a comma, or whole ones.
+    """Replace the decimal comma by a point in each column whose texts are all whole numbers or numbers with a comma.
 
-    Return the other columns that have a number with a sign, each with its first row that does not fit. In them a point
-    may separate thousands, so nothing is converted.
+    Return the other columns that have such a number, each with its first row that does not fit. In these a point may
+    separate thousands, so nothing is converted.
     """
     others: dict[str, int] = {}
     for name in names:
@@ -152,7 +152,7 @@ def use_points(rows: list[Row], names: list[str]) -> dict[str, int]:
 
 
 def markdown_table(rows: list[Row], widest: int | None = None) -> str:
-    """Format rows as a Markdown table, numbers to the right; cells are cut at `widest` characters."""
+    """Format rows as a table in Markdown, with numbers to the right. Cells are cut at `widest` characters."""
     names = columns_of(rows)
     if not names:
         return ""

@@ -1,4 +1,4 @@
-"""What a table or a map reads: a file or the pipe as text, unpacked, from an Excel workbook, or as the JSON in it."""
+"""The input of a table or a map: text from a file or the pipe, which may be packed or an Excel workbook; its JSON."""
 
 import csv
 import io
@@ -26,10 +26,10 @@ STDIN = "stdin"
 
 
 def read_text(path: Any, text: Any, encoding: str | None = None, *, is_table: bool = False) -> tuple[str, str]:
-    """Return a name for errors, and the text of a file, or else the given text, without a byte order mark.
+    """Return a name for errors, and the text of a file or else the given text, without a byte order mark.
 
-    What is packed is unpacked; for a table, an Excel workbook gives the CSV of its first sheet. Raises
-    PflowError: 66 without a path and a text, or without that file, 65 if the encoding does not fit.
+    Packed data is unpacked; for a table, an Excel workbook becomes the CSV of its first sheet. Raises PflowError: 66
+    if there is neither a path nor a text, or no such file, 65 if the encoding does not fit.
     """
     if path is None and text is None:
         hint = "--file=PATH names a file; a text comes through the pipe"
@@ -102,25 +102,25 @@ _UNPACKERS: dict[str, tuple[str, str, dict[str, int]]] = {
     "xz data": ("lzma", "LZMADecompressor", {"memlimit": 1 << 28}),
     "Zstandard data": (_ZSTD, "ZstdDecompressor", {}),
 }
-"""The module that unpacks each kind, its class, and what the class is given."""
+"""The module and the class that unpack each kind of data, and the arguments of the class."""
 
 
 def suffix_of(path: str) -> str:
-    """Return the suffix that tells a file's form, in small letters; that of a packed file stands before .gz."""
+    """Return the suffix that tells a file's form, in small letters: the one before .gz if the file is packed."""
     stem, suffix = os.path.splitext(path.lower())
     return os.path.splitext(stem)[1] if suffix in SUFFIXES else suffix
 
 
 def unpack(parts: Iterable[bytes], act: str, *, is_table: bool) -> tuple[bool, Iterator[bytes]]:
-    """Return the parts of a text, unpacked; for a table, True and the CSV of an Excel workbook's first sheet.
+    """Return False and the unpacked parts of a text, or for a table True and the CSV of a workbook's first sheet.
 
-    `act` begins the messages. Raises PflowError: 65 for what is not text, for data that is damaged or cut short, and
-    for a bomb; 78 if a library is missing.
+    Raises PflowError, which begins with `act`: 65 for what is not text, for data that is damaged or cut short, and for
+    a bomb; 78 if a library is missing.
     """
     parts = _unpacked(iter(parts), act)
     head = next(parts, b"")
     if head.startswith(b"PK\3\4"):
-        head = join(chain([head], parts), act)  # its end says what it holds
+        head = join(chain([head], parts), act)  # a zip has its table of contents at its end
     kind, hint = recognize(head)
     is_damaged = kind == ZIP[0] and act.lower().endswith((".xlsx'", ".xlsm'"))
     if is_table and (kind == WORKBOOK or is_damaged):
@@ -133,7 +133,7 @@ def unpack(parts: Iterable[bytes], act: str, *, is_table: bool) -> tuple[bool, I
 
 
 def join(parts: Iterable[bytes], act: str) -> bytes:
-    """Return what comes in parts. Raises PflowError (65) for more than --max-input."""
+    """Join the parts of an input. Raises PflowError (65) for more than --max-input."""
     got, size = [], 0
     for part in parts:
         got.append(part)
@@ -143,7 +143,7 @@ def join(parts: Iterable[bytes], act: str) -> bytes:
 
 
 def _unpacked(parts: Iterator[bytes], act: str) -> Iterator[bytes]:
-    """Yield data, unpacked if its first bytes say that it is packed."""
+    """Yield the data, unpacked if its first bytes say that it is packed."""
     head, part = b"", b"-"
     while part and len(head) < HEAD and any(head[: len(mark)] == mark[: len(head)] for mark in PACKED):
         part = next(parts, b"")
@@ -156,7 +156,7 @@ def _members(parts: Iterator[bytes], kind: str, act: str) -> Iterator[bytes]:
     library, name, options = _UNPACKERS[kind]
     with needs(f"{act}: it is {kind}", library, "zstd"):
         module = import_module(library)
-    from pflow.process.worker import say_once  # with pickle and more, for a packed file alone
+    from pflow.process.worker import say_once  # not at the top: it brings pickle, and few files are packed
 
     say_once(f"unpacking {kind}")
     made = 0
@@ -181,14 +181,14 @@ _NO_RESULT = re.compile(
     rb"""<(?:\w+:)?c\s(?![^>]*\bt="str")[^>]*?\br="(\w+)"[^>]*>\s*<((?:\w+:)?)f\b[^>]*(?:/>|>[^<]*</\2f>)"""
     rb"""\s*(?:<\2v\s*/>|<\2v></\2v>)?\s*</\2c>"""
 )
-"""A cell with a formula and no result, as programs write it that do not calculate; an empty text is a result."""
+"""A cell with a formula and no result, which programs write that do not calculate. An empty text is a result."""
 
 
 def first_sheet(data: bytes, act: str) -> str:
-    """Return the cells of the first sheet that has some as CSV, without its empty rows and columns.
+    """Return the first sheet that is not empty as CSV, without its empty rows and columns.
 
-    The delimiter is UNIT, each cell is in quotes. `act` begins the messages. Raises PflowError: 65 for a damaged
-    workbook and for a bomb, 78 without openpyxl.
+    The delimiter is UNIT, and each cell is in quotes. openpyxl reads row by row, so that no far cell fills the memory.
+    Raises PflowError, which begins with `act`: 65 for a damaged workbook and for a bomb, 78 without openpyxl.
     """
     with needs(f"{act}: it is an Excel workbook", "openpyxl", "xlsx"):
         from openpyxl import load_workbook
@@ -206,7 +206,7 @@ def first_sheet(data: bytes, act: str) -> str:
                 say_once(f"{told}: the formula in {found[1].decode()} has no result, and so the cell is empty")
     except (PflowError, MemoryError):
         raise
-    except Exception as error:  # openpyxl raises many
+    except Exception as error:  # openpyxl raises whatever a damaged file leads it to
         raise PflowError(f"{act}: it is a damaged Excel workbook: {error}", exit=BAD_DATA) from error
     if sheet and (others := ", ".join(f"'{each.title}'" for each in sheets if each is not sheet)):
         say_once(f"{told}: its sheet '{sheet.title}', not {others}")
@@ -220,10 +220,10 @@ def first_sheet(data: bytes, act: str) -> str:
 
 
 def _texts(sheet: Any, data: bytes, act: str) -> list[list[str]]:
-    """Return the texts of the rows that have some, without the empty cells at their ends."""
+    """Return the texts of all rows that are not empty, without the empty cells at their ends."""
     rows: list[list[str]] = []
     size = 0
-    sheet.reset_dimensions()  # some programs write wrong ones
+    sheet.reset_dimensions()  # some programs write wrong ones, by which openpyxl would leave out cells
     for cells in sheet.iter_rows():
         row = [_text(cell) for cell in cells]
         while row and not row[-1]:

@@ -1,4 +1,4 @@
-"""What a person writes to reach a server: its URL, headers with keys from the environment, and a proxy."""
+"""What a person writes to reach a server: a URL, headers with keys from the environment, and a proxy."""
 
 import os
 import re
@@ -13,9 +13,10 @@ _NO_KEYS = "a header takes them from the environment: --header='Authorization: B
 
 
 def parse_url(text: str, base: httpx2.URL | None = None, act: str = "") -> httpx2.URL:
-    """Parse an http or https URL, absolute or relative to `base`. Raises PflowError, which begins with `act`.
+    """Parse an http or https URL, absolute or relative to `base`.
 
-    66 if it is empty, 65 if it is not such a URL, 2 for a space that no server wrote, 77 if it has a password.
+    Raises PflowError, which begins with `act`: 66 if the text is empty, 65 if it is not such a URL, 2 for a space
+    (unless a server sent it, with `base`), 77 for a user or password.
     """
     act = act or f"cannot ask for '{show(text)}'"
     text = filled(text, act, "URL").strip()
@@ -48,10 +49,11 @@ _FROM_ENVIRONMENT = re.compile(r"(?<![\w:])env:([A-Za-z_]\w*)")
 
 
 def read_headers(texts: list[str], *, are_private: bool = False) -> tuple[dict[str, str], list[str]]:
-    """Read `NAME: VALUE` texts; return the headers and the secrets in them: each env:NAME is that variable's value.
+    """Read `NAME: VALUE` texts, in which env:NAME stands for a variable's value; return the headers and their secrets.
 
-    With `are_private`, other users cannot see the texts, so keys may be written out: the last word of each value.
-    Raises PflowError: 2 for an invalid header, or for a key that is written out, 77 for an unset variable.
+    With `are_private` a key may be written out, since other users cannot see the texts, as they see a command line; the
+    last word of each value then counts as a secret. Raises PflowError: 2 for an invalid header or a key that is written
+    out, 77 for an unset variable.
     """
     headers: dict[str, str] = {}
     secrets: list[str] = []
@@ -64,7 +66,7 @@ def read_headers(texts: list[str], *, are_private: bool = False) -> tuple[dict[s
             hint = f"--header='{name}: {scheme}env:NAME' takes it from a variable"
             what = f"cannot send '{name}' with its value written out: other users can see it"
             raise PflowError(what, hint=hint, exit=USAGE)
-        parts = _FROM_ENVIRONMENT.split(value)  # every second is a variable
+        parts = _FROM_ENVIRONMENT.split(value)  # every second part names a variable
         parts[1::2] = [_value_of(variable, f"cannot send '{name}'", DENIED) for variable in parts[1::2]]
         headers[name] = "".join(parts)
         secrets += [*parts[1::2], *(headers[name].split()[-1:] if are_private else [])]
@@ -73,7 +75,7 @@ def read_headers(texts: list[str], *, are_private: bool = False) -> tuple[dict[s
 
 
 def read_proxy(text: str | None) -> str | None:
-    """Read the URL of a proxy; env:NAME is that variable's value.
+    """Read the URL of a proxy, for which env:NAME may stand; return None without one.
 
     Raises PflowError: 2 for a password that is written out, 78 for an unset variable.
     """

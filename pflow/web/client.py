@@ -1,4 +1,4 @@
-"""HTTP requests by httpx2, with redirects, limits and keys; their answers unpacked."""
+"""HTTP requests by httpx2, with redirects, limits and keys, and their unpacked responses."""
 
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from pflow.web.response import Response, cut, explain
 from pflow.web.route import route, via
 
 MAX_SIZE = 100_000_000
-"""The most bytes of an unpacked answer."""
+"""The most bytes of an unpacked response."""
 MAX_SILENCE = 60.0
 """The most seconds without any data."""
 
@@ -36,7 +36,7 @@ _OF_A_BODY = ("content-", "transfer-encoding")
 
 _GZIP = ("gzip", "x-gzip")
 _LIBRARIES = {"br": "brotli", "zstd": "backports.zstd"}
-"""Who unpacks these for httpx2."""
+"""The libraries by which httpx2 unpacks these codings, if they are installed."""
 _MAGIC = b"\x1f\x8b"
 _DEEPEST = 5
 
@@ -74,16 +74,16 @@ def request(
     max_silence: float | None = MAX_SILENCE,
     glance: int | None = None,
 ) -> Response:
-    """Send a request and return the response, whatever its status; `answer.check` raises for a failure.
+    """Send a request and return the response, whatever its status; pflow.web.response.check raises for a failure.
 
-    A body of text or bytes is sent unchanged, another one as JSON, and a `form` as a form, with a Content-Type unless
+    A body of text or bytes is sent unchanged, any other value as JSON, and `form` as a form, with a Content-Type unless
     `headers` has one. A header with one of the `secrets` goes only to the URL's own origin, and neither messages nor
-    the response show them. With `follow`, up to 20 redirects are followed, but none from https to http; after
-    301 and 302 a POST becomes a GET, as in browsers, unless it `keeps_method`. With a `glance`, the body ends after
-    about so many bytes.
+    the response show a secret. With `follow`, up to 20 redirects are followed, but none from https to http; after
+    301 and 302 a POST becomes a GET, as in browsers, unless the request `keeps_method`. With a `glance`, only about so
+    many bytes of the body are read.
 
     Raises PflowError: 65 for an invalid URL or header, 69 without a connection, 73 for more than `max_size` bytes, 75
-    for a late or cut answer, 77 for a redirect from https to http.
+    for a late or cut response, 77 for a redirect from https to http.
     """
     secrets = [secret for secret in secrets if secret]
     try:
@@ -128,7 +128,7 @@ def _with_query(url: httpx2.URL, query: Sequence[tuple[str, str]]) -> httpx2.URL
 
 
 def _follow(first: _Request, most: int) -> Response:
-    """Return the answer after at most `most` redirects; with 0, the first one."""
+    """Return the response after at most `most` redirects; with 0, the first response."""
     asked = _ask(first, follow=most > 0)
     for _ in range(most):
         asked = asked if isinstance(asked, Response) else _ask(asked, follow=True)
@@ -138,7 +138,7 @@ def _follow(first: _Request, most: int) -> Response:
 
 
 def _ask(request: _Request, *, follow: bool) -> Response | _Request:
-    """Send a request; return the answer, or the request that it redirects to."""
+    """Send a request; return the response, or the next request if the response redirects."""
     see_signals()
     timeout = httpx2.Timeout(time_left(request.max_silence), connect=time_left(_CONNECT))
     headers = {"user-agent": f"pflow/{__version__}", "accept-encoding": "gzip", **request.headers}
@@ -154,10 +154,11 @@ def _ask(request: _Request, *, follow: bool) -> Response | _Request:
 
 
 def _next(request: _Request, response: httpx2.Response) -> _Request | None:
-    """Return the request that a redirect leads to, as browsers make it; None for any other answer."""
+    """Return the request that follows a redirect, as browsers make it; None for any other response."""
     places = response.headers.get_list("location")
     if not response.has_redirect_location or not places[0].strip():
         return None
+    # Servers send UTF-8 in this header, against the rules, and httpx2 reads it as Latin-1.
     place = quote(places[0], printable, "latin-1") if response.headers.encoding == "iso-8859-1" else places[0]
     url = parse_url(place.replace("\t", ""), base=request.url, act=f"{request.act}: it redirects")
     if request.url.scheme == "https" and url.scheme == "http":
@@ -180,7 +181,7 @@ def _answer(request: _Request, response: httpx2.Response) -> Response:
     body = b"" if request.method == "HEAD" else _read(request, response)
     headers = {name.lower(): value for name, value in response.headers.items()}
     known = Secrets()
-    known.add([secret for secret in request.secrets if len(secret) >= _LONG])  # a shorter one may be any word
+    known.add([secret for secret in request.secrets if len(secret) >= _LONG])  # a shorter one may be a common word
     if known:
         headers, body = known.masked(headers), known.mask(body.decode("latin-1")).encode("latin-1")
     return Response(response.status_code, response.reason_phrase, headers, body, request.method, str(request.url))
@@ -202,8 +203,8 @@ def _read(request: _Request, response: httpx2.Response) -> bytes:
 def unpack(packed: Iterator[bytes], codings: str, act: str) -> Iterator[bytes]:
     """Undo the codings that a Content-Encoding header lists, the last one first.
 
-    As in browsers, a name that is not a coding, such as utf-8, changes nothing. Raises PflowError, which begins with
-    `act`: 65 for what is not packed so or needs a library that is missing, 75 for what is cut or broken.
+    As in browsers, a name that is not a coding, such as utf-8, is ignored. Raises PflowError, which begins with `act`:
+    65 for data in another coding or a missing library, 75 for data that is cut or broken.
     """
     listed = [name for each in codings.lower().split(",") if (name := each.strip()) in (*_GZIP, "deflate", *_LIBRARIES)]
     if len(listed) > _DEEPEST:
@@ -220,10 +221,10 @@ def unpack(packed: Iterator[bytes], codings: str, act: str) -> Iterator[bytes]:
 
 
 def inflate(packed: Iterable[bytes], coding: str, act: str) -> Iterator[bytes]:
-    """Yield gzip or deflate data unpacked; data of one kind that is called the other is read, too.
+    """Yield unpacked gzip or deflate data, also if a server calls one of them the other.
 
-    As gzip(1) does, read all members, and ignore what else follows them. httpx2's own decoder accepts a cut stream, and
-    reads only the first member.
+    Read all members and ignore what follows them, as gzip(1) does. httpx2's own decoder is not used: it takes a cut
+    stream for a whole one, and reads only the first member.
     """
     is_gzip = False
 

@@ -7,7 +7,7 @@ from threading import Thread, current_thread, main_thread
 from typing import Any
 
 _NEAR = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
-"""The ends of names that count in one network alone."""
+"""The ends of names that mean something only inside one network."""
 
 
 def is_here(host: str) -> bool:
@@ -21,7 +21,7 @@ def is_here(host: str) -> bool:
 
 
 def is_near(host: str) -> bool:
-    """Return True for this machine and for a host of its network, which no provider reaches."""
+    """Return True for this machine and for a host of its network, which a provider of models cannot reach."""
     name = host.lower().rstrip(".")
     try:
         return not ip_address(name).is_global
@@ -33,7 +33,10 @@ look_up: Any = socket.getaddrinfo
 
 
 def see_signals() -> None:
-    """Let signals and time limits end every lookup of this process from now on."""
+    """Let signals and time limits end every lookup of this process from now on.
+
+    Each runs in a thread: while the C library waits for an answer, Python handles no signal.
+    """
     socket.getaddrinfo = _in_thread
 
 

@@ -1,4 +1,4 @@
-"""The reason that a provider gives for a failure, in whatever form it comes, and what it means."""
+"""The reason that a provider gives for a failure, in whatever form, and what it means."""
 
 import json
 import re
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, causes
 
 _MOST = 20_000
-"""The most characters of an answer that are read."""
+"""The most characters of a response that are read for its reason."""
 
 _VAGUE = (None, 400, 500, 502)
-"""The statuses before which one in the body counts, if it is below 500."""
+"""The statuses that say little: a status in the body counts instead, if it is below 500."""
 
 _CODES = "status_code statuscode code status type __type reason error_code errorcode error_type error_status_code"
 _WORDS = (
@@ -40,14 +40,15 @@ class FailureKind(NamedTuple):
 
 
 KINDS = {
-    # The filter of the provider refused the question or the answer.
+    # The provider's filter refused the question or the answer: other words, not another try, may help.
     "filter": FailureKind(
         FAILED,
         "content(filter|policy)|responsibleai|moderation|datainspection|invalidprompt|safety|sensitive|policyviolation",
         "content (management |usage )?(policy|filter)|safety (system|filter)|(was|were|been) (flagged|blocked)"
         "|requires moderation|inappropriate content|content exists risk",
     ),
-    # Nobody pays. "Exceeded your current quota" is OpenAI's; Gemini's rate limit says it, too, with more words.
+    # The account has no money. OpenAI says "exceeded your current quota"; so does Gemini's rate limit, but that names
+    # a metric or a time to retry.
     "credit": FailureKind(
         DENIED,
         "insufficient(user)?(quota|credit|balance|fund)|billing|payment|creditbal|arrear|freetieronly|currentquota"
@@ -58,7 +59,7 @@ KINDS = {
         "|balance is (insufficient|too low)|余额不足|额度不足"
         "|^(?!.*(exhausted|retry in|for metric)).*exceeded your current quota",
     ),
-    # The key, or the login, is missing or wrong.
+    # The key, or the login, is missing or wrong, so that another key helps.
     "key": FailureKind(
         DENIED,
         "apikey|authentica|unauthori|authorization|invalidkey|deactivated|expiredtoken|unrecognizedclient|invalidclient",
@@ -66,13 +67,14 @@ KINDS = {
         "|no auth credentials|not authenticated|(invalid|could not resolve) authentication|authentication (fail|error)"
         "|login fail|unregistered callers|organization has been disabled",
     ),
-    # The key is right, and may not do this, or not from here.
+    # The key is right, but has no right to this, or not from this country: `llm keys set` would not help.
     "access": FailureKind(
         DENIED,
         "permission|^(request)?forbidden|accessdenied|accessterminated|unsupportedcountry",
         "permission denied|(country|location|region).{0,40}not supported",
     ),
-    # The question is longer than the model, or the account's limit for one question, allows.
+    # The question is too long for the model. OpenAI calls it a rate limit if an account's limit is smaller than one
+    # question, but to wait does not help.
     "length": FailureKind(
         BAD_DATA,
         "context(length|window|size)|toolong|toolarge|toomanytokens|tokenslimit|tokensper|maxlength",
@@ -81,7 +83,7 @@ KINDS = {
         "|token count.{0,40}exceed|input tokens exceed|reduce the length|must be reduced"
         "|exceed.{0,40}(number of tokens|token limit)",
     ),
-    # The model does not exist, or was retired.
+    # The model does not exist or was retired. Only a sentence about a model counts: anything may be "not found".
     "model": FailureKind(
         BAD_CONFIG,
         "model(is|does)?not(found|exist|support)|(nosuch|unknown|invalid|unavailable)model|modeldec|modeldep"
@@ -90,20 +92,20 @@ KINDS = {
         f"|{_MODEL}(is|been|was) (deprecated|decommissioned|retired|discontinued|shut ?down)"
         "|no endpoints found|no models? loaded",
     ),
-    # A member of the request is unknown, missing or malformed. Sentences about that have too many forms.
+    # A member of the request is unknown, missing or malformed. No words: sentences about that have too many forms.
     "value": FailureKind(
         BAD_DATA,
         "invalid(value|type|schema|json|image|base64)|unsupported(value|param)|unknownparam|missingrequired|(above|below)m",
         "(?!)",
     ),
-    # Too many requests, by us or by all.
+    # Too many requests, ours or everybody's. It comes after "credit" and "length", which share words with it.
     "busy": FailureKind(
         TRY_AGAIN,
         "ratelimit|toomanyrequests|throttl|exhausted|overload|capacity|slowdown|busy|quotaexceeded|concurren",
         "rate.?limit|too many requests|overloaded|high demand|at capacity|slow down|resource (has been )?exhausted"
         "|exceeded your current quota",
     ),
-    # The provider has failed, or was too slow.
+    # The provider failed or was too slow. It comes last, since rate limits say "try again", too.
     "down": FailureKind(
         TRY_AGAIN,
         "unavailable|servererror|internal|timeout|timedout|deadline|upstream|badgateway|notready|^apierror|aborted",
@@ -115,7 +117,7 @@ KINDS = {
 
 
 class StatusMeaning(NamedTuple):
-    """What an HTTP status means: the exit code if any server sends it, and the kind if a provider does, in KINDS."""
+    """The meaning of an HTTP status: an exit code for any server, and the kind in KINDS if a provider sends it."""
 
     exit: int
     kind: str
@@ -140,38 +142,38 @@ _CLASSES = {4: StatusMeaning(BAD_DATA, "other"), 5: StatusMeaning(TRY_AGAIN, "do
 
 
 def meaning_of_status(status: int) -> StatusMeaning:
-    """Return what a status means; of one without a meaning of its own, what its class means."""
+    """Return the meaning of a status, else that of its class (4xx or 5xx)."""
     return _STATUSES.get(status, _CLASSES.get(status // 100, StatusMeaning(FAILED, "other")))
 
 
 _LASTING = {"busy": (405, 413, 422), "down": (401, 402, 403, 404, 405, 413, 422)}
-"""The statuses that count before a code of these kinds."""
+"""The statuses that outweigh a code of these kinds: another try would not help."""
 
 _VAGUE_CODES = {"model": "notfound", "value": "invalid(request|arg)|badrequest|validation|unprocess|precondition"}
-"""What codes mean if there is no status."""
+"""The kinds of vague codes, which count only if there is no status."""
 
 
 def exit_of(kind: str) -> int:
-    """Return the exit code of a kind, and of none."""
+    """Return the exit code of a kind of failure; 1 for an unknown kind."""
     return KINDS[kind].exit if kind in KINDS else FAILED
 
 
 @dataclass
 class Reason:
-    """What a provider says of a failure: an HTTP status, codes such as `invalid_api_key`, and words on one line."""
+    """A provider's account of a failure: an HTTP status, codes such as `invalid_api_key`, and words on one line."""
 
     status: int | None = None
     codes: list[str] = field(default_factory=list)
     words: str = ""
 
     def kind(self) -> str:
-        """Return the kind in KINDS, "other" for a status without one, "" if nothing tells.
+        """Return the kind in KINDS, "other" for a status without a kind, "" if nothing tells it.
 
-        What another try cannot help counts first: a code that says so, then words; then a code for what may pass, the
-        status, and such words.
+        A failure that will last counts first: by its code, then by its words. After that count a code for a failure
+        that may pass, the status, and words for one that may pass.
         """
         codes = [re.sub("[^a-z0-9]", "", code.lower()) for code in self.codes]
-        words = " ".join([*codes, *re.sub(_QUOTED, "", self.words).lower().split()])  # no quoted prompt or name
+        words = " ".join([*codes, *re.sub(_QUOTED, "", self.words).lower().split()])  # not a quoted prompt or name
         by_code = _first({kind: each.codes for kind, each in KINDS.items()}, *codes)
         by_words = _first({kind: each.words for kind, each in KINDS.items()}, words)
         for kind in (by_code, by_words):
@@ -184,7 +186,7 @@ class Reason:
         return (by_words == "busy" and by_words) or _first(_VAGUE_CODES, *codes) or by_words
 
     def note(self, said: Any) -> None:
-        """Take a code, or a status as a number or a word."""
+        """Store a status, which may be a number or a text, or a code."""
         text = "" if isinstance(said, bool) or not isinstance(said, int | str) else str(said).strip()
         if re.fullmatch(r"[345]\d\d", text):
             if self.status is None or (self.status in _VAGUE and int(text) < 500):
@@ -193,7 +195,7 @@ class Reason:
             self.codes.append(text)
 
     def read(self, said: Any, depth: int = 8) -> str:
-        """Take the codes of an error in any shape, and return its words."""
+        """Store the codes of an error of any shape, and return its words."""
         if isinstance(said, str | bytes):
             return self._read_text(str(said, "utf-8", "replace") if isinstance(said, bytes) else said, depth)
         if depth == 0 or not isinstance(said, dict | list):
@@ -202,18 +204,18 @@ class Reason:
         if isinstance(said, list):
             return "; ".join(filter(None, (self.read(each, depth - 1) for each in said[:5])))
         members = {str(name).lower(): member for name, member in said.items()}
-        if isinstance(loc := members.get("loc"), list):  # where FastAPI misses something
+        if isinstance(loc := members.get("loc"), list):  # FastAPI names a missing member so
             members["loc"] = ".".join(map(str, loc))
         for name in _CODES.split():
             self.note(members.get(name))
-        self.read(members.get("details"), depth - 1)  # Gemini's have codes, and no words of interest
+        self.read(members.get("details"), depth - 1)  # for its codes; Gemini's words there are for its own clients
         found = [self.read(members.get(name), depth - 1) for name in _WORDS.split()]
         return ": ".join(dict.fromkeys(filter(None, found)))
 
     def _read_text(self, text: str, depth: int) -> str:
         text = text.strip()[:_MOST]
-        if re.match("<[A-Za-z!?]", text):  # the page of a gateway
-            from html import unescape  # which takes milliseconds, and is seldom needed
+        if re.match("<[A-Za-z!?]", text):  # a gateway sends a page, whose title says what happened
+            from html import unescape  # takes milliseconds to load, and is seldom needed
 
             title = re.search(r"(?is)<(title|h1|message)\b[^>]*>(.*?)</", text)
             return unescape(title[2]).strip() if title else "a page without a title"
@@ -228,7 +230,7 @@ class Reason:
 
 
 def read_reason(error: BaseException) -> Reason:
-    """Return the reason in an exception of any library, or in those that led to it; without words if it has none."""
+    """Return the reason in an exception of any library, or in those that led to it. It may be empty."""
     reason = Reason()
     for each in causes(error):
         response: Any = getattr(each, "response", None)
@@ -237,7 +239,7 @@ def read_reason(error: BaseException) -> Reason:
         for name in ("code", "status", "type"):
             reason.note(getattr(each, name, None))
         text = None
-        with suppress(Exception):  # a stream that was not read, or was closed
+        with suppress(Exception):  # httpx raises if the stream was not read, or is closed
             text = response.text
         bodies = [getattr(each, name, None) for name in ("body", "details", "error")]
         for body in (*bodies, response if isinstance(response, dict) else None, text):
@@ -251,7 +253,7 @@ def _first(patterns: dict[str, str], *texts: str) -> str:
 
 
 def _decode(text: str) -> Any:
-    """Return the JSON at the beginning of a text; if it is cut or in Python's form, the members that name a reason."""
+    """Return the JSON at the beginning of a text; if it is cut or written as Python, its members that give a reason."""
     with suppress(ValueError, RecursionError):
         return json.JSONDecoder().raw_decode(text)[0]
     return {name: one or two or number for name, one, two, number in re.findall(_MEMBER, text)}

@@ -1,4 +1,4 @@
-"""The response of a web server: its text, its largest size, the failure that its status means, or why there is none."""
+"""The response of a web server: its text, a limit for its size, and the failure of a bad status or of no response."""
 
 import re
 import ssl
@@ -48,7 +48,7 @@ def content_of(response: Response) -> str | bytes:
 
 
 def check(response: Response, secrets: Collection[str] = ()) -> Response:
-    """Return the answer unless its status is a failure. Raises PflowError with the server's own words."""
+    """Return the response unless its status is a failure. Raises PflowError with the server's own words."""
     status = response.status
     if status < 400:
         return response
@@ -71,7 +71,7 @@ def _words_of(response: Response) -> str:
 
 
 def explain(error: Exception, act: str, silence: float | None) -> PflowError:
-    """Convert an exception of httpx2 to a PflowError."""
+    """Convert an exception of httpx2 to a PflowError; `silence` is the number of seconds that it waited for data."""
     if isinstance(error, httpx2.ConnectTimeout):
         return _failure(f"{act}: no connection in time", TRY_AGAIN)
     if isinstance(error, httpx2.TimeoutException):
@@ -90,14 +90,14 @@ def explain(error: Exception, act: str, silence: float | None) -> PflowError:
 
 
 def malformed(error: BaseException) -> str:
-    """Return what is wrong with an answer that is not HTTP, in h11's words; "" for a cut one and other errors."""
+    """Return what is wrong with a response that is not HTTP, in h11's words; "" for a cut one and other errors."""
     why = str(error).partition(": bytearray(")[0]
     is_cut = any(word in why for word in ("closed", "disconnected", "too long"))
     return "" if is_cut or type(error).__name__ != "RemoteProtocolError" else f"its answer is not valid HTTP: {why}"
 
 
 def cut(act: str, why: str) -> PflowError:
-    """Return the failure of an answer that was cut."""
+    """Return the failure of a response that was cut."""
     return _failure(f"{act}: the answer was cut: {clause(why)}", TRY_AGAIN)
 
 
@@ -125,16 +125,16 @@ _IN_PAGE = re.compile(
 )
 _GLANCE = 4096
 _WIDER = {"gbk": "gb18030", "euc-jp": "euc_jis_2004", "iso-2022-jp": "iso2022_jp_ext"}
-"""Codecs that know more characters than Python's own of these names, as browsers do."""
+"""The codecs that know all characters which browsers read under these names; Python's codecs of the names do not."""
 _AS_CONTROLS = {0xDC00 + byte: byte for byte in range(0x80, 0xA0)}
-"""The control characters for bytes that Windows' charsets leave open."""
+"""The control characters that browsers read for the bytes that Windows' charsets leave undefined."""
 
 
 def decode_body(body: bytes, kind: str) -> str | bytes:
-    """Decode the body of an answer with this Content-Type; return bytes that are not text.
+    """Decode a body as browsers do, by its Content-Type (`kind`); return bytes that are not text unchanged.
 
-    A byte order mark counts first, then the charset in `kind`, then UTF-8 if it fits, then the charset in a page. A
-    plain text without a charset may be windows-1252. No charset makes text of packed data or an image.
+    A byte order mark counts first, then the charset in `kind`, then UTF-8 if the body is valid, then the charset that
+    a page names. A plain text without a charset may be windows-1252. Packed data and images are never text.
     """
     kind = kind.lower()
     is_packed = recognize(body)[0] or kind.startswith(_BINARY)
@@ -146,7 +146,7 @@ def decode_body(body: bytes, kind: str) -> str | bytes:
     for label in filter(None, (named and named[1], "" if body.isascii() else "utf-8", in_page, usual)):
         try:
             text = _decode(body, label)
-            text.encode()  # some codecs return lone surrogates
+            text.encode()  # some codecs return lone surrogates, which no document can hold
         except (LookupError, ValueError):
             continue
         return text
@@ -154,7 +154,7 @@ def decode_body(body: bytes, kind: str) -> str | bytes:
 
 
 def _label_in(head: str) -> str:
-    """Return the charset that a page names; what can be read as ASCII is not UTF-16."""
+    """Return the charset that a page names, unless it is UTF-16: then nobody could have read the name as ASCII."""
     found = _IN_PAGE.search(re.sub(r"(?s)<!--.*?-->", "", head))
     label = (found[1] or found[2]) if found else ""
     return "" if label.lower().startswith("utf-16") else label
@@ -163,7 +163,7 @@ def _label_in(head: str) -> str:
 def _decode(body: bytes, label: str) -> str:
     found = webencodings.lookup("utf-8" if body.startswith(_MARKS) else label)
     if found is None or found.name == "replacement":  # browsers know no such charset, or refuse to read it
-        if find_codec(label).name == "utf-7":  # what looks like text in it can be tags
+        if find_codec(label).name == "utf-7":  # browsers refuse it, since it can hide tags in what looks like text
             raise LookupError(label)
         return body.decode(label)
     if found.name in _WIDER:
@@ -173,9 +173,9 @@ def _decode(body: bytes, label: str) -> str:
 
 
 def limit_body(response: httpx2.Response, most: int, failure: Callable[[], Exception], *, line: int = 0) -> None:
-    """Raise `failure` while a body is read that has over `most` bytes, or JSON with too many values. For a hook.
+    """Limit the body of a response: reading it raises `failure` after `most` bytes, or for JSON with too many values.
 
-    Each line counts for `line` bytes more.
+    Each line counts for `line` bytes more. This is for a hook of httpx2.
     """
     response.stream = _Limited(response, most, failure, line)
     response.headers.pop("content-encoding", None)
@@ -203,7 +203,7 @@ class _Limited(httpx2.SyncByteStream, httpx2.AsyncByteStream):
         self.marks += sum(map(part.count, (b",", b"[", b"{")))
         if self.most < 0:
             raise self.failure()
-        if self.marks > MOST_VALUES:  # each look at the whole body takes time
+        if self.marks > MOST_VALUES:  # only then, since a look at the whole body takes time
             if has_too_many_values(self.body):
                 raise self.failure()
             self.marks = 0

@@ -1,4 +1,4 @@
-"""The way to a server, as the environment names it: its proxy, and the certificates that are trusted."""
+"""The route to a server, as the environment sets it: the proxy, and the certificates to trust."""
 
 import os
 import ssl
@@ -19,11 +19,14 @@ _OF_CLIENTS = ("proxy", "socks", "scheme", "port", "ssl", "x509", "certificate",
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _THIS_MACHINE = "localhost,.localhost,127.0.0.0/8,127.0.0.1,0.0.0.0,::1"
-"""What `is_here` says, for NO_PROXY; some libraries read no network there."""
+"""The hosts of `is_here`, for NO_PROXY: as a network, and as addresses for the libraries that read no network."""
 
 
 def route(url: str) -> dict[str, Any]:
-    """Return the arguments of a client of httpx2 for this URL. Raises PflowError (78) for what is not usable."""
+    """Return the arguments of a client of httpx2 for this URL.
+
+    Raises PflowError (78) for a proxy or certificates that cannot be used.
+    """
     parts, (variable, proxy) = httpx2.URL(url), _proxy_of(url)
     needs_trust = parts.scheme == "https" or bool(proxy) or not is_here(parts.host) or any(map(_value, _CERTIFICATES))
     verify = _trusted(*map(_value, _CERTIFICATES)) if needs_trust else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -31,9 +34,9 @@ def route(url: str) -> dict[str, Any]:
 
 
 def _proxy_of(url: str) -> tuple[str, str]:
-    """Return the variable that names the proxy for a URL, and the proxy; both are empty if it is reached directly.
+    """Return the variable that names the proxy for a URL, and the proxy; both are empty without a proxy.
 
-    This machine is, unless NO_PROXY is set and does not list it.
+    This machine is reached without one, unless NO_PROXY is set and does not list it.
     """
     parts, proxies = httpx2.URL(url), getproxies()
     name = next((each for each in (parts.scheme, "all") if proxies.get(each)), "")
@@ -44,7 +47,7 @@ def _proxy_of(url: str) -> tuple[str, str]:
 
 
 def via(url: str | None) -> str:
-    """Return the words of a message for the proxy through which a URL is reached, without its password."""
+    """Return words for the proxy through which a URL is reached, without its password; "" without a proxy."""
     try:
         variable, proxy = _proxy_of(url) if url else ("", "")
         return f", through the proxy '{_shown(httpx2.URL(proxy))}' of {variable}" if proxy else ""
@@ -53,17 +56,17 @@ def via(url: str | None) -> str:
 
 
 def spare_this_machine() -> None:
-    """Let libraries with clients of their own use no proxy for this machine, as `route` does; few read networks."""
+    """Make libraries with clients of their own reach this machine without a proxy, as `route` does."""
     proxies = getproxies()
     listed = proxies.get("no", "")
     is_in_network = "/" in listed and _is_listed(httpx2.URL("http://127.0.0.1"), listed)
     if proxies and (is_in_network or not listed) and _THIS_MACHINE not in listed:
-        os.environ.pop("no_proxy", None)  # which counts before the other, also if it is empty
+        os.environ.pop("no_proxy", None)  # even an empty one hides NO_PROXY
         os.environ["NO_PROXY"] = ",".join(filter(None, (listed, _THIS_MACHINE)))
 
 
 def fault_behind(error: BaseException) -> PflowError | None:
-    """Return what is wrong with the proxies or certificates of the environment if a library's client failed for it."""
+    """Return what is wrong with the environment's proxies or certificates, if that is why a library's client failed."""
     chain = [each for each in causes(error) if not _BY_CLIENTS.isdisjoint(kind.__name__ for kind in type(each).__mro__)]
     if not any(word in str(each).lower() for each in chain for word in _OF_CLIENTS):
         return None
@@ -78,7 +81,7 @@ def fault_behind(error: BaseException) -> PflowError | None:
 
 
 def _checked(variable: str, proxy: str) -> httpx2.Proxy:
-    """Return a proxy. Raises PflowError (78), without the password in it."""
+    """Return a proxy that can be used. Raises PflowError (78), whose message leaves out the password."""
     try:
         found = httpx2.Proxy(proxy)
         why = "" if found.url.host else "it has no host"
@@ -105,7 +108,7 @@ def _value(variable: str) -> str | None:
 
 @cache
 def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """Load the certificates of this machine, or those that SSL_CERT_FILE or SSL_CERT_DIR names; it takes 45 ms."""
+    """Load the certificates of this machine, or those of SSL_CERT_FILE or SSL_CERT_DIR. Cached: it takes 45 ms."""
     with _certificates(*((_CERTIFICATES[0], file) if file else (_CERTIFICATES[1], folder))):
         if folder and not file:
             os.listdir(folder.split(os.pathsep)[0])
@@ -113,7 +116,7 @@ def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
 
 
 def check_bundle() -> None:
-    """Check the certificates that the library requests trusts. Raises PflowError (78)."""
+    """Check the certificates that the library requests would trust. Raises PflowError (78)."""
     variable = next(filter(_value, ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")), "")
     path = os.environ.get(variable)
     with _certificates(variable, path):
@@ -122,7 +125,7 @@ def check_bundle() -> None:
 
 
 def _certificates(variable: str, path: str | None) -> Attempt:
-    """Return the attempt to read certificates: PflowError (78), with the variable and the path, if it fails."""
+    """Return a context for reading certificates; its PflowError (78) names the variable and the path."""
 
     def failed(act: str, error: OSError) -> PflowError:
         why = "it holds no certificate in PEM" if isinstance(error, ssl.SSLError) else reason_of(error)

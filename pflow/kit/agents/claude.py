@@ -1,4 +1,4 @@
-"""Claude Code: calling it, and reading its result or failure from its output."""
+"""Claude Code as an agent: its command line, and reading its result or failure from its output."""
 
 import json
 import os
@@ -39,7 +39,7 @@ _BY_LIMIT = {
     **dict.fromkeys(("error_max_turns", "max_turns"), "--max-turns allows more"),
     **dict.fromkeys(_OF_BUDGET, "--max-budget allows more"),
 }
-"""Hints by the `subtype` and the `terminal_reason` of its result, for limits that we set."""
+"""Hints for limits that pflow sets, by the `subtype` or the `terminal_reason` of the result."""
 
 _CUT = ("max_tokens", "model_context_window_exceeded")
 
@@ -51,30 +51,30 @@ _BY_REASON = {
     "prompt_too_long": (BAD_DATA, "the prompt is too long", ""),
     "malformed_tool_use_exhausted": (TRY_AGAIN, "it called a tool in a wrong form", ""),
 }
-"""Exit codes, words and hints by the `stop_reason` and the `terminal_reason` of a result that is no error."""
+"""Exit codes, words and hints for results that claim success but are none, by `stop_reason` or `terminal_reason`."""
 
 _RULES = {"Write": "Edit", "NotebookEdit": "Edit", "MultiEdit": "Edit", "Edit": "Edit", "Read": "Read"}
-"""The kind of rule that allows a tool a path. A path after any other name of these is ignored."""
+"""The rule by which Claude Code allows each tool of files a path. It ignores a path after another tool's name."""
 
 _BY_MODEL = {"input": ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"), "output": ("outputTokens",)}
 _IN_RESULT = {
     "input": ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
     "output": ("output_tokens",),
 }
-"""The names of its counts of tokens."""
+"""The names of its counts of tokens, for one model and for the whole result."""
 
 
 def words(task: AgentTask) -> list[str]:
-    """Return its arguments. A person's values follow a =, so that none of them is taken for a flag."""
-    # Permissions in settings count in safe mode too.
+    """Return the arguments of the program. A person's values follow a =, so that none of them is taken for a flag."""
+    # Without sources of settings, since their permissions count even in safe mode.
     isolation = ["--safe-mode", "--setting-sources=", "--no-session-persistence"]
     tools = {_name_of(str(tool)) for tool in task.allowed_tools}
-    # It saves 65,000 characters a turn, but offers these tools alone, whatever --tools says.
+    # --bare saves 65,000 characters a turn, but offers only these tools, whatever --tools says.
     if os.environ.get("ANTHROPIC_API_KEY") and tools <= {"Bash", "Edit", "Read"}:
         isolation.append("--bare")
     return [
         "-p",
-        # Unlike json, it says when a limit ends. It needs --verbose.
+        # Unlike json, stream-json says when a rate limit ends. It needs --verbose.
         "--output-format=stream-json",
         "--verbose",
         *([] if task.load_settings else isolation),
@@ -86,7 +86,7 @@ def words(task: AgentTask) -> list[str]:
 
 
 def _checked(tool: str) -> str:
-    """Check a tool to allow. Raises PflowError (2) for a flag, a pattern of all tools, and a path without effect."""
+    """Return the tool. Raises PflowError (2) for a flag, a pattern of all tools, and a path without effect."""
     name = _name_of(tool)
     rule, paths = _RULES.get(name, name), tool.partition("(")[2]
     if tool.startswith("-") or name in ("", "*"):
@@ -103,15 +103,15 @@ def _name_of(tool: str) -> str:
 
 
 def as_text(prompt: str) -> str:
-    """Return the prompt as plain text: to Claude Code, a slash at its beginning would make it a command."""
+    """Return the prompt as plain text: Claude Code takes one that begins with a slash for a command."""
     return f"\n{prompt}" if prompt.startswith("/") else prompt
 
 
 class _Story:
-    """Its output: the result, and the model, text, end, error and limit from the lines before it.
+    """What the lines of its output tell: the result, and the model, text, end, error and rate limit before it.
 
-    `text` is that of its last message, each block of which may be an event of its own, `stop` the reason for its end.
-    `error` is the kind of a message that Claude Code wrote itself in place of a model.
+    `text` is that of the last message, whose blocks may come as events of their own, and `stop` why that message ended.
+    `error` is the kind of error in a message that Claude Code wrote itself in place of a model.
     """
 
     def __init__(self, lines: Iterable[bytes]) -> None:
@@ -124,12 +124,12 @@ class _Story:
         for event in _events(lines):
             kind = event.get("type")
             if kind == "result" and (self.result is None or event.get("result") or event.get("num_turns") != 0):
-                self.result = event  # one without a turn tells of work in the background
+                self.result = event  # a later one without a turn only tells of work in the background
             elif kind == "system":
                 self.model = str(event.get("model") or self.model)
             elif kind == "user":
-                self.stop, self._is_cut = None, False  # the tool has run
-            elif kind == "assistant" and not event.get("parent_tool_use_id"):  # not a message of its subagent
+                self.stop, self._is_cut = None, False  # a tool's result: the message before has not ended too early
+            elif kind == "assistant" and not event.get("parent_tool_use_id"):  # those of subagents are no report
                 self._note_message(event)
             elif kind == "rate_limit_event":
                 self._note_limit(event)
@@ -141,28 +141,28 @@ class _Story:
         text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
         calls_tool = any(part.get("type") == "tool_use" for part in parts)
         if calls_tool:
-            self.text = ""  # words before a tool do not belong to the report
+            self.text = ""  # words before a tool say what it will do, and do not belong to the report
         elif message.get("id") == self._id or self.stop in _CUT or self._is_cut:
             self.text += text
         else:
             self.text = text or self.text
         self.stop = message.get("stop_reason") or ("tool_use" if calls_tool else None)
         self.error = str(event.get("error") or ("unknown" if message.get("model") == "<synthetic>" else ""))
-        # After its token limit it goes on in another message, and does not say so.
+        # At its token limit it goes on in another message without saying so: a text that stops within a sentence.
         last = "" if self.error else self.text.rstrip()[-1:]
         self._id, self._is_cut = message.get("id"), last.isalnum() or last == ","
 
     def _note_limit(self, event: dict[str, Any]) -> None:
         info = event.get("rate_limit_info")
         if isinstance(info, dict) and info.get("status") == "rejected" and isinstance(info.get("resetsAt"), int):
-            self.resets_at = min(max(info["resetsAt"], 0), 1e11)  # within what a calendar can show
+            self.resets_at = min(max(info["resetsAt"], 0), 1e11)  # strftime fails past that
 
 
 def _events(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
             event = json.loads(line)
-        except ValueError:  # sometimes it writes one event into another
+        except ValueError:  # seen: one event written into the middle of another
             continue
         if isinstance(event, dict):
             yield event
@@ -175,7 +175,7 @@ def read(lines: Iterable[bytes]) -> AgentReply | None:
     result = story.result or {}
     said = result.get("result")
     report = said if isinstance(said, str) else ""
-    if report.strip() in story.text:  # the result may have one block of several, or none
+    if report.strip() in story.text:  # the result may have only one of several blocks, or none
         report = story.text
     failure = _failure(result, story, report)
     session = str(result.get("session_id") or "")
@@ -183,7 +183,7 @@ def read(lines: Iterable[bytes]) -> AgentReply | None:
 
 
 def _usage(result: dict[str, Any], model: str) -> dict[str, Any]:
-    """Sum the tokens of all its models, else those of the result, which omits calls that ended at a limit."""
+    """Return the model, tokens and cost. The sum of all models counts: the result's own omits calls cut by a limit."""
     by_model, own, cost = (result.get(name) for name in ("modelUsage", "usage", "total_cost_usd"))
     tokens = {} if own is None else _tokens([own], _IN_RESULT)
     if by_model is not None:
@@ -204,7 +204,7 @@ def _amount(value: Any) -> float:
 
 
 def _failure(result: dict[str, Any], story: _Story, report: str) -> PflowError | None:
-    """Return the failure, if any; `subtype` alone does not tell, being `success` after a failed login too."""
+    """Return the failure, if any. `subtype` alone does not tell: it is `success` after a failed login, too."""
     subtype, ended = result.get("subtype"), result.get("terminal_reason")
     limit = next((each for each in (subtype, ended) if each in _BY_LIMIT), None)
     if limit is not None:
@@ -237,7 +237,7 @@ def _error(result: dict[str, Any], story: _Story) -> PflowError:
     kind = next(own, "") or reason.kind()
     exit, hint = _OWN_KINDS.get(kind, (exit_of(kind), _HINTS.get(kind, "")))
     wait = None
-    if until := re.search(r"\|(\d{10})$", said):  # as older ones say when a limit ends
+    if until := re.search(r"\|(\d{10})$", said):  # how older versions say when a limit ends
         story.resets_at = float(until[1])
     if exit == TRY_AGAIN and story.resets_at is not None:
         wait = max(story.resets_at - time.time(), 0)
@@ -255,14 +255,14 @@ def _denied(denials: list[dict[str, Any]]) -> PflowError:
 
 
 def _rule_for(tool: str, what: str) -> str:
-    """Return the words that allow a tool what it was denied: a path, for a tool of files."""
+    """Return the value of --allowed-tools that would allow what was denied: for a tool of files, with its path."""
     if tool in _RULES and what:
         return shlex.quote(f"{_RULES[tool]}({'/' if what.startswith('/') else './'}{what})")
     return "'Bash(…)'" if tool == "Bash" else shlex.quote(tool)
 
 
 def _words(result: dict[str, Any], story: _Story) -> str:
-    """Return its own words for the failure."""
+    """Return Claude Code's own words for the failure."""
     errors = result.get("errors")
     said = "; ".join(map(str, errors)) if isinstance(errors, list) else result.get("result") or story.text
     return foreign_line(str(said or result.get("subtype") or "it failed"))
@@ -272,8 +272,8 @@ CLAUDE = Agent(
     program="claude",
     how_to_get="npm install -g @anthropic-ai/claude-code, then set ANTHROPIC_API_KEY, or claude and /login",
     secrets=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
-    # Else it would read any @FILE in a prompt, even without the right to, and a prompt may come from strangers; and in
-    # the terminal of another Claude Code it would refuse to start.
+    # With attachments it reads any @FILE in a prompt, even without the right to, and a prompt may come from strangers.
+    # With CLAUDECODE set, as in the terminal of another Claude Code, it refuses to start.
     variables={"CLAUDE_CODE_DISABLE_ATTACHMENTS": "1", "CLAUDECODE": ""},
     words=words,
     prompt=as_text,

@@ -1,4 +1,4 @@
-"""Running an agent: it starts with its prompt, ends with us or at its time limit, and is judged by its results."""
+"""Running a coding agent: it gets a prompt, ends with pflow or at its time limit, and is judged by its results."""
 
 import os
 import shutil
@@ -20,12 +20,12 @@ from pflow.values.secrets import Secrets
 from pflow.values.usage import Call, Calls, answer_members
 
 _TAIL = 2000
-"""The last bytes of a program's stderr, which are shown."""
+"""The number of bytes at the end of a program's stderr that are shown."""
 
 
 @dataclass(frozen=True)
 class AgentTask:
-    """The work to do, where, with which rights and limits: seconds, turns, dollars."""
+    """The work to do: the prompt, the directory, the rights, and limits in seconds, turns and dollars."""
 
     prompt: str
     directory: str = "."
@@ -41,7 +41,7 @@ class AgentTask:
 
 @dataclass
 class AgentReply:
-    """An agent's answer; `usage` as a node writes it, `failure` if it is not done, `changed_files` once it is."""
+    """An agent's report on its work, with `usage` as a node writes it; `failure` is set if the work is not done."""
 
     report: str = ""
     session: str = ""
@@ -52,9 +52,9 @@ class AgentReply:
 
 @dataclass(frozen=True)
 class Agent:
-    """A program that is an agent: it reads its prompt from stdin, and `read` parses the lines that it prints.
+    """A program that is an agent. It reads its prompt from stdin, and `read` parses the lines that it prints.
 
-    `secrets` are the variables with its keys, `variables` are set for it.
+    `secrets` are the names of the variables with its keys; `variables` are set in its environment.
     """
 
     program: str
@@ -64,11 +64,11 @@ class Agent:
     words: Callable[[AgentTask], list[str]]
     prompt: Callable[[str], str]
     read: Callable[[Iterable[bytes]], AgentReply | None]
-    """Parses the reply, None if it is not whole. A `failure` that `ends_run` means that its budget is used up."""
+    """Return the reply, None if it is incomplete. A `failure` that `ends_run` means that its budget is used up."""
 
 
 def work(agent: Agent, task: AgentTask, calls: Calls) -> AgentReply:
-    """Have an agent do a task once its `calls` let it begin. Raises PflowError if it fails; its changes stay."""
+    """Have an agent do a task, once the budget behind `calls` allows it. Raises PflowError; its changes stay then."""
     _check(agent, task)
     while True:
         most = {"cost": task.max_budget} if task.max_budget else {}
@@ -79,7 +79,7 @@ def work(agent: Agent, task: AgentTask, calls: Calls) -> AgentReply:
 
 
 def _work(agent: Agent, task: AgentTask, reserved: float | None) -> AgentReply:
-    """Work for at most so many dollars as are reserved for it in a run whose money is limited."""
+    """Do a task once. `reserved` are the dollars that it may take in a run whose money is limited, else None."""
     is_by_run = reserved is not None and (task.max_budget is None or reserved < task.max_budget)
     if is_by_run:
         task = replace(task, max_budget=reserved)
@@ -120,7 +120,7 @@ def _check(agent: Agent, task: AgentTask) -> None:
 
 
 def _answer(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
-    """Run the agent and return its reply. Its stdout is a file, since a pipe cut it at 65,536 bytes."""
+    """Run the agent and return its reply. Its stdout is a file: a pipe was seen to cut it at 65,536 bytes."""
     program, said = os.path.abspath(shutil.which(agent.program) or agent.program), bytearray()
     with tempfile.TemporaryFile() as output:
         ended = run(
@@ -156,7 +156,7 @@ def _keep_end(said: bytearray, part: bytes) -> None:
 
 
 def _check_expected(task: AgentTask, name: str, state: object, secrets: Secrets) -> None:
-    """Check a file that had this state before, or the exit code of a command."""
+    """Raise PflowError unless the file `name` has another `state` than before, or the command `!NAME` succeeds."""
     if not name.startswith("!"):
         now = _state_of(task.directory, name)
         if now is None or now == state:
@@ -175,12 +175,12 @@ _State = tuple[int, ...]
 
 
 def _states_in(directory: str) -> dict[str, _State]:
-    """Return the state of each file below a directory that is not in a .git and that git does not ignore."""
+    """Return the state of each file below a directory, without those in a .git and those that git ignores."""
     return {name: state for name in _names(directory) if (state := _state_of(directory, name))}
 
 
 def _changed_files(directory: str, before: dict[str, _State]) -> list[str | bytes]:
-    """Return the files that are new, changed or deleted since then, as paths from our working directory."""
+    """Return the files that are new, changed or deleted since `before`, as paths from pflow's working directory."""
     now = _states_in(directory)
     names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
     paths = (os.path.normpath(os.path.join(directory, name)) for name in names)

@@ -1,4 +1,4 @@
-"""Changed files of a repository: the results of `git status` and `git diff`, as data and as text."""
+"""Changed files of a repository: what `git status` and `git diff` print, as data and as text."""
 
 from __future__ import annotations
 
@@ -86,19 +86,19 @@ _OPTIONS = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-su
 
 def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
     """List the files that differ: how, from which path, how many lines (null for a binary file or a conflict)."""
-    git.run("rev-parse", "--git-dir")  # outside a repository, git diff would compare any two files
+    git.run("rev-parse", "--git-dir")  # fails outside a repository, where git diff would compare any two files
     fields = iter(git.run(*_OPTIONS, "--raw", "--numstat", "-z", *selected).split(b"\0"))
     found: dict[bytes, dict[str, Any]] = {}
     for field in fields:
         if field.startswith(b":"):
             letters = field.rsplit(b" ", 1)[1].decode()
-            is_merged = field.startswith(b"::")  # letters for each side of a conflict
+            is_merged = field.startswith(b"::")  # a merge has a letter for each side, and no path of origin
             path = next(fields)
             origin = path if letters[0] in "RC" and not is_merged else None
             path = path if origin is None else next(fields)
             letter = "U" if is_merged else letters[0]
             about = {"change": _CHANGES.get(letter, letter), "added": None, "deleted": None}
-            found.setdefault(path, _paths(path, origin) | about)  # first comes a conflict, then one side of it
+            found.setdefault(path, _paths(path, origin) | about)  # the conflict stays: git lists one of its sides next
         elif field:
             added, deleted, path = field.split(b"\t", 2)
             if not path:

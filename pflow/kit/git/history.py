@@ -22,13 +22,13 @@ _FIELDS = {"hash": "%H", "author": "%an <%ae>", "date": "%aI", "subject": "%s", 
 
 _SETTINGS = ("-c", "i18n.commitEncoding=UTF-8")
 _AS_IT_IS = ("--file=-", "--cleanup=whitespace", "--no-verbose", "--allow-empty")
-"""Flags that take message and index as they are: to git, a submodule that the settings ignore would be no change."""
+"""Flags that take message and index unchanged. --allow-empty, since git sees no change in an ignored submodule."""
 
 
 def find_commits(git: Git, revision: str, paths: list[Word], *options: str) -> list[dict[str, Any]]:
-    """List the commits of a revision or range, or those that touch the paths, the newest first."""
+    """List the commits of a revision or range, the newest first; with paths, only those that touch them."""
     form = "--format=tformat:" + "".join(f"{field}%x00" for field in _FIELDS.values())
-    words = ("rev-list", form, "--encoding=UTF-8", *options)  # git log follows the user's settings
+    words = ("rev-list", form, "--encoding=UTF-8", *options)  # not git log, which obeys the user's settings
     printed = git.run(*words, "--end-of-options", revision, *git.select(paths)).decode("utf-8", "replace")
     values = printed.split("\0")
     step = len(_FIELDS)
@@ -52,9 +52,9 @@ def mark_of(step_key: str, message: bytes, paths: list[Word] | None) -> str:
 
 
 def find_marked(git: Git, mark: str) -> str | None:
-    """Find the commit of an earlier try, if HEAD contains it.
+    """Return the commit that an earlier try of this visit made, if HEAD contains it.
 
-    Its parent must be the one in the reflog's words: hooks inherit those words, and may move HEAD too.
+    The reflog's words name the parent, and it must be the commit's: hooks inherit the words, and may move HEAD too.
     """
     if not mark or not head_of(git):
         return None
@@ -73,9 +73,9 @@ def _action(mark: str, parent: str | None) -> str:
 
 
 def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, takes_all: bool) -> bool:
-    """Commit these paths, else all changes, else what is staged, else the tracked changes, as `git commit -a` does.
+    """Make a commit of these paths, or of all changes; without either, of what is staged, else of all tracked files.
 
-    Return False if there was nothing. Without a commit, what is staged stays as it was.
+    Return False if there is nothing to commit. Without a commit, the index is restored.
     """
     _refuse_conflicts(git)
     head, index = head_of(git), _read_index(git)
@@ -107,17 +107,17 @@ def _read_index(git: Git) -> tuple[str, bytes, os.stat_result]:
 
 
 def _restore(path: str, index: bytes, status: os.stat_result) -> None:
-    """Write the index as it was, unless another git has locked it; `git read-tree` would drop what `add -N` noted."""
+    """Restore the index, unless another git has locked it. `git read-tree` would lose what `git add -N` noted."""
     with suppress(OSError), open(f"{path}.lock", "xb") as lock:
         try:
             replace(path, index)
-            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # git compares files that are newer
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # git reads files again that are newer
         finally:
             os.unlink(lock.name)
 
 
 def _tell_untracked(git: Git) -> None:
-    """Say on stderr which untracked files stay."""
+    """Say on stderr which untracked files are not committed."""
     names = [shown(file["path"]) for file in find_status(git)["files"] if file["untracked"]]
     if names:
         write_stderr(f"git-commit: not committed: {joined(names)}: untracked; --all or --paths commits them\n")
@@ -131,7 +131,7 @@ def _refuse_conflicts(git: Git) -> None:
 
 
 def _has_staged(git: Git, head: str | None, selected: list[Word]) -> bool:
-    """Return True if there is something to commit; a merge always is. `git diff` would follow the user's settings."""
+    """Return True if there is something to commit, as in a merge always. `git diff` would obey the user's settings."""
     is_merge = git.ask("rev-parse", "--verify", "--quiet", "MERGE_HEAD") is not None
     tree = head or git.run("hash-object", "-t", "tree", "--stdin", input=b"").decode().strip()
     flags = ("--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none", "--ita-invisible-in-index")
@@ -144,7 +144,10 @@ _COUNTS = {"last", "one", "two", "three", "four", "five", "six", "seven", "eight
 
 
 def parse_since(text: str) -> datetime:
-    """Return the time in UTC that a text names; a time without a zone is local. Raises PflowError (2)."""
+    """Return the time in UTC that a text names: a day from its local midnight, a time, or words that git knows.
+
+    A time without a zone is local. Raises PflowError (2).
+    """
     import re
     import warnings
     from datetime import UTC, datetime
@@ -152,7 +155,7 @@ def parse_since(text: str) -> datetime:
     from dateutil.parser import parse
 
     now, begins_with_day = datetime.now(), re.match(r"\d\d?\.", text) is not None
-    if re.search(r"(?<!@)\b\d{4}(?!\d{5})", text):  # a year, no seconds since 1970
+    if re.search(r"(?<!@)\b\d{4}(?!\d{5})", text):  # a year, not seconds since 1970
         with suppress(ValueError, OverflowError, RuntimeWarning), warnings.catch_warnings(action="error"):
             clock = text.upper().replace("NOON", "12:00").replace("MIDNIGHT", "00:00")
             time: datetime = parse(clock, default=datetime(now.year, 1, 1), dayfirst=begins_with_day)
@@ -165,19 +168,19 @@ def parse_since(text: str) -> datetime:
 
 
 def _ask_git(said: str) -> int | None:
-    """Return the seconds that git reads in words; None for a word that is unknown, which git takes for the present."""
+    """Return the seconds since 1970 that git reads in words; None for unknown words, which git takes for now."""
     import re
     from calendar import day_abbr, day_name, month_abbr, month_name
 
     words, weekdays = set(re.findall(r"[^\W\d_]+", said)), {name.lower() for name in (*day_name, *day_abbr)}
     days = words & {*weekdays, *(name.lower() for name in (*month_name, *month_abbr)), "today", "yesterday"}
     named = days | words & (_UNITS | _TIMES)
-    is_wrong_date = re.search(r"\d{4}" if days else r"\d{4}[-/]", said)  # such as 30 Feb 2001, else it had been read
+    is_wrong_date = re.search(r"\d{4}" if days else r"\d{4}[-/]", said)  # such as 30 Feb 2001
     if words - named - _COUNTS - {"ago", "at"} or is_wrong_date or not (named or re.match(r"@\d|\d{9}|\d\d?:", said)):
         return None
-    if words & weekdays and not words & _COUNTS:  # git takes the name alone for today
+    if words & weekdays and not words & _COUNTS:  # git takes the bare name for today
         said = f"last {said}"
-    if days and not (words & _TIMES or ":" in said):  # git takes the present time of day
+    if days and not (words & _TIMES or ":" in said):  # git adds the present time of day
         said += " 00:00"
     git = Git("/", "read a time", reads=True)
     code, printed, _ = git.call("-c", f"pflow.since={said}", "config", "--type=expiry-date", "pflow.since")
@@ -185,7 +188,7 @@ def _ask_git(said: str) -> int | None:
 
 
 def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets_upstream: bool, tags: bool) -> None:
-    """Push a branch or tag (default: the current branch), as `to` or under its own name, and nothing else."""
+    """Push one branch or tag (default: the current branch), as `to` or under its own name."""
     ref = _ref(git, name)
     if to is not None and (":" in to or to.startswith(("+", "-")) or to in ("HEAD", "@")):
         raise PflowError(f"{git.act}: '{to}' is not a name", hint="--to=main, or --to=refs/for/main", exit=BAD_DATA)
@@ -204,7 +207,7 @@ def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets
 
 
 def _ref(git: Git, name: str | None) -> str:
-    """Return the full name of a branch or tag, so that it cannot be a refspec or an option."""
+    """Return the full name of a branch or tag. It must exist, so that it is no refspec and no option."""
     if name is None:
         head = git.ask("symbolic-ref", "--quiet", "HEAD")
         if head is None:
@@ -217,12 +220,16 @@ def _ref(git: Git, name: str | None) -> str:
 
 
 def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: bool) -> str:
-    """Return the named remote, else the branch's. Unless it `is_free`, the upstream there must have its name."""
-    # Not %(upstream:…), which is empty for what is never fetched: a URL, a pull request, another branch of one clone.
+    """Return the named remote, else that of the branch.
+
+    Unless the target `is_free`, the branch's upstream there must have the branch's name. A target that `is_new` may go
+    to the only remote.
+    """
+    # Not %(upstream:…), which is empty for what git never fetches: a URL, a pull request, another branch of one clone.
     branch = ref.removeprefix("refs/heads/")
     its, upstream = (git.ask("config", f"branch.{branch}.{each}") for each in ("remote", "merge"))
     remotes = (git.ask("remote") or "").split()
-    configured = git.ask("for-each-ref", "--format=%(push:remotename)", ref)  # a name or a URL
+    configured = git.ask("for-each-ref", "--format=%(push:remotename)", ref)  # may be a URL, which `remotes` has not
     usual = configured if configured != "." else ""  # a branch here is not a place to push to
     only = "origin" if len(remotes) > 1 else "".join(remotes)
     remote = named or usual or (only if is_new else "")
@@ -243,13 +250,13 @@ def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: boo
 
 
 def _ssh(git: Git) -> list[str]:
-    """Return the settings for an ssh that never prompts, unless the user has set another."""
+    """Return the settings for an ssh that never prompts, unless the user has chosen an ssh."""
     is_set = git.env.keys() & {"GIT_SSH", "GIT_SSH_COMMAND"} or git.ask("config", "core.sshCommand") is not None
     return [] if is_set else ["-c", "core.sshCommand=ssh -oBatchMode=yes"]
 
 
 def _refusal(git: Git, remote: str, printed: str) -> PflowError | None:
-    """Return the remote's refusal in git's table of refs (git-push(1), OUTPUT)."""
+    """Return the failure of a ref that was refused, from git's table of refs (git-push(1), OUTPUT)."""
     rows = [line.split("\t") for line in printed.split("\n") if line.startswith("!\t")]
     if not rows:
         return None

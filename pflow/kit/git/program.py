@@ -1,4 +1,4 @@
-"""git in one repository: it never prompts, ends with us, and its failures become exit codes and hints."""
+"""git in one repository: a program that never prompts and ends with pflow; its failures get exit codes and hints."""
 
 from __future__ import annotations
 
@@ -39,32 +39,32 @@ _AS_SHIPPED = (
     *("diff.renameLimit=1000", "diff.submodule=short", "diff.suppressBlankEmpty=false", "status.renames=true"),
     *("status.renameLimit=1000", "core.bigFileThreshold=512m", "core.hooksPath=/dev/null"),
 )
-"""git's defaults, for settings by which users change what it prints; and no hook, as for a changed index."""
+"""git's defaults for the settings with which users change what it prints; and no hooks: reading can start one."""
 
 _READING = ("--no-optional-locks", *(word for setting in _AS_SHIPPED for word in ("-c", setting)))
-"""Settings of a git that only reads: it takes no lock, and starts no program that the repository's settings name but
-filters, which it needs to tell if a file has changed.
+"""Settings of a git that only reads: it takes no lock, and starts none of the programs that a repository's settings
+name. Filters are the exception: without them git cannot tell if a file has changed.
 """
 
 _WITHIN_BOUNDS = ("-c", "safe.bareRepository=explicit")
-"""Within bounds, a repository must be in a .git, which nothing there may write: its settings name programs."""
+"""In a confined process a repository must be in a .git, which nothing there may write: its settings name programs."""
 
 _OF_ANOTHER = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
 )
-"""Variables by which git tells hooks their repository, dropped if another is named."""
+"""The variables with which git tells a hook its repository. They are dropped if a node names another repository."""
 
 _OF_OUTPUT = ("GIT_ATTR_SOURCE", "GIT_CONFIG", "GIT_CURL_VERBOSE", "GIT_DIFF_OPTS", "GIT_GRAFT_FILE",
               "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE")  # fmt: skip
-"""Variables that change what git prints; no flag is stronger."""
+"""Variables that change what git prints, and that no flag overrides."""
 
 
 class Git:
-    """git in the repository at `repo`; a failure says `cannot ACT in 'REPO'`.
+    """git in the repository at `repo`; messages of failures begin with `cannot ACT in 'REPO'`.
 
-    With `reads` it changes nothing, asks no server, and its stderr is dropped; otherwise its and its hooks' stderr is
-    shown as it comes.
+    With `reads` it changes nothing, asks no server, and its stderr is dropped. Otherwise its stderr, and that of its
+    hooks, is shown as it comes.
     """
 
     def __init__(self, repo: Word, act: str, *, reads: bool = False) -> None:
@@ -83,7 +83,7 @@ class Git:
         return printed
 
     def ask(self, *words: Word) -> str | None:
-        """Return its output without the last newline; None if it says no, with exit code 1."""
+        """Return its output without the last newline; None for exit code 1, git's way to say no."""
         code, printed, said = self.call(*words, is_shown=False)
         if code not in (0, 1):
             raise fault(self.act, code, said)
@@ -110,7 +110,7 @@ class Git:
         shown, is_ours = 0, False
 
         def hear(part: bytes, end: bytes = b"\n") -> None:
-            """Keep git's stderr, and show its whole lines, except those that become our error."""
+            """Keep git's stderr, and show its complete lines, but not those that become the error of pflow."""
             nonlocal shown, is_ours
             said.extend(part)
             lines = said[shown : said.rfind(end) + len(end)].splitlines(keepends=True)
@@ -120,7 +120,7 @@ class Git:
                 if not is_ours:
                     write_stderr(bytes(line))
 
-        plain = ("-c", "color.advice=false", "-c", "color.push=false")  # lines that we know by their beginnings
+        plain = ("-c", "color.advice=false", "-c", "color.push=false")  # lines are known by their beginnings
         start = ("git", "-C", self.repo, "--no-pager", *plain, *self.settings)
         argv: list[Word] = [self._word(each) for each in (*start, *words)]
         try:
@@ -131,7 +131,7 @@ class Git:
         return code, bytes(printed), said.decode("utf-8", "replace")
 
     def select(self, paths: Iterable[Word]) -> list[Word]:
-        """Return the words for these paths, in which * is a name. Hooks would inherit the flag --literal-pathspecs."""
+        """Return the words for these paths, in which * is no pattern. Hooks would inherit --literal-pathspecs."""
         return ["--", *(path and b":(literal)" + self._word(path) for path in paths)]
 
     def _word(self, word: Word) -> bytes:
@@ -152,17 +152,17 @@ def message_of(git: Git, text: str) -> bytes:
 
 
 def _environment(repo: str) -> dict[str, str]:
-    """Return our environment with English messages and without prompts.
+    """Return pflow's environment with English messages and without prompts.
 
-    LANGUAGE, unlike LC_ALL, leaves the user's character set to hooks. An editor that does nothing never blocks.
+    LANGUAGE, unlike LC_ALL, keeps the user's character set for hooks. The editor `:` does nothing and never blocks.
     """
     from pflow.process.start import environment
 
     env = {**environment(), "LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":"}
-    env |= {"SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}  # they would open a window
+    env |= {"SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}  # these would open a window
     env.pop("SSH_ASKPASS", None)
     root = os.environ.get(ROOT)
-    if root:  # a repository around the root is out of bounds
+    if root:  # or git would find a repository above the root, which is out of bounds
         env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(os.path.realpath(root))
     dropped = () if repo == "." else _OF_ANOTHER
     return {name: value for name, value in env.items() if not (name in dropped or _disturbs(name, value))}
@@ -215,16 +215,16 @@ _FAULTS = (
     ("Could not read from remote repository", UNAVAILABLE, ""),
     ("unexpected disconnect", UNAVAILABLE, ""),
 )
-"""Words of git, with exit code and hint; the first match counts."""
+"""Words in git's errors, each with an exit code and a hint. The first match counts."""
 
 _TRANSIENT = (TRY_AGAIN, UNAVAILABLE)
 _ADVICE = ("usage:", "Please ", "Aborting", "To add an exception", "Another git process", "***", "remote:")
-_NOTHING = ("hint:", "error: failed to push some refs")  # these give no reason
+_NOTHING = ("hint:", "error: failed to push some refs")  # they give no reason
 _LONGEST = 300
 
 
 def fault(act: str, code: int, said: str) -> PflowError:
-    """Return the failure of `act` for git's exit code and stderr."""
+    """Return the failure of `act`, by git's exit code and stderr."""
     known = next(((exit, hint) for words, exit, hint in _FAULTS if words in said), None)
     exit, hint = known or (FAILED if code >= 0 else 128 - code, "")
     reason = _reason(said) or (f"git was ended by signal {-code}" if code < 0 else f"git ended with {code}")
@@ -232,7 +232,7 @@ def fault(act: str, code: int, said: str) -> PflowError:
 
 
 def _reason(said: str) -> str:
-    """Return git's reason on one line: from its first error, else the last lines, up to any advice."""
+    """Return git's reason on one line: from its first error on, else its last three lines, and without advice."""
     said = without_logins(said).replace(":(literal)", "")
     lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith(_NOTHING)]
     first = next((n for n, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))), 0)

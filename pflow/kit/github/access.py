@@ -1,4 +1,4 @@
-"""Where GitHub's REST API is, the key for it, and the repository: a named one, else that of the remote here."""
+"""Access to GitHub's REST API: its URL, the key, and the repository, which is named or that of the remote here."""
 
 import os
 import re
@@ -16,7 +16,7 @@ _PUBLIC = "https://api.github.com"
 
 
 def api_url() -> str:
-    """Return GITHUB_API_URL, else GitHub's own. Raises PflowError (78) for a URL that is unsafe for a key."""
+    """Return GITHUB_API_URL, else github.com's API. Raises PflowError (78) for a URL over which no key may go."""
     url = (os.environ.get("GITHUB_API_URL") or _PUBLIC).rstrip("/")
     host = _host_of(url)
     if not host or not url.startswith(("https://", "http://") if is_here(host) else "https://"):
@@ -30,7 +30,7 @@ def _host_of(url: str) -> str:
 
 
 def web_host() -> str:
-    """Return the host of the repositories: github.com for api.github.com."""
+    """Return the host of the web pages: github.com for api.github.com."""
     return _host_of(api_url()).removeprefix("api.")
 
 
@@ -63,9 +63,10 @@ _HINT = "--repo=OWNER/NAME"
 
 
 def resolve(repo: str | None) -> str:
-    """Return the repository as OWNER/NAME: a named one, else GH_REPO, else that of the remote.
+    """Return the repository as OWNER/NAME: the named one, else GH_REPO, else that of the remote 'origin'.
 
-    A name may have GitHub's host before it, as a URL does. Raises PflowError, 65 or 66.
+    GitHub's host may stand before the name, as in a URL. Raises PflowError: 65 for another name or host, 66 without a
+    remote on GitHub.
     """
     repo = repo if repo is not None else os.environ.get("GH_REPO") or None
     if repo is None:
@@ -77,7 +78,10 @@ def resolve(repo: str | None) -> str:
 
 
 def find_issue(reads: Mapping[str, Any], key: str) -> tuple[str, int]:
-    """Return the repository and number of an issue or pull request, from 12, #12, OWNER/NAME#12 or a URL, or raise."""
+    """Return the repository and the number of an issue or pull request.
+
+    It may be written 12, #12, OWNER/NAME#12 or as a URL. Raises PflowError.
+    """
     text, repo = str(reads[key]).strip(), reads.get("repo")
     act, found = f"cannot ask GitHub about '{text}'", re.fullmatch(_ISSUE, text, re.ASCII)
     if not found or (found["more"] and not found["host"]):
@@ -89,14 +93,14 @@ def find_issue(reads: Mapping[str, Any], key: str) -> tuple[str, int]:
 
 
 def _checked(found: re.Match[str], act: str, exit: int, host: str = "") -> str:
-    """Return OWNER/NAME, which is at `host` if ssh says so.
+    """Return OWNER/NAME of a match; `host` is what ssh's settings say, if they say anything.
 
-    Raises PflowError if that is another host than the API's; `act` begins its message.
+    Raises PflowError, which begins with `act`, if the repository is on another host than the API's.
     """
     host, own = host or found["host"] or web_host(), web_host()
     host = host.lower().rstrip(".").removeprefix("ssh.").removeprefix("www.")
     if host != own and not is_here(own):
-        is_domain = "." in host and host.rpartition(".")[2].isalpha()  # an alias of ssh's may be any word
+        is_domain = "." in host and host.rpartition(".")[2].isalpha()  # an alias in ssh's settings is no domain
         server = f"; for GitHub Enterprise Server, GITHUB_API_URL=https://{host}/api/v3"
         hint = _HINT + (server if own == "github.com" and is_domain else "")
         raise PflowError(f"{act} is at {host}, but the API is {api_url()}", hint=hint, exit=exit)
@@ -118,7 +122,7 @@ def _of_remote() -> str:
 def _host_in_ssh(user: str, host: str) -> str:
     """Return the host that ssh's settings name for an alias; "" for any other host."""
     ssh = _ssh() if host.lower() != web_host() else []
-    # It reads the settings in the account's directory, which need not be HOME, where gh and people look.
+    # ssh reads the settings in the account's directory; that need not be HOME, where gh and people look.
     for home in ([], ["-F", os.path.expanduser("~/.ssh/config")]) if ssh else ():
         found = re.search(r"(?m)^hostname (.+)", _printed_by(*ssh, "-G", *home, "--", user + host))
         if found and found[1].lower() != host.lower():
@@ -127,7 +131,7 @@ def _host_in_ssh(user: str, host: str) -> str:
 
 
 def _ssh() -> list[str]:
-    """Return the words of the ssh that git uses, unless the repository's own settings name it, as any program."""
+    """Return the words of the ssh that git uses. The repository's own settings do not count: they may name anything."""
     command = os.environ.get("GIT_SSH_COMMAND")
     if not command:
         setting = Git(".", "find its ssh", reads=True).ask("config", "--show-scope", "core.sshCommand") or ""

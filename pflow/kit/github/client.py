@@ -1,4 +1,4 @@
-"""Requests to GitHub's REST API: pages of answers, posts that happen once, and failures in GitHub's words."""
+"""Requests to GitHub's REST API: pages of rows, posts that happen only once, and failures in GitHub's words."""
 
 import re
 import time
@@ -28,10 +28,10 @@ Query = dict[str, Any]
 
 
 class Client:
-    """GitHub, with the key in the environment.
+    """GitHub's API, asked with the key in the environment.
 
-    `act` begins each message, "cannot get 'owner/repo#1'"; `missing` is the meaning of a 404. An incomplete answer to
-    the `node` is not cached.
+    `act` begins each message, such as "cannot get 'owner/repo#1'"; `missing` says what a 404 means. If a response is
+    incomplete, the `node` is told, so that its result is not cached.
     """
 
     def __init__(self, act: str, missing: str = "", *, node: Any = None) -> None:
@@ -42,12 +42,12 @@ class Client:
         self.key = find_key()
 
     def get(self, path: str, query: Query | None = None, *, accept: str = JSON) -> Any:
-        """Get a path: a JSON value, or a text if `accept` asks for something else."""
+        """Get a path; return its JSON value, or its text if `accept` asks for another format."""
         response = self._ask("GET", path, query or {}, accept=accept)
         return self._value(response) if accept == JSON else response.body.decode(errors="replace")
 
     def pages(self, path: str, query: Query, *, most: int = 0) -> Iterator[Any]:
-        """Yield the answer of each page; `most` is the number of rows wanted (0: all)."""
+        """Yield the value of each page; `most` is the number of rows that are wanted (0: all)."""
         following: Query | None = {**query, "per_page": min(most or _PAGE, _PAGE)}
         while following is not None:
             query = following
@@ -63,14 +63,17 @@ class Client:
             yield from self.listed({"rows": page}, "rows")
 
     def listed(self, page: Any, name: str) -> list[Any]:
-        """Return a list in an answer. Raises PflowError (65) if it is not there."""
+        """Return the list under a name in a page. Raises PflowError (65) if it is not there."""
         found = page.get(name) if isinstance(page, dict) else None
         if not isinstance(found, list):
             raise self._not_github(f"has no {name}")
         return found
 
     def post(self, path: str, body: dict[str, Any], *, repeats: bool) -> Any:
-        """Create something and return it; unless it `repeats`, an uncertain failure is permanent."""
+        """Create something and return it.
+
+        An uncertain failure is permanent, unless the post `repeats`: then another try finds what this one has made.
+        """
         if not self.key:
             raise PflowError(f"{self.act}: there is no key", hint=NO_KEY, exit=DENIED)
         try:
@@ -89,7 +92,7 @@ class Client:
             headers["Authorization"] = f"Bearer {self.key}"
         pairs = [(name, str(value)) for name, value in query.items() if value is not None]
         sent = {"headers": headers, "query": pairs, "body": body, "secrets": [self.key]}
-        response = request(method, self.url + path, **sent, keeps_method=True)  # as GitHub says of redirects
+        response = request(method, self.url + path, **sent, keeps_method=True)  # GitHub's rule for redirects
         try:
             _check(response, self.act, self.missing, has_key=bool(self.key))
         except PflowError as error:
@@ -101,7 +104,7 @@ class Client:
         return response
 
     def warn(self, flaw: str) -> None:
-        """Say once that the answer to the node is incomplete."""
+        """Warn once that the result of the node is incomplete, and keep it out of the cache."""
         if self.node and flaw not in self.node.not_kept:
             say("warning", flaw)
             self.node.not_kept = "; ".join(filter(None, (self.node.not_kept, flaw)))
@@ -122,12 +125,15 @@ _LINK = re.compile(rf"<([^>]*)>((?:{_PARAM})*)")
 
 
 def _params(text: str) -> dict[str, str]:
-    """Return the parameters in `; name=value; name="value"`, by lower-case name; the first of equals counts."""
+    """Return the parameters in `; name=value; name="value"` by lower-case name. The first of a name counts."""
     return {name.lower(): quoted or plain.strip() for name, quoted, plain in reversed(re.findall(_PARAM, text))}
 
 
 def _next(link: str) -> Query | None:
-    """Return the query of the next page in a Link header (RFC 8288). No other host gets the key: only ours."""
+    """Return the query of the next page in a Link header (RFC 8288); None on the last page.
+
+    The query alone, so that no other host gets the key, whatever the header says.
+    """
     for url, params, *_ in _LINK.findall(link):
         if "next" in _params(params).get("rel", "").lower().split():
             return dict(parse_qsl(urlsplit(url.strip()).query))
@@ -135,7 +141,7 @@ def _next(link: str) -> Query | None:
 
 
 def _sso_of(response: Response) -> tuple[str, dict[str, str]]:
-    """Return what GitHub says of single sign-on, `required` or `partial-results`, and its parameters with a `url`."""
+    """Return what GitHub says of single sign-on (`required`, `partial-results`, ""), and parameters with a `url`."""
     kind, _, rest = response.headers.get("x-github-sso", "").partition(";")
     return kind.strip().lower(), {"url": f"https://{web_host()}/settings/tokens", **_params(f";{rest}")}
 
@@ -143,19 +149,19 @@ def _sso_of(response: Response) -> tuple[str, dict[str, str]]:
 Row = dict[str, Any]
 
 _DAYS = 30
-"""Days to look back: as long as a run can be resumed."""
+"""The days to look back for an earlier post: as long as a run can be resumed."""
 
 
 def make_once(github: Client, path: str, content: Row, step_key: str, there: Iterable[Row]) -> Row:
-    """POST the content, unless `there` has the result of an earlier POST by the same visit; return the result.
+    """POST the content, unless `there` has what an earlier try of the same visit posted; return the posted row.
 
-    A mark at the end of the body, an HTML comment that GitHub does not show, identifies it. Outside a run there is no
-    key and no mark.
+    A mark at the end of the body identifies it: an HTML comment, which GitHub does not show. Outside a run there is no
+    `step_key`, and so no mark.
     """
     body = content["body"].rstrip()
     made: Row | None = None
     if step_key:
-        # Every command that a step starts has its key, so the content counts too.
+        # A step may run several of these commands, all with its key: the content tells them apart.
         mark = f"<!-- pflow:{digest_of([step_key, path, content])[:32]} -->"
         body = f"{body}\n\n{mark}".lstrip()
         made = next((row for row in there if (row.get("body") or "").rstrip().endswith(mark)), None)
@@ -163,23 +169,23 @@ def make_once(github: Client, path: str, content: Row, step_key: str, there: Ite
 
 
 def earliest() -> str:
-    """Return the earliest time at which an unfinished run may have posted, in GitHub's form."""
+    """Return the earliest time at which a run that is still unfinished may have posted, in GitHub's form."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _DAYS * 86_400))
 
 
 def not_too_old(rows: Iterable[Row]) -> Iterator[Row]:
-    """Return those rows, given the newest first, that an unfinished run may have made."""
+    """Return the rows that an unfinished run may have made; `rows` must begin with the newest."""
     oldest = earliest()
     return takewhile(lambda row: row["created_at"] >= oldest, rows)
 
 
 _PAUSE = 60.0
-"""Seconds to wait at a limit without a stated end, as GitHub's documentation says."""
+"""The seconds to wait at a rate limit whose end is not stated, by GitHub's documentation."""
 _LONGEST = 86_400.0
 
 
 def _check(response: Response, act: str, missing: str, *, has_key: bool) -> None:
-    """Raise PflowError for the failure that an answer reports, if any; `missing` is the meaning of a 404."""
+    """Raise PflowError if a response is a failure; `missing` says what a 404 means."""
     status, said = response.status, _words(response.body) if response.status >= 400 else ""
     if status in (403, 429):
         _check_limit(response, act, said, has_key=has_key)
@@ -209,7 +215,7 @@ def _not_found(missing: str, *, has_key: bool) -> tuple[str, str]:
 
 
 def _check_limit(response: Response, act: str, said: str, *, has_key: bool) -> None:
-    """Raise PflowError (75) for the rate limit that a request hit, with its end, unless it is another failure."""
+    """Raise PflowError (75), which tells when to try again, if the failure is a rate limit."""
     asked = response.headers.get("retry-after", "")
     is_used_up = response.headers.get("x-ratelimit-remaining") == "0"
     if not asked and not is_used_up and "rate limit" not in said.lower() and response.status != 429:

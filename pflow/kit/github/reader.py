@@ -6,12 +6,13 @@ from pflow import Any, Mapping
 
 
 class Reader:
-    """A node that reads from a repository, and, if it has no prep of its own, an issue or pull request there."""
+    """A node that reads from a repository; without a prep of its own, an issue or pull request there."""
 
-    number = "issue_number"  # the name of the read
+    number = "issue_number"
+    """The key from which the number is read; nodes of pull requests have another."""
 
     def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what an answer depends on besides the question: the API's URL and the repository."""
+        """Return the parts of the cache key besides the question: the API's URL and the repository."""
         from pflow.kit.github.access import api_url, find_issue, resolve
 
         repo = find_issue(reads, self.number)[0] if self.number in reads else resolve(reads.get("repo"))
@@ -32,11 +33,11 @@ _KEPT = (
     *("repository", "description", "private", "archived", "fork", "language", "stargazers_count", "topics"),
     *("default_branch", "pushed_at", "sha", "commit", "message", "author", "date"),
 )
-"""The members to keep, at any depth and in this order; html_url becomes url."""
+"""The members that are kept, at any depth and in this order. html_url becomes url."""
 
 
 def reduced(value: Any) -> Any:
-    """Reduce a value from GitHub to the members that people use, under GitHub's names; `url` is the page's."""
+    """Reduce a value from GitHub to the members that people use, under GitHub's names. `url` is that of the page."""
     if isinstance(value, list):
         return [reduced(each) for each in value]
     if not isinstance(value, dict):
@@ -79,14 +80,14 @@ _SEARCHES = {"prs": ("issues", "is:pr"), "issues": ("issues", "is:issue")}
 
 
 def time_of(text: str | None) -> str | None:
-    """Convert what --since names to GitHub's form. Raises PflowError (2) for what is not a time."""
+    """Convert the value of --since to a time in GitHub's form. Raises PflowError (2) if it is none."""
     from pflow.kit.git.history import parse_since
 
     return None if text is None else f"{parse_since(text):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def search(query: str, kind: str, repo: str | None) -> tuple[str, str]:
-    """Return the path of a search, and its query with the repository, and with the kind unless it says one."""
+    """Return the path of a search, and its query with the repository, and with the kind unless the query has one."""
     what, qualifier = _SEARCHES.get(kind, (kind, ""))
     says_kind = any(word.startswith(("is:", "type:")) for word in query.split())
     more = ["" if says_kind else qualifier, f"repo:{repo}" if repo else ""]
