@@ -18,10 +18,10 @@ class ClaudeCode(Node):
 
     It may read files below the directory, and do whatever --allowed-tools names in Claude Code's own words:
     'Edit(./**)', the default, lets it write files there; 'Bash(pytest *)' lets it run pytest, and Bash any command.
-    Anything else is denied, and the step fails (77). So it does if the report is cut (65) or missing, or if Claude Code
-    ends before its tool ran (75). The prompt is plain text: an @FILE in it is not read, a /COMMAND not run. Settings,
-    CLAUDE.md, hooks, plugins and MCP servers only count with --load-settings; without it, if ANTHROPIC_API_KEY is set,
-    its tools are Bash, Edit and Read, unless --allowed-tools names another.
+    Anything else is denied, and the step fails (77). It also fails if the report is cut (65) or missing, or if Claude
+    Code ends before its tool ran (75). The prompt is plain text: an @FILE in it is not read, a /COMMAND not run.
+    Settings, CLAUDE.md, hooks, plugins and MCP servers only count with --load-settings; without it, if
+    ANTHROPIC_API_KEY is set, its tools are Bash, Edit and Read, unless --allowed-tools names another.
 
     --expect=FILE fails unless that file in the directory is new or changed; --expect=!COMMAND fails unless /bin/sh runs
     that command there with exit code 0. When the step fails, its changes stay.

@@ -12,7 +12,7 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
     --misfits=null makes it null, --misfits=drop drops its row. Dropped rows and misfits are counted on stderr, which
     names the first misfit, and in `dropped`. With --strict the first one is an error.
 
-    A column that is str by --types is text to analyze and custom-analysis too, even if it looks like numbers. Where
+    A column that is str by --types is text to analyze and custom-analysis too, even if it looks like numbers. If
     load-csv --decimal=, left a column as text, 1.234 fits neither int nor float: its point may separate thousands.
 
     Interface:

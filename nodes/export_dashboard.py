@@ -7,9 +7,9 @@ from pflow.node import Any, Node, Shared
 class ExportDashboard(Node):
     """Export rows or a report as an HTML file: a table, and bars for the first column of numbers.
 
-    The file needs no network and no scripts, and data is only ever text in it. For a report, the table has the rows of
-    `result`, with the report's text below. The first column without numbers names the bars. The file is written whole
-    or not at all, and replaces an existing one.
+    The file needs no network and no scripts, and shows data as text, never as markup. For a report, the table has the
+    rows of `result`, with the report's text below. The first column without numbers names the bars. The file is written
+    whole or not at all, and replaces an existing one.
 
     Interface:
     - Reads: shared["report"]: any [pipe]  # a report, or rows

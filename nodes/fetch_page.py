@@ -13,8 +13,8 @@ class FetchPage(Node):
     """Fetch the readable text of a web page.
 
     Menus, footers and comments are left out, and so is content that scripts add in a browser. Plain text and JSON come
-    unchanged. Requests and exit codes are those of pflow-http. The URL may come through the pipe, and with --each in a
-    flow one in each line.
+    unchanged. Requests and exit codes are those of pflow-http. The URL may come through the pipe; with --each in a
+    flow, the pipe brings one URL a line.
 
     Interface:
     - Reads: shared["url"]: url [pipe] [explicit] [word] [web]  # the page, with http:// or https://
@@ -43,7 +43,7 @@ class FetchPage(Node):
         import pflow.web.client  # noqa: F401
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        """Return nothing more, since it sends no keys."""
+        """Return no further parts of the cache key: no key is sent that could change the page."""
         return {}
 
     def prep(self, shared: Shared) -> str:

@@ -10,7 +10,7 @@ Prepared = tuple[Git, bytes, list[Word] | None]
 class GitCommit(Node):
     """Commit the staged changes; if nothing is staged, those of tracked files, as git commit -a does.
 
-    Untracked files stay, and are named on stderr; --all and --paths commit them.
+    Untracked files are not committed, and stderr names them; --all and --paths commit them.
     Hooks run as usual, and their output is shown. A run that is killed and resumed commits once: it finds its commit in
     the reflog. If the commit fails, the files that it staged are unstaged again.
 

@@ -7,8 +7,8 @@ from pflow.node import Any, Node, Shared
 class GithubCreatePr(Node):
     """Create a pull request on GitHub from a branch that has been pushed.
 
-    A run that is resumed, or tries again, creates it once, by a hidden mark of its step. It needs a key, as
-    github-get-issue describes.
+    A run that is resumed, or tries again, creates it once: it looks for the hidden mark of its step. It needs a key,
+    as github-get-issue describes.
 
     Interface:
     - Reads: shared["title"]: str [word]  # its title

@@ -29,8 +29,8 @@ class Http(Node):
     Without them it is UTF-8, and a plain text may be windows-1252.
 
     A status of 400 or more is a failure: 66 for 404 and 410, 77 for 401 and 403, 75 for 408, 429 and 5xx (--retries
-    waits as long as the server asks), and 65 for others. So is an answer that is cut off (75), too large (73) or not
-    valid HTTP (69).
+    waits as long as the server asks), and 65 for others. An answer that is cut off (75), too large (73) or not valid
+    HTTP (69) is a failure, too.
 
     Interface:
     - Reads: shared["url"]: url [explicit] [word] [web]  # the URL; '$stdin' takes the pipe's, --each --as=url each

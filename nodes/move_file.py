@@ -52,7 +52,7 @@ class MoveFile(Node):
 
 
 def _is_same(path: str, place: str) -> bool:
-    """Return True if both names lead to one file, which would be lost."""
+    """Return True if both names lead to one file: to move it onto itself would delete it."""
     if not mode_of(place, follow=False):
         return False
     there = status(place, follow=False)

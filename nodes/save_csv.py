@@ -11,8 +11,9 @@ class SaveCsv(Node):
     The columns are all names in the rows, in order of appearance. A null or missing value is empty, a list is written
     as JSON. The file is UTF-8, with a newline after each line, and replaces an existing one.
 
-    Answers of a model are rows too: an object is one, and those of --schema-multi are each a row, in a batch with
-    --with-item beside their `item`. An object in a row becomes a column for each member, such as `response.name`.
+    Answers of a model are rows, too: an object is one row, and with --schema-multi each of the `items` is one. In a
+    batch with --with-item, each row has its `item` as well. An object in a row becomes a column for each member, such
+    as `response.name`.
 
     --escape-formulas is for files that a spreadsheet will open: it puts an apostrophe before =, +, -, @, a tab or a
     line end at the start of a value or a name, and before =, +, - and @ after a delimiter or a quotation mark. Negative

@@ -13,8 +13,8 @@ class SaveResults(Node):
 
     In Markdown a text is saved unchanged. The other formats add the rows and numbers of analyze: JSON has `results`,
     `result` and `stats`, the others only the rows of `result`. Without those, a text with a JSON object or list is
-    saved as that object or list. An object or a list in an answer becomes rows of CSV as in pflow-save-csv, and
-    --escape-formulas does what it does there.
+    saved as that object or list. An object or a list in an answer becomes rows of CSV as in pflow-save-csv, which
+    describes --escape-formulas, too.
 
     Interface:
     - Reads: shared["results"]: any [pipe]  # the results: rows, any other value or a text

@@ -45,7 +45,7 @@ class Shell(Node):
     """
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        """Return the directory of the command, in place of the files there, which are not known."""
+        """Return the directory of the command. It stands for the files that the command reads, which nobody knows."""
         return {"directory": os.fsencode(os.getcwd())}
 
     def prep(self, shared: Shared) -> tuple[str, list[bytes], bytes | None]:

@@ -9,8 +9,8 @@ from pflow.values.chunks import chunks, parts
 class SplitText(Node):
     """Split a text into chunks, as for a batch (--each) over a text that is too long for a model.
 
-    A chunk ends at the end of a paragraph if it contains one, else of a line, a sentence or a word. The chunks, joined,
-    are the text again. With --size=0 each paragraph, line, … is a chunk.
+    A chunk ends at the end of a paragraph if it contains one, else of a line, a sentence or a word. Joined, the
+    chunks are the text again. With --size=0 each paragraph, line, … is a chunk.
 
     Interface:
     - Reads: shared["text"]: str [pipe]  # the text

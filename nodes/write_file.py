@@ -15,7 +15,7 @@ class WriteFile(Node):
     one step, so a failure at any moment leaves the old content. A file keeps its mode, ACL and `user.` attributes; a
     link is followed; missing directories are made. Pipes and devices are written to directly.
 
-    With --format=text or markdown the content must be a text, which is written as ever.
+    With --format=text or markdown the content must be a text; it is written unchanged.
 
     --append adds to the file, and ends a text with a newline unless it is empty, has one, or --exact is given. A
     failure or a signal undoes the addition. Only kill -9 or a power cut in the middle may leave a part of it at the
