@@ -14,7 +14,7 @@ from pflow.help.spec import HELP, CommandSpec, spec_of_command
 from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import ARGUMENT, OPTION, PATH, TEXT, Flag, Item, choice
 from pflow.process.signals import ClosedPipe
-from pflow.process.streams import begun, write_pieces
+from pflow.process.streams import write_pieces, written_to
 from pflow.stage.flags import value_of, values_of
 from pflow.stage.words import groups, is_asked, is_flag, take_words
 from pflow.terminal.columns import AUTO, WHEN
@@ -152,7 +152,7 @@ def say_in_json(words: list[str], error: PflowError) -> bool:
     name = f"pflow {words[0]}"
     spec = read_table([name])[name]  # the command's own module may be what failed
     is_wanted = is_asked("json", own_words(spec, words[1:])[0], spec.items)
-    if is_wanted and 1 not in begun:
+    if is_wanted and 1 not in written_to:
         with Ignoring(ClosedPipe, PflowError):  # without a reader the exit code is enough
             print_json({"error": error_document(error, words[0])})
     return is_wanted

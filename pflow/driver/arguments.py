@@ -86,7 +86,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def split_flow(words: list[str], own: Items, before: int = 0) -> tuple[list[str], list[str]]:
-    """Return the words of a command, its `own` flags and so many bare words, and those of the flow behind them.
+    """Split a command's words: return its `own` flags with its first `before` bare words, and the words of the flow.
 
     The flags may stand before several steps, on either side of one word, and among the flags of one step.
     """
@@ -105,7 +105,7 @@ def split_flow(words: list[str], own: Items, before: int = 0) -> tuple[list[str]
 
 
 def leading(words: list[str], own: Items, before: int = 0) -> tuple[list[str], list[str], bool]:
-    """Return the flags, and so many bare words, before a flow; the flow's words; True if a `--` is between them."""
+    """Return the flags and `before` bare words that precede a flow, the flow's words, and True if `--` parts them."""
     kept = list[str]()
     for _, group in groups(words, own):
         if group[0] == "--":
@@ -123,7 +123,7 @@ def separators(words: list[str]) -> list[int]:
 
 
 def without_bare(words: list[str]) -> list[str]:
-    """Return the words without those that a `--` makes bare: it ends the flags of its own step only."""
+    """Return the words without those that a `--` makes bare. It ends the flags of its own step alone."""
     kept = list[str]()
     places = [0, *separators(words), len(words)]
     for begin, end in pairwise(places):
@@ -150,9 +150,9 @@ def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 class RunFlags:
-    """The flags of one run, each as an attribute. They are removed from `texts`, of which `convert` makes values.
+    """The flags of one run, each as an attribute. They are removed from `texts`, and `convert` makes values of them.
 
-    What a command has `declared` itself stands for the flag of `pflow run` of that name.
+    A flag that a command has `declared` itself replaces the one of `pflow run` with that name.
     """
 
     if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _flow_flags(wired: WiredFlow) -> list[Item]:
     flags = [_input_flag(wired, each) for each in [*wired.inputs.values(), *wired.places.values()]]
     for item, (name, *others) in FlowFlags(wired).of_steps():
         if not item.is_secret:
-            default = None if item.required else item.default  # the step has a value
+            default = None if item.required else item.default  # required and not asked for: the flow gives a value
             marks = item.marks - {"word", "pipe"}
             flags.append(item.but(kind=PARAM, name=name, flags=others, letter="", marks=marks, default=default))
     return flags

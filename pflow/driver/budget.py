@@ -1,4 +1,4 @@
-"""The account of a run or a map: what its calls of models may take, have taken, and may still take in flight."""
+"""The budget of a run or a map: how much its calls of models may take, have taken, and reserve while in flight."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
     Event = dict[str, Any]
     Reservation = tuple[str, Sequence[int], Amounts]
-    """The model of a call, the process that makes it (behind those that it descends from), and what is reserved."""
+    """The model of a call, the processes down to the one that makes it, and what is reserved for it."""
 
 
 class Budget:
-    """The limits of a run or a map, and what it has `used`, with its earlier parts and what calls in flight reserve.
+    """The limits of a run or a map, and what it has `used`, earlier parts and what calls in flight reserve included.
 
-    A call begins only if all that it may take is left, which it reserves: an estimate of the question and an upper
-    bound of the answer, or the most that an answer of the model has taken, if that is more. To know the latter, a model
-    gets one call at a time until it has answered. What an answer does not tell counts as it was reserved; so does the
-    call of a process that is gone. `note` is called before each call begins and after it has ended, so that no call is
-    forgotten after kill -9.
+    A call begins only if all that it may take is left, and reserves that: an estimate of the question and an upper
+    bound of the answer, or the most that an answer of this model has taken, if that is more. Providers may bill more
+    than the bound, so a model gets one call at a time until its first answer has told. An amount that an answer does
+    not tell counts as reserved, and so does the whole call of a process that is gone. `note` is called before each call
+    begins and after it has ended, so that kill -9 forgets no call.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Budget:
         return Calls(self.answer, is_priced=self.is_priced)
 
     def answer(self, name: str, question: dict[str, Any]) -> Any:
-        """Answer a gate of pflow.values.usage, by the name of a method. Raises PflowError (79)."""
+        """Answer a question of Calls (pflow.values.usage) by the method `name`. Raises PflowError (79)."""
         return getattr(self, name)(question)
 
     def begin(self, question: dict[str, Any]) -> int | None:
@@ -68,7 +68,7 @@ class Budget:
             return None
         for name in self.limits:
             if most[name] > self._left(name):
-                if self._reserved:
+                if self._reserved:  # calls in flight mostly take less than they reserve
                     return None
                 raise self._refused(name, model, most[name])
         self._tickets += 1
@@ -82,7 +82,7 @@ class Budget:
 
     def end(self, about: dict[str, Any]) -> Amounts:
         """Count what a call took, and return it: what it `spent`, or what it reserved if that may not be all."""
-        if about["ticket"] not in self._reserved:  # its process had ended it, and was gone before that was heard
+        if about["ticket"] not in self._reserved:  # its process died, and `lost` has counted it already
             return {"calls": 0, "tokens": 0, "cost": 0}
         model, _, most = self._reserved.pop(about["ticket"])
         usage = Usage(about["spent"])
@@ -90,7 +90,7 @@ class Budget:
         told["tokens"] = sum(usage.tokens.values()) if usage.tokens else None
         reserved = most if usage.calls or about.get("is_untold") else {"calls": most["calls"]}
         took = {name: reserved.get(name, 0) if amount is None else amount for name, amount in told.items()}
-        if about.get("ends_run") and about["exit"] != OVER_BUDGET:  # there the amounts refuse the next call
+        if about.get("ends_run") and about["exit"] != OVER_BUDGET:  # over the budget, the amounts refuse the next call
             self._stopped = PflowError(about["message"], hint=about["hint"], exit=about["exit"], is_permanent=True)
             self._stopped.ends_run = True
         if usage.calls:
@@ -100,7 +100,7 @@ class Budget:
         return took
 
     def spent(self, about: dict[str, Any]) -> None:
-        """Count what a node took that does not ask before its calls."""
+        """Count what a node took that does not ask before it calls a model."""
         usage = Usage(about["spent"])
         self._add({"tokens": sum(usage.tokens.values()), "cost": usage.cost or 0})
 
@@ -129,7 +129,7 @@ class Budget:
         return not is_known and bool(self.limits.keys() - {"calls"})
 
     def _left(self, name: str) -> float:
-        return round(self.limits[name] - self.used[name], 12)
+        return round(self.limits[name] - self.used[name], 12)  # sums of floats: 0.1 + 0.2 is over 0.3
 
     def _add(self, more: Amounts) -> None:
         for name, amount in more.items():
@@ -150,7 +150,7 @@ class Budget:
 
 
 def _words(name: str, *amounts: float) -> str:
-    """Return `2 of 3 calls`, `4,106 tokens` or `$0.4108`, so that what is left is seen to be less than a call takes."""
+    """Return `2 of 3 calls`, `4,106 tokens` or `$0.4108`, exact enough to tell what is left from what a call takes."""
     each = [dollars(amount, 4) if name == "cost" else f"{amount:,.0f}" for amount in amounts]
     return " of ".join(each) + (f" {name}" if name != "cost" else "")
 

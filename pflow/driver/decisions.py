@@ -26,7 +26,7 @@ _KEYS = {"r": "run it again", "d": "take it as done", "s": "stop"}
 
 @dataclass
 class ResumeFlags:
-    """The flags of `pflow resume`: names of steps, and the files of secrets by name."""
+    """The flags of `pflow resume`: names of steps, what runs again, and the files of secrets by name."""
 
     redo: set[str] = field(default_factory=set)
     skip: set[str] = field(default_factory=set)
@@ -109,7 +109,7 @@ class Decision:
         again = [path for path in later if is_again(self.flow, name, path, with_later=with_later)]
         self._refuse_replaced(name, done, set(again))
         forgotten: set[str] = set()
-        for path in sorted(again, key=len):  # an outer one before what is inside
+        for path in sorted(again, key=len):  # an outer visit first: forgetting it forgets what is inside
             visit = path.rpartition("[")[0] if path.endswith("]") else path
             if path in around:
                 yield from [{"failed": path}] * holds[path]
@@ -150,12 +150,13 @@ class Decision:
         yield from found.values()
 
     def _keeps_items(self, name: str, again: set[str]) -> bool:
-        """Return True for a batch whose items take, beside their values, nothing that another of these steps writes."""
+        """Return True for a batch whose items take nothing but their own values that another step of `again` writes."""
         flow, step = self.steps[name]
         if step.step.batch is None or not step.is_known:
             return False
         prefix = name.removesuffix(step.id)
-        taken = (writes for _, reader, key, writes in uses(flow) if reader == step.id and key)  # its list has no key
+        # No key: that is its list of items.
+        taken = (writes for _, reader, key, writes in uses(flow) if reader == step.id and key)
         used = {prefix + write.step for writes in taken for write in writes}
         return used.isdisjoint(again - {name})
 
@@ -280,7 +281,7 @@ def is_of(path: str, name: str) -> bool:
 
 
 def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool:
-    """Return True if a visit is one of a step that runs again, of one around it or, `with_later`, of one after it."""
+    """Return True if a visit runs again with a step: one of it, around it or, `with_later`, after it."""
     ids = path.split("/")
     for level, wanted in enumerate(name.split("/")):
         id = ids[level].partition("@")[0]
@@ -324,7 +325,7 @@ def refuse_missing(flow: WiredFlow, step: WiredStep, is_there: Callable[[Path], 
 
 
 def _does_without(reader: WiredStep, key: str, lost: list[Write | None]) -> bool:
-    """Return True if a step runs without these writes for one of its reads; None stands for one that is there."""
+    """Return True if a step runs without `lost` writes of one of its reads (None: that write is kept)."""
     item, source = reader.interface.reads.get(key), reader.sources.get(key)
     is_optional = source.is_optional if source is not None else item is not None and not item.required
     enough = any if isinstance(source, AlternativeSource) else all

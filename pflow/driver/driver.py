@@ -54,7 +54,7 @@ class Driver:
         return self._in_order(words, work)
 
     def run_prepared(self, flags: RunFlags, prepare: Callable[[], tuple[RunFlags, RunInputs, Intake]]) -> int:
-        """Run what `prepare` returns: flags, values for the flow, and what came in. A failure is told by `flags`."""
+        """Run what `prepare` returns: flags, inputs and intake. A failure is said in the form that `flags` ask for."""
         words = [f"--{name}" for name in ("raw", "json", "quiet", "debug") if getattr(flags, name)]
         return self._in_order(words, lambda: self._execute(*prepare()))
 
@@ -90,7 +90,7 @@ class Driver:
         return self._execute(*parse(wired, words), intake)
 
     def _note(self, wired: WiredFlow) -> None:
-        """Note the entry of the flow in the document, for a failure too."""
+        """Note what the trace of the document says of the flow, if it fails too."""
         self.name = wired.flow.name or "flow"
         self.entry = {"node": f"flow:{self.name}"}
         if carries := carried_behind(wired):
@@ -124,7 +124,7 @@ class Driver:
         return self._run_in_turn(inputs, flags, intake)
 
     def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
-        """Run while no other run of the flow is going."""
+        """Run while no other run of the flow goes on; else do what --if-running says."""
         from pflow.driver.execution import execute
         from pflow.driver.overlap import SKIP, WAIT, FlowLock
 

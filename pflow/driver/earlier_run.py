@@ -1,4 +1,4 @@
-"""An earlier run taken up again: resumed where it stopped, or replayed from its beginning."""
+"""Resuming an earlier run where it stopped, and replaying one from its beginning."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Reopened:
-    """A run that nobody else can resume meanwhile. `events` are those of its log so far."""
+    """A run that is resumed, and locked, so that nobody else resumes it. `events` are those of its log so far."""
 
     def __init__(self, run: RecordedRun, choices: ResumeFlags, secrets: Secrets) -> None:
         """Raises PflowError: 1 if there is nothing to resume, 75 while it is running, 65 if it is damaged."""
@@ -54,7 +54,7 @@ class Reopened:
             _refuse_finished(run, choices)
         self.choices = choices
         self.log = RunLog.reopen(run.directory, run.ms or 0)
-        self.run = run = RecordedRun(run.directory)  # as it is now that nobody else writes
+        self.run = run = RecordedRun(run.directory)  # read again: until the lock was ours, its process may have written
         _refuse_finished(run, choices)
         self.events = run.events()[0]
         with Within(f"cannot resume the run {run.id}"):
@@ -79,7 +79,7 @@ class Reopened:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Refuse a run whose journal has what no pflow of this version has written. Raises PflowError (65)."""
+        """Refuse a journal with contents that this version of pflow does not write. Raises PflowError (65)."""
         try:
             yield
         except UNSOUND as error:
@@ -102,7 +102,7 @@ class Reopened:
 
     def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
         """Return what the run began with. Raises PflowError (78) if a secret is missing, or has changed."""
-        begin = fresh(self.begin)  # what the journal has stays sealed
+        begin = fresh(self.begin)  # a copy: the record itself is written again, with its secrets sealed
         others = unseal(begin, self._find_secret, self.journal.key)
         if others and not self.choices.accepts_changes:
             hint = f"pflow resume {self.run.id} --accept-changes resumes it anyway"
@@ -118,7 +118,7 @@ class Reopened:
         new = {name: value for name in limits if (value := getattr(flags, name))}
         before = self.begin
         with self.reading():
-            for part in {"flags", "limits"} & before.keys():  # the budget of a run without a map is in its log
+            for part in {"flags", "limits"} & before.keys():  # a run that is no map has its budget in the log
                 self.begin = {**self.begin, part: {name: new.get(name, value) for name, value in before[part].items()}}
             kept = {**self.begin["flags"], **self.begin.get("limits", {})}
             if not all(isinstance(kept.get(name), int | float | None) for name in (*limits, "timeout", "jobs")):
@@ -135,7 +135,7 @@ class Reopened:
         return {name: keyed_digest(self.journal.key, os.environ[name]) for name in self.begin["secrets"]}
 
     def _find_secret(self, name: str) -> str:
-        """Return the text of a secret, from its file or a person."""
+        """Return the text of a secret, from the file that a flag names or from a person."""
         flag = spell_flag(name)
         file, question = self.choices.files.get(name), f"{name} (a secret of the run {self.run.id}): "
         text = read_text(flag, file) if file else ask(question, is_secret=True)
@@ -186,7 +186,7 @@ class Reopened:
         return bool(changed)
 
     def notice(self) -> str:
-        """Return the words that say which run is resumed."""
+        """Return the message that says which run is resumed."""
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.run.begun))
         return f"resuming the run {self.run.id}, begun {begun}"
 
@@ -215,7 +215,8 @@ def _told_files(changed: list[Change]) -> str:
 
 def _refuse_finished(run: RecordedRun, choices: ResumeFlags) -> None:
     """Raise PflowError (1) for a run that has nothing to resume."""
-    has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))  # an empty one too: it was ended at once
+    # An empty journal counts: its run was killed at once.
+    has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))
     if has_journal and (choices.runs_again or run.status not in (DONE, FINISHED)):
         return
     why, hint = "it kept no journal", _anew(run)
@@ -233,7 +234,10 @@ def _refuse_finished(run: RecordedRun, choices: ResumeFlags) -> None:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Keep other processes from looking for an unfinished run until this one has found or begun one."""
+    """Keep other processes from looking for an unfinished run until this one has found or begun one.
+
+    Two that look at once would both find none, and both begin.
+    """
     place = runs_directory()
     if place is None:
         yield
@@ -267,7 +271,7 @@ def find_unfinished(initial: InitialState, flags: RunFlags) -> Reopened | None:
 
 
 class Replay:
-    """A run to be done again. Raises PflowError: 65 if its snapshot is damaged, 78 if it is not sealed."""
+    """A run to be replayed. Raises PflowError: 65 if its snapshot is damaged, 78 if its seal is missing or wrong."""
 
     def __init__(self, run: RecordedRun) -> None:
         self.run = run
@@ -330,7 +334,7 @@ class Replay:
             return taken
         document = Document({"v": VERSION, **({"last": piped["last"]} if piped["last"] else {})})
         for path in map(parse_path, piped["paths"]):
-            if len(path) == 1:  # else it is what the first step took of these
+            if len(path) == 1:  # a longer path is the place in these that the first step took
                 document.set(str(path[0]), self.kept.cli_injections[write_path(path)])
         if piped["as"] == "json":
             document.own = [key for key in document if key != "stdin"]
@@ -340,7 +344,7 @@ class Replay:
 
 
 def _inject(inputs: RunInputs, path: Path, value: Any) -> None:
-    """Set a value as its flag did."""
+    """Set a value as the flag of the run did."""
     wired = inputs.wired
     for name, known in wired.inputs.items():
         if path == (known.path if known.step is None else (known.step, known.read)):
@@ -356,7 +360,7 @@ def _inject(inputs: RunInputs, path: Path, value: Any) -> None:
 
 
 def _is_in_flow(wired: WiredFlow, path: Path, value: Any) -> bool:
-    """Return True if a step of the flow has the value: it stores it when it runs, not before."""
+    """Return True if the flow itself gives a step this value, which the step stores when it runs, not before."""
     for step in wired.steps.values():
         for key in step.step.inputs:
             source = step.sources.get(key)

@@ -48,7 +48,7 @@ def execute(inputs: RunInputs, intake: Intake, flags: RunFlags, output: Output, 
         if inputs.confined:
             from pflow.process.confine import confine
 
-            begin_run()  # the socket of its broker is not where its programs may write
+            begin_run()  # before the bounds hold: the socket of its broker is made outside of them
             confine(inputs.confined)
         return Execution(InitialState(inputs, intake, secrets), flags, output).run()
     left = pretend(inputs, document)
@@ -58,7 +58,7 @@ def execute(inputs: RunInputs, intake: Intake, flags: RunFlags, output: Output, 
 
 
 def _note_writes(inputs: RunInputs, document: Document) -> None:
-    """Note which references of templates lead to what earlier stages of the pipe wrote."""
+    """Note in templates which of their references lead to a write of an earlier stage of the pipe."""
     for reference in inputs.wired.references if "steps" in document.header else ():
         step, place = inputs.wired.steps.get(reference.step), inputs.origins.get(reference.input or "", "--")
         source = step and (step.sources.get(reference.key) or step.params.get(reference.key))
@@ -67,7 +67,7 @@ def _note_writes(inputs: RunInputs, document: Document) -> None:
 
 
 class Execution:
-    """One run that is not dry."""
+    """One run of a flow that is not dry."""
 
     def __init__(self, initial: InitialState, flags: RunFlags, output: Output) -> None:
         self.initial = initial
@@ -101,7 +101,7 @@ class Execution:
             listeners.say_failures()
             return left.exit
         except BaseException as error:
-            if not is_whole or not isinstance(error, ClosedPipe):  # else its reader had enough
+            if not is_whole or not isinstance(error, ClosedPipe):  # after the last step, a reader like head has enough
                 failed = self.secrets.hide(error) if isinstance(error, PflowError) else error
             if isinstance(error, Interrupted) and listeners.log is not None and listeners.log.journal is not None:
                 error.hint = f"pflow resume {listeners.run_id} goes on"
@@ -136,7 +136,7 @@ class Execution:
 
             before = self.reopened.events if self.reopened else self.inputs.planned
             calls = limited_calls(self.flags.limits, listeners.log, before)
-        # It records even if nobody listens: only a recorded step is held to its interface.
+        # It records events even if nobody listens: the engine holds only a recorded step to its interface.
         return Context(
             write=listeners.write,
             jobs=self.flags.jobs,
@@ -172,7 +172,8 @@ class Execution:
                 if value is REMOVED:
                     document.remove((key,))
                 else:
-                    document.set(key, None if self.output.form == NOTHING else value)  # to encode rows takes long
+                    # Encoding rows takes long, and nobody prints them.
+                    document.set(key, None if self.output.form == NOTHING else value)
         last = self.wired.place_outside(carried)
         if last is not None and (last[0] in found or not declared):
             document.header["last"] = write_path(last)
@@ -211,7 +212,7 @@ def add_flow(document: Document, wired: WiredFlow, about: dict[str, Any]) -> Non
 
 
 def pretend(inputs: RunInputs, document: Document) -> Document:
-    """Say each step on stderr; return the document for later stages, marked with the places that would be written."""
+    """Describe each step on stderr; return the document for later stages, which names the places to be written."""
     wired = inputs.wired
     unknown = set(map(write_path, document.pretended))
     there = {**{name: document[name] for name in wired.inputs if name in document}, **inputs.values}
@@ -238,7 +239,7 @@ def _places(inputs: RunInputs) -> Iterator[Path]:
 
 
 def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
-    """Say what a step would read, from where, write, and touch."""
+    """Return what a step would read and from where, what it would write and what it would touch, as one line."""
     values = {key: source.value for key, source in wired.sources.items() if isinstance(source, Constant)}
     for name, value in inputs.values.items():
         readers = inputs.wired.inputs[name].readers if name in inputs.wired.inputs else ()

@@ -67,7 +67,7 @@ _OF_FLOWS = ("name", "description", "inputs", "outputs", "max_visits")
 
 
 class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
-    """A pocketflow.Flow whose nodes keep the params that were set on them; the flow's own go over them.
+    """A pocketflow.Flow whose nodes keep the params that were set on them; the flow's own params override these.
 
     With a step of `step` in it, pflow's engine runs it. Then `name`, `description`, `inputs`, `outputs` and
     `max_visits` are what a flow's file says (pflow-flow(5)), and the paths of flows in it begin at `directory`.

@@ -45,9 +45,10 @@ _FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "r
 
 
 class InitialState:
-    """The inputs of a run, its flow wired to what the pipe carries, and its store with the inputs in it.
+    """What a run begins with: its inputs, its flow wired to what the pipe carries, and its store with the inputs in it.
 
-    `snapshot` and `record` are two renderings of it. All secrets in it are known to `secrets`.
+    The snapshot of the run and the first record of its journal are two renderings of it. `secrets` knows all secrets
+    in it.
     """
 
     def __init__(self, inputs: RunInputs, intake: Intake, secrets: Secrets) -> None:
@@ -57,7 +58,7 @@ class InitialState:
         self.secrets = secrets
         self.ir = flow_to_ir(self.wired.flow)
         self.place = place_of(self.wired.flow)
-        for step in self.wired.all_steps():  # before any record of the run holds an address with a key
+        for step in self.wired.all_steps():  # now, before a record on the disk holds an address with a key in it
             if item := step.interface.params.get("model"):
                 given = inputs.params.get(step.id, {}).get("model"), os.environ.get(item.env)
                 check_keyless(*given, step.step.params.get("model"))
@@ -78,7 +79,7 @@ class InitialState:
         return snapshot
 
     def _piped(self) -> dict[str, Any]:
-        """Return what came through the pipe and the flow may look at."""
+        """Return the keys that came through the pipe and that the flow may look at."""
         document, keys = self.intake.document, used_keys(self.wired)
         taken = document.carried[0] if document.carried and self.inputs.piped_path is not None else None
         return {key: self.store[key] for key in document if keys is None or key in keys or key == taken}
@@ -105,7 +106,7 @@ class InitialState:
         }
 
     def facts(self) -> Facts:
-        """Return what the run is compared by when it is resumed."""
+        """Return the facts that a resume compares."""
         nodes = {}
         for id, wired in self.wired.steps.items():
             assert wired.kind is not None
@@ -151,7 +152,7 @@ def known_secrets(inputs: RunInputs, store: Any) -> Iterator[Any]:
 
 
 def _secrets_of(step: WiredStep, store: Any, params: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[Any]:
-    with Ignoring(PflowError):  # the step says what is wrong when it runs
+    with Ignoring(PflowError):  # a value that cannot be found is the failure of its step, when that runs
         if step.interface.secrets:
             yield from bind(step, params, data).secrets(store)
         if step.over is not None and step.has_secret_items:
@@ -174,7 +175,7 @@ def restore_intake(record: Record) -> Intake:
 
 
 def restore_inputs(record: Record, wired: WiredFlow, intake: Intake) -> RunInputs:
-    """Return the inputs, for the flow wired anew, without the value that the pipe gives: it will be taken again."""
+    """Return the inputs, for the flow wired anew. The value from the pipe is left out: it will be taken again."""
     inputs = RunInputs(wired)
     for name in _INPUTS:
         getattr(inputs, name).update(record["inputs"][name])
@@ -196,15 +197,15 @@ def restore_environment(record: Record) -> None:
 
 
 def restore_flow(directory: str, place: Mapping[str, Any], text: str = "") -> FlowSpec:
-    """Return a run's flow, with the paths of its `place`; one in Python anew. Raises PflowError (66, 65 if damaged).
+    """Return a run's flow, with the paths of its `place`. Raises PflowError (66, 65 if damaged).
 
-    Without `text` it is read in the run's directory.
+    It is read in the run's directory unless `text` has it. A flow in Python is loaded from its own file again.
     """
     if python_source(os.fsdecode(place["file"])):
         return load_named([os.fsdecode(place["file"])], is_run_here=True)
     file = os.path.join(directory, FLOW)
     catalog = FlowCatalog(os.fsdecode(place["flow_directory"]))
-    if os.path.exists(file) and not os.path.isfile(file):  # a pipe would be waited for
+    if os.path.exists(file) and not os.path.isfile(file):  # opening a named pipe would wait for a writer
         raise PflowError(f"cannot read the flow '{file}': not a regular file", exit=BAD_DATA)
     flow = load_text(text or read_text(file, f"the flow '{file}'"), file, catalog).usable()
     flow.file = os.fsdecode(place["file"])

@@ -73,8 +73,8 @@ class RunInputs:
         known = self.wired.inputs.get(name) or self.wired.places[name]
         self.origins[name] = known.flag
         for id, _ in known.readers if is_blank(value) else ():
-            self._allow_empty(id)  # a person wrote it
-        known.give(value, {}, self.data)  # `stored` has those for the store
+            self._allow_empty(id)  # a person wrote the empty value, so it is meant
+        known.give(value, {}, self.data)  # `stored` returns the values for the store
 
     def set_param(self, step: WiredStep, key: str, value: Any) -> None:
         """Set a param of a step, also in the `config` that its dialect gives it."""
@@ -95,7 +95,8 @@ class RunInputs:
         known = {**self.wired.places, **self.wired.inputs}
         common = {name: value for name, value in self.values.items() if name not in known or known[name].step is None}
         found = {known[name].path if name in known else (name,): value for name, value in common.items()}
-        return dict(sorted(found.items(), key=lambda each: len(each[0])))  # an input, then a place in it
+        # An input before a place inside it, which it would overwrite.
+        return dict(sorted(found.items(), key=lambda each: len(each[0])))
 
     def stored_by_flags(self) -> dict[Path, Any]:
         """Return the values that go into the store, without the one from the pipe."""
@@ -110,7 +111,7 @@ class RunInputs:
         for name, value in (values or {}).items():
             self.wired.inputs[name].give(value, store, data)
         for path, value in self.stored().items():
-            if len(path) > 1:  # a change inside would not count, and might be that of a value of others
+            if len(path) > 1:  # into a copy: the object may be shared, and a change inside would not count as one
                 store[path[0]] = fresh(store[path[0]]) if path[0] in store else {}
             assign(store, path, value)
         self.fit(store, values or ())
@@ -244,9 +245,9 @@ class RunInputs:
 def missing_inputs(
     wired: WiredFlow, values: Mapping[str, Any], is_there: Callable[[Path], bool] = lambda path: False
 ) -> list[FlowInput]:  # fmt: skip
-    """Return the required inputs that have no value, or the places that are read in them; one of each alternative.
+    """Return the required inputs that have no value; of several places that a read can take, one input.
 
-    `is_there` says which paths the store that comes in has.
+    `is_there` returns True for a path that the incoming store has.
     """
 
     def is_given(path: Path) -> bool:
@@ -264,7 +265,7 @@ def missing_inputs(
 
 
 def _as_whole(step: WiredStep, key: str, value: Any) -> Any:
-    """Return an int if the flow has one there and the number is whole."""
+    """Return a whole number as an int where the flow itself has an int."""
     written = step.step.inputs.get(key, step.step.params.get(key))
     is_whole = isinstance(written, int) and isinstance(value, float) and value.is_integer()
     return int(value) if is_whole else value
@@ -280,7 +281,7 @@ def names_stdin(wired: WiredFlow) -> bool:
 
 _TEXTS = dict.fromkeys(("str", "url", "any", "bytes"), "")
 _EXPECTED = {**_TEXTS, "bool": "y|n", "dict": "JSON object", "list": "an item, or a JSON list"}
-"""The form of an answer, by the type's name; else the type as it is written."""
+"""What a question says of the answer, by the type's name; for other types it says the type."""
 
 _ANSWERS = {"y": "true", "yes": "true", "n": "false", "no": "false"}
 

@@ -1,4 +1,4 @@
-"""The listeners to a run's events: its log, a person at a terminal, -v, and PFLOW_TRACE."""
+"""Where the events of a run go: its log, a person at a terminal, -v, and PFLOW_TRACE."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pflow.driver.progress import LogProgress
 
 _KEY = b'{"v":1,"event":"key"'
-"""The beginning of an event that only pflow why reads, and that has a file of its own."""
+"""The first bytes of an event that only pflow why reads; such events have a file of their own."""
 
 
 class Listeners:
@@ -54,9 +54,9 @@ class Listeners:
 
     def _resume_log(self, reopened: Reopened) -> RunLog:
         """Reopen the log of a run, and count its events so far."""
-        before = Snapshot.of(reopened.run)  # which knows flags that the flow has by now
-        if before is not None:  # else what the journal knows is enough
-            before.flow_hash, before.place = self.snapshot.flow_hash, self.snapshot.place  # with its bounds
+        before = Snapshot.of(reopened.run)  # it tells flags of the first run from the flow's own values
+        if before is not None:  # without it the journal knows enough
+            before.flow_hash, before.place = self.snapshot.flow_hash, self.snapshot.place  # the bounds are in `place`
             self.snapshot = before
         for chosen in reopened.models:
             self.snapshot.override(*chosen)
@@ -144,7 +144,7 @@ class Listeners:
             prune(os.path.dirname(self.log.directory))
 
     def _cut_step(self, error: Interrupted) -> tuple[str, str] | None:
-        """Return the innermost step that was interrupted, and its node; None unless it is the only one."""
+        """Return the innermost step that was interrupted, and its node; None if there are several, as in branches."""
         cut = {
             step: event["node"]
             for step, event in self.last.items()

@@ -1,4 +1,4 @@
-"""One run of a flow at a time, for `--if-running`."""
+"""The lock by which only one run of a flow goes on at a time, for `--if-running`."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from pflow.values.digest import digest_of
 SKIP, WAIT = "skip", "wait"
 
 _PATIENCE = 1.0
-"""Seconds until the programs of a killed run have been ended."""
+"""Seconds in which the guards of a killed run end its programs."""
 
 
 def name_of_lock(file: str, directory: str, ir: Any) -> str:
-    """Return a name that is the same for two runs that must not overlap: runs of one file, whatever their flags, or of
-    the same text in the same directory.
+    """Return the name of a flow's lock: one for all runs of a file, whatever their flags; without a file, one for all
+    runs of the same text in the same directory.
     """
     about = ["file", os.path.realpath(file)] if file else ["text", directory, ir]
     return digest_of(about)[:32]
 
 
 class Other:
-    """A run that is going, its process (0 if unknown), and the file that it has locked."""
+    """A run that goes on, its process (0 if unknown), and the file that it has locked."""
 
     def __init__(self, run: str, pid: int, lock: str) -> None:
         self.run, self.pid, self.lock = run, pid, lock
 
     def is_alive(self) -> bool:
-        """Return True if its own process is alive; else a program that it started has the lock, or nobody any more."""
+        """Return True if its own process is alive; otherwise a program that it started holds the lock, or nobody."""
         return self.pid > 0 and is_running(self.pid)
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Other:
 
 
 class FlowLock:
-    """The turn of one flow: a lock that children and programs inherit. A run without --if-running takes none."""
+    """The lock of one flow, which children and programs inherit. A run without --if-running does not take it."""
 
     def __init__(self, flow: FlowSpec) -> None:
         """Raises PflowError: 78 if there is no place for a lock, 73 if it cannot be made."""
@@ -65,23 +65,23 @@ class FlowLock:
             os.close(mark)
 
     def try_lock(self) -> Other | None:
-        """Take the turn, or return the run that has it; wait a moment until the programs of a killed run have ended."""
+        """Take the lock, or return the run that keeps us from it. The programs of a killed run get a moment to end."""
         limit = time.monotonic() + _PATIENCE
         while (other := self._other()) and not other.is_alive() and time.monotonic() < limit:
             time.sleep(0.02)
         return other
 
     def wait(self, seconds: float | None) -> None:
-        """Wait until no run is going, and take the turn."""
+        """Wait until no run of the flow goes on, and take the lock."""
         with Deadline(seconds):
             self._lock()
             while other := self._other():
                 with open(open_regular(other.lock), "rb") as lock:
                     fcntl.flock(lock, fcntl.LOCK_SH)
-                time.sleep(0.02)  # rather than spin, if one of its programs has released the lock
+                time.sleep(0.02)  # one of its programs may have released the lock, which would make this spin
 
     def _other(self) -> Other | None:
-        """Lock the turn; return the run that is going, with the turn or without one."""
+        """Try to take the lock; return the run of this flow that goes on, even if it did not take the lock."""
         is_ours = self._lock(fcntl.LOCK_NB)
         going = (RecordedRun(directory) for directory in run_directories() if is_locked(directory))
         same = (
@@ -93,18 +93,18 @@ class FlowLock:
 
     def _is_of(self, run: RecordedRun) -> bool:
         """Return True if the run is one of this flow."""
-        kept = Snapshot.of(run)  # None if it has only just begun, or is damaged
+        kept = Snapshot.of(run)  # a run that has just begun has none yet
         if kept is None:
             return False
         return name_of_lock(kept.place["file"], kept.place["directory"], run.read_json(FLOW)) == self.name
 
     def _lock(self, how: int = 0) -> bool:
-        with self.locking, Ignoring(BlockingIOError):  # it fails on a file system without locks
+        with self.locking, Ignoring(BlockingIOError):  # any other error is that of a file system without locks
             fcntl.flock(self.fd, fcntl.LOCK_EX | how)
             return True
         return False
 
     def release(self) -> None:
-        """Release the lock, for programs in the background too."""
+        """Release the lock, even if programs in the background have inherited it: closing alone would not."""
         fcntl.flock(self.fd, fcntl.LOCK_UN)
         os.close(self.fd)

@@ -1,4 +1,4 @@
-"""The progress of a run and of its batches, for a person at a terminal and for a log."""
+"""The progress of a run and its batches, on a terminal and in a log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PERIOD = 60.0
 
 
 class BatchProgress:
-    """The progress of one batch; `before` counts the items of an earlier part of the run, `count` all, if known.
+    """The progress of one batch. `count` is the number of its items, if known; an earlier part of the run did `before`.
 
     `said` is the time of the last line about it, `label` the step's number and name.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class VisitCommit:
-    """The commit of one visit of a step or fork: `done` is its end if an earlier part of the run has done it."""
+    """The record of one visit of a step or fork; `done` is its end, if an earlier part of the run has done it."""
 
     def __init__(self, context: Context, journal: JournalClient, path: str) -> None:
         self.context = context
@@ -39,7 +39,7 @@ class VisitCommit:
         return done.get("action"), done.get("handled", "")
 
     def end_fork(self, action: Any, handled: str, steps: list[str]) -> None:
-        """Commit a handled failure, which ended the branches; otherwise they have committed their own steps."""
+        """Commit a failure that was handled outside and ended all branches; else these have committed their steps."""
         if handled:
             self.end(action, handled, over=[f"{self.context.prefix}{step}@" for step in steps])
         else:
@@ -66,7 +66,7 @@ class VisitCommit:
 
 
 class StepFiles:
-    """How a step uses files: whether it `reads` those that its paths name, and `changes` any."""
+    """How a step uses files: `reads` is True if it reads those that its paths name, `changes` if it may change any."""
 
     def __init__(self, wired: WiredStep) -> None:
         interface, effects = wired.interface, {*wired.interface.effects}
@@ -78,7 +78,7 @@ class StepFiles:
         self.items = [item for item in interface.taken if item.type.is_path and origin != FLOW]
 
     def named(self, node: Any, view: NodeStore) -> list[str]:
-        """Return the keys of the files that a node's paths name, and of what it says that it looks at besides."""
+        """Return the keys of the files that a node's paths name, and of those that it says it looks at besides."""
         more = node.looks_at(view) if hasattr(node, "looks_at") else ()
         try:
             found = [file_key(each) if isinstance(each, str) else listing_key(*each) for each in more]
@@ -87,14 +87,15 @@ class StepFiles:
                 value = node.params.get(item.name) if is_param else view.peek(item.name) if item.name in view else None
                 found += map(file_key, paths_in(value))
         except OSError:
-            return []  # the working directory is gone
+            return []  # relative paths name nothing: the working directory is gone
         return found
 
 
 class FileWatch:
-    """Notes what a visit reads and changes of files, in records that go before its end.
+    """Notes the files that a visit reads and changes, in records before its end: `with FileWatch(…):`.
 
-    A visit that is not an item of a batch may change any that are known. Without `files` there is nothing to note.
+    The visit of a step may change any known file, an item of a batch only those that it names. Without `files` nothing
+    is noted.
     """
 
     def __init__(
@@ -114,14 +115,14 @@ class FileWatch:
     def __enter__(self) -> None:
         self.found = {key: state_of(key) for key in self.read}
         self.before = {key: stamp_of(key) for key in self.watched}
-        if self.begun:
+        if self.begun:  # from here on a kill may leave these files half written
             self.ask("keep", {"left": dict.fromkeys(self.begun)})
 
     def __exit__(self, *failure: object) -> None:
         before = self.before.items()
         changed = [key for key, stamp in before if key in self.begun or not stamp or stamp != stamp_of(key)]
         left = {key: state_of(key) for key in changed}
-        made = [key for key, state in left.items() if self.found.get(key) == MISSING != state]  # its own work
+        made = [key for key, state in left.items() if self.found.get(key) == MISSING != state]  # no input of it
         read = {key: state for key, state in self.found.items() if state is not None and key not in made}
         if read:
             self.ask("keep", {"read": self.visit, "files": read})

@@ -1,4 +1,4 @@
-"""The state that the steps of one run share: events, failures, limits, position, and every change to the store."""
+"""The state that the steps of a run share: its journal, events, failures, limits, and every change to the store."""
 
 from __future__ import annotations
 
@@ -100,16 +100,16 @@ class Recorder:
 
 
 _MOMENT = 0.05
-"""Seconds after which a call that has to wait asks again: its turn depends on those of other processes."""
+"""Seconds after which a call that has to wait asks again: other processes decide when it may begin."""
 
 
 def gate_of(ask: Callable[[str, Any], Any]) -> Callable[[str, dict[str, Any]], Any]:
-    """Return the gate of Calls; `ask` asks the driver or the map. Time limits stand still while a call waits."""
+    """Return the gate of Calls, which asks the driver or the map by `ask`. Time limits stand still while it waits."""
 
     def gate(name: str, question: dict[str, Any]) -> Any:
         from pflow.process.worker import line_of_descent
 
-        question["owner"] = line_of_descent()
+        question["owner"] = line_of_descent()  # if one of these processes dies, its reservation is given back
         if name != "begin":
             return ask(name, question)
         with Paused():
@@ -124,9 +124,10 @@ _SERVICES = ("keep", "claim", "release", "learn")
 
 
 class Coordinator:
-    """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it.
+    """Does what the steps of a run ask of its driver; in a child process it passes each request on to `parent`.
 
-    `outside` answers what is not a service of the run: its budget does, or the map whose item it is.
+    It keeps a record in the journal, tells which item of a batch has claimed a file, forgets the claims of a batch, and
+    learns secrets. `outside` answers all other requests: the budget of the run, or the map whose item this is.
     """
 
     def __init__(self, journal: Journal | None, secrets: Secrets) -> None:
@@ -143,14 +144,14 @@ class Coordinator:
             self._writers.setdefault(batch_of(path), {}).update(dict.fromkeys(record.get("wrote", ()), path))
 
     def ask(self, name: str, question: Any) -> Any:
-        """Have a service done, by its name, or ask what is around the run; in a child, its parent does both."""
-        if name == "keep":
+        """Have a request answered here, or in a child process by its parent."""
+        if name == "keep":  # a child's own steps look at these states too
             self.files.add(question)
         return self._do(name, question) if self.parent is None else self.parent.ask(name, question)
 
     def answer(self, name: str, request: Any, reply: Callable[[Any], None]) -> None:
-        """Do what a child process requests by the name of a service, or pass the request on without waiting."""
-        from pflow.process.worker import own_parent  # only who has processes needs it
+        """Answer the request of a child process, or pass it on without waiting."""
+        from pflow.process.worker import own_parent  # with pickle, for runs with child processes alone
 
         if name == "keep":
             self.files.add(request)
@@ -182,15 +183,15 @@ class Coordinator:
         self._writers.pop(batch, None)
 
     def _learn(self, secrets: list[Any]) -> None:
-        """Keep these values out of the journal."""
+        """Mask these values in the journal from now on."""
         self.secrets.add(secrets)
 
 
 class JournalClient:
-    """Writes the records of one process: `keep` hands each to the driver, which owns the journal.
+    """The journal as one process has it: `write` hands each record to the driver, which alone writes the file.
 
-    `done` has the ends of visits from an earlier part of the run, by their paths. Each is taken once, so that another
-    try of the flow around a step runs the step again.
+    `done` has the ends of visits from an earlier part of the run, by their paths. Each is taken once: another try of
+    the flow around a step runs the step again.
     """
 
     def __init__(self, keep: Callable[[Record], None], done: Mapping[str, Record]) -> None:
@@ -212,7 +213,7 @@ class JournalClient:
         self.write(record)
 
     def fail(self, path: str, error: PflowError) -> None:
-        """Note that a visit or item failed, unless it was cut short: then nobody knows what it has done."""
+        """Note that a visit or item failed. One that was cut short gets no record: nobody knows what it has done."""
         if not (error.is_cut or error.exit == TIMED_OUT or error.exit >= 128):
             self.write({"failed": path, "exit": error.exit})
 
@@ -229,14 +230,13 @@ class Context:
 
     `write` takes its events, each a line. `jobs` limits how many processes work at once (None: as many as there is work
     for), `isolate` gives each step a process of its own, `warn` takes a warning's words, and `secrets` are masked in
-    what a failure says. `run_id` is empty outside of a run. `cache` is what the run asks of the cache, `journal` keeps
-    what is done, `calls` are under its budget. `emit` takes the parts that the step of the id `emitter` streams.
-    `max_visits` replaces the limits of the flow.
+    failures. `run_id` is empty outside of a run. `cache` is what the run asks of the cache, `journal` keeps what is
+    done, `calls` are those of models under its budget. `emit` takes the parts of an answer that the step `emitter`
+    streams. `max_visits` replaces the limits of the flow.
 
-    `calls` are those of models, which the budget of the run or a map may limit; `claim` takes the path of each file
-    that an item of a batch or a map writes. `carried` is the place that the pipe carries so far, `prefix` the path of
-    the visit that a subflow's steps are in, `item` the name of a batch's item (`name_items`). Each of `watchers` gets
-    the last change of each place, in order.
+    `claim` takes the path of each file that an item of a batch or a map is about to write. `carried` is the place that
+    the pipe carries so far, `prefix` the path of the visit that a subflow's steps are in, `item` the name of a batch's
+    item (`name_items`). Each of `watchers` gets the last change of each place, in order.
     """
 
     def __init__(
@@ -290,7 +290,7 @@ class Context:
         return inner
 
     def enter_child(self, parent: Parent, lane: str = "") -> None:
-        """Go on in a child process, in a lane of its own: its parent does the services and takes the events."""
+        """Go on in a child process, in a lane of its own: its parent answers requests and takes the events."""
         self.coordinator.parent = parent
         if self.recorder is not None:
             self.recorder = self.recorder.to(parent.take, lane)
@@ -305,7 +305,7 @@ class Context:
         return f"{self.prefix}{step}@{self.visits.get(step, 1)}{self.item}"
 
     def warn(self, text: str) -> None:
-        """Print a warning the first time only: a loop or a batch would repeat it."""
+        """Print a warning once, however often a loop or a batch repeats it."""
         if text not in self._warned:
             self._warned.add(text)
             self._warn(text)
@@ -330,7 +330,7 @@ class Context:
         else:
             assign(shared, path, value)
         if len(path) > 1:
-            shared[path[0]] = shared[path[0]]  # so that a NodeStore counts it as changed
+            shared[path[0]] = shared[path[0]]  # a NodeStore counts only keys that are set as changed
         if self._written_at is not None:
             self._clock += 1
             self._written_at[path] = self._clock
@@ -346,7 +346,8 @@ class Context:
 
 def name_items(items: Iterable[Any]) -> list[str]:
     """Return `DIGEST.N` for each item of a batch: a keyed digest, which reveals no value, and a count among equals."""
-    key = result_of(state_key, of=PflowError, otherwise=os.urandom(32))  # without a key, this run keeps nothing
+    # A run that cannot read the user's key keeps no journal, so its names need not be the same in a resume.
+    key = result_of(state_key, of=PflowError, otherwise=os.urandom(32))
     counts: dict[str, int] = {}
     names = []
     for item in items:
@@ -358,7 +359,7 @@ def name_items(items: Iterable[Any]) -> list[str]:
 
 def storable(key: str, value: Any) -> Any:
     """Return a copy of a node's write with tuples as lists, or REMOVED. Raises PflowError (65) if it is not JSON."""
-    try:  # Within takes longer, and this is done for each write
+    try:  # a context manager (Within) would cost more here, at each write of each step
         return value if value is REMOVED else plain(value)
     except PflowError as error:
         raise error.within(f"cannot store '{key}'") from None

@@ -89,7 +89,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
                         node.next(self.nodes[fork.meet])
 
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
-        for source in self.alternatives:  # each run of a flow has its own order
+        for source in self.alternatives:  # a subflow that runs again has a new store, and a new order of writes
             source.written_at = self.context.written_at
         return self.walk(shared, self.start_node)
 
@@ -151,7 +151,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             return ERROR, step
 
     def _without_edge(self, node: Any, action: Any) -> Any:
-        """Return the node after an action without an edge: the default one after a declared `error`, else none."""
+        """Return the next node for an action that has no edge: the default one for a declared `error`, else None."""
         following = node.successors.get("default")
         if action == ERROR and ERROR in node.interface.actions and following is not None:
             self.context.warn(goes_on(node.id))
@@ -257,14 +257,14 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 
 def set_defaults(flow: WiredFlow, store: Any) -> None:
-    """Put the default of each missing input into a store."""
+    """Put the default of each input that a store lacks into it."""
     for given in flow.inputs.values():
         if given.has_default and not has(store, given.path):
             assign(store, given.path, fresh(given.fitted(given.default, "its default")))
 
 
 def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:
-    """Return the declared outputs that a run has reached."""
+    """Return the declared outputs that have a value: a run need not pass every step."""
     found = {}
     for name, source in flow.outputs.items():
         try:
@@ -278,13 +278,14 @@ def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:
 def results_of(
     flow: WiredFlow, interface: Interface, store: Mapping[str, Any], carried: Path | None, given: Mapping[str, Any]
 ) -> dict[str, Any]:  # fmt: skip
-    """Return what a flow gives as a step: its declared outputs, else all that its steps wrote, and what it carries.
+    """Return the writes of a flow as a step: its declared outputs, else all that its steps wrote, and what it carries.
 
-    That may have a key besides. A flow whose steps carry nothing hands on what was `given` to its input from the pipe.
+    The carried value has a key of its own if no write is it. A flow whose steps carry nothing hands on the value that
+    was `given` to its input from the pipe.
     """
     outputs, write = flow.flow.outputs, interface.pipe_write
     inputs = {"stdin", *(each.path[0] for each in flow.inputs.values())}
-    is_open, writes = interface.open, interface.writes  # an open one may write any key
+    is_open, writes = interface.open, interface.writes  # an open interface allows any key
     given_out = outputs_of(flow, store) if outputs else store
     found = {key: value for key, value in given_out.items() if key in writes or (is_open and key not in inputs)}
     if write is None or CARRIED not in write.marks:

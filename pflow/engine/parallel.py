@@ -1,4 +1,4 @@
-"""What runs in several processes at once: a step for each item of a list or object, and the branches of a fork."""
+"""Steps that run in several processes at once: the items of a batch, and the branches of a fork."""
 
 from __future__ import annotations
 
@@ -28,23 +28,24 @@ if TYPE_CHECKING:
     from pflow.binding.resolve import Binding, Places
 
     Done = tuple[dict[str, Any], Places, dict[str, Any], dict[str, Any]]
-    """The result of one item: its writes, the places of its reads, its failure (exit and message) if it failed, and
-    what its event says beside that: usage of models (pflow.values.usage), the cache, failed tries, milliseconds.
+    """The result of one item: its writes, the places of its reads, its failure (exit and message; empty if it did not
+    fail), and the rest of its event: usage of models (pflow.values.usage), the cache, failed tries, milliseconds.
     """
     Note = Callable[[int | None, dict[str, Any], dict[str, Any]], None]
-    """Takes the end of an item for the trace: its number, if it has a result, its failure, and the rest of Done."""
+    """Takes the end of an item for the trace: its number (None without a result), its failure, the rest of Done."""
 
 
 _TOLD = ("cache", "tries", "tried", "asked", "warning")
-"""The members of a visit's account that the event of an item has too."""
+"""The members of a visit's trace entry that the event of an item has too."""
 
 
 class BatchStep(StepNode):
-    """A batch. Each write becomes a list in the order of the items, or an object under the names of the members.
+    """A step that runs once for each item of a list, or for each member of an object.
 
-    With `jobs` the items run in that many processes. Under `keep` the place of a failed item is null, and `ID.errors`
-    lists index, item, exit and message of each. With `keep_item` each result is `{"item": ITEM, KEY: VALUE}`, and that
-    of a failed item `{"item": ITEM, "error": MESSAGE}`.
+    Each of its writes becomes a list in the order of the items, or an object with the names of the members. With `jobs`
+    the items run in that many processes. Under `keep` the result of a failed item is null, and `ID.errors` lists index,
+    item, exit and message of each. With `keep_item` each result is `{"item": ITEM, KEY: VALUE}`, and that of a failed
+    item `{"item": ITEM, "error": MESSAGE}`.
     """
 
     def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
@@ -118,7 +119,7 @@ class BatchStep(StepNode):
         what = self._named(first["index"], first["item"])
         text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"
         if len(errors) == count:
-            if self.context.journal is not None:  # they run again when it does
+            if self.context.journal is not None:  # when this visit runs again, so do its items, which have no result
                 self.context.journal.write({"again": self.visit_path()})
             is_one = len({error["exit"] for error in errors}) == 1
             raise PflowError(text, exit=first["exit"] if is_one else FAILED, is_permanent=True)
@@ -130,7 +131,7 @@ class BatchStep(StepNode):
         secrets = self.context.secrets
         index = index + 1 if isinstance(index, int) else index
         if not self.wired.has_secret_items:
-            with Ignoring(PflowError):  # a flow in Python may run over anything
+            with Ignoring(PflowError):  # a flow in Python may run over values that JSON has no form for
                 return f"item {value_text(index)} ({secrets.mask(value_text(secrets.masked(item)))})"
         return f"item {value_text(index)}"
 
@@ -142,7 +143,7 @@ class BatchStep(StepNode):
         before = self._done_before()
         failed = sum(bool(done[2]) for done in before.values())
         counts: dict[str, Any] = {"done": len(before) - failed, "failed": failed}
-        counts |= {"at": self.visit_path()} if self.context.prefix else {}  # the visit alone may occur again
+        counts |= {"at": self.visit_path()} if self.context.prefix else {}  # within a flow, visits are counted anew
         visit.more["items"] = counts
         recorder, which = self.context.recorder, {"visit": self.context.visits.get(self.id, 1)}
 
@@ -163,7 +164,7 @@ class BatchStep(StepNode):
         return self._run_items(shared, before, note)
 
     def _done_before(self) -> dict[int, Done]:
-        """Return the results of the items, by number, that an earlier part of the run has finished."""
+        """Return the results, by number, of the items that an earlier part of the run has finished."""
         journal = self.context.journal
         found = {} if journal is None else {number: journal.take(path) for number, path in enumerate(self.paths)}
         return {
@@ -173,9 +174,9 @@ class BatchStep(StepNode):
         }
 
     def _run_items(self, shared: Any, before: dict[int, Done], note: Note) -> list[Done]:
-        """Run the items that are not done yet, and commit the end of each before it is noted.
+        """Run the items that are not done yet, and write the end of each to the journal before the trace has it.
 
-        In a batch that is cached, the first of equal items ends before the others look for its answer.
+        In a batch that is cached, equal items wait for the first of them, and then find its answer in the cache.
         """
         context, rest = self.context, [number for number in range(len(self.items)) if number not in before]
         is_apart = context.isolate or ((self.batch.jobs or 1) > 1 and len(rest) > 1)
@@ -186,7 +187,9 @@ class BatchStep(StepNode):
             if isinstance(result, Died) and self.batch.on_error == "keep":
                 result = {}, {}, {"exit": result.exit, "message": result.message}, {}
             if isinstance(result, PflowError):
-                if not result.ends_run or usage_of(result):  # else the item has not begun
+                if not result.ends_run or usage_of(
+                    result
+                ):  # the budget refuses a call before it begins: no end to note
                     note(None, {"exit": result.exit}, usage_of(result))
                 return result.within(self._named(*self.items[number])) if isinstance(result, Died) else result
             if context.journal is not None:
@@ -195,7 +198,7 @@ class BatchStep(StepNode):
             return result
 
         def work(number: int) -> WorkItem:
-            digest = self.paths[number].rpartition(".")[0]  # see name_items
+            digest = self.paths[number].rpartition(".")[0]  # equal items share what name_items puts before the dot
             return WorkItem(number, key=digest * shares_equals, is_alone=context.isolate)
 
         loop = ListLoop(map(work, rest), keep)
@@ -246,7 +249,7 @@ class BatchStep(StepNode):
             self.context.claim = before
 
     def _told(self, visit: Visit) -> dict[str, Any]:
-        """Return what the event of an item says beside its failure."""
+        """Return the members of an item's event besides its failure."""
         return {"ms": visit.ms(), **visit.usage(), **{name: visit.more[name] for name in _TOLD if name in visit.more}}
 
     def _keep_data(self, shared: Any) -> None:
@@ -266,7 +269,7 @@ class BatchStep(StepNode):
 
 
 class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
-    """Stands between a step and the branches that its action leads to. The first failure ends the other branches."""
+    """A node between a step and the branches that its action leads to. The first failure ends the other branches."""
 
     def __init__(self, fork: Fork, engine: Any) -> None:
         super().__init__()
@@ -275,7 +278,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.engine = engine
 
     def visit_path(self) -> str:
-        """Return the path under which a failure is committed that is handled outside; branches commit their steps."""
+        """Return the path of the fork's own record: a failure that is handled outside. Branches commit their steps."""
         return str(self.engine.context.visit_path(self.fork.source)) + ":fork"
 
     def handler_of(self, step: str) -> Any:
@@ -306,7 +309,8 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     def _refuse_meeting(self, journals: list[dict[Path, Any]]) -> None:
         """Raise StepFailed if two branches wrote different values to one place: one of them would be lost.
 
-        The rules have checked the declared writes. A data flag is only stored if nothing is there yet.
+        The rules have checked the writes that nodes declare, but an open node may write any key. A data flag counts for
+        nothing here: it is stored only where nothing is.
         """
         steps = [self.engine.flow.steps[id] for branch in self.fork.branches for id in branch]
         flags = {step.data_place(key) for step in steps for key in step.step.inputs}

@@ -99,9 +99,9 @@ class StepNode(PlainStep, Visitor):
         self.words = {key: (write_path(path),) for key, path in self.places.items()}
         self.deep = [path for path in self.places.values() if len(path) > 1]
         origin = wired.kind.origin if wired.kind else ""
-        self.is_flow = origin == FLOW  # its steps report their own usage and have their own keys
+        self.is_flow = origin == FLOW  # then its steps report usage, and have keys in the cache
         acts = bool(wired.interface.effects) or wired.interface.open or origin == PROGRAM
-        # Only for these a variable is set: threads share it, and the C library never frees an old value.
+        # Only a step that may start programs sets a variable: threads share it, and libc never frees an old value.
         self.may_start = acts and not self.is_flow and not getattr(node, "waits", False)
         self.cached = None if self.is_flow else self._cached()
         self.is_restricted = is_restricted(wired, node)
@@ -189,7 +189,7 @@ class StepNode(PlainStep, Visitor):
                     try:
                         yield look_up(value, path, len(place))
                     except PflowError:
-                        yield value  # an item of a batch: its list is at the place
+                        yield value  # of one item the path finds nothing: it leads into the list of all
 
     def places_of(self, keys: Iterable[str]) -> Places:
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}

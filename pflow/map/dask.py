@@ -1,4 +1,4 @@
-"""A dask cluster as the executor of a map. Only JSON text travels; dask itself repeats nothing and keeps nothing."""
+"""A dask cluster as the executor of a map. Only JSON text travels, and dask itself repeats and keeps nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pflow.values.usage import Amounts
 
 POLL, PATIENCE, NO_WORKER = 0.5, 8.0, 60.0
-"""Seconds between two looks at the cluster, in which the scheduler has to answer, and that a map waits for workers."""
+"""Seconds between two looks at the cluster, for an answer of the scheduler, and for the coming of a worker."""
 
 MOST, LARGE, SHORT = 256, 1 << 16, 0.1
 """The most items of a task, the characters of one that travels alone, and the seconds that a task should take."""
@@ -46,7 +46,7 @@ class _Item(NamedTuple):
 
 
 class _Task(NamedTuple):
-    """A task of a worker; without items it only asks whether the flow can run there."""
+    """A task of dask for one worker; without items it only asks if the flow can run there."""
 
     address: str
     items: list[_Item]
@@ -65,7 +65,8 @@ def _connect(scheduler: str) -> Any:
         return Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         what = f"cannot reach the scheduler '{scheduler}': {reason_of(error)}"
-        exit = {ValueError: USAGE, TypeError: BAD_CONFIG}.get(type(error), TRY_AGAIN)  # TypeError: no TLS settings
+        # distributed raises TypeError where TLS has no settings.
+        exit = {ValueError: USAGE, TypeError: BAD_CONFIG}.get(type(error), TRY_AGAIN)
         raise PflowError(what, hint="'dask scheduler' starts one, and says its address", exit=exit) from None
 
 
@@ -123,7 +124,8 @@ class DaskExecutor:
 
     def has_room(self, *, alone: bool = False) -> bool:
         taken = len(self._waiting) + self.held
-        return taken < self.size * self._idle() or not (taken or self.tasks)  # the loop waits only for what it gave
+        # The loop waits only for items that it gave: one must be here to hear of workers.
+        return taken < self.size * self._idle() or not (taken or self.tasks)
 
     def submit(self, number: int, /, *about: Any, alone: bool = False) -> None:
         id, item = about
@@ -171,7 +173,7 @@ class DaskExecutor:
     def close(self) -> None:
         for call in [self._watcher, *(task.call for task in self.tasks.values())]:
             call.cancel()
-        with suppress(Exception):  # then nobody wants the results any more, and the workers end what they do for us
+        with suppress(Exception):  # without us nobody wants the results, so the workers end what they do for us
             self.client.close(timeout=GRACE)
 
     def _idle(self) -> int:
@@ -213,12 +215,12 @@ class DaskExecutor:
                 future.release()
 
     async def _watch(self) -> None:
-        """Tell the workers and their threads at each poll, then that the scheduler does not answer."""
+        """Note the workers and their threads at each poll, and at the end that the scheduler does not answer."""
         try:
             while self.client.status == "running":
                 self._events.put((0, await asyncio.wait_for(self.client.scheduler.ncores(), PATIENCE)))
                 await asyncio.sleep(POLL)
-        finally:  # the client cancels what waits when it loses the scheduler
+        finally:  # a client that loses the scheduler cancels this: only here it can be told
             self._events.put((0, None))
 
     def _take(self, seconds: float) -> None:
@@ -248,7 +250,7 @@ class DaskExecutor:
             self._begin(address, [], self.order)
 
     def _drop(self, address: str) -> None:
-        """Forget a worker that is gone, with its tasks."""
+        """Forget a worker that is gone; its items are lost."""
         self.free.pop(address, None)
         self.wanted.pop(address, None)
         for number in [number for number, task in self.tasks.items() if task.address == address]:
@@ -260,12 +262,12 @@ class DaskExecutor:
         """Take what a task has brought: results, a fault, null or an exception. Raises PflowError (78)."""
         task = self.tasks.pop(number, None)
         if task is None:
-            return  # it was given up
+            return  # its worker was gone before, and the task given up
         if isinstance(reply, str | ImportError | AttributeError):
             what = f"cannot use the worker '{task.address}': {reply}"
             hint = "each worker has the same pflow, nodes and secrets; --accept-changes is for runs, not for workers"
             raise PflowError(what, hint=hint, exit=BAD_CONFIG)
-        if not isinstance(reply, list):  # another process has its address, or the cluster has lost it
+        if not isinstance(reply, list):  # a nanny starts a worker anew at the same address, or dask has lost the task
             self._lose(task.items, f"cannot finish: the cluster has lost it ({reply or 'its worker began anew'})")
             self._drop(task.address)
             return
@@ -273,7 +275,7 @@ class DaskExecutor:
             self.free[task.address] += 1 if task.items else self.threads[task.address]
         for item, result in zip(task.items, reply, strict=False):
             self._take_result(item, result)
-        self._waiting.extendleft(reversed(task.items[len(reply) :]))
+        self._waiting.extendleft(reversed(task.items[len(reply) :]))  # it began no more of them in its time
         if reply and self.flow.repeats:
             self._mean += (sum(result["ms"] for result in reply) / 1000 / len(reply) - self._mean) / 4
             self.size = max(1, min(2 * self.size, int(SHORT / max(self._mean, SHORT / MOST))))

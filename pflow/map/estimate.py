@@ -181,7 +181,7 @@ def _size(flow: ItemFlow, item: Any) -> int:
     """Return the bytes that an item and the flags bring to a model: of a file, those that are in it."""
     try:
         values = flow.values(item)
-    except PflowError:  # it fails before a model is asked
+    except PflowError:  # the item fails before a model is asked, so it costs nothing
         return 0
     if flow.reader in values:
         values.pop(ITEM, None)

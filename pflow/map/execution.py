@@ -1,4 +1,4 @@
-"""One execution of a map: its log and ledger, its loop over the items, and what it says at the end."""
+"""The run of a map: its log, its ledger, the loop over its items, and its last words."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def in_order(program: str, work: Callable[[Secrets, MapOutput], int], flags: Run
         if error.store is None:
             say_error(program, error, debug=flags.debug)
             output.hand_on_error("map", error)
-        else:  # the program before has said it
+        else:  # the program before the map has said it on stderr
             output.write_document(error.store)
         return error.exit
 
@@ -220,15 +220,16 @@ def resume_map(
     run: RecordedRun, choices: ResumeFlags, flags: RunFlags, secrets: Secrets, output: MapOutput, *, redo: bool
 ) -> int:  # fmt: skip
     """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
-    failed, choices.failed = choices.failed, True  # a map that is finished, with failures, goes on too
+    # Reopened refuses a finished run otherwise; a map with failures can go on.
+    failed, choices.failed = (choices.failed, True)
     reopened = Reopened(run, choices, secrets)
     with reopened.reading():
         wired = reopened.load()
         flags = flags.replaced(reopened.flags(flags))
         options = MapOptions(**reopened.begin["map"])
         options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
-        options.allow_empty = True  # _ended says what it then has to
-        choices.failed = False  # of items of batches inside an item nothing is kept
+        options.allow_empty = True  # _ended has a better message than that of an empty pipe
+        choices.failed = False  # it means the items of the map: those of a batch inside an item are not kept
         inputs = reopened.restore(wired)[0]
         if not options.words and not is_readable("items"):
             raise _without_items(run.id)

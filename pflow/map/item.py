@@ -1,4 +1,4 @@
-"""One item of a map: its values for the flow, and what a run of the flow makes of it."""
+"""One item of a map: the values that it gives the flow, and the run of the flow on it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ ITEM = "item"
 PARTS = {f"{ITEM}_{part}": part for part in (NAME, STEM, DIR)}
 
 Tell = Callable[[str, Any], Any]
-"""Asks the process that runs the map, by the name of a request: `start`, `claim_file` (ItemFlow.run) or a gate's."""
+"""Asks the process that runs the map, by the name of a request: `start` and `claim_file` (ItemFlow.run), or a call's.
+"""
 
 
 class ItemFlow:
@@ -99,7 +100,8 @@ class ItemFlow:
         `tell` is asked to keep that a step begins that does not repeat (`start`, the id), and that the item writes a
         file (`claim_file`, the id and the file's digest): it answers with the id of the item that wrote the file first.
         """
-        began, tally, secrets = time.perf_counter(), Tally(), Secrets(self.secrets)  # no item learns another's
+        # A copy: no item masks the secrets of another in its own output.
+        began, tally, secrets = (time.perf_counter(), Tally(), Secrets(self.secrets))
         result: Result = {"status": DONE, "exit": OK, "outputs": None, "carried": "", "error": ""}
         try:
             with Deadline(self.timeout, act="cannot finish"):
@@ -130,10 +132,8 @@ class ItemFlow:
         context = Context(max_visits=self.max_visits, secrets=secrets, run_id=self.run_id, cache=self.cache)
         context.prefix = f"{id}/"
         context.recorder = tally
-        context.coordinator.outside, tell = (
-            tell,
-            context.coordinator.ask,
-        )  # which a child of the item's process has, too
+        # Which a child of the item's process has, too.
+        context.coordinator.outside, tell = (tell, context.coordinator.ask)
         gate = gate_of(tell) if self.is_gated else unlimited
         context.calls = Calls(gate, is_priced=self.is_priced, in_map=True)
         if self.writes_files:
@@ -160,7 +160,7 @@ class Tally(Recorder):
     """Counts the usage of models in the events of one item, with each call, and keeps their warnings alone."""
 
     def __init__(self) -> None:
-        super().__init__(lambda line: self._add(parse_event(line) or {}))  # of a child process
+        super().__init__(lambda line: self._add(parse_event(line) or {}))  # lines come from child processes
         self.usage = Usage()
         self.calls: list[dict[str, Any]] = []
         self.warnings: dict[str, None] = {}

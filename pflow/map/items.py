@@ -41,9 +41,10 @@ _BLANK = b" \t\r\n"
 _CONTROLS = bytes({*range(1, 32)} - {27, *range(7, 14)})
 _STORE = re.compile(rb'\s*(?:\[\s*)?\{\s*"\$pflow"\s*:')
 _WIDE_LINES = re.compile(rb"\A\0*[{\[]|\n\0|\0\n")
-"""What JSON or lines have in UTF-16, and texts of one letter that end with NUL have not."""
+"""Matches JSON or lines in UTF-16, and not a list of single letters that end with NUL (xargs -0)."""
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|[\[\]{},]', re.DOTALL)
-"""What shows where an item of a JSON array ends; a string that goes on has no last quote."""
+"""A string or a bracket, by which the end of an item of a JSON array is found. A string that goes on has no last quote.
+"""
 _IN_LINES = "jq -c '.rows[]' writes the items of a list as lines, --from=jsonl reads them"
 
 
@@ -56,10 +57,10 @@ class BadItem(PflowError):
 
 
 class Items:
-    """The items that the words of a command line name: files, patterns of files, `-` or no word for stdin.
+    """The items that the words of a command line name: files, patterns of files, or `-` for stdin, as without words.
 
     Raises PflowError: 2 for a terminal, and for a file whose name does not tell the form; 66 for a missing file, and
-    for a pipe without a byte unless `allow_empty`.
+    for an empty pipe unless `allow_empty`.
     """
 
     def __init__(self, words: list[str], form: str = "", encoding: str = "", *, allow_empty: bool = False) -> None:
@@ -79,22 +80,24 @@ class Items:
         return None if self.is_stdin else sum(1 for _ in self._read(len))
 
     def __iter__(self) -> Iterator[Any]:
-        tells, self._tells = self._tells, False  # an estimate reads them before the run does
+        # Only the first reading warns: an estimate reads the items before the run does.
+        tells, self._tells = (self._tells, False)
         return self._read(decode, tells=tells)
 
     def check_end(self) -> None:
-        """Raise PflowError if the program before failed, as far as that was read; in a pipe, with its store."""
+        """Raise PflowError if the program before failed, with its store if it came through a pipe."""
         if failed := self.before.header.get("error"):
             error = PflowError(str(failed.get("message", "")), exit=failed["exit"])
-            error.store = self.before if self.is_stdin else None  # of a file, nobody has said it
+            # In a pipe, the program before has said the failure itself.
+            error.store = self.before if self.is_stdin else None
             raise error
 
     def digest(self) -> str:
-        """Return what tells these items from others; those of streams all look alike."""
+        """Return a digest of the items; of a stream, which can be read only once, always the same."""
         paths = [] if self.is_stdin else self._paths(is_told=False)
         try:
             return digest_of([path if form == "files" else file_digest(path) for path, form in paths])
-        except OSError:  # reading the items raises it too, in words
+        except OSError:  # it comes again when the items are read, with a message
             return ""
 
     def _paths(self, *, is_told: bool) -> Iterator[tuple[str, str]]:
@@ -147,7 +150,9 @@ class Items:
         first = head.lstrip(_BLANK)[:1]
         form = form or ("nul" if b"\0" in head else {b"[": "json", b"{": "jsonl"}.get(first, "lines"))
         parts = chain([head], parts)
-        if _STORE.match(head) and (form in ("json", "jsonl") or b'"error":{' in head):  # no --from takes that for items
+        if _STORE.match(head) and (
+            form in ("json", "jsonl") or b'"error":{' in head
+        ):  # a store and its failure, whatever --from says
             yield from self._carried(b"".join(parts), name)
         elif form == "json":
             if first != b"[":
@@ -265,7 +270,7 @@ def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -
 
 
 def _pieces(parts: Iterable[bytes], mark: bytes, name: str) -> Iterator[tuple[int, bytes]]:
-    """Yield what stands between the marks, numbered from 1, as it comes."""
+    """Yield the pieces between the marks as they come, numbered from 1."""
     begun: list[bytes] = []
     number = size = 0
     for part in chain(parts, [mark]):

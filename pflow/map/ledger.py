@@ -1,4 +1,4 @@
-"""The ledger of a map: a row for each item in an SQLite file, with which a later map goes on, or a merge of shards."""
+"""The ledger of a map: an SQLite file with a row for each item, from which a later map goes on; and merging ledgers."""
 
 import os
 import time
@@ -15,7 +15,7 @@ from pflow.values.fast_json import decode, encode
 from pflow.values.usage import Usage, calls_in
 
 DONE, FAILED, POISON, BEGUN, TODO = "done", "failed", "poison", "begun", "todo"
-"""The states of an item. POISON: the processes that worked on it died; BEGUN: it began a step that does not repeat, and
+"""The states of an item. POISON: each process that worked on it died. BEGUN: it began a step that may not repeat, and
 has no end.
 """
 
@@ -25,14 +25,14 @@ WHY_BEGUN = "a step of it has begun that does not repeat"
 STATUSES = (DONE, FAILED, POISON, BEGUN, TODO)
 
 Result = dict[str, Any]
-"""The end of a try of an item: status, exit, outputs (by name), carried (which of them the flow carries), error
-(a message; of an item that is done, a warning), usage (`Usage.total`) and ms. A status of TODO means that the whole map
-has to stop, with `exit`.
+"""The end of a try of an item: status, exit, outputs (by name), carried (the name of the one that the flow carries),
+error (a message; a warning if the item is done), usage (`Usage.total`) and ms. A status of TODO stops the whole map,
+with `exit`.
 """
 
 
 def unfinished(status: str, exit: int, error: str) -> Result:
-    """Return the result of a try whose process has not told one."""
+    """Return the result of a try that ended without one, such as that of a process that died."""
     return {"status": status, "exit": exit, "error": error, "outputs": None, "carried": "", "usage": {}, "ms": 0}
 
 
@@ -58,7 +58,7 @@ named AS (
 SELECT ifnull(status, 'todo'), ifnull(tries, 0), ifnull(has_begun, 0), count(*)
 FROM named LEFT JOIN items USING (id, digest) GROUP BY 1, 2, 3
 """
-"""The states of the items of a list, whose keys are those that `claim` gives them."""
+"""Looks up the states of listed items by the ids that `claim` would give them: a digest gets a count among equals."""
 
 _ANEW = "another --ledger begins anew"
 _OBJECT = "CASE WHEN json_valid({0}) THEN json_type({0}) END = 'object'"
@@ -76,7 +76,7 @@ _SOUND = {
     ),
     "map": f"rowid > 1 OR (typeof(pass) = 'integer' AND {_OBJECT.format('about')})",
 }
-"""What holds for each row of a table."""
+"""A condition for each table that all of its rows meet, or the file is damaged: a person can edit it with sqlite3."""
 _SAVE = (
     f"INSERT INTO items ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split()))}) ON CONFLICT DO UPDATE SET"
     f" {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS.split(', ')[1:])}"
@@ -243,7 +243,7 @@ class Ledger(LedgerFile):
 
     def states(self, keys: Iterable[tuple[str, str]]) -> list[tuple[str, int, bool, int]]:
         """Return the states (status, tries, has_begun) of items of these digests and ids, and how many have each."""
-        self.one("CREATE TEMP TABLE keys (digest TEXT, id TEXT)")  # in a file: there may be many
+        self.one("CREATE TEMP TABLE keys (digest TEXT, id TEXT)")  # which SQLite keeps in a file: there may be many
         for key in keys:
             self.one("INSERT INTO keys VALUES (?, ?)", key)
         found = list(self.rows(_STATES))

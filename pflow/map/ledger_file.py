@@ -1,4 +1,4 @@
-"""The file of a ledger: locked for one map, and written in transactions of SQLite, which survive kill -9."""
+"""The file of a ledger: locked for one map, and written in transactions of SQLite, so that kill -9 loses none."""
 
 import os
 import sqlite3
@@ -28,12 +28,13 @@ CREATE TABLE IF NOT EXISTS items (
   cost REAL AS (json_extract(usage, '$.cost')));
 INSERT OR IGNORE INTO map (rowid, id, about, pass) VALUES (1, lower(hex(randomblob(8))), '{{}}', 0);
 """
-"""`map` has one row, `runs` one for each map: what models took as its budget counts it, and as items told it;
-and the most that an answer of each took."""
+"""`map` has one row. `runs` has one for each map: what models took as its budget counts it, the same as its items told
+it, and the most that an answer of each model took."""
 
 _PAUSE = 1.0
 """Seconds between two commits on a network file system, where each takes long."""
 
+# A write-ahead log needs memory that all processes share; a network file system gives none (sqlite.org/wal.html).
 _REMOTE_JOURNAL = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;"
 _SETTINGS = """
 PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000;
@@ -45,7 +46,7 @@ _BAD = (
     *(sqlite3.SQLITE_OK, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT),
     *(sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_NOTADB),
 )
-"""The codes of SQLite for data that is not ours; OK: it cannot decode a text."""
+"""The codes of SQLite for data that is not ours. A text that it cannot decode has the code OK."""
 
 
 class LedgerFile:
@@ -87,7 +88,7 @@ class LedgerFile:
                 )
 
     def _is_torn(self) -> bool:
-        """Return True if its map was killed, and SQLite has to write before it can read all. Raises PflowError (65)."""
+        """Return True if its map was killed: SQLite must write before it can read all then. Raises PflowError (65)."""
         beside = {end: self.path + end for end in ("-journal", "-wal", "-shm") if os.path.lexists(self.path + end)}
         for file in beside.values():
             if not os.path.isfile(file):
@@ -99,7 +100,7 @@ class LedgerFile:
         try:
             make_private(os.path.dirname(os.path.abspath(self.path)))
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
-            if not self._is_remote:  # there SQLite's own lock does the same, and this one would be in its way
+            if not self._is_remote:  # NFS makes flock(2) the same lock as fcntl's, which SQLite itself needs there
                 take_lock(fd)
             if not os.fstat(fd).st_size:
                 os.fchmod(fd, 0o600)  # SQLite gives -wal and -shm the same mode
@@ -158,7 +159,10 @@ class LedgerFile:
             self._release()
 
     def _release(self) -> None:
-        """Let others have the file, when SQLite has closed it: this ends its locks too."""
+        """Close our descriptor and so our lock, after SQLite has closed its own.
+
+        POSIX drops all locks of a process on a file when it closes any descriptor of that file (fcntl(2)).
+        """
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

@@ -23,7 +23,8 @@ _LATE = 0.1
 _STEP, _STEADY = 0.0001, 60
 """The rate grows by this part with each call, twice as fast after each so many calls without a refusal."""
 _TRUST, _SURE = 0.01, 14
-"""A refusal is a doubt, of which each answer takes away so much; a true limit is found with fewer doubts."""
+"""A refusal adds a doubt that it comes from a rate limit, and each answer takes some away. A true limit is found before
+there are `_SURE` doubts; more refusals come by chance."""
 _PATIENCE = 600.0
 """Seconds of nothing but refusals after which the map stops; its items stay to do."""
 _LONGEST_WAIT = 3600
@@ -68,7 +69,8 @@ class _Model:
         self.blocked_until = max(self.blocked_until, now + (self.wait if retry_after is None else retry_after))
         if at < self.refused_at:
             return
-        self.doubt = min(self.doubt + (self.wait == 0.5), _SURE + 4)  # those that no answer parts are one
+        # Refusals without an answer between them count once.
+        self.doubt = min(self.doubt + (self.wait == 0.5), _SURE + 4)
         took = max(now - self.begun, 0.001)
         if self.rate is None:
             self.window = min(self.window, self.in_flight + 1) * 0.7
@@ -79,7 +81,7 @@ class _Model:
             lower = max(self.sent / took * 0.98, self.rate / 2)
             wait = max(self.wait if retry_after is None else retry_after, 1)
             self.rate = lower if self.doubt < _SURE else max(self.rate, 1 / wait)
-            if took > 60:  # what was long ago counts less and less
+            if took > 60:  # old calls count less and less
                 self.begun, self.sent = now - took / 2, self.sent // 2
         self.window = max(self.window, 1)
         self.refused_at, self.steady, self.wait = now, 0, min(self.wait * 2, 60)

@@ -1,4 +1,4 @@
-"""The loop of a map: which items run again, and what is kept of each in the ledger and printed as a row."""
+"""The loop of a map: which of its items run, and how the end of each goes into the ledger and out as a row."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class StopReading(Exception):
 
 @dataclass
 class Halt:
-    """When failures end the map: `fail` is a number of them, or with `is_share` a percentage; never without."""
+    """When failures end the map: after `fail` of them, or `fail` percent of the items if it `is_share`; never if 0."""
 
     fail: float = 0
     is_share: bool = False
@@ -59,6 +59,7 @@ class Halt:
     def is_reached(self, failed: int, ended: int) -> bool:
         if not self.fail:
             return False
+        # As with GNU parallel, a share needs three failures: a first item that fails would be 100 %.
         return failed >= 3 and failed * 100 >= self.fail * ended if self.is_share else failed >= self.fail
 
 
@@ -105,7 +106,7 @@ class ItemPolicy:
 class MapLoop(ItemLoop):
     """One pass over the items of a map: their results go into the ledger, and out as rows.
 
-    A work is about the id of an item, and the item.
+    A WorkItem is about the id of an item, and the item.
     """
 
     def __init__(
@@ -157,14 +158,14 @@ class MapLoop(ItemLoop):
         self.progress.show(*self.limiter.waits())
 
     def _claimed(self, items: Iterable[tuple[int, Any]]) -> Iterator[WorkItem]:
-        """Yield the items that have to be run; those that are settled are put out on the way."""
+        """Yield the items to run, and print those that are settled on the way."""
         with suppress(StopReading):
             for index, item in items:
                 if (work := self._claim(index, item)) is not None:
                     yield work
 
     def _claim(self, index: int, item: Any) -> WorkItem | None:
-        """Return an item as a work; None if it is another shard's, or settled."""
+        """Return the item to be run; None if it is another shard's, or settled."""
         key = self.policy.key(item)
         if key is None:
             return None
@@ -191,10 +192,10 @@ class MapLoop(ItemLoop):
             result = unfinished(status, result.exit, result.message)
         if result["status"] == TODO:
             self.stop(self.limiter.stopped or PflowError(result["error"], exit=result["exit"]), at_once=False)
-            self.ledger.add_usage(result["usage"])  # of the call that stopped it
+            self.ledger.add_usage(result["usage"])  # its first calls were made, though the item stays to do
             self.progress.usage.add(result["usage"])
             return
-        for file in result.pop("claims", ()):  # that a cluster's worker has written, where nobody could be asked
+        for file in result.pop("claims", ()):  # a cluster's worker writes without asking, and tells with the result
             first = self.ledger.claim_file(id, file)
             if first != id and result["status"] == DONE:
                 error = written_before("cannot keep a file that it wrote", f"the item {first}")

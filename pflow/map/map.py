@@ -1,4 +1,4 @@
-"""A map: its flow, its items, its flags, what it would cost, and which earlier map was the same."""
+"""A map: its flags, flow and items, what it would cost, and the earlier map that it goes on with."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Map:
         self, flags: RunFlags, options: MapOptions, inputs: RunInputs, secrets: Secrets, *, accepts_changes: bool,
         asks_nothing: bool = False, resumes: bool = False, is_resumed: bool = False,
     ) -> None:  # fmt: skip
-        """If it `is_resumed`, only the items count that are not done; if it `resumes`, it is if there is such a map."""
+        """If it `is_resumed`, only items that are not done count; with `resumes` it resumes the same map, if any."""
         self.accepts_changes, self.asks_nothing = accepts_changes, asks_nothing
         self.resumes, self.is_resumed = resumes, is_resumed
         self.flags = flags
@@ -155,16 +155,16 @@ class Map:
 
     @cached_property
     def digest(self) -> str:
-        """Return what this map has in common with a later one of the same flow, flags and items, in the same place.
+        """Return a digest that is the same for a later map of the same flow, flags and items, in the same directory.
 
-        In a ledger that is named, the items of several lists may be: there the lists themselves are compared.
+        A ledger of --ledger may hold the items of several lists, so there the contents of the lists count too.
         """
         items = [getattr(self.options, name) for name in ("words", "form", "limit", "sample", "shard", "ledger")]
         items += [self.items.digest()] if self.options.ledger else []
         return digest_of([self.facts(), self.initial.place, items])
 
     def _unfinished_runs(self) -> Iterator[RecordedRun]:
-        """Yield the last runs of the same map, newest first, if they are unfinished; of a ledger, if it is the last."""
+        """Yield the unfinished runs of the same map, newest first; of a --ledger, those since its last other map."""
         wanted, digest, ledger = self.initial.flow_text(), self.digest, self.options.ledger
         path = os.path.abspath(ledger) if ledger else None
         runs = map(RecordedRun, (each for each in run_directories() if read_kept(each, FLOW) == wanted))
@@ -173,9 +173,9 @@ class Map:
         return (run for run in open if run.status == RUNNING or run.is_resumable)
 
     def unfinished(self) -> Reopened | None:
-        """Reopen the last map that was the same, if it is unfinished and is to go on.
+        """Reopen the last map that was the same, if it is unfinished and this one goes on with it; else return None.
 
-        That says its ledger if the items are known to be the same; else --resume, or a person.
+        It goes on with --resume, if they share a --ledger and have the same known items, or if a person says so.
         """
         if self.options.ledger and self.accepts_changes:
             return None
@@ -184,7 +184,7 @@ class Map:
             done = 0 if goes_on else self._count_done(run)
             if goes_on or (done and run.status != RUNNING and self._goes_on(run, done)):
                 reopened, self.is_resumed = Reopened(run, ResumeFlags(), self.secrets), not self.options.ledger
-                reopened.flags(self.flags)  # its limits are now these
+                reopened.flags(self.flags)  # which notes the limits of this command as those of the run
                 self.say(reopened.notice())
                 return reopened
             if done:
@@ -192,9 +192,9 @@ class Map:
         return None
 
     def _goes_on(self, run: RecordedRun, done: int) -> bool:
-        """Say what a map has done that began alike, and return True if a person wants it to go on.
+        """Say what the same map has done before, and return True if a person wants to go on with it.
 
-        Raises PflowError (1) if a person wants neither that nor a new map.
+        Raises PflowError (1) if the person wants neither that nor a new map.
         """
         told = f"{done:,}{f' of {self.total:,}' if self.total else ''} are done in the run {run.id}"
         terminal = None if self.items.is_stdin or self.asks_nothing else open_terminal()

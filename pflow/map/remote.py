@@ -1,4 +1,4 @@
-"""The flow of a map in a process of a dask worker: on any machine that has pflow and the nodes."""
+"""The flow of a map on a dask worker, in processes of its own: on any machine that has pflow and the nodes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from pflow.values.jsontext import compact
 from pflow.values.secrets import Secrets
 
 LOST = "lost"
-"""The status of an item whose process died."""
+"""The status of an item that a worker did not finish, since the item's process died."""
 
 _LOOK = 0.5
 """Seconds between two looks for the client of a map."""
 
 LONG = 1.0
-"""Seconds after which a task begins no other item."""
+"""Seconds after which a task begins no other item: what is left goes to whoever is idle."""
 
 Order = dict[str, Any]
 """Parts of the record of a map's run, its flow, and `facts`, which have to be the same wherever it runs."""
@@ -102,9 +102,9 @@ def main(parent: int) -> None:
 
 
 class TaskLoop(ItemLoop):
-    """The loop over what one process gets of a task of dask: an order, or items, as long as no other waits too long.
+    """The loop over what one process gets in a task of dask: an order, or items until the task has taken LONG.
 
-    Once it is `stopped` the process is of no use any more: the order failed, or an item that it left without a result.
+    Once it is `stopped`, the process is of no use any more: an order failed, or an item left no result.
     """
 
     def __init__(self, service: Service, texts: list[str], timeout: float | None) -> None:
@@ -134,7 +134,7 @@ class TaskLoop(ItemLoop):
 
 
 class Service:
-    """What a worker does for a map. Each of its threads has a process of its own, with the flow of the `order`."""
+    """What a dask worker does for a map. Each of its threads has a process, which has the flow of the `order`."""
 
     def __init__(self, order: str) -> None:
         self.order = order
@@ -150,6 +150,7 @@ class Service:
         try:
             pool = self._idle.pop()
         except IndexError:
+            # Not a fork: a worker has threads, and a lock that one of them holds would stay locked in a child.
             program = f"from pflow.map.remote import main; main({os.getpid()})"
             pool = Pool([sys.executable, "-P", "-c", program], jobs=1)
             if failure := self._work(pool, [self.order], None).stopped:
@@ -157,7 +158,7 @@ class Service:
         loop = self._work(pool, lines.split("\n") if lines else [], self.timeout)
         if loop.stopped is None:
             self._idle.append(pool)
-        if not self.is_wanted:  # it was not here as the map was forgotten
+        if not self.is_wanted:  # the map ended meanwhile, and did not find this pool among the idle ones
             self.end()
         return loop.results
 

@@ -119,7 +119,7 @@ def map_report(run: RecordedRun) -> dict[str, Any]:
     """Return how many items ended how, the usage of each model, the most frequent failures, and the slowest items."""
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
         found = {name: [decode(row[0].encode()) for row in ledger.rows(sql)] for name, sql in _QUERIES.items()}
-        if run.status == RUNNING:  # what has begun is under way
+        if run.status == RUNNING:  # an item without an exit code is under way, not failed
             found["failures"] = [each for each in found["failures"] if each["exit"] is not None]
         counts = {"items": run.items, "statuses": ledger.counts()}
         return {"ledger": run.ledger, **counts, "models": ledger.usages(run.id), **found}

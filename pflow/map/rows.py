@@ -28,7 +28,7 @@ BLOCK = 1 << 16
 ERROR, WARNING = "error", "warning"
 
 _MOST_WAITING = 1000
-"""The most failed rows that wait for the first row with the columns of outputs."""
+"""The most failed rows that wait for a row with outputs, which has the columns."""
 
 
 class Rows:
@@ -112,12 +112,12 @@ class Rows:
 
 
 class ReorderBuffer:
-    """Keeps rows, in a temporary file if they are many, until no earlier item is expected."""
+    """Keeps the rows of items that end early, in a temporary file if they are many, until earlier items have ended."""
 
     def __init__(self) -> None:
         self.expected: dict[int, None] = {}
         self.kept = 0
-        self.file = sqlite3.connect("")
+        self.file = sqlite3.connect("")  # a temporary database, which goes to the disk when it is large
         self.file.execute("CREATE TABLE kept (place INTEGER PRIMARY KEY, data BLOB)")
 
     def take(self, index: int, data: bytes) -> Iterable[bytes]:
@@ -151,7 +151,7 @@ class Table:
 
     def encode(self, row: Row) -> bytes:
         """Return the lines that can be written now."""
-        with suppress(PflowError):  # two columns would have one name: then objects are JSON
+        with suppress(PflowError):  # two columns would have one name, so objects stay JSON in their cells
             row = flatten(row)
         self.waiting.append(row)
         return self.lines() if self.columns or ERROR not in row or len(self.waiting) == _MOST_WAITING else b""
@@ -256,7 +256,7 @@ class MapOutput(Output):
         pieces = document.pieces()
         if not document.keys():
             pieces = [b"\n" * self.is_torn, b"".join(pieces).replace(b"\n", b""), b"\n"]
-        with Ignoring(ClosedPipe, PflowError):  # without a reader the exit code is enough
+        with Ignoring(ClosedPipe, PflowError):  # the reader has gone: it has the exit code of the pipe
             write_pieces(self.fd, pieces)
 
     def note_failed(self, count: int) -> None:

@@ -1,9 +1,8 @@
-"""Children of this process: how one starts, is heard, and ends with all that it started."""
+"""Child processes: start one, talk to it, and end it with all that it started."""
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from pflow import TYPE_CHECKING, Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ GRACE = 2.0
 
 _PART = 1 << 16
 _WHOLE_PIPE = 1 << 20
+"""More bytes than a pipe holds, unless root has enlarged it (pipe(7))."""
 _TICK = 0.005
 _DEAD = (b"Z", b"X")
 _MAY_WRITE = 0o200
@@ -31,7 +31,7 @@ _FORKED = 0x40
 
 
 class Child:
-    """A process that this one began and, once it has ended, its exit code: -n if signal n killed it."""
+    """A process that this one started. `code` is its exit code once it has ended: -n if signal n killed it."""
 
     def __init__(self, pid: int, *, leads_session: bool = False) -> None:
         self.pid = pid
@@ -39,23 +39,23 @@ class Child:
         self.code: int | None = None
 
     def has_ended(self) -> bool:
-        """Return True if it has ended. Signals are held until its code is noted."""
-        with HeldSignals():
+        """Return True if it has ended."""
+        with HeldSignals():  # waitpid tells the code only once: an exception before it is noted would lose it
             try:
                 pid, status = os.waitpid(self.pid, os.WNOHANG) if self.code is None else (0, 0)
-            except ChildProcessError:  # the system kept no code
+            except ChildProcessError:  # SIGCHLD is ignored: then the kernel keeps no code
                 pid, status = self.pid, 0
             if pid:
                 self.code = os.waitstatus_to_exitcode(status)
         return self.code is not None
 
     def is_left(self) -> bool:
-        """Return True if it runs, or anything in the session that it leads."""
+        """Return True if it, or a process in the session that it leads, still runs."""
         return not self.has_ended() or (self.leads_session and bool(running_groups(self.pid)))
 
     def signal(self, *signums: int) -> None:
         """Signal it, with all in the session that it leads."""
-        if self.leads_session:
+        if self.leads_session:  # no call signals a session, only its process groups one by one
             for group in running_groups(self.pid):
                 for signum in signums:
                     _signal_group(group, signum)
@@ -72,7 +72,7 @@ def end(children: Iterable[Child], grace: float | None = None) -> None:
     children = [*children]
     try:
         for child in children:
-            child.signal(_signal.SIGTERM, _signal.SIGCONT)  # it may be stopped
+            child.signal(_signal.SIGTERM, _signal.SIGCONT)  # one that is stopped takes no SIGTERM before it goes on
             child.hang_up()
         wait_for_end(children, GRACE if grace is None else grace)
     finally:
@@ -85,15 +85,15 @@ def wait_for_end(children: Sequence[Child], seconds: float) -> None:
     """Wait until nothing is left of children, but no longer than so many seconds."""
     limit = time.monotonic() + seconds
     while any(child.is_left() for child in children) and time.monotonic() < limit:
-        time.sleep(_TICK)
+        time.sleep(_TICK)  # nothing wakes us when a grandchild ends: it is not our child
 
 
 class Program(Child):
     """A program in a session of its own: `with Program(…):` ends the session on any exception, a signal handler's too.
 
-    A guard ends it after kill -9 of us or a second signal. `input` goes to its stdin (None: /dev/null); the program
-    need not read it. The takers get its output in parts as they come. Where one of these is a descriptor, the program
-    has that itself. `restrict` confines the thread that starts it. Raises OSError if it does not start.
+    A guard ends it after kill -9 of us or a second signal. `input` goes to its stdin, which the program need not read;
+    without it stdin is /dev/null. The takers get its output in parts as they come. A descriptor in place of any of
+    these goes to the program itself. `restrict` confines the thread that starts it. Raises OSError if that fails.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Program(Child):
         self._guard.watch(self.pid)
 
     def _file(self, end: bytes | int | Taker | None, theirs: list[int]) -> int:
-        """Return what `end` is in the program: a descriptor itself, else its end of a pipe, which `theirs` keeps."""
+        """Return the descriptor that the program gets for `end`: that itself, or its end of a pipe, put in `theirs`."""
         if end is None or isinstance(end, int):
             return -1 if end is None else end
         ours, other = os.pipe()
@@ -151,7 +151,7 @@ class Program(Child):
         return self
 
     def __exit__(self, error: type[BaseException] | None, *about: object) -> None:
-        """End it after an exception. Else it has ended, and background processes may stay."""
+        """End the session after an exception; else the program has ended, and what it left in the background stays."""
         try:
             if error is not None:
                 end([self])
@@ -168,7 +168,7 @@ class Program(Child):
         os.close(fd)
 
     def hand_over_stdin(self) -> int:
-        """Return our end of its stdin, for who feeds and closes that."""
+        """Return our end of its stdin, which the caller then feeds and closes."""
         self.open.remove(self.stdin)
         return self.stdin
 
@@ -188,7 +188,7 @@ class Program(Child):
         return self.code
 
     def _watch_end(self) -> int | None:
-        """Open a descriptor that becomes readable when the program ends, if the system has such."""
+        """Open a descriptor that becomes readable when the program ends; None where the system has no pidfd."""
         try:
             end = os.pidfd_open(self.pid)
         except (AttributeError, OSError):
@@ -202,20 +202,20 @@ class Program(Child):
         poll = select.poll()
         for fd in self.open:
             poll.register(fd, select.POLLOUT if fd == self.stdin else select.POLLIN)
-        return [fd for fd, _ in poll.poll(50 if end is None else None)]
+        return [fd for fd, _ in poll.poll(50 if end is None else None)]  # in ms: without a pidfd, look for its end
 
     def _feed(self, fd: int) -> None:
         try:
             self.rest = self.rest[os.write(fd, self.rest[:_PART]) :]
         except BrokenPipeError:
-            self.rest = self.rest[:0]  # the program need not read it
+            self.rest = self.rest[:0]  # it read as much as it wanted, as head does
         if not self.rest:
             self._close_pipe(fd)
 
     def _take(self, fd: int, size: int) -> None:
         try:
             part = os.read(fd, size)
-        except BlockingIOError:
+        except BlockingIOError:  # the pipe is empty, and a daemon of the program keeps it open
             return
         if part:
             self.takers[fd](part)
@@ -273,20 +273,9 @@ def children_of(parent: int) -> set[int]:
 
 
 def collect_children() -> None:
-    """Make sure to get exit codes of children even if our parent ignores SIGCHLD."""
+    """Make the kernel keep the exit codes of children. A parent that ignores SIGCHLD hands this down through exec."""
     if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN and is_main_thread():
         _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-
-
-def end_with_parent(parent: int) -> None:
-    """Make this child process end when its parent does, even by kill -9; exit if the parent is gone already."""
-    if sys.platform == "linux":
-        import ctypes
-
-        set_parent_death_signal = 1  # prctl(2)
-        ctypes.CDLL(None).prctl(set_parent_death_signal, int(_signal.SIGTERM))
-    if os.getppid() != parent:
-        os._exit(143)
 
 
 def running_groups(session: int) -> set[int]:
@@ -310,10 +299,10 @@ def writers(fd: int) -> list[str]:
 
 
 def feeds_pflow(fd: int) -> bool:
-    """Return True if a pipe is the stdin of programs of pflow and of nothing but what runs them; False without /proc.
+    """Return True if only programs of pflow, and the shells that run them, have a pipe as stdin; False without /proc.
 
-    One with -n does not count: the loop of a shell that runs it may read the pipe. What is about to become a program
-    is waited for, a second at most.
+    A program with -n does not count: the loop of a shell around it may read the pipe. A process that has been forked
+    and has no program yet is waited for, a second at most.
     """
     for _ in range(100):
         readers = dict(_readers(fd))
@@ -325,7 +314,7 @@ def feeds_pflow(fd: int) -> bool:
 
 
 def _holders(file: str | int, mode: int = 0) -> Iterator[tuple[int, str]]:
-    """Yield the start of each other process that opened a file, in this mode too, and who it is."""
+    """Yield when each other process started that has opened a file, in this `mode` if there is one, and its name."""
     for pid, name, fields in _processes():
         with Ignoring(OSError):  # it has ended, or belongs to another user
             for link in descriptors(pid, file) if pid != os.getpid() else ():
@@ -334,7 +323,7 @@ def _holders(file: str | int, mode: int = 0) -> Iterator[tuple[int, str]]:
 
 
 def _readers(fd: int) -> Iterator[tuple[int, tuple[int, bool | None]]]:
-    """Yield each process whose stdin is a pipe, its parent, and if it is pflow's and takes it; None if that is open."""
+    """Yield each process whose stdin is this pipe, with its parent and what `_takes_stdin` says of it."""
     for pid, name, fields in _processes():
         with Ignoring(OSError):  # it has ended, or belongs to another user
             if os.path.samestat(os.stat(f"/proc/{pid}/fd/0"), os.fstat(fd)):
@@ -342,6 +331,7 @@ def _readers(fd: int) -> Iterator[tuple[int, tuple[int, bool | None]]]:
 
 
 def _takes_stdin(name: bytes, words: list[bytes], fields: list[bytes]) -> bool | None:
+    """Return True for a program of pflow that takes its stdin, False for others, None for one yet to be executed."""
     if words and (name.startswith(b"pflow-") or name.partition(b".")[0] == b"pflow"):
         letters = [word for word in words if word.startswith(b"-") and not word.startswith(b"--")]
         return b"--no-stdin" not in words and not any(b"n" in word for word in letters)
@@ -377,7 +367,7 @@ def _processes(session: int = 0) -> Iterator[tuple[int, bytes, list[bytes]]]:
             with open(f"/proc/{pid}/stat", "rb") as file:
                 about, _, fields = file.read().rpartition(b") ")
             name = about.partition(b" (")[2]
-            if name.startswith(b"python"):  # a stage may have started itself again, with -X utf8
+            if name.startswith(b"python"):  # where the locale is not UTF-8, a stage starts again as python -X utf8
                 words = (word for word in _words(int(pid)) if not word.startswith(b"-") and word != b"utf8")
                 script = os.path.basename(next(words, b""))
                 name = script if script.startswith(b"pflow") else name

@@ -37,7 +37,7 @@ _rulesets: dict[str, int] = {}
 """The descriptors of rules, by the text of their bounds."""
 
 _thread_state = _thread._local()
-"""Its `is_restricted` is True in a thread that is confined."""
+"""Its `is_restricted` is True in a confined thread. The thread's number would not do: the system gives it again."""
 
 
 def has_landlock() -> bool:
@@ -208,7 +208,10 @@ def restrict_to(folders: Sequence[str], *, has_network: bool) -> None:
 
 
 def start_restricted(start: Callable[[], int], restrict: Callable[[], None] = restrict) -> int:
-    """Start a program from a confined thread: the program inherits its limits, and cannot trace this process."""
+    """Start a program from a confined thread, whose limits it inherits, so that it cannot trace this process either.
+
+    Landlock holds the thread that enters it, and what that starts: the rest of the process stays free.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as thread:
@@ -239,7 +242,7 @@ def _allow_temporary(ruleset: int) -> None:
 
 
 def _allow_open(ruleset: int) -> None:
-    """Let processes write to what they have open, and to the trace."""
+    """Let processes open anew what they may write to already: their own devices, and the trace."""
     for path in _DEVICES:
         _allow(ruleset, path)
     trace = os.environ.get("PFLOW_TRACE", "")

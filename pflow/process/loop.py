@@ -1,4 +1,4 @@
-"""The loop of items under batches, maps and forks: an executor runs them, and each end is kept before more begins."""
+"""The loop that batches, maps and forks run their items in: each end is kept before more items begin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pflow.process.worker import Serve
 
     class Executor(Protocol):
-        """Works on items, each tried under another `number`: `Here`, `Pool`, or a cluster."""
+        """Works on items, each try of which has a `number` of its own: `Here`, `Pool`, or a cluster."""
 
         def has_room(self, *, alone: bool = False) -> bool:
             """Return True if it takes one more item now, or one that runs `alone`."""
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
             """Begin an item. `alone`: nothing else runs in its process, since it may have ended another."""
 
         def wait(self, seconds: float | None) -> list[tuple[int, Any]]:
-            """Return what has come, in any order; wait for it so long, or until there is something else to do.
+            """Return the numbers that have ended with their results, or with a PflowError for work without a result.
 
-            Work without a result is a PflowError.
+            Wait so long for the first, or until there is something else to do.
             """
 
         def abandon(self, number: int) -> None:
-            """Forget a try, whose time is over; what hangs is ended."""
+            """Forget a try whose time is over, and end what hangs."""
 
         def close(self) -> None:
             """End all that it began."""
 
     class Pace(Protocol):
-        """Says how many items are useful at once, as the limiter of a map does."""
+        """Says how many items are useful at once, as the limiter of a map does, and lets waiting calls begin."""
 
         stopped: PflowError | None
 
@@ -52,9 +52,10 @@ if TYPE_CHECKING:
 
 
 class WorkItem:
-    """An item that has to be run: what its executor gets, its tries that were lost, and if it needs a process alone.
+    """An item to run: `about` is what its executor gets, and `lost` counts the tries whose process was gone.
 
-    Those of one `key` wait for the first of them. What `has_begun` a step that does not repeat is not tried again.
+    One that `is_alone` shares its process with no other. Those of one `key` wait for the first of them, whose answer
+    the cache then has. One that `has_begun` a step which may not repeat is not tried again.
     """
 
     def __init__(self, *about: Any, key: str = "", is_alone: bool = False) -> None:
@@ -67,9 +68,9 @@ class WorkItem:
 
 
 class ItemLoop:
-    """One pass over items. A subclass keeps each end (`end`); `stopped` is why the pass ended before the last.
+    """One pass over items. A subclass keeps the end of each (`end`); `stopped` is why the pass ended early, if it did.
 
-    An item whose process dies has so many `tries`, one that takes longer than its `timeout` is given up, and no more
+    An item whose process dies is tried `tries` times in all, one that takes longer than `timeout` is given up. No more
     items run at once than the executor and the `pace` have room for.
     """
 
@@ -94,7 +95,7 @@ class ItemLoop:
         raise NotImplementedError
 
     def flush(self) -> None:
-        """Show what there is before the loop waits."""
+        """Print what there is before the loop waits."""
 
     def rest(self) -> None:
         """Keep what has ended, before more begins."""
@@ -128,7 +129,7 @@ class ItemLoop:
         """Take what has come, or comes in so many seconds, and keep it before more begins."""
         self.flush()
         for number, result in self.executor.wait(seconds) if self.running else ():
-            if (work := self.running.pop(number, None)) is not None:  # else an answer that came twice or too late
+            if (work := self.running.pop(number, None)) is not None:  # a given-up try may still answer
                 self._settle(work, result)
         self._end_late()
         self.rest()
@@ -138,7 +139,7 @@ class ItemLoop:
         due = [] if self.pace is None else [each for each in (self.pace.begin_due(),) if each is not None]
         if self.timeout:
             due += [work.limit - time.monotonic() for work in self.running.values()]
-        return max(min([1.0, *due]), 0.0)  # the progress goes by the clock
+        return max(min([1.0, *due]), 0.0)  # a second at most: a person sees progress even while no item ends
 
     def _fill(self) -> bool:
         """Begin as many items as there is room for; return True if one waits for room."""
@@ -174,7 +175,7 @@ class ItemLoop:
         self.executor.submit(self._numbers, *work.about, alone=work.is_alone)
 
     def _settle(self, work: WorkItem, result: Any) -> None:
-        """Keep the end of a work, unless it is tried again, alone: it may have ended the process of others."""
+        """Keep the end of an item, unless it is tried again: alone, since it may have ended the process of others."""
         if isinstance(result, PflowError) and not isinstance(result, TooLate):
             work.lost += not isinstance(result, Lost) or result.is_guilty
             if work.lost < self.tries and not work.has_begun:
@@ -185,13 +186,13 @@ class ItemLoop:
         self._again.extend(self._equals.pop(work.key, ()))
 
     def _end_late(self) -> None:
-        """Give up the items whose time is over and whose process has not noticed."""
+        """Give up the items whose time is over, and whose process has not noticed: code in C hears no signal."""
         now, looked = time.monotonic(), self._looked
         self._looked = now
         if not self.timeout:
             return
         for work in self.running.values() if self.pace and self.pace.has_waiting() else ():
-            work.limit += now - looked  # a call that waits for its turn takes no time of its item
+            work.limit += now - looked  # the limiter's wait is no time of the item
         for number in [number for number, work in self.running.items() if work.limit < now]:
             work = self.running.pop(number)
             self.executor.abandon(number)
@@ -199,14 +200,14 @@ class ItemLoop:
 
 
 class TooLate(PflowError):
-    """The end of an item that was given up."""
+    """The failure of an item that was given up."""
 
     def __init__(self, timeout: float) -> None:
         super().__init__(f"cannot finish: it took longer than the {timeout:g} s of its timeout", exit=TIMED_OUT)
 
 
 class Here:
-    """Runs items in this process, one after another: `serve` gets what is known of one, and returns its result."""
+    """Runs items in this process, one after another: `serve` gets an item's `about`, and returns its result."""
 
     def __init__(self, serve: Callable[..., Any]) -> None:
         self.serve = serve
@@ -233,10 +234,10 @@ class Here:
 
 
 class ListLoop(ItemLoop):
-    """The loop over a list, all of whose results are needed: the first failure ends it, and is raised.
+    """The loop over a list all of whose results are needed: the first failure ends it, and is raised.
 
-    One that ends the run lets the others end first. `keep` gets the number of each item and its result, or the
-    PflowError of its last try, as they come, and returns which of them counts, for the `results` by number.
+    A failure that ends the run lets the running items end first. `keep` gets the number of each item and its result, or
+    the PflowError of its last try, as they come; what it returns goes into `results`, by number.
     """
 
     def __init__(self, items: Iterable[WorkItem], keep: Callable[[int, Any], Any]) -> None:
@@ -276,10 +277,10 @@ def claiming(
     own: str, ask: Callable[[tuple[str, str]], str | None], name: Callable[[str], str], item: str,
     outer: Callable[[str], None] | None = None,
 ) -> Callable[[str], None]:  # fmt: skip
-    """Return what claims the files of one item: it gets the real path of each before that is written.
+    """Return the function that an item calls with the real path of each file before it writes the file.
 
-    `ask` is told the item and a digest of the file, and answers with the first item that wrote it, which `name` names.
-    `item` is how the paths of items may be told apart, `outer` claims the file for an item around this one, too.
+    `ask` gets the item and a digest of the path, and returns the first item that wrote the file, which `name` puts into
+    words. The hint says to have `item` in the paths. `outer` claims the file for an item around this one.
     """
 
     def claim(file: str) -> None:

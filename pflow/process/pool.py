@@ -40,7 +40,7 @@ else:
     import _signal  # signal's C part, as in pflow.process.signals
 
 MOST_ALONE = 8
-"""How many pieces of work have a process of their own at once where others share theirs in threads."""
+"""The most processes for one piece of work each, where others share theirs in threads."""
 
 _LOOK = 1.0
 """Seconds between two looks at the processes."""
@@ -53,7 +53,7 @@ class Lost(PflowError):
 
 
 class Died(Lost):
-    """The process that worked on it ended without an answer."""
+    """The process that worked on it ended without an answer, so that nobody knows what it has done."""
 
     def __init__(self, code: int, most_memory: int = 0) -> None:
         how = f"signal {-code} killed it" if code < 0 else f"it exited with {code}"
@@ -68,9 +68,12 @@ class Worker(Child):
     """A child process, our end of the socket to it, and the numbers that it works on. It adds itself to `workers`."""
 
     is_alone = is_large = False
-    is_retired = False  # it gets no more work, and is ended when it has none
-    abandoned = 0  # how many of its numbers nobody waits for
-    changed = 0.0  # when its work changed last
+    is_retired = False
+    """True if it gets no more work, and is ended when it has none."""
+    abandoned = 0
+    """How many of its numbers nobody waits for."""
+    changed = 0.0
+    """When it got or ended work last."""
 
     def __init__(
         self, serve: Serve | list[str], workers: list[Worker], *, threads: int, is_foreign: bool = False
@@ -80,7 +83,7 @@ class Worker(Child):
         self.numbers: set[int] = set()
         self.rest = bytearray()
         ours, theirs = _socket.socketpair()
-        ours.setblocking(False)  # the child may not read before we do
+        ours.setblocking(False)  # two that wait for each other to read would wait forever
         self.fd = ours.detach()
         self.read = Inbox(self.fd, is_foreign=is_foreign).read
         with HeldSignals() as held:  # an exception before the child is known would leave it running
@@ -93,7 +96,7 @@ class Worker(Child):
                 if self.pid == 0:
                     unused = [worker.fd for worker in [*workers, self]]
                     serve_parent(serve, theirs.fileno(), parent, held, unused=unused, threads=threads)
-            workers.append(self)  # before a held signal can end us
+            workers.append(self)  # before a held signal is let through: its handler ends all workers
             theirs.close()
 
     def send(self, message: bytes) -> None:
@@ -110,7 +113,7 @@ class Worker(Child):
         """Let it end and wait for that."""
         self.workers.remove(self)
         self.hang_up()
-        if self.is_foreign:  # it need not heed that
+        if self.is_foreign:  # a stranger's code need not end when its socket is closed
             self.signal(9)
         while not self.has_ended():
             time.sleep(0.0005)
@@ -133,11 +136,12 @@ class Worker(Child):
 class Pool:
     """Processes for numbered pieces of work, at most `jobs` at once.
 
-    They are forks of this process, which should have no threads, and `serve` is what they do; or `serve` is the words
-    of a program that calls serve_parent for the socket that is its stdin. With `threads` as many processes as there
-    are processors share the work. `ask` gets the requests of the processes, and `lost` with the id of each that is gone
-    before its time: nobody else ends what it had begun. `take` gets their lines. A process that has more than `memory`
-    bytes is replaced. Those that run a stranger's code are `is_foreign` (Inbox).
+    They are forks of this process, which should have no threads (a lock that one holds stays locked in the fork), and
+    `serve` is what they do; or `serve` is the words of a program that calls serve_parent for the socket that is its
+    stdin. With `threads` as many processes as there are processors share the work. `take` gets the lines of the
+    processes, `ask` their requests, and a request `lost` with the id of each process that is gone before its time: the
+    calls that it had in flight are then given up. A process that has more than `memory` bytes is replaced. Those that
+    run a stranger's code are `is_foreign` (Inbox).
     """
 
     def __init__(
@@ -191,9 +195,9 @@ class Pool:
         return min(free, key=lambda worker: len(worker.numbers), default=None)
 
     def wait(self, seconds: float | None) -> list[tuple[int, Any]]:
-        """Return what has come: numbers and results, or the PflowErrors in which they ended.
+        """Return the numbers whose work has ended, each with its result or the PflowError in which it ended.
 
-        It returns nothing after so many seconds, after a request, and if there is nothing to wait for.
+        Return an empty list after so many seconds, after a request, and if there is nothing to wait for.
         """
         found: list[tuple[int, Any]] = []
         until = time.monotonic() + seconds if seconds is not None else float("inf")
@@ -203,7 +207,7 @@ class Pool:
             self._look(found)
             left = 0 if found else min(self._looked + _LOOK, until) - time.monotonic()
             poll = select.poll()
-            if parent is not None:
+            if parent is not None:  # answers for the processes below come through it
                 poll.register(parent.fd, select.POLLIN)
             by_fd = {worker.fd: worker for worker in self.workers}
             for fd, worker in by_fd.items():
@@ -261,23 +265,23 @@ class Pool:
             found.append((number, died))
 
     def _look(self, found: list[tuple[int, Any]]) -> None:
-        """Once a second, kill the processes that hang or are too large, and find those that have ended."""
+        """Kill the processes that hang or are too large, and find those that have ended; once a second at most."""
         now = time.monotonic()
         if now < self._looked + _LOOK:
             return
         self._looked = now
         for worker in list(self.workers):
-            if worker.code is not None:  # since the last look; a process that it began keeps its socket open
+            if worker.code is not None:  # a process that it started may hold its socket open, so no end is read there
                 self._lose(worker, found)
             elif not worker.has_ended():
                 hangs = 0 < len(worker.numbers) == worker.abandoned and now > worker.changed + GRACE
-                worker.is_large |= 0 < self.memory < worker.memory()  # one that is being killed has none any more
+                worker.is_large |= 0 < self.memory < worker.memory()  # remembered: one that is killed has none any more
                 if hangs or worker.is_large:
                     worker.is_retired = True
                     worker.signal(_signal.SIGKILL)
 
     def abandon(self, number: int) -> None:
-        """Forget a number. A process that works on nothing else is ended; one with many such gets no more work."""
+        """Forget a number. A process with no other work is ended; one with many abandoned numbers gets no more work."""
         worker = self.places.pop(number, None)
         if worker is not None:
             worker.abandoned += 1

@@ -71,7 +71,7 @@ def _interrupt(signum: int, frame: object) -> None:
     if _holders:
         _hold(lambda: _interrupt(signum, frame))
         return
-    stop_timer()  # or a time limit during the cleanup could replace the signal
+    stop_timer()  # a time limit that passes during the cleanup would replace the signal's exit code
     _caught.append(signum)
     if len(_caught) > 1:
         stop_catching()
@@ -79,9 +79,10 @@ def _interrupt(signum: int, frame: object) -> None:
 
 
 def heed_parent(grace: float) -> None:
-    """Take SIGTERM for our parent's word, which says nothing new after a ^C that all of its process group got.
+    """Handle SIGTERM as sent by our parent, and end `grace` seconds after it, even if a node drops the exception.
 
-    We end in `grace` seconds after it, even if a node drops the exception and the parent is gone.
+    After a ^C, which the terminal sends to the whole process group, it says nothing new: as a second signal it would
+    cut short the cleanup of the commands that we run.
     """
 
     def end(signum: int, frame: object) -> None:
@@ -129,7 +130,7 @@ def stop_catching() -> None:
 
 
 def call_after(seconds: float, call: Callable[[], None]) -> None:
-    """Call a function after `seconds`, between two bytecodes of whatever runs then."""
+    """Call a function after `seconds`, between two bytecodes of what runs then: code in C is not interrupted."""
     _signal.signal(_signal.SIGALRM, lambda signum, frame: call())
     _signal.setitimer(_signal.ITIMER_REAL, min(seconds, 1e8))  # macOS refuses more
 
@@ -169,7 +170,7 @@ class HeldSignals:
 
     def __init__(self) -> None:
         self.on_held: Callable[[], None] | None = None
-        if is_main_thread():  # only there handlers are called
+        if is_main_thread():  # Python calls signal handlers in no other thread
             _holders.append(self)
 
     def __enter__(self) -> HeldSignals:
@@ -193,9 +194,9 @@ class HeldSignals:
 
 
 def warm_up(warm: Callable[[], None]) -> None:
-    """Load a node's libraries, with signals held: they are not ours, and may drop the exception of one.
+    """Have a node load its libraries (`warm`), with signals held: some drop a signal's exception while they load.
 
-    The node itself reports a failure.
+    A failure is left to the node, which meets it again.
     """
     with HeldSignals(), Ignoring(Exception):
         warm()
@@ -203,7 +204,7 @@ def warm_up(warm: Callable[[], None]) -> None:
 
 def is_main_thread() -> bool:
     """Return True in the thread whose time limits and signals raise."""
-    threading = sys.modules.get("threading")  # unloaded: this is the only thread
+    threading = sys.modules.get("threading")  # if nobody has loaded it, this is the only thread
     return not threading or threading.current_thread() is threading.main_thread()
 
 
@@ -257,7 +258,8 @@ class Deadline:
         self.what = what
         self.act = act
         self.exit = exit
-        self.at = self.due = 0.0  # the moment of the limit; of the next exception
+        self.at = self.due = 0.0
+        """The moment of the limit, and that of the next exception."""
 
     def __enter__(self) -> Deadline:
         if self.seconds is not None:
@@ -368,6 +370,6 @@ def _pass(deadline: Deadline) -> None:
     if _holders:
         _hold(lambda: _pass(deadline))
     elif deadline in _open:
-        deadline.due = time.monotonic() + _AGAIN
+        deadline.due = time.monotonic() + _AGAIN  # in case a library drops the exception
         _arm()
         raise TimedOut(deadline)

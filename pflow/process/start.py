@@ -1,4 +1,4 @@
-"""Start a program in a session of its own, beside a guard that ends the session once this process is gone."""
+"""Starting a program in a session of its own, and the guard that ends the session once this process is gone."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ NODE = "PFLOW_NODE"
 itself to pflow by its guard: `[ "${PFLOW_NODE-}" = shout ] || exec pflow "$0" "$@"; unset PFLOW_NODE`.
 """
 
+# posix_spawn has no way to change the directory of what it starts.
 _IN_DIRECTORY = ("/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh")
 
 
@@ -37,8 +38,8 @@ def spawn(
 ) -> int:
     """Start a program in its own session: without a terminal, since asking there from the background would stop it.
 
-    `files` become its stdin, stdout and stderr, -1 /dev/null. Inheritable files stay open in it, as with any shell. One
-    that a run within bounds starts is confined to them, unless it `is_ours`. A stranger's program is confined by
+    `files` become its stdin, stdout and stderr; -1 stands for /dev/null. Inheritable files stay open in it, as with any
+    shell. In a run within bounds it is confined to these, unless it `is_ours`. A stranger's program is confined by
     `restrict`, and inherits no other file that is open for writing. Return its process id. Raises OSError.
     """
     actions: list[Any] = [
@@ -54,22 +55,22 @@ def spawn(
             environment() if env is None else env,
             file_actions=actions,
             setsid=True,
-            setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
+            setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # Python ignores them, and exec hands that down
         )
 
     if restrict is None and (is_ours or not os.environ.get(CONFINED)):
         return start()
     from pflow.process import confine
 
-    if restrict is not None:  # Landlock would let a stranger's program write to files that are open already
+    if restrict is not None:  # Landlock does not touch what is open already
         actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in confine.open_for_writing()]
     return confine.start_restricted(start, restrict or confine.restrict)
 
 
-# It reads the session, then waits for the end of its stdin, which the kernel closes when we are gone; then it does the
-# same as `end` in children.py. Linux's parent-death signal would end only the program, not its children. PATH may
-# have no sed; a shell reads /proc byte by byte, which takes longer. After the last bracket come state, parent, process
-# group and session.
+# The guard reads the session's number and waits for the end of its stdin, which the kernel closes when we are gone;
+# then it does what `end` in children.py does. Linux's parent-death signal would end only the program, not its children.
+# PATH may have no sed; without it the shell reads /proc byte by byte, which takes longer. In /proc/PID/stat the fields
+# after the last bracket are state, parent, process group and session: a program's name may hold brackets too.
 _GUARD_SCRIPT = r"""
 read -r session || exit
 read -r _
@@ -104,11 +105,11 @@ kill -s KILL -- $groups
 
 
 class Guard:
-    """A shell in its own session, out of reach of signals to ours; nothing if it cannot be started."""
+    """A shell in a session of its own, out of reach of signals to ours. If it does not start, there is no guard."""
 
     def __init__(self) -> None:
         theirs, self.pipe = os.pipe()
-        path = {"PATH": os.environ.get("PATH", os.defpath)}  # the rest may be secret
+        path = {"PATH": os.environ.get("PATH", os.defpath)}  # other variables may be secret, and `ps e` shows them
         try:
             self.pid = spawn(["/bin/sh", "-c", _GUARD_SCRIPT], [theirs, -1, -1], path, is_ours=True)
         except OSError:
@@ -122,9 +123,9 @@ class Guard:
             os.write(self.pipe, b"%d\n" % session)
 
     def close(self, *, ends_session: bool = False) -> None:
-        """End it. With `ends_session` let it end what is left, as when a second signal came too early."""
+        """End the guard. With `ends_session` let it first end what a second signal kept us from ending."""
         with HeldSignals():
-            with Ignoring(ProcessLookupError):  # it was collected already
+            with Ignoring(ProcessLookupError):  # end_orphans may have collected it
                 if self.pid and not ends_session:
                     os.kill(self.pid, _signal.SIGKILL)
             os.close(self.pipe)
@@ -154,6 +155,7 @@ def start_program(file: str, start: Callable[[list[str]], T]) -> T:
         try:
             return start([file])
         except OSError as error:
+            # The kernel refuses a script without a #!; shells and execvp run it with sh all the same.
             if error.errno != errno.ENOEXEC or b"\0" in first_bytes(file):
                 raise
             return start(["/bin/sh", file])
@@ -162,7 +164,10 @@ def start_program(file: str, start: Callable[[list[str]], T]) -> T:
 
 
 def programs_of(file: str) -> list[str]:
-    """Return what the system executes to start a program: its file, the interpreters behind a #!, and their loaders."""
+    """Return the files that the kernel executes to start a program: it, the interpreters behind a #!, their loaders.
+
+    Landlock asks for the right to execute each of them.
+    """
     found = list[str]()
     todo = [file, *([] if first_bytes(file).startswith((b"#!", _ELF)) else ["/bin/sh"])]  # as start_program does
     while todo:
@@ -203,8 +208,8 @@ def _loaders(begin: bytes) -> list[str]:
 
 
 def mark_as_body(file: str, name: str) -> None:
-    """Set the variable for the guard of a program without an interface, which would otherwise call us again forever."""
-    if NODE.encode() in first_bytes(file, 1 << 26):  # in a compiled program it may be anywhere
+    """Set PFLOW_NODE for a program that looks at it: it hands itself to pflow otherwise, and we would call it again."""
+    if NODE.encode() in first_bytes(file, 1 << 26):  # in a compiled program the name may be anywhere
         refuse_itself(name)
         os.environ[NODE] = name
 
@@ -231,6 +236,7 @@ def _not_started(file: str, error: OSError) -> PflowError:
 
 
 def first_bytes(file: str, size: int = 256) -> bytes:
+    """Return the first bytes of a file; none if it cannot be read."""
     try:
         with open(file, "rb") as program:
             return program.read(size)

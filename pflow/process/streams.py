@@ -1,4 +1,4 @@
-"""Stdin and stdout: readable or not, reading to the end, writing whole."""
+"""Stdin and stdout: is there input, reading it to its end, and writing whole."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ def wait_for(fd: int, *, to_write: bool = False, seconds: float | None = None) -
 
 _NULL = os.makedev(1, 3)
 _PATIENCE = 10.0
-"""Seconds after which a stage says that nothing has come: in a log nobody sees that it waits."""
+"""Seconds after which a stage says that nothing has come.
+
+Under supervisord, ansible and ssh a pipe may stay open that nobody writes to, and in a log nobody sees a stage wait.
+"""
 
 
 def is_readable(source: str = "auto") -> bool:
-    """Return True if stdin is input for this stage: not a terminal, not closed, not a file read halfway.
+    """Return True if stdin is input for this stage: not a terminal, not closed, not a file that others read halfway.
 
     With a `source` other than auto (`--from`) the file may be at any offset. Raises PflowError (64) for a directory.
     """
@@ -47,12 +50,12 @@ def is_readable(source: str = "auto") -> bool:
 
 
 def read_all(limit: Deadline | None = None) -> bytes:
-    """Read stdin to its end; after ten seconds without a byte say, once, that the stage is waiting for it.
+    """Read stdin to its end. If no byte comes for ten seconds, say once that the stage waits.
 
-    The time limit begins anew while another stage works on what is to come, since that has a limit of its own.
+    The time limit restarts while another stage of pflow works on what is to come: that has a limit of its own.
     """
     act = "cannot read stdin"
-    if not stat.S_ISREG(os.fstat(0).st_mode):  # nobody waits for a file
+    if not stat.S_ISREG(os.fstat(0).st_mode):  # a file has its bytes at once
         _wait_for_first_byte(limit)
     try:
         return read_to_end(0, act)
@@ -64,7 +67,7 @@ def read_all(limit: Deadline | None = None) -> bytes:
 
 def _wait_for_first_byte(limit: Deadline | None) -> None:
     patience = [_PATIENCE]
-    pauses = [limit.seconds / 2] if limit is not None and limit.seconds else []
+    pauses = [limit.seconds / 2] if limit is not None and limit.seconds else []  # look in time to restart the limit
     while patience + pauses and not wait_for(0, seconds=min(patience + pauses)):
         from pflow.process.children import writers
 
@@ -80,14 +83,14 @@ def _wait_for_first_byte(limit: Deadline | None) -> None:
 
 _LARGE = 1 << 16
 
-begun: set[int] = set()
-"""The descriptors with an attempted write."""
+written_to: set[int] = set()
+"""The descriptors that something was written to, or tried to be: no error document may follow."""
 
 
 def secure_standard_files() -> list[int]:
-    """Open /dev/null for closed standard descriptors, so that no file opened later gets their numbers.
+    """Open /dev/null for closed standard descriptors: a file opened later would get their numbers, and be printed to.
 
-    Returns which of 0, 1 and 2 were closed. What libraries print on stderr is tamed from here on.
+    Return which of 0, 1 and 2 were closed. What libraries print on stderr is tamed from here on.
     """
     filter_stderr()
     closed = []
@@ -105,7 +108,10 @@ def closed_stdout(hint: str = "") -> PflowError:
 
 
 def divert_prints() -> int:
-    """Send all prints to stdout from here on, children's too, to stderr. Returns the real stdout's descriptor."""
+    """Send what is printed to stdout from here on, by children too, to stderr; return the real stdout's descriptor.
+
+    stdout carries the store alone, and libraries print what they like.
+    """
     saved = os.dup(1)
     os.dup2(2, 1)
     return saved
@@ -132,7 +138,7 @@ class Diverted:
 
 def write_pieces(fd: int, pieces: list[Piece]) -> None:
     """Write all pieces. Raises ClosedPipe, or PflowError (73)."""
-    begun.add(fd)
+    written_to.add(fd)
     for piece in _joined(pieces):
         rest = memoryview(for_terminal(fd, bytes(piece), is_data=True) if os.isatty(fd) else piece)
         while rest:

@@ -7,13 +7,14 @@ import _thread
 import gc
 import os
 import pickle
+import sys
 from _io import BytesIO
 from itertools import count
 
 from pflow import TYPE_CHECKING, Any, Callable, NoReturn, Sequence
 from pflow.errors import FAILED, PflowError, no_memory, own_error
 from pflow.files.atomic import write_all
-from pflow.process.children import GRACE, end_with_parent
+from pflow.process.children import GRACE
 from pflow.process.signals import HeldSignals, Interrupted, forget_deadlines, heed_parent, is_main_thread
 from pflow.process.streams import flush_prints, wait_for
 from pflow.terminal import messages
@@ -92,7 +93,7 @@ def framed(kind: str, number: int, value: Any) -> bytes:
     return len(message).to_bytes(8, "big") + message
 
 
-def _outcome(number: int, serve: Serve, about: tuple[Any, ...], parent: Parent) -> bytes:
+def _result_message(number: int, serve: Serve, about: tuple[Any, ...], parent: Parent) -> bytes:
     """Return a message with the result of a piece of work, or the PflowError in which it ended."""
     try:
         return framed(RESULT, number, serve(*about, parent))
@@ -111,8 +112,8 @@ class Parent(Inbox):
     """The process that forked this one: `take` sends it a line, `ask` sends a request and waits for the answer.
 
     Several threads may ask at once. A signal ends the wait for an answer, but cuts no message. `ask_later` passes on
-    what a process below asks: to wait for that answer would be to hear no other process below. The pool that has them
-    listens meanwhile (`hear`).
+    the request of a process below this one without waiting, since the others below must be heard meanwhile; their pool
+    calls `hear` when something comes.
     """
 
     def __init__(self, fd: int) -> None:
@@ -163,7 +164,7 @@ class Parent(Inbox):
         """Do the work that comes, a piece at a time. It ends with an exception."""
         while True:
             number, about = self._next(self._work)
-            message = _outcome(number, serve, about, self)
+            message = _result_message(number, serve, about, self)
             flush_prints()
             self._send(message)
 
@@ -178,14 +179,14 @@ class Parent(Inbox):
                 threading.Thread(target=self.serve, args=(serve,), daemon=True).start()
 
     def _send(self, message: bytes) -> None:
-        with HeldSignals(), self._sending:
+        with HeldSignals(), self._sending:  # half a message would make the rest of the stream unreadable
             try:
                 write_all(self.fd, message)
             except (BrokenPipeError, ConnectionResetError):
                 raise _parent_is_gone() from None
 
     def _next(self, box: Box) -> Any:
-        """Return what comes into a box. Those that wait read in turn, unless one thread reads for all."""
+        """Return what comes into a box. Threads that wait take turns to read, unless one thread reads for all."""
         if not self._threads:
             with self._reading:
                 while box.empty():
@@ -195,7 +196,7 @@ class Parent(Inbox):
     def _read(self) -> int:
         """Wait for messages and put each into its box; return how many bring work."""
         wait_for(self.fd)
-        with HeldSignals():
+        with HeldSignals():  # what was read must reach its box: it does not come again
             for kind, number, value in self.read():
                 if kind == GONE:
                     raise _parent_is_gone()
@@ -215,7 +216,7 @@ _said: set[str] = set()
 def say_once(text: str, is_for_logs: bool = False) -> None:
     """Say what is good to know, once a process; a process that was forked for work passes it on.
 
-    What `is_for_logs` is said under -q too where no terminal is: in cron nobody sees anything else.
+    A text that `is_for_logs` is said even under -q if there is no terminal: in cron nobody sees anything else.
     """
     is_silent = messages.is_quiet and not (is_for_logs and not any(map(os.isatty, (0, 1, 2))))
     if _parents:
@@ -239,6 +240,17 @@ def _parent_is_gone() -> BaseException:  # SystemExit ends a thread in silence
     return Interrupted(_signal.SIGTERM, "the process that began it is gone") if is_main_thread() else SystemExit()
 
 
+def _end_with_parent(parent: int) -> None:
+    """Make this child process end when its parent does, even by kill -9."""
+    if sys.platform == "linux":
+        import ctypes
+
+        set_parent_death_signal = 1  # prctl(2); it is sent after kill -9 too, where the parent can tell us nothing
+        ctypes.CDLL(None).prctl(set_parent_death_signal, int(_signal.SIGTERM))
+    if os.getppid() != parent:  # it ended before the call, so no signal will come
+        os._exit(143)
+
+
 def serve_parent(
     serve: Serve, fd: int, parent: int, held: HeldSignals, *, unused: Sequence[int] = (), threads: int = 0
 ) -> NoReturn:
@@ -246,12 +258,12 @@ def serve_parent(
     code = FAILED
     try:
         try:
-            gc.freeze()  # what the parent has open is not closed here
+            gc.freeze()  # or a collection would finalize objects of the parent, and close what it has open
             for other in unused:
                 os.close(other)
-            forget_deadlines()
+            forget_deadlines()  # the parent watches them
             heed_parent(2 * GRACE)
-            end_with_parent(parent)
+            _end_with_parent(parent)
             held.release()
             above = Parent(fd)
             _parents.append(above)
@@ -260,7 +272,7 @@ def serve_parent(
             code = interrupted.exit
         finally:
             flush_prints()
-    except Interrupted as again:  # a second signal, while the first ended it; a third would kill it
+    except Interrupted as again:  # a second signal during the cleanup after the first; a third kills the process
         code = again.exit
     finally:
-        os._exit(code)
+        os._exit(code)  # without the parent's atexit functions and buffers
