@@ -81,7 +81,7 @@ def is_on_network(path: str) -> bool:
         for line in mounts:
             mount, _, about = line.partition(" - ")
             point = mount.split()[4].replace("\\040", " ").rstrip("/") + "/"
-            if real.startswith(point) and len(point) >= longest:
+            if f"{real}/".startswith(point) and len(point) >= longest:
                 kind, longest = about.split()[0], len(point)
     return kind in _NETWORK or kind.startswith("fuse.")
 

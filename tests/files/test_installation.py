@@ -7,7 +7,8 @@ import sys
 import pytest
 
 import pflow.files.installation as module
-from pflow.files.installation import read_installation
+from pflow.errors import PflowError
+from pflow.files.installation import needs, read_installation
 
 PIP = f"{sys.executable} -m pip"
 
@@ -36,3 +37,60 @@ def test_an_extra_is_added_to_what_is_there(tmp_path):
     (tmp_path / "pipx_metadata.json").write_text('{"main_package": {"package": "pflow-shell"}}')
     added = read_installation(str(tmp_path)).add("pflow-shell[web]")
     assert added == "pipx inject --force pflow-shell 'pflow-shell[web]'"
+
+
+RECEIPT = """[tool]
+requirements = [{}]
+"""
+OTHER = '{ name = "llm-x", specifier = ">=1" }'
+
+
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        ('{ name = "pflow-shell" }', "pflow-shell"),
+        ('{ name = "pflow-shell", extras = ["web", "map"], specifier = "==2" }', "'pflow-shell[web,map]==2'"),
+        ('{ name = "pflow-shell", editable = "/src" }', "'pflow-shell @ /src'"),
+        ('{ name = "pflow-shell", directory = "/src" }', "'pflow-shell @ /src'"),
+        ('{ name = "pflow-shell", git = "https://h/p" }', "'pflow-shell @ git+https://h/p'"),
+    ],
+)
+def test_a_tool_of_uv_keeps_what_was_installed_beside_it(tmp_path, first, name):
+    (tmp_path / "uv-receipt.toml").write_text(RECEIPT.format(f"{first}, {OTHER}"))
+    found = read_installation(str(tmp_path))
+    assert found.add("llm-y") == f"uv tool install {name} --with 'llm-x>=1' --with llm-y"
+    assert found.remove("llm-x") == f"uv tool install {name}"
+    assert found.remove("llm") == f"uv tool install {name} --with 'llm-x>=1'"
+    assert found.mend() == f"uv tool install --reinstall {name} --with 'llm-x>=1'"
+    assert (found.to_path(), found.place) == ("uv tool update-shell", sys.prefix)
+
+
+def test_what_pipx_installed_is_extended_by_it(tmp_path):
+    (tmp_path / "pipx_metadata.json").write_text('{"main_package": {"package": "mine"}}')
+    found = read_installation(str(tmp_path))
+    assert (found.add("llm-x"), found.remove("llm-x")) == ("pipx inject mine llm-x", "pipx uninject mine llm-x")
+    assert (found.mend(), found.to_path()) == ("pipx reinstall mine", "pipx ensurepath")
+
+
+@pytest.mark.parametrize("record", ["", "tool = 1", "[tool]\nrequirements = []", "[tool]\nrequirements = [{}]"])
+def test_a_record_that_is_malformed_is_none(tmp_path, monkeypatch, record):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    (tmp_path / "uv-receipt.toml").write_text(record)
+    (tmp_path / "pipx_metadata.json").write_text("{}")
+    found = read_installation(str(tmp_path))
+    assert found.add("llm-x") == f"{PIP} install llm-x"
+    assert found.mend() == f"{PIP} install --force-reinstall pflow-shell"
+    assert found.to_path() == f'export PATH={tmp_path}/venv/bin:"$PATH" in your profile'
+
+
+def test_without_pip_uv_extends_the_environment_of_this_python(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    found = read_installation(str(tmp_path))
+    assert found.add("llm-x") == f"uv pip install --python {sys.executable} llm-x"
+
+
+def test_a_library_that_is_missing_is_named_with_its_extra():
+    with pytest.raises(PflowError) as caught, needs("cannot read 'a.xlsx'", "openpyxl", "tables"):
+        raise ImportError
+    assert (caught.value.exit, caught.value.message) == (78, "cannot read 'a.xlsx': openpyxl is not installed")
+    assert "pflow-shell[tables]" in caught.value.hint

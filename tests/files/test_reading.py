@@ -1,11 +1,28 @@
-"""Digests of files."""
+"""Files are read to their end and no further than the limit; what is packed is unpacked in parts; digests."""
 
+import bz2
 import hashlib
 import os
+import zlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pflow.files.reading import file_digest
+from pflow.errors import BAD_DATA, PflowError
+from pflow.files import reading
+from pflow.files.reading import (
+    check_unpacked,
+    file_digest,
+    file_stamp,
+    file_state,
+    limit_input,
+    open_regular,
+    read_part,
+    read_regular,
+    read_to_end,
+    unpack_members,
+)
 
 
 def test_a_file_counts_by_its_bytes(tmp_path):
@@ -19,3 +36,157 @@ def test_what_is_no_regular_file_is_refused_unread(tmp_path):
     for path in (tmp_path, tmp_path / "fifo", "/dev/zero"):
         with pytest.raises(OSError, match="not a regular file"):
             file_digest(str(path))
+
+
+@pytest.fixture
+def limit(monkeypatch):
+    monkeypatch.setattr(reading, "_most", reading.MOST_INPUT)
+    return limit_input
+
+
+def read(path, act="cannot read it"):
+    with open(path, "rb", buffering=0) as file:
+        return read_to_end(file.fileno(), act)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1 << 16, (1 << 16) + 1, (1 << 20) + 1, 5 << 19])
+def test_a_file_is_read_to_its_end(tmp_path, size):
+    (tmp_path / "a").write_bytes(os.urandom(size))
+    assert read(tmp_path / "a") == read_regular(str(tmp_path / "a")) == (tmp_path / "a").read_bytes()
+
+
+def test_the_limit_is_the_most_that_an_input_may_have(tmp_path, limit):
+    (tmp_path / "a").write_bytes(b"x" * 10)
+    limit(10)
+    assert len(read(tmp_path / "a")) == 10
+    limit(9)
+    with pytest.raises(PflowError, match="cannot read it: it has more than 9 bytes") as caught:
+        read(tmp_path / "a")
+    assert (caught.value.exit, caught.value.hint) == (BAD_DATA, "--max-input=BYTES takes more")
+    out, into = os.pipe()  # which has no size
+    os.write(into, b"x" * 10)
+    os.close(into)
+    with pytest.raises(PflowError, match="more than 9 bytes"):
+        read_to_end(out, "cannot read stdin")
+    os.close(out)
+
+
+def test_a_pipe_that_another_process_made_non_blocking_is_waited_for():
+    out, into = os.pipe()
+    os.set_blocking(out, False)
+    if os.fork() == 0:
+        os.read(os.open("/dev/null", os.O_RDONLY), 1)
+        os.write(into, b"late")
+        os._exit(0)
+    assert read_part(out, 3) == b"lat"
+    os.wait()
+    os.close(out)
+    os.close(into)
+
+
+def test_a_bomb_is_what_unpacks_to_a_hundred_times_its_size_unless_a_limit_is_set(limit):
+    for size, unpacked in ((0, 100_000_000), (1_000_001, 100_000_100), (10, 99_999_999)):
+        check_unpacked(size, unpacked, "cannot unpack it")
+        with pytest.raises(PflowError, match="it unpacks to more than 100 times its size") as caught:
+            check_unpacked(size, max(unpacked, 100_000_000) + 1, "cannot unpack it")
+        assert caught.value.exit == BAD_DATA
+    limit(5)
+    check_unpacked(0, 5, "cannot unpack it")
+    with pytest.raises(PflowError, match="more than 5 bytes"):
+        check_unpacked(1 << 30, 6, "cannot unpack it")
+
+
+def replaced(path):
+    path.rename(f"{path}.old")
+    path.write_text("xy")
+    os.utime(path, ns=(1, 1))
+
+
+def test_a_stamp_changes_with_the_file_and_is_empty_while_the_next_change_may_be_missed(tmp_path):
+    (tmp_path / "a").write_text("x")
+    status = os.stat(tmp_path / "a")
+    moment = 100_000_000
+    assert file_stamp(status, status.st_ctime_ns + moment - 1) == ""
+    assert file_stamp(status, status.st_ctime_ns + moment).split()[0] == "1"
+    stamps = {file_stamp(status, 1 << 62)}
+    for act in (lambda path: path.write_text("xy"), lambda path: os.utime(path, ns=(1, 1)), replaced):
+        act(tmp_path / "a")
+        stamps.add(file_stamp(os.stat(tmp_path / "a"), 1 << 62))
+    assert len(stamps) == 4
+
+
+def test_the_state_of_a_file_changes_with_what_is_in_it(tmp_path):
+    path = tmp_path / "a"
+    assert file_state(str(path)) is file_state("a\0") is None
+    states = []
+    for text in ("x", "xy"):
+        path.write_text(text)
+        states.append(file_state(str(path)))
+    os.utime(path, ns=(1, 1))
+    states.append(file_state(str(path)))
+    path.chmod(0o600 if path.stat().st_mode & 0o77 else 0o644)
+    states.append(file_state(str(path)))
+    (tmp_path / "link").symlink_to("a")
+    assert file_state(str(tmp_path / "link")) == states[-1] != file_state(str(tmp_path / "link"), follow=False)
+    assert len({*states}) == 4
+
+
+def test_a_file_of_our_own_is_made_for_its_owner_alone(tmp_path):
+    os.close(open_regular(str(tmp_path / "new"), os.O_WRONLY | os.O_CREAT))
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o600
+
+
+PACKERS = {
+    "gzip": (lambda data: zlib.compress(data, wbits=31), lambda: zlib.decompressobj(wbits=31)),
+    "bz2": (bz2.compress, bz2.BZ2Decompressor),
+}
+
+
+def unpack(packed, unpacker, part, ends=lambda data: False):
+    parts = [packed[at : at + part] for at in range(0, len(packed), part)]
+    begun = []
+
+    def begin(data, is_first):
+        begun.append(is_first)
+        assert len(data) >= reading.HEAD or data == packed[-len(data) :]
+        return None if ends(data) else unpacker()
+
+    found = [*unpack_members(parts, begin)]
+    assert begun[:1] == [True] * bool(packed)
+    assert True not in begun[1:]
+    assert [read for read, _ in found] == sorted(read for read, _ in found)
+    assert all(data for _, data in found)
+    return b"".join(data for _, data in found), found
+
+
+@pytest.mark.parametrize("name", PACKERS)
+@given(st.lists(st.binary(max_size=40), max_size=3), st.integers(0, 12), st.integers(1, 60))
+def test_members_are_unpacked_one_after_another_however_they_come(name, members, zeros, part):
+    pack, unpacker = PACKERS[name]
+    packed = (b"\0" * zeros).join(map(pack, members)) + (b"\0" * zeros if members else b"")
+    assert unpack(packed, unpacker, part)[0] == b"".join(members)
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_a_member_comes_in_parts_and_tells_how_much_was_read(name):
+    pack, unpacker = PACKERS[name]
+    data = b"x" * 2_000_000
+    whole, found = unpack(pack(data), unpacker, 1 << 16)
+    assert whole == data
+    assert max(len(part) for _, part in found) <= 1 << 18
+    assert {read for read, _ in found} == {len(pack(data))}
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_what_is_cut_or_damaged_is_an_error_and_what_is_no_member_is_left(name):
+    pack, unpacker = PACKERS[name]
+    packed = pack(b"some text")
+    for part in (7, 100):
+        with pytest.raises(EOFError):
+            unpack(packed[:-1], unpacker, part)
+        with pytest.raises(ValueError, match=r".+"):
+            unpack(packed[:-8] + b"\0" * 8, unpacker, part)
+        assert (
+            unpack(packed + b"rest of another kind", unpacker, part, lambda data: data[:4] == b"rest")[0]
+            == b"some text"
+        )

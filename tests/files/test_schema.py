@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from llm import schema_dsl
+from pydantic import BaseModel
 
 from pflow.errors import PflowError
-from pflow.files.schema import load_many, load_schema, misfits
+from pflow.files.schema import load_many, load_schema, misfits, read_as, words_of, worst_misfit
 
 _FIELDS = st.builds(
     "{}{}{}".format,
@@ -39,6 +40,11 @@ def test_a_single_field_is_one_if_there_is_no_such_file(text, tmp_path, monkeypa
         ("true", "it is not a JSON object"),
         ("[1]", "it is not a JSON object"),
         ("url string", "'string' is not a type"),
+        ("a, b c d", "'b c d' is not a field"),
+        ("a int, a", "'a' appears twice"),
+        (", ,", "it names no field"),
+        ('{"type": "nothing"}', "$.type: 'nothing' is not valid under any of the given schemas"),
+        ('{"$ref": "#"}', "it is nested too deeply, or leads back to itself"),
         ("gone.json", "no such file"),
     ],
 )
@@ -59,3 +65,41 @@ def test_the_references_of_a_schema_for_many_lead_to_the_same_places():
 def test_a_schema_that_is_no_object_is_refused(schema):
     with pytest.raises(PflowError, match="it is not a JSON object"):
         load_schema(schema)
+
+
+class Model(BaseModel):
+    name: str
+    price: float
+    tags: list[str]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"name": 5}, "'name' is an int, not a str"),
+        ({"price": "much"}, "'price' should be a valid number, unable to parse string as a number"),
+        ({"price": None}, "'price' is null, not a number"),
+        ({"tags": {}}, "'tags' is a dict, not a list"),
+        ({"tags": ["a", True]}, "'tags[1]' is a bool, not a str"),
+    ],
+)
+def test_the_first_fault_of_a_document_is_said_without_its_value(change, why):
+    document = {"name": "m", "price": 1, "tags": ["a"]}
+    assert read_as(Model, document, "cannot read it", exit=78).price == 1.0
+    with pytest.raises(PflowError) as caught:
+        read_as(Model, document | change, "cannot read it", hint="mend it", exit=78)
+    assert (caught.value.message, caught.value.hint, caught.value.exit) == (f"cannot read it: {why}", "mend it", 78)
+    with pytest.raises(PflowError, match="cannot read it: 'price' is missing"):
+        read_as(Model, {"name": "m", "tags": []}, "cannot read it", exit=78)
+    with pytest.raises(PflowError, match="cannot read it: it is a list, not a dict"):
+        read_as(Model, [], "cannot read it", exit=78)
+
+
+def test_a_reference_that_leads_nowhere_is_said_when_a_value_comes_to_it():
+    schema = load_schema({"properties": {"a": {"$ref": "#/none"}}})
+    assert worst_misfit(schema, {"b": 1}) is None
+    with pytest.raises(PflowError, match="nothing is at its \\$ref '/none'") as caught:
+        worst_misfit(schema, {"a": 1})
+    assert caught.value.exit == 65
+    fault = worst_misfit({"properties": {"a": {"type": "string"}}}, {"a": 5})
+    assert words_of(fault) == "$.a: 5 is not of type 'string'"

@@ -50,14 +50,13 @@ The tests of the module itself run first: `tests/map/test_rows.py` for `pflow/ma
 """
 
 SLOW = {
-    "tests/files/test_reading.py",
     "tests/map/test_dask.py",
     "tests/map/test_money.py",
     "tests/models/test_engine.py",
     "tests/models/test_garbled.py",
     "tests/models/test_plugins.py",
     "tests/process/test_pool.py",
-    "tests/record/test_difference.py",
+    "tests/record/test_comparison.py",
 }
 """Tests that take too long to be run for each module of their directory: they run for the module that they test."""
 
