@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pocketflow
 import pytest
@@ -14,14 +15,23 @@ import pytest
 from pflow.errors import PflowError
 from pflow.process import signals
 from pflow.process.signals import (
+    ClosedPipe,
     Deadline,
     HeldSignals,
     Interrupted,
+    Paused,
     TimedOut,
     catch_signals,
     die_of,
     die_of_closed_pipe,
+    die_quietly_of_interrupt,
+    end_in_order,
+    forget_deadlines,
+    heed_parent,
+    load,
+    sleep,
     stop_timer,
+    time_left,
 )
 from tests.stage.ends import end_of
 from tests.stage.running import run_node
@@ -195,3 +205,157 @@ def test_a_second_signal_ends_at_once_what_is_called_at_exit():
         die_of(signal.SIGTERM)
 
     assert end_of(act) == (-signal.SIGHUP, b"")
+
+
+def test_what_is_paused_counts_for_no_time_limit():
+    with Deadline(0.2) as outer, Deadline(1000):
+        at = outer.at
+        with Paused():
+            wait(0.3)
+        assert 0.3 <= outer.at - at < 1
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 0.2
+
+
+def fail_late():
+    wait(0.02)
+    with contextlib.suppress(TimedOut):
+        time_left()
+    raise ValueError("cut off")
+
+
+def in_thread(act):
+    """What it returns, or raises, in a thread of its own."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(act).result()
+
+
+def test_in_a_thread_a_block_ends_by_the_time_that_is_left():
+    def act():
+        assert (time_left(), time_left(5)) == (None, 5)
+        with Deadline(1000), Deadline(100) as nearest, Deadline(500):
+            assert 99 < time_left() <= 100
+            assert time_left(5) == 5
+            assert 99 < time_left(200) <= 100
+            before = nearest.at
+            with Paused():
+                wait(0.01)
+            assert nearest.at > before
+        assert time_left() is None
+        with pytest.raises(TimedOut), Deadline(0.01):
+            sleep(30)
+        with pytest.raises(PflowError, match=r"cannot ask: it took longer"), Deadline(0.01, act="cannot ask"):
+            fail_late()
+        with pytest.raises(TimedOut), Deadline(0.01):
+            fail_late()
+        with pytest.raises(ValueError, match="at once"), Deadline(1000):
+            raise ValueError("at once")
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+    in_thread(act)
+    with Deadline(5):
+        assert (time_left(), time_left(7)) == (None, 7)  # the main thread is interrupted
+
+
+def test_a_child_has_no_time_limit_of_its_parent():
+    with Deadline(0.05):
+        forget_deadlines()
+        wait(0.1)
+    with Deadline(1000):
+        pass
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+
+
+def test_who_holds_signals_is_told_of_each():
+    told = []
+    in_thread(HeldSignals)  # where nothing comes
+    held = HeldSignals()
+    os.kill(os.getpid(), signal.SIGTERM)
+    held.notify(lambda: told.append("held"))
+    os.kill(os.getpid(), signal.SIGHUP)
+    assert told == ["held", "held"]
+    held.notify(None)
+    for message in ("it was ended by SIGTERM", "it was ended by SIGHUP"):
+        with pytest.raises(Interrupted, match=message):
+            held.release()
+    held.release()
+
+
+def test_the_second_signal_ends_the_cleanup_and_the_third_the_process():
+    with pytest.raises(Interrupted):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    with pytest.raises(Interrupted):
+        os.kill(os.getpid(), signal.SIGHUP)
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+    assert [signal.getsignal(signum) for signum in numbers] == [signal.SIG_DFL] * 4
+
+
+def test_a_signal_that_our_parent_ignores_stays_ignored():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    catch_signals()
+    os.kill(os.getpid(), signal.SIGHUP)
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+def test_an_interrupt_is_quiet_until_signals_are_caught():
+    for before, after in ((signal.default_int_handler, signal.SIG_DFL), (signal.SIG_IGN, signal.SIG_IGN)):
+        signal.signal(signal.SIGINT, before)
+        die_quietly_of_interrupt()
+        assert signal.getsignal(signal.SIGINT) == after
+
+
+@pytest.mark.parametrize(
+    ("work", "end"),
+    [
+        (lambda: 5, 5),
+        (lambda: int("x"), 70),
+        (lambda: fail(PflowError("no", exit=66)), 66),
+        (lambda: fail(Interrupted(0, "late")), 124),
+        (lambda: fail(Interrupted(signal.SIGTERM, "ended")), -signal.SIGTERM),
+        (lambda: fail(ClosedPipe()), -signal.SIGPIPE),
+        (lambda: os.kill(os.getpid(), signal.SIGINT) or 5, -signal.SIGINT),
+    ],
+)
+def test_work_ends_with_its_code_or_by_its_signal(work, end):
+    def act():
+        os._exit(end_in_order(work, lambda error: error.exit))
+
+    assert end_of(act)[0] == end
+
+
+def fail(error):
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("comes_first", "is_held", "exit"), [(False, False, 143), (True, False, 130), (False, True, 143)]
+)
+def test_the_word_of_a_parent_says_nothing_new_after_a_signal_and_ends_us_in_the_end(comes_first, is_held, exit):
+    def act():
+        heed_parent(0.3)
+        held = HeldSignals() if is_held else None
+        try:
+            if comes_first:
+                os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGTERM)
+            if held:
+                held.release()
+        except Interrupted as caught:
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)  # which it repeats
+            except Interrupted:
+                os._exit(1)
+            if exit != caught.exit:
+                os._exit(2)
+            if comes_first:
+                time.sleep(30)  # and drops the exception
+            os._exit(caught.exit)
+        os._exit(3)
+
+    assert end_of(act)[0] == (143 if comes_first else exit)
+
+
+def test_what_a_library_raises_while_it_is_loaded_is_left_to_the_node():
+    load(lambda: int("x"))
+    with pytest.raises(Interrupted):
+        load(lambda: os.kill(os.getpid(), signal.SIGTERM))
