@@ -195,6 +195,14 @@ def test_who_asked_to_be_called_at_exit_is_called_before_a_process_dies_of_a_sig
     assert end_of(end) == (-signum, b"called")
 
 
+def test_who_cannot_die_of_a_signal_as_the_first_process_of_a_container_exits_with_its_code():
+    def act() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        die_of(signal.SIGTERM)
+
+    assert end_of(act) == (143, b"called")
+
+
 def test_a_second_signal_ends_at_once_what_is_called_at_exit():
     def act() -> None:
         atexit._clear()
