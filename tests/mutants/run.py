@@ -10,6 +10,7 @@ import ast
 import compileall
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
 ROOT = Path(__file__).parents[2]
 
 TARGETS = {
-    "pflow/record": "tests/record/test_*.py",
+    "pflow/record": "tests/record/test_*.py tests/commands/test_o*.py",
     "pflow/stage": "tests/stage/test_*.py",
     "pflow/cache": "tests/cache/test_*.py",
     "pflow/engine": "tests/engine/test_*.py tests/driver/test_[bi]*.py tests/record/test_j*.py",
@@ -58,13 +59,16 @@ SLOW = {
     "tests/process/test_pool.py",
     "tests/record/test_comparison.py",
 }
-"""Tests that take too long to be run for each module of their directory: they run for the module that they test."""
+"""Tests that take too long for every mutant of their directory: they run for the modules that they name."""
 
 LONGEST = 180
 """Seconds that the tests of one mutant may take: one that takes longer has hung, and counts as killed."""
 
 EQUIVALENT = ROOT / "tests" / "mutants" / "equivalent.txt"
-"""Mutants that change nothing that anybody could see, a line each as the report has it, with the reason."""
+"""Mutants that change nothing that anybody could see, a line each as the report has it, with the reason.
+
+`*` in place of the operator stands for every mutant of a source line: of a size or time that decides about cost alone.
+"""
 
 
 def main() -> int:
@@ -101,7 +105,8 @@ def tests_of(mutation: MutationSpec, target: str) -> list[str]:
     module = mutation.module_path.relative_to("pflow")
     own = f"tests/{module.parent}/test_{module.name}"
     others = [str(file.relative_to(ROOT)) for word in TARGETS[target].split() for file in sorted(ROOT.glob(word))]
-    others = [each for each in others if each != own and each not in SLOW]
+    named = re.compile(rf"pflow\.{'.'.join(module.with_suffix('').parts[:-1])}(\.| import .*\b){module.stem}\b")
+    others = [each for each in others if each != own and (each not in SLOW or named.search((ROOT / each).read_text()))]
     return [own] * (ROOT / own).exists() + [" ".join(others)] * bool(others)
 
 
@@ -126,6 +131,7 @@ def places_for_types(file: Path) -> list[tuple[tuple[int, int], tuple[int, int]]
     nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
     found = [getattr(node, name, None) for node in nodes for name in ("annotation", "returns")]
     found += [node for node in nodes if isinstance(node, ast.If | ast.Assign) and names_types(node)]
+    found += [node.test for node in nodes if isinstance(node, ast.If) and names_types(node, or_else=True)]
     return [
         ((each.lineno, each.col_offset), (each.end_lineno or 0, each.end_col_offset or 0))
         for each in found
@@ -133,10 +139,11 @@ def places_for_types(file: Path) -> list[tuple[tuple[int, int], tuple[int, int]]
     ]
 
 
-def names_types(node: ast.If | ast.Assign) -> bool:
-    """Whether it is `TYPE_CHECKING = False`, or `if TYPE_CHECKING:` without an `else`."""
+def names_types(node: ast.If | ast.Assign, *, or_else: bool = False) -> bool:
+    """Return True for `TYPE_CHECKING = False`, and for `if TYPE_CHECKING:` without an `else`, or with one too."""
     name = node.targets[0] if isinstance(node, ast.Assign) else node.test
-    return isinstance(name, ast.Name) and name.id == "TYPE_CHECKING" and not getattr(node, "orelse", None)
+    is_named = isinstance(name, ast.Name) and name.id == "TYPE_CHECKING"
+    return is_named and (or_else or not getattr(node, "orelse", None))
 
 
 def work_in_a_copy(copies: str) -> None:
@@ -182,10 +189,10 @@ def judge(mutation: MutationSpec, target: str, ends_at: float) -> str:
 
 def report(mutations: Iterable[MutationSpec], outcomes: Iterable[str]) -> int:
     """Print each survivor, then the numbers. 1 where more than a tenth survived, or not one was tried."""
-    equivalent = equivalents()
+    equivalent = set(equivalents())
     numbers: Counter[str] = Counter()
     for mutation, outcome in zip(mutations, outcomes, strict=True):
-        is_equivalent = outcome == "survived" and line(mutation) in equivalent
+        is_equivalent = outcome == "survived" and not equivalent.isdisjoint({line(mutation), any_of_line(mutation)})
         numbers["change nothing" if is_equivalent else outcome] += 1
         if outcome == "survived" and not is_equivalent:
             print(line(mutation), flush=True)
@@ -198,7 +205,8 @@ def report(mutations: Iterable[MutationSpec], outcomes: Iterable[str]) -> int:
 def report_stale_lines() -> int:
     """Print the equivalent mutants whose code has changed, and so may be equivalent no longer. 1 if there are any."""
     files = {each.partition(":")[0] for each in equivalents()}
-    there = {line(each) for file in sorted(files) if (ROOT / file).exists() for each in mutations_of(file)}
+    mutations = [each for file in sorted(files) if (ROOT / file).exists() for each in mutations_of(file)]
+    there = {named for each in mutations for named in (line(each), any_of_line(each))}
     stale = [each for each in equivalents() if each not in there]
     print(*(f"equivalent.txt has a mutant that is gone: {each}" for each in stale), sep="\n", end="\n" * bool(stale))
     return int(bool(stale))
@@ -213,6 +221,11 @@ def line(mutation: MutationSpec) -> str:
     source = (ROOT / mutation.module_path).read_text(encoding="utf-8").splitlines()[mutation.start_pos[0] - 1].strip()
     operator = mutation.operator_name.removeprefix("core/")
     return f"{mutation.module_path}:{mutation.definition_name}: {operator} at {mutation.start_pos[1]}: {source}"
+
+
+def any_of_line(mutation: MutationSpec) -> str:
+    """Every mutant of the source line that this one changes."""
+    return re.sub(r": \w+ at \d+: ", ": *: ", line(mutation), count=1)
 
 
 if __name__ == "__main__":

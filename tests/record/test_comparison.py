@@ -51,6 +51,18 @@ def test_a_visit_that_ran_again_in_a_later_part_is_compared_with_its_like(traced
     assert (second["visit"], second["differ"]["state"]) == (2, ["done", None])
 
 
-def test_times_differ_only_where_a_person_would_say_so(traced):
-    one, two = (traced(start("a"), end("a", ms=ms), finish()) for ms in (5, 12))
-    assert difference(one, two)["steps"] == []
+@pytest.mark.parametrize(
+    ("one", "two", "differ"),
+    [
+        (5, 12, False),
+        (10, 20, False),
+        (10, 21, True),
+        (1000, 1500, False),
+        (1000, 1501, True),
+        (3000, 1000, True),
+        (0, 60_000, True),
+    ],
+)
+def test_times_differ_only_where_a_person_would_say_so(traced, one, two, differ):
+    first, second = (traced(start("a"), end("a", ms=ms), finish()) for ms in (one, two))
+    assert [each["differ"] for each in difference(first, second)["steps"]] == [{"ms": [one, two]}] * differ
