@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pflow.catalog.kinds import Catalog
+from pflow.catalog.find import Catalog
 from pflow.catalog.registry import PACKAGE, names_in
 from pflow.commands import _command, _dispatch, _run_sentence
 from pflow.commands._click import ClickCommand
@@ -25,7 +25,7 @@ from pflow.flow.pipe.steps import draft_step
 from pflow.flow.subflow import checked, load
 from pflow.help.spec import metavar, spec_of_node
 from pflow.interface.common import COMMON, NODE, OF_RUNS, RUN, STREAM
-from pflow.interface.interface import ARGUMENT, READ, Item, spell_flag
+from pflow.interface.interface import ARGUMENT, READ, Field, spell_flag
 from pflow.interface.source import read_interface
 from pflow.saved_flows.saved import save_flow
 from pflow.stage.flags import flags_of, unsaid, values_of
@@ -50,7 +50,7 @@ class Program(NamedTuple):
     """What is asked: its name, its flags and words, how it parses, and the words without which it does nothing."""
 
     name: str
-    items: dict[str, Item]
+    items: dict[str, Field]
     parse: Callable[[list[str]], Any]
     needed: tuple[str, ...] = ()
     is_open: bool = False
@@ -71,7 +71,7 @@ class Program(NamedTuple):
         except PflowError as error:
             return error.exit, error.message, error.hint
 
-    def flags(self, *, bools: bool = False, values: bool = False) -> Iterator[Item]:
+    def flags(self, *, bools: bool = False, values: bool = False) -> Iterator[Field]:
         """Yield each flag once: bools, or flags that need a value."""
         for item in {item.name: item for item in self.items.values()}.values():
             is_bool = item.type.name == "bool"
@@ -84,7 +84,7 @@ class Program(NamedTuple):
 def nodes() -> Iterator[Program]:
     for name in names_in("nodes"):
         interface = read_interface(os.path.join(PACKAGE, "nodes", f"{name.replace('-', '_')}.py"))
-        items = spec_of_node(name, interface).items
+        items = spec_of_node(name, interface).fields
 
         def parse_stage(words: list[str], interface: Any = interface) -> Any:
             flags = flags_of(words, interface)
@@ -115,7 +115,7 @@ def step(name: str, words: list[str]) -> Any:
 def tools() -> Iterator[Program]:
     for name in names_in("store_commands"):
         spec = import_module(f"pflow.store_commands.{name.replace('-', '_')}").SPEC
-        items = spec.items
+        items = spec.fields
         yield Program(f"pflow-{name}", items, lambda words, items=items: values_of(take_words(words, items), items))
 
 
@@ -140,7 +140,7 @@ def commands() -> Iterator[Program]:
             needed = [f"{each.flag}={value(each)}" if each.kind != ARGUMENT else value(each) for each in required]
             made = as_click(module.command)
             parse_command = lambda words, made=made: shown(made.make_context("", [*words]).params)  # noqa: E731
-            yield Program(f"pflow {name}", spec.items, parse_command, tuple(needed), bool(module.command.others))
+            yield Program(f"pflow {name}", spec.fields, parse_command, tuple(needed), bool(module.command.others))
 
 
 def as_click(command: Command) -> ClickCommand:
@@ -151,7 +151,7 @@ def shown(values: dict[str, Any]) -> Any:
     return {name: vars(value) if isinstance(value, RunFlags) else value for name, value in values.items()}
 
 
-def value(item: Item) -> str:
+def value(item: Field) -> str:
     """Return a text that the item's type takes."""
     return item.type.choices[0] if item.type.choices else {"int": "1", "float": "1"}.get(item.type.name, "x")
 
@@ -264,7 +264,7 @@ def test_a_misspelt_flag_is_recognized(program):
             assert_refused(program, words, f"cannot take {words[0]}: no such flag", f"did you mean {item.flag}?")
 
 
-def is_near_another(item: Item, program: Program) -> bool:
+def is_near_another(item: Field, program: Program) -> bool:
     return any(other != item.name and (item.name in other or other in item.name) for other in program.items)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.values.digest import bytes_digest, digest_of
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is another user's")
@@ -95,7 +95,7 @@ def put_pack(data: Path, name: str, files: dict[str, str], *, asked: str = "v1",
     about = {"address": address or f"/srv/{name}", "asked": asked, "directory": "", "commit": "c" * 40, "tree": tree}
     document["packs"][name] = {**about, "files": pinned}
     lock.write_text(json.dumps(document))
-    forget_kinds()
+    forget_types()
     return folder
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Any, Callable, Iterator
 from pflow.binding.sources import Constant, Source, TemplateSource, without_newline
 from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError, shorten
-from pflow.interface.interface import AS_IT_IS, Interface, Item
+from pflow.interface.interface import AS_IT_IS, Field, Interface
 from pflow.values.jsontext import BLANK, change_texts, compact, decode, texts_in
 from pflow.values.paths import Path, write_path
 from pflow.values.types import Type, fit, from_text
@@ -76,10 +76,10 @@ class FlagValue:
 
 
 def unfilled(
-    item: Item, interface: Interface, text: Any, is_there: Callable[[Path], bool]
+    field: Field, interface: Interface, text: Any, is_there: Callable[[Path], bool]
 ) -> Iterator[tuple[str, str]]:
     """Yield a warning and its remedy for each reference in a `[verbatim]` value to something that is there."""
-    if "verbatim" not in item.marks:
+    if "verbatim" not in field.marks:
         return
     from pflow.values.templates import Bare, unfilled_references
 
@@ -93,7 +93,7 @@ def unfilled(
         if "args" in interface.reads:
             value = f"'{f'${name}' if name.isidentifier() else f'${{{name}}}'}'"
             remedy = f'--args={value} hands it over, as "$1", and --input={value} on stdin'
-        yield f"'{shown}' in '{item.name}' is never filled, though there is {name}", remedy
+        yield f"'{shown}' in '{field.name}' is never filled, though there is {name}", remedy
 
 
 def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
@@ -162,15 +162,15 @@ class Finder:
     """Finds the value of one read or param that has a source."""
 
     def __init__(
-        self, key: str, source: Source, item: Item | None, *, is_mapped: bool = False, exit: int = BAD_DATA
+        self, key: str, source: Source, field: Field | None, *, is_mapped: bool = False, exit: int = BAD_DATA
     ) -> None:
         self.key = key
         self.exit = exit
         self.source = source
-        self.item = item
-        self.type = item.type if item and AS_IT_IS not in item.marks else _ANY
+        self.field = field
+        self.type = field.type if field and AS_IT_IS not in field.marks else _ANY
         self.exact = _EXACT.get(self.type.name)
-        self.is_input = item is not None and item.is_declared
+        self.is_input = field is not None and field.is_declared
         self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}
         """The places that the value came from, as text."""
         if isinstance(source, Constant):
@@ -196,7 +196,7 @@ class Finder:
             return value
         if value.__class__ is self.exact and not (isinstance(value, str) and "\0" in value):
             return value
-        if value is None and self.item is not None and self.item.default is None:
+        if value is None and self.field is not None and self.field.default is None:
             return None
         if self.type.holds_rows and isinstance(value, list) and None in value:
             from pflow.tables.rows import without_failed
@@ -214,7 +214,7 @@ class Finder:
             origin = f" from {self.source.origin}" if self.source.origin else ""
             act, hint = f"cannot read '{self.key}'{origin}", f"--map-in {self.key}=PATH takes another place"
             if self.is_input:  # it says what its flag says
-                is_shown = isinstance(value, str) and self.item is not None and not self.item.is_secret
+                is_shown = isinstance(value, str) and self.field is not None and not self.field.is_secret
                 what = f"{self.key}='{shorten(value)}'" if is_shown else f"'{self.key}'"
                 what += origin if self.source.origin != self.key else ""
                 act, hint = f"cannot take {what}", f"it takes {self.type}" * bool(self.type.items)

@@ -11,7 +11,7 @@ from pflow.binding.store import FOUND, INPUT_KEY, OWN, NodeStore, named_place
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, Ignoring, PflowError, node_error
 from pflow.files.beneath import check_in_bounds, is_confined
 from pflow.interface.common import ALLOW_EMPTY
-from pflow.interface.interface import Interface, Item, fresh, spell_flag
+from pflow.interface.interface import Field, Interface, fresh, spell_flag
 from pflow.values.jsontext import path_value
 from pflow.values.paths import Path, are_nested, write_path
 from pflow.values.types import from_text
@@ -22,27 +22,29 @@ Places = dict[str, tuple[str, ...]]
 FLAG, MAPPING, PIPE, STORE, PARAM, DEFAULT, NOTHING = "flag", "mapping", "pipe", "store", "param", "default", "nothing"
 
 
-def rule_of(item: Item, has: Mapping[str, Collection[str]]) -> str:
+def rule_of(field: Field, has: Mapping[str, Collection[str]]) -> str:
     """Return the rule that gives a read: the first whose `has[rule]` names it; else DEFAULT, or NOTHING if required."""
     for rule in (FLAG, MAPPING, PIPE, STORE, PARAM):
-        if item.name in has.get(rule, ()) and not (rule == STORE and "explicit" in item.marks):
+        if field.name in has.get(rule, ()) and not (rule == STORE and "explicit" in field.marks):
             return rule
-    return NOTHING if item.required else DEFAULT
+    return NOTHING if field.required else DEFAULT
 
 
-def nothing_gives(item: Item) -> PflowError:
-    about = f" ({item.doc})" if item.doc else ""
-    what = "the param " if item.kind == "param" else ""
-    return PflowError(f"cannot find {what}'{item.name}'{about}: nothing gives it", hint=f"{item.flag}=…", exit=MISSING)
+def nothing_gives(field: Field) -> PflowError:
+    about = f" ({field.doc})" if field.doc else ""
+    what = "the param " if field.kind == "param" else ""
+    return PflowError(
+        f"cannot find {what}'{field.name}'{about}: nothing gives it", hint=f"{field.flag}=…", exit=MISSING
+    )
 
 
 def failure_in(node: str, interface: Interface, error: BaseException) -> PflowError:
     """Convert an exception in a node; for a KeyError with a param's name the hint has its flag."""
-    found, item = node_error(node, error), None
+    found, field = node_error(node, error), None
     if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
-        item = interface.params.get(str(error.args[0]))
-    if item is not None:
-        found.hint = f"{item.flag}=… gives the param of that name; {found.hint}"
+        field = interface.params.get(str(error.args[0]))
+    if field is not None:
+        found.hint = f"{field.flag}=… gives the param of that name; {found.hint}"
     return found
 
 
@@ -50,14 +52,14 @@ _SWITCH = {"1": "true", "0": "false"}
 """Other spellings of a bool in a variable."""
 
 
-def from_environment(item: Item) -> Any:
+def from_environment(field: Field) -> Any:
     """Return the value of a param's `[env]` variable. Raises PflowError (78) if it does not fit the type."""
-    text = os.environ[item.env]
+    text = os.environ[field.env]
     try:
-        return from_text(item.type, _SWITCH.get(text, text) if item.type.name == "bool" else text)
+        return from_text(field.type, _SWITCH.get(text, text) if field.type.name == "bool" else text)
     except ValueError as error:
-        fault = PflowError(f"cannot take {item.env}='{text}': {error}", exit=BAD_CONFIG)
-        if item.is_secret:
+        fault = PflowError(f"cannot take {field.env}='{text}': {error}", exit=BAD_CONFIG)
+        if field.is_secret:
             from pflow.values.secrets import masked
 
             masked(fault, text)
@@ -66,8 +68,8 @@ def from_environment(item: Item) -> Any:
 
 def environment(interface: Interface, given: Collection[str]) -> dict[str, Any]:
     """Return the values that variables give to params that are not `given`. Raises PflowError (78)."""
-    items = (item for key, item in interface.params.items() if item.env and key not in given)
-    return {item.name: from_environment(item) for item in items if os.environ.get(item.env)}
+    fields = (field for key, field in interface.params.items() if field.env and key not in given)
+    return {field.name: from_environment(field) for field in fields if os.environ.get(field.env)}
 
 
 class Binding:
@@ -85,7 +87,7 @@ class Binding:
     ) -> None:  # fmt: skip
         self.interface = interface
         self.has_secrets = interface.has_secrets
-        self.hidden = {item.name for item in interface.reads.values() if "explicit" in item.marks}
+        self.hidden = {field.name for field in interface.reads.values() if "explicit" in field.marks}
         pipe = interface.pipe_read
         feed: dict[str, Source] = {}
         if carried is not None and (fed := interface.read_fed(carried.path[-1])):
@@ -100,7 +102,7 @@ class Binding:
         self.param_sources = params
         self.sources: dict[str, Source] = {**feed, **mappings, **flags}
         self.hidden -= self.sources.keys()
-        for key in [key for key, item in interface.reads.items() if "beside" in item.marks]:
+        for key in [key for key, field in interface.reads.items() if "beside" in field.marks]:
             own = self.sources.get(key, PathSource((key,)))
             table = self.sources.get(name := pipe.name if pipe else "rows", PathSource((name,)))
             if key not in flags and {*table.paths} != {(*path[:-1], "rows") for path in own.paths}:
@@ -116,8 +118,8 @@ class Binding:
         self.stand_ins: dict[str, Any] = {}
         self.late_stand_ins: list[Finder] = []
         """Params with templates that stand in for reads."""
-        for item in interface.reads.values():
-            self._set_stand_in(item, params.get(item.name))
+        for field in interface.reads.values():
+            self._set_stand_in(field, params.get(field.name))
         self.finder_of = {finder.key: finder for finder in [*self.by_name, *self.late_stand_ins, *self.finders]}
         self._hold_paths(interface.params, self.params)
 
@@ -135,13 +137,13 @@ class Binding:
             for key, source in sources.items()
             if not self.is_pretended(source.paths)
         ]
-        by_name = [item for key, item in reads.items() if key not in sources and not self.is_pretended([(key,)])]
+        by_name = [field for key, field in reads.items() if key not in sources and not self.is_pretended([(key,)])]
         self.by_name = [
-            Finder(item.name, PathSource((item.name,)), item)
-            for item in by_name
-            if item.type.name != "any" and item.name not in self.hidden
+            Finder(field.name, PathSource((field.name,)), field)
+            for field in by_name
+            if field.type.name != "any" and field.name not in self.hidden
         ]
-        self.needed = [item for item in by_name if item.required]
+        self.needed = [field for field in by_name if field.required]
         self.needed += [reads[key] for key, source in sources.items() if source.is_optional and reads[key].required]
 
     def is_pretended(self, paths: Collection[Path]) -> bool:
@@ -161,19 +163,19 @@ class Binding:
             else:
                 self.param_finders.append(finder)
         self.params.update(overrides)
-        missing = [item for key, item in known.items() if item.required and key not in {**self.params, **params}]
+        missing = [field for key, field in known.items() if field.required and key not in {**self.params, **params}]
         self.unset = missing if self.interface.open else []  # other classes may have a default in their code
 
-    def _set_stand_in(self, item: Item, source: Source | None) -> None:
+    def _set_stand_in(self, field: Field, source: Source | None) -> None:
         """Set the fallback of a read that no earlier rule gives: a param, else its default."""
-        if self.interface.is_apart(item.name):
+        if self.interface.is_apart(field.name):
             return
         if isinstance(source, Constant):
-            self.stand_ins[item.name] = Finder(item.name, source, item).find({})
+            self.stand_ins[field.name] = Finder(field.name, source, field).find({})
         elif source is not None:
-            self.late_stand_ins.append(Finder(item.name, source, item))
-        elif not item.required and item.default is not None:
-            self.stand_ins[item.name] = fresh(item.default)
+            self.late_stand_ins.append(Finder(field.name, source, field))
+        elif not field.required and field.default is not None:
+            self.stand_ins[field.name] = fresh(field.default)
 
     @property
     def is_plain(self) -> bool:
@@ -208,11 +210,11 @@ class Binding:
                 if value is not None:
                     found[finder.key] = value
         view = NodeStore(store, found, self.stand_ins, self.hidden)
-        for item in self.needed:
-            if item.name not in view:
-                raise nothing_gives(item)
-        for item in self.unset:
-            raise nothing_gives(item)
+        for field in self.needed:
+            if field.name not in view:
+                raise nothing_gives(field)
+        for field in self.unset:
+            raise nothing_gives(field)
         self._hold_paths(self.interface.reads, view)
         if self.refuses_empty:
             self._refuse_empty(view, store)
@@ -239,12 +241,12 @@ class Binding:
             what = f"'{next(iter(data))}' is empty: did what wrote it fail?"
             raise PflowError(what, hint=f"{spell_flag(ALLOW_EMPTY)} takes it", exit=MISSING)
 
-    def _hold_paths(self, items: Mapping[str, Item], values: Mapping[str, Any]) -> None:
+    def _hold_paths(self, fields: Mapping[str, Field], values: Mapping[str, Any]) -> None:
         """Refuse a path that is out of bounds, if there are any. Raises PflowError (77)."""
         if not is_confined():
             return
-        for key, item in items.items():
-            if item.type.is_path and key in values:
+        for key, field in fields.items():
+            if field.type.is_path and key in values:
                 check_in_bounds(values[key])
 
     def data(self, found: dict[str, Any]) -> dict[str, Any]:
@@ -258,13 +260,13 @@ class Binding:
 
     def secrets(self, store: Any) -> Iterator[Any]:
         """Yield the secrets that the node will find; of a template also each value in it."""
-        for item in self.interface.secrets:
-            named = self.param_sources.get(item.name)
-            found = self.sources.get(item.name) or PathSource((item.name,)) if item.kind == "read" else None
+        for field in self.interface.secrets:
+            named = self.param_sources.get(field.name)
+            found = self.sources.get(field.name) or PathSource((field.name,)) if field.kind == "read" else None
             for source in filter(None, (named, found)):
                 yield from _secrets_in(source, store)
-            value = self.params.get(item.name)
-            if item.required or value != item.default:  # a default is public: the interface shows it
+            value = self.params.get(field.name)
+            if field.required or value != field.default:  # a default is public: the interface shows it
                 yield value
 
     def origins(self, view: NodeStore, store: Any) -> Places:
@@ -282,8 +284,8 @@ class Binding:
         """Return where each read comes from in a store with these keys; reads left to a param or default are absent."""
         found = {}
         there = {**self.has, STORE: set(keys) - self.hidden}
-        for name, item in self.interface.reads.items():
-            rule = rule_of(item, there)
+        for name, field in self.interface.reads.items():
+            rule = rule_of(field, there)
             if rule in (FLAG, MAPPING, PIPE):
                 found[name] = self.sources[name].origin
             elif rule == STORE:
@@ -301,9 +303,9 @@ class Binding:
 
     def led_by_data(self, key: str) -> str:
         """Return what data chooses of a path or URL from a mapping, or from a template that begins with a reference."""
-        item, source = self.interface.item(key), self.source_of(key)
+        field, source = self.interface.field(key), self.source_of(key)
         leads = source.leads() if isinstance(source, TemplateSource) else source and source.paths
-        return chosen_by_lead(item) if leads else ""
+        return chosen_by_lead(field) if leads else ""
 
     def find_params(self, store: Any) -> Any:
         """Find all params, those with templates too."""
@@ -322,11 +324,11 @@ def _secrets_in(source: Source, store: Any) -> Iterator[Any]:
 
 def is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:
     """Return True if a data flag also goes into the store. With an open interface, one that may be a param does not."""
-    item = interface.reads.get(key)
-    return key not in params if item is None else item.is_stored
+    field = interface.reads.get(key)
+    return key not in params if field is None else field.is_stored
 
 
-def _as_stored(item: Item | None, value: Any) -> Any:
+def _as_stored(field: Field | None, value: Any) -> Any:
     """Return a data flag's value as the store holds it: a path that is not UTF-8 becomes bytes."""
-    is_path = item is not None and item.type.name == "path" and isinstance(value, str)
+    is_path = field is not None and field.type.name == "path" and isinstance(value, str)
     return path_value(value) if is_path else value

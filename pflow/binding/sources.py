@@ -9,7 +9,7 @@ from pflow.errors import BAD_DATA, DENIED, MISSING, PflowError, shorten
 from pflow.values.paths import Path, look_up, missing, parse_path, type_name, write_path
 
 if TYPE_CHECKING:
-    from pflow.interface.interface import Item
+    from pflow.interface.interface import Field
     from pflow.values.types import Type
 
 
@@ -268,9 +268,9 @@ def is_blank(value: Any) -> bool:
 DIRECTORY, HOST = "directory", "host"
 
 
-def chosen_by_lead(item: Item | None) -> str:
+def chosen_by_lead(field: Field | None) -> str:
     """Return what the beginning of a value chooses: the directory of a path, the host of a URL, or nothing."""
-    return "" if item is None else DIRECTORY if item.type.is_path else HOST if item.type.is_url else ""
+    return "" if field is None else DIRECTORY if field.type.is_path else HOST if field.type.is_url else ""
 
 
 class Constant(Source):

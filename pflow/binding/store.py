@@ -226,11 +226,11 @@ def without_flow(shared: Any, interface: Interface, params: Mapping[str, Any]) -
     if isinstance(shared, NodeStore):
         return shared
     stand_ins = {}
-    for key, item in interface.reads.items():
+    for key, field in interface.reads.items():
         if key not in shared:
             value = params.get(key)
-            if value is None and not item.required:
-                value = fresh(item.default)
+            if value is None and not field.required:
+                value = fresh(field.default)
             if value is not None:
                 stand_ins[key] = Constant(value, key)
     mappings = key_mappings(params)

@@ -7,7 +7,7 @@ import sys
 
 from pflow import Any, __version__
 from pflow.cache.place import digest_of_file, remembered
-from pflow.catalog.interfaces import FLOW, PYTHON, Kind
+from pflow.catalog.node_type import FLOW, PYTHON, NodeType
 from pflow.errors import PflowError, reason_of
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
@@ -29,17 +29,17 @@ class Code:
         self.digest = None if fault else digest_of(sorted([*part] for part in parts.items()))
 
 
-def code_of(kind: Kind) -> Code:
+def code_of(node_type: NodeType) -> Code:
     """Return the code of a kind, found once: as it was when this process may have loaded it."""
-    code: Code | None = kind.code
+    code: Code | None = node_type.code
     if code is None:
-        code = kind.code = _find(kind)
+        code = node_type.code = _find(node_type)
     return code
 
 
-def is_current(kind: Kind) -> bool:
+def is_current(node_type: NodeType) -> bool:
     """Return True if a kind's code has not changed: a node may import modules while it runs."""
-    return _find(kind).parts == code_of(kind).parts
+    return _find(node_type).parts == code_of(node_type).parts
 
 
 def pack_part(pack: Any) -> str:
@@ -47,34 +47,36 @@ def pack_part(pack: Any) -> str:
     return f"pack {pack.name}"
 
 
-def _find(kind: Kind) -> Code:
-    code = _of_file(kind)
-    if code.fault or kind.pack is None:
+def _find(node_type: NodeType) -> Code:
+    code = _of_file(node_type)
+    if code.fault or node_type.pack is None:
         return code
-    return Code({**code.parts, pack_part(kind.pack): f"{kind.pack.tree[:12]} {kind.pack.version}".strip()})
+    return Code(
+        {**code.parts, pack_part(node_type.pack): f"{node_type.pack.tree[:12]} {node_type.pack.version}".strip()}
+    )
 
 
-def _of_file(kind: Kind) -> Code:
+def _of_file(node_type: NodeType) -> Code:
     try:
-        if kind.origin == FLOW:
-            return _of_flow(kind)
-        if kind.origin == PYTHON:
-            return _of_python(kind)
-        return Code({os.path.basename(kind.file): digest_of_file(kind.file)})
+        if node_type.origin == FLOW:
+            return _of_flow(node_type)
+        if node_type.origin == PYTHON:
+            return _of_python(node_type)
+        return Code({os.path.basename(node_type.file): digest_of_file(node_type.file)})
     except (PflowError, OSError, ValueError) as error:
-        return Code({}, f"'{kind.file}' cannot be read: {reason_of(error)}")
+        return Code({}, f"'{node_type.file}' cannot be read: {reason_of(error)}")
 
 
-def _of_flow(kind: Kind) -> Code:
+def _of_flow(node_type: NodeType) -> Code:
     """Digest a flow's JSON, whatever its layout, and the code of its nodes."""
     from pflow.values.fast_json import write_json
 
     parts = {}
-    if kind.file:  # one inside a step is a part of the flow around it
-        with open(kind.file, "rb") as file:
+    if node_type.file:  # one inside a step is a part of the flow around it
+        with open(node_type.file, "rb") as file:
             layout = write_json(decode(file.read()), sort=True)
-        parts[os.path.basename(kind.file)] = digest_of(decode(layout.encode()))
-    for inner in kind.parts():
+        parts[os.path.basename(node_type.file)] = digest_of(decode(layout.encode()))
+    for inner in node_type.parts():
         code = code_of(inner)
         if code.fault:
             return Code({}, f"{inner.name}: {code.fault}")
@@ -82,12 +84,12 @@ def _of_flow(kind: Kind) -> Code:
     return Code(parts)
 
 
-def _of_python(kind: Kind) -> Code:
-    if not os.path.isfile(kind.file):
+def _of_python(node_type: NodeType) -> Code:
+    if not os.path.isfile(node_type.file):
         return Code({}, "its class is in no file")
-    if kind.is_loaded and "<locals>" in kind.node_class().__qualname__:
+    if node_type.is_loaded and "<locals>" in node_type.node_class().__qualname__:
         return Code({}, "its class is made in a function")
-    parts, fault = remembered(["python", __version__, kind.file, *sys.path], lambda: _read_python(kind.file))
+    parts, fault = remembered(["python", __version__, node_type.file, *sys.path], lambda: _read_python(node_type.file))
     return Code(parts, fault)
 
 

@@ -10,7 +10,7 @@ from pflow.binding.store import NodeStore
 from pflow.cache.code import Code
 from pflow.cache.place import digest_of_file
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, reason_of, result_of
-from pflow.interface.interface import Interface, Item
+from pflow.interface.interface import Field, Interface
 from pflow.values.digest import bytes_digest, digest_of, frame, keyed_digest
 from pflow.values.secrets import Secrets
 from pflow.values.types import Type
@@ -91,12 +91,12 @@ class _Parts:
         self.secrets = secrets
         self.files: dict[str, str] = {}
 
-    def of(self, kind: str, items: Mapping[str, Item], values: Mapping[str, Any]) -> Iterator[KeyPart]:
+    def of(self, kind: str, fields: Mapping[str, Field], values: Mapping[str, Any]) -> Iterator[KeyPart]:
         for name, value in values.items():
-            item, files = items.get(name), list[str]()
+            field, files = fields.get(name), list[str]()
             try:
-                counted = value if item is None else self._with_files(name, item.type, value, files)
-                if self._is_secret(item, value):
+                counted = value if field is None else self._with_files(name, field.type, value, files)
+                if self._is_secret(field, value):
                     from pflow.files.state_key import state_key
 
                     yield KeyPart(kind, name, digest=keyed_digest(state_key(), counted))
@@ -105,8 +105,8 @@ class _Parts:
             except PflowError as error:
                 raise cannot_cache(self.node, f"'{name}' is not JSON") if error.exit == BAD_DATA else error from None
 
-    def _is_secret(self, item: Item | None, value: Any) -> bool:
-        if item is not None and item.is_secret:
+    def _is_secret(self, field: Field | None, value: Any) -> bool:
+        if field is not None and field.is_secret:
             return value is not None
         return self.secrets.are_in(value)
 
@@ -135,8 +135,8 @@ def _fixed_parts(name: str, version: str, code: Code) -> list[KeyPart]:
 
 def why_uncacheable(interface: Interface, code: Code, node: Any) -> str:
     """Say why a node can have no key, whatever it is given, or why its answers may not be kept; empty if neither."""
-    secret = next((item.name for item in interface.writes.values() if item.is_secret), "")
-    takes_paths = any(item.type.is_path for item in interface.taken)
+    secret = next((field.name for field in interface.writes.values() if field.is_secret), "")
+    takes_paths = any(field.type.is_path for field in interface.taken)
     unseen = [each for each in interface.effects if each != "reads files" or not takes_paths]
     if interface.open:
         return "it declares no interface, so any key may count"

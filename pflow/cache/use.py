@@ -7,7 +7,7 @@ from pflow.binding.store import REMOVED, NodeStore
 from pflow.cache import entries
 from pflow.cache.code import code_of, is_current
 from pflow.cache.key import Key, cannot_cache, make_key, why_uncacheable
-from pflow.catalog.interfaces import Kind
+from pflow.catalog.node_type import NodeType
 from pflow.errors import MISSING, PflowError
 from pflow.interface.interface import ANYTHING, Interface
 from pflow.values.secrets import Secrets
@@ -22,13 +22,13 @@ class CachedNode:
     """
 
     def __init__(
-        self, kind: Kind, interface: Interface, *, is_asked: bool, is_unasked: bool, is_required: bool, refreshes: bool,
-        is_made: bool,
+        self, node_type: NodeType, interface: Interface, *, is_asked: bool, is_unasked: bool, is_required: bool,
+        refreshes: bool, is_made: bool,
     ) -> None:  # fmt: skip
-        self.kind = kind
-        self.name = kind.name
+        self.node_type = node_type
+        self.name = node_type.name
         self.interface = interface
-        self.code = code_of(kind)
+        self.code = code_of(node_type)
         self.is_asked = is_asked
         self.is_unasked = is_unasked
         self.is_required = is_required
@@ -56,7 +56,14 @@ class CachedNode:
         lookup = Lookup(self, warn)
         try:
             lookup.key = make_key(
-                self.name, self.kind.version, self.code, self.interface, node, view, self.secrets, is_made=self.is_made
+                self.name,
+                self.node_type.version,
+                self.code,
+                self.interface,
+                node,
+                view,
+                self.secrets,
+                is_made=self.is_made,
             )
             found = entries.find(lookup.key, warn)
             if found is not None and (not self.refreshes or found[1].run == self.run != ""):
@@ -131,7 +138,7 @@ class Lookup:
         if unnamed:
             what = "all keys" if unnamed[0] == "*" else f"'{unnamed[0]}', which its interface does not name"
             return f"it looked at {what}"
-        if not is_current(self.cached.kind):
+        if not is_current(self.cached.node_type):
             return "its code changed while it ran"
         assert self.key is not None
         return "" if self.key.is_current() else "a file that it reads changed while it ran"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Any
-from pflow.catalog.interfaces import Kind
+from pflow.catalog.node_type import NodeType
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.interface.interface import Interface
 
@@ -37,7 +37,14 @@ class Wishes:
         return self if said is None or (said and self.mode == REQUIRE) else Wishes(said, self.refresh)
 
     def of_step(
-        self, name: str, kind: Kind, interface: Interface, node: Any, said: bool | str | None, *, is_made: bool = False
+        self,
+        name: str,
+        node_type: NodeType,
+        interface: Interface,
+        node: Any,
+        said: bool | str | None,
+        *,
+        is_made: bool = False,
     ) -> CachedNode | None:
         """Return how a step uses the cache; None if it does not. `said` is for this step alone: a flow's, or a stage's.
 
@@ -52,7 +59,7 @@ class Wishes:
         from pflow.cache.use import CachedNode
 
         found = CachedNode(
-            kind,
+            node_type,
             interface,
             is_asked=bool(said),
             is_unasked=mode is None,
@@ -63,7 +70,7 @@ class Wishes:
         if not is_off():
             return found
         if said or found.can_be_kept(node):
-            what = f"cannot take a kept answer of '{kind.name}': PFLOW_CACHE turns the cache off"
+            what = f"cannot take a kept answer of '{node_type.name}': PFLOW_CACHE turns the cache off"
             raise PflowError(what, hint="unset it, or omit --cache=require", exit=BAD_CONFIG)
         return None
 

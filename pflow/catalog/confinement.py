@@ -40,8 +40,8 @@ class Confinement:
     def __init__(self, pack: Pack, name: str, file: str, interface: Interface) -> None:
         self.pack, self.name, self.file = pack, name, file
         self.effects = () if interface.open else interface.effects
-        self.variables = {item.env for item in interface.taken if item.env}
-        self.items = [item for item in interface.taken if item.type.is_path]
+        self.variables = {field.env for field in interface.taken if field.env}
+        self.fields = [field for field in interface.taken if field.type.is_path]
 
     @property
     def is_on(self) -> bool:

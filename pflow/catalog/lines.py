@@ -10,8 +10,8 @@ import os
 import time
 
 from pflow import Any, __version__
-from pflow.catalog.interfaces import interpreter_fault, read_header
-from pflow.catalog.kinds import BUNDLED, FLOW, PYTHON, Catalog, Kind, find_node, list_nodes, no_such_kind, node_at
+from pflow.catalog.find import BUNDLED, FLOW, PYTHON, Catalog, NodeType, find_node, list_nodes, no_such_type, node_at
+from pflow.catalog.node_type import interpreter_fault, read_header
 from pflow.catalog.registry import saved_flows
 from pflow.errors import NOT_FOUND, Ignoring, PflowError, reason_of, result_of
 from pflow.files.directories import cache_directory, read_cached
@@ -38,11 +38,11 @@ class Listing:
     FACTS = ("version", "summary", "touched", "words", "interpreter", "fault")
     """The facts from its file, as texts."""
 
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
-        self.name, self.origin, self.file = kind.name, kind.origin, kind.file
+    def __init__(self, node_type: NodeType) -> None:
+        self.node_type = node_type
+        self.name, self.origin, self.file = node_type.name, node_type.origin, node_type.file
         self.version = self.summary = self.touched = self.words = self.interpreter = ""
-        self.fault, self.behind = kind.fault, kind.behind
+        self.fault, self.behind = node_type.fault, node_type.behind
 
     @property
     def is_there(self) -> bool:
@@ -52,10 +52,10 @@ class Listing:
     def read(self) -> None:
         """Read its file; an error becomes its fault."""
         try:
-            self.version = self.kind.version if self.origin != FLOW else ""
-            self._take(read_interface(self.file) if self.origin == BUNDLED else self.kind.interface)
-            self.interpreter, self.fault = self.kind.interpreter, self.kind.class_fault
-            self.kind.forget_interface()
+            self.version = self.node_type.version if self.origin != FLOW else ""
+            self._take(read_interface(self.file) if self.origin == BUNDLED else self.node_type.interface)
+            self.interpreter, self.fault = self.node_type.interpreter, self.node_type.class_fault
+            self.node_type.forget_interface()
         except UNREADABLE as error:
             self.fault = cannot_read(self.file, error)
 
@@ -63,15 +63,17 @@ class Listing:
         self.summary = interface.summary
         touched = ["open"] if interface.open else interface.effects
         self.touched = ", ".join([*touched, *["inferred"] * interface.inferred])
-        items = [*interface.reads.values(), *interface.writes.values(), *interface.params.values()]
-        self.words = "\n".join(filter(None, [interface.description, *(f"{item.name} {item.doc}" for item in items)]))
+        fields = [*interface.reads.values(), *interface.writes.values(), *interface.params.values()]
+        self.words = "\n".join(
+            filter(None, [interface.description, *(f"{field.name} {field.doc}" for field in fields)])
+        )
 
 
 def lines(catalog: Catalog) -> list[Listing]:
     """Return all nodes, including shadowed and broken ones; then all saved flows."""
     listed = node_lines()
-    for kind in filter(None, [catalog.find(f"flow:{name}") for name in saved_flows()]):
-        line = Listing(kind)
+    for node_type in filter(None, [catalog.find(f"flow:{name}") for name in saved_flows()]):
+        line = Listing(node_type)
         line.read()
         listed.append(line)
     return listed
@@ -85,7 +87,7 @@ def node_lines() -> list[Listing]:
     known = _rows(read_cached(path) or b"") if path else {}
     seen: dict[str, list[str]] = {}
     for line in [each for each in listed if each.is_there]:
-        stamp = stamp_of(line.kind)
+        stamp = stamp_of(line.node_type)
         row = known.get(line.file)
         if row is not None and row[0] == stamp:
             for name, text in zip(Listing.FACTS, row[1:], strict=True):
@@ -128,16 +130,18 @@ def _save(path: str, rows: dict[str, list[str]]) -> None:
         write_cached(path, compact({"pflow": _FORM, **rows}).encode())
 
 
-def stamp_of(kind: Kind) -> str:
+def stamp_of(node_type: NodeType) -> str:
     """Return the stamp of a kind's file and of the interface beside it; empty if one changed just now."""
     try:
-        both = [kind.status or os.stat(kind.file)]
+        both = [node_type.status or os.stat(node_type.file)]
     except OSError:
         return ""
-    if os.path.exists(kind.file + ".interface"):
-        both.append(os.stat(kind.file + ".interface"))
+    if os.path.exists(node_type.file + ".interface"):
+        both.append(os.stat(node_type.file + ".interface"))
     stamps = [file_stamp(each, time.time_ns()) for each in both]
-    pinned = kind.pack.digest_of(kind.file) if kind.pack is not None else ""  # a change may be accepted later
+    pinned = (
+        node_type.pack.digest_of(node_type.file) if node_type.pack is not None else ""
+    )  # a change may be accepted later
     return " ".join([*stamps, pinned]).rstrip() if all(stamps) else ""
 
 
@@ -164,46 +168,46 @@ def _rank(line: Listing, words: list[str]) -> int:
     return sum(next((n for n, place in enumerate(places) if word in place), _FAR) for word in words)
 
 
-def find(name: str, catalog: Catalog) -> Kind:
+def find(name: str, catalog: Catalog) -> NodeType:
     """Find the node whose file a path is, else the node of this name, else the saved flow. Raises PflowError (127)."""
-    kind = node_at(os.path.abspath(name)) if "/" in name and os.path.lexists(name) else None
-    if kind is not None and kind.fault:
-        raise PflowError(f"cannot use the node '{name}': {kind.fault}", exit=NOT_FOUND)
-    kind = kind or catalog.find(name) or catalog.find(f"flow:{name}")
-    if kind is not None:
-        return kind
-    error, command = no_such_kind(name), find_node(name)
+    node_type = node_at(os.path.abspath(name)) if "/" in name and os.path.lexists(name) else None
+    if node_type is not None and node_type.fault:
+        raise PflowError(f"cannot use the node '{name}': {node_type.fault}", exit=NOT_FOUND)
+    node_type = node_type or catalog.find(name) or catalog.find(f"flow:{name}")
+    if node_type is not None:
+        return node_type
+    error, command = no_such_type(name), find_node(name)
     hint = f"{command.name} is a tool: pflow-{command.name} --help" if command is not None else error.hint
     raise PflowError(error.message, hint=hint, exit=NOT_FOUND)
 
 
-def entry(kind: Kind) -> dict[str, Any]:
+def entry(node_type: NodeType) -> dict[str, Any]:
     """Return the account of a kind's interface, with its `origin`, `file` and `fault`, if it has one.
 
     If the file cannot be read, the fault replaces the interface.
     """
-    where: dict[str, Any] = {"origin": kind.origin, "file": kind.file, **pack_entry(kind)}
+    where: dict[str, Any] = {"origin": node_type.origin, "file": node_type.file, **pack_entry(node_type)}
     try:
-        if not os.path.isfile(kind.file):
+        if not os.path.isfile(node_type.file):
             raise ValueError("it is not a file")
-        interface = kind.interface
-        about = {"name": kind.name, "version": kind.version} | account_of(kind.told()) | where
-        fault = interface.fault or kind.class_fault or kind.interpreter_fault
+        interface = node_type.interface
+        about = {"name": node_type.name, "version": node_type.version} | account_of(node_type.told()) | where
+        fault = interface.fault or node_type.class_fault or node_type.interpreter_fault
         return {**about, "fault": fault} if fault else about
     except UNREADABLE as error:
-        return {"name": kind.name, **where, "fault": cannot_read(kind.file, error)}
+        return {"name": node_type.name, **where, "fault": cannot_read(node_type.file, error)}
 
 
-def pack_entry(kind: Kind) -> dict[str, Any]:
+def pack_entry(node_type: NodeType) -> dict[str, Any]:
     """Return the member `pack` of a kind's entry; empty for a kind that is not from a pack."""
-    return {} if kind.pack is None else {"pack": kind.pack.about}
+    return {} if node_type.pack is None else {"pack": node_type.pack.about}
 
 
 def line_entry(line: Listing) -> dict[str, Any]:
     """Return the entry of a line; that of a shadowed one has `shadowed_by`."""
-    where = {"name": line.name, "origin": line.origin, "file": line.file, **pack_entry(line.kind)}
+    where = {"name": line.name, "origin": line.origin, "file": line.file, **pack_entry(line.node_type)}
     if line.behind:
         return {**where, "shadowed_by": line.behind}
     if line.fault and not line.version:
         return {**where, "fault": line.fault}
-    return entry(line.kind)
+    return entry(line.node_type)

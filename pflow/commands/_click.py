@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from pflow.help.spec import CommandSpec, metavar
-from pflow.interface.interface import ARGUMENT, Item
+from pflow.interface.interface import ARGUMENT, Field
 from pflow.stage.flags import unsaid, value_of
 
 _TYPES = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT, "path": click.Path()}
@@ -36,10 +36,10 @@ class ClickCommand(click.Command):
 class Parameter(click.Parameter):
     """A parameter of click's that makes its value of all texts of a flag, as the declaration says."""
 
-    item: Item
+    field: Field
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
-        return value_of(self.item, value)
+        return value_of(self.field, value)
 
 
 class Option(Parameter, click.Option):
@@ -50,18 +50,18 @@ class Argument(Parameter, click.Argument):
     """A bare word of a command, or several."""
 
 
-def _parameter(item: Item) -> click.Parameter:
+def _parameter(field: Field) -> click.Parameter:
     """Return a declaration as click has it. A flag whose value may be left out has a flag value."""
-    type, is_list = item.type.items or item.type, item.type.name == "list"
-    is_switch = item.type.name == "bool" and not item.word
-    about: dict[str, Any] = {"metavar": metavar(item) or None, "required": item.required}
+    type, is_list = field.type.items or field.type, field.type.name == "list"
+    is_switch = field.type.name == "bool" and not field.word
+    about: dict[str, Any] = {"metavar": metavar(field) or None, "required": field.required}
     about["type"] = click.Choice(type.choices) if type.choices else _TYPES.get(type.name, click.STRING)
     made: Parameter
-    if item.kind == ARGUMENT:
-        made = Argument([item.name], nargs=-1 if is_list else 1, **about)
+    if field.kind == ARGUMENT:
+        made = Argument([field.name], nargs=-1 if is_list else 1, **about)
     else:
-        about |= {"type": click.STRING, "flag_value": "" if is_list else True} if item.word else {}
-        about |= {"is_flag": is_switch, "multiple": is_list, "default": unsaid(item), "help": item.doc}
-        made = Option([item.name, *item.names], **about)
-    made.item = item
+        about |= {"type": click.STRING, "flag_value": "" if is_list else True} if field.word else {}
+        about |= {"is_flag": is_switch, "multiple": is_list, "default": unsaid(field), "help": field.doc}
+        made = Option([field.name, *field.names], **about)
+    made.field = field
     return made

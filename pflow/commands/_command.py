@@ -12,7 +12,7 @@ from pflow.errors import OK, USAGE, Ignoring, PflowError
 from pflow.help import spec as kinds
 from pflow.help.spec import HELP, CommandSpec, spec_of_command
 from pflow.interface.common import OF_RUNS
-from pflow.interface.interface import ARGUMENT, OPTION, PATH, TEXT, Flag, Item, choice
+from pflow.interface.interface import ARGUMENT, OPTION, PATH, TEXT, Field, Flag, choice
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import write_pieces, written_to
 from pflow.stage.flags import value_of, values_of
@@ -49,7 +49,7 @@ class Command:
     work: Callable[..., int | None]
 
     def __init__(
-        self, doc: str | None, *declared: Item, epilog: str = "", others: str = "", of_run: bool = False,
+        self, doc: str | None, *declared: Field, epilog: str = "", others: str = "", of_run: bool = False,
         refused: Mapping[str, str] | None = None, quick: bool = False,
     ) -> None:  # fmt: skip
         name = (doc or "").partition(":")[0]
@@ -57,7 +57,7 @@ class Command:
         words = filter(None, [name, "[FLAG]…" * bool(flags), *(each.metavar for each in bare)])
         self.spec = spec_of_command(name, doc, " ".join(words))
         self.spec.flags, self.spec.arguments, self.spec.notes = flags, bare, (epilog,) * bool(epilog)
-        self.spec.flags += [] if HELP.name in self.spec.items else [HELP]
+        self.spec.flags += [] if HELP.name in self.spec.fields else [HELP]
         self.others = others
         self.of_run = of_run
         reasons = {name: (f": {why}", f"{self.spec.name} --help") for name, why in (refused or {}).items()}
@@ -74,38 +74,38 @@ class Command:
 
     def parse(self, words: list[str], convert: Callable[..., Any] = value_of) -> dict[str, Any]:
         """Return the values for its work, made by `convert`. Raises PflowError (2) for the first wrong word."""
-        items, found = self.spec.items, dict[str, Any]()
+        fields, found = self.spec.fields, dict[str, Any]()
         if is_of_flow(self.spec):
             words, found[self.spec.arguments[-1].name] = own_words(self.spec, words)
         if self.others:
             has_list = any(word.type.name == "list" for word in self.spec.arguments)  # it takes what follows a flag
-            words, found[self.others] = known_words(words, items, is_open=not has_list)
-        texts = take_words(words, items | self.refused)
+            words, found[self.others] = known_words(words, fields, is_open=not has_list)
+        texts = take_words(words, fields | self.refused)
         there = texts.keys() | {name for name, value in found.items() if value}
         if self.of_run:
             from pflow.driver.arguments import RunFlags
 
-            of_run = {name: item for name, item in items.items() if isinstance(item, Flag) and item.of}
+            of_run = {name: field for name, field in fields.items() if isinstance(field, Flag) and field.of}
             found["flags"] = RunFlags({name: texts[name] for name in of_run if name in texts}, of_run, convert)
-            items = {name: item for name, item in items.items() if name not in of_run}
-        values = values_of(texts, items, convert) | found
+            fields = {name: field for name, field in fields.items() if name not in of_run}
+        values = values_of(texts, fields, convert) | found
         self._check_required(there)
         values.pop("help", None)
         return values
 
     def _check_required(self, there: set[str]) -> None:
-        for item in [*self.spec.flags, *self.spec.arguments]:
-            if item.required and item.name not in there:
-                is_word = item.kind == ARGUMENT
-                name = item.metavar.rstrip("…") if is_word else item.flag
-                hint = f"{self.spec.name} --help" if is_word else f"{item.flag}={kinds.metavar(item)}"
+        for field in [*self.spec.flags, *self.spec.arguments]:
+            if field.required and field.name not in there:
+                is_word = field.kind == ARGUMENT
+                name = field.metavar.rstrip("…") if is_word else field.flag
+                hint = f"{self.spec.name} --help" if is_word else f"{field.flag}={kinds.metavar(field)}"
                 raise PflowError(f"cannot run {self.spec.name}: {name} is missing", hint=hint, exit=USAGE)
 
 
-def known_words(words: list[str], items: Mapping[str, Item], *, is_open: bool = False) -> tuple[list[str], list[str]]:
+def known_words(words: list[str], fields: Mapping[str, Field], *, is_open: bool = False) -> tuple[list[str], list[str]]:
     """Split the words from the flags that are not declared; with `is_open` the values of these go with them."""
     known, others = list[str](), list[str]()
-    for found, group in groups(words, items, is_open=is_open):
+    for found, group in groups(words, fields, is_open=is_open):
         (others if not found and is_flag(group[0]) else known).extend(group)
     return known, others
 
@@ -124,12 +124,12 @@ def own_words(spec: CommandSpec, words: list[str]) -> tuple[list[str], list[str]
         return words, []
     from pflow.driver.arguments import split_flow
 
-    return split_flow(words, spec.items, len(spec.arguments) - 1)
+    return split_flow(words, spec.fields, len(spec.arguments) - 1)
 
 
 def run_command(command: Command, words: list[str], **more: Any) -> int:
     """Run a command, with `more` than its words give, or print its help. Raises PflowError (2) for wrong words."""
-    if is_asked("help", own_words(command.spec, words)[0], command.spec.items):
+    if is_asked("help", own_words(command.spec, words)[0], command.spec.fields):
         from pflow.help.spec import help_text
 
         write_pieces(1, [help_text(command.spec).encode()])
@@ -151,7 +151,7 @@ def say_in_json(words: list[str], error: PflowError) -> bool:
 
     name = f"pflow {words[0]}"
     spec = read_table([name])[name]  # the command's own module may be what failed
-    is_wanted = is_asked("json", own_words(spec, words[1:])[0], spec.items)
+    is_wanted = is_asked("json", own_words(spec, words[1:])[0], spec.fields)
     if is_wanted and 1 not in written_to:
         with Ignoring(ClosedPipe, PflowError):  # without a reader the exit code is enough
             print_json({"error": error_document(error, words[0])})

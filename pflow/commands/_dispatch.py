@@ -107,10 +107,10 @@ def _answer(words: list[str]) -> int:
     from pflow.stage.flags import values_of
     from pflow.stage.words import is_asked, take_words
 
-    if not is_asked("help", words, DRIVER.items):
-        if is_asked("version", words, DRIVER.items):
+    if not is_asked("help", words, DRIVER.fields):
+        if is_asked("version", words, DRIVER.fields):
             return _run_command("version", [])
-        values_of(take_words(words[:1], DRIVER.items), DRIVER.items)
+        values_of(take_words(words[:1], DRIVER.fields), DRIVER.fields)
     write_pieces(1, [driver_help().encode()])
     return 0
 
@@ -170,7 +170,7 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
 
 def _not_found(words: list[str]) -> PflowError:
     """Return the error (127) for words that mean nothing to pflow, with the nearest names."""
-    from pflow.catalog.kinds import fault_of, list_kinds, version_hint
+    from pflow.catalog.find import fault_of, list_types, version_hint
     from pflow.catalog.registry import saved_flows
     from pflow.flow.load import is_script
     from pflow.flow.pipe.scan import split_name
@@ -179,7 +179,7 @@ def _not_found(words: list[str]) -> PflowError:
     word = words[0]
     if fault := fault_of(word):
         return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
-    nodes = [kind.name for kind in list_kinds()]
+    nodes = [node_type.name for node_type in list_types()]
     near = likely(word, [*nodes, *saved_flows(), *names_in("commands"), *names_in("store_commands")], 2)
     hint = version_hint(word) or did_you_mean(*near) or "pflow --help lists all commands"
     if len(word.split()) > 1:
@@ -226,21 +226,21 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
     """
     name = os.path.splitext(os.path.basename(program).removeprefix("pflow-"))[0]
     name = name.replace("_", "-") if program.endswith(".py") else name
-    from pflow.catalog.interfaces import has_interface
+    from pflow.catalog.node_type import has_interface
     from pflow.catalog.packs import pack_of
 
     if os.path.dirname(os.path.dirname(program)) == PACKAGE:  # no executable is beside us: we are a zipapp
         sys.argv = [f"pflow-{name}", *words]
         _run_bundled(program, name)
     if program.endswith(".py") or has_interface(program) or pack_of(os.path.abspath(program)):
-        from pflow.catalog.kinds import is_node_name
+        from pflow.catalog.find import is_node_name
         from pflow.stage.main import main_of_file
 
         if not is_node_name(name):
             hint = "a node's name has letters, digits, - and _ only"
             raise PflowError(f"cannot run '{program}': '{name}' is not a valid node name", hint=hint, exit=BAD_DATA)
         main_of_file(program, name, words)
-    from pflow.catalog.kinds import launcher
+    from pflow.catalog.find import launcher
     from pflow.process.start import mark_as_body, start_program
 
     if is_help and launcher(os.path.basename(program)) != program:
@@ -276,7 +276,7 @@ def _find_program(word: str) -> str | None:
     word = word.removeprefix("pflow-")  # the guard of a program started by its bare name calls it so
     if not word or word.startswith("-"):
         return None
-    from pflow.catalog.kinds import BUNDLED, STORE_COMMAND, find_node, launcher
+    from pflow.catalog.find import BUNDLED, STORE_COMMAND, find_node, launcher
 
     found = find_node(word)
     if found is None:
@@ -286,7 +286,7 @@ def _find_program(word: str) -> str | None:
 
 
 def _is_node_file(file: str) -> bool:
-    from pflow.catalog.interfaces import has_interface
+    from pflow.catalog.node_type import has_interface
 
     name = os.path.basename(file)
     return os.path.isfile(file) and (name.startswith("pflow-") or name.endswith(".py") or has_interface(file))

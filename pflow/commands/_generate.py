@@ -14,7 +14,7 @@ from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
 from pflow.flow.rules import RULES
 from pflow.help import man
 from pflow.help.spec import choices_of, tab_of
-from pflow.interface.interface import OPTION, Item
+from pflow.interface.interface import OPTION, Field
 from pflow.interface.source import read_interface
 from pflow.terminal.messages import say_error
 
@@ -57,7 +57,7 @@ def table(root: Path) -> dict[str, str]:
     return {TABLE: "{" + ",\n".join(lines) + "}\n"}
 
 
-def _rows(flags: list[Item]) -> list[dict[str, Any]]:
+def _rows(flags: list[Field]) -> list[dict[str, Any]]:
     facts = ("name", "doc", "letter", "word", "kind")
     rows = []
     for flag in flags:

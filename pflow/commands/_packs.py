@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pflow.catalog.interfaces import MISSING
+from pflow.catalog.node_type import MISSING
 from pflow.catalog.packs import Pack, installed_sources
 from pflow.commands._output import print_table
 from pflow.errors import DENIED, FAILED, USAGE, PflowError

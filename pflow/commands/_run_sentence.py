@@ -59,7 +59,7 @@ def main(words: list[str], closed: list[int]) -> int:
 
     Raises PflowError: 2 for wrong flags, 77 if the flow may not run, and what planning raises.
     """
-    if not is_asked("help", words, command.spec.items):
+    if not is_asked("help", words, command.spec.fields):
         check_words(words[1:])
     return run_command(command, words, closed=closed)
 
@@ -70,8 +70,8 @@ def check_words(words: list[str]) -> None:
     That is a bare word, an unknown letter, and a flag within a typing slip of one of the command's own, or of a run's
     switch; one with a value, only if one letter of six makes it a run's, since the flow may have any.
     """
-    own_items, of_runs = command.spec.items, {name: own(flag) for name, flag in OF_RUNS.items()}
-    switches = {name: item for name, item in of_runs.items() if not metavar(item)}
+    own_items, of_runs = command.spec.fields, {name: own(flag) for name, flag in OF_RUNS.items()}
+    switches = {name: field for name, field in of_runs.items() if not metavar(field)}
     for found, (word, *values) in groups(words, own_items | OF_RUNS, is_open=True):
         flag, sign, _ = split_flag(word)
         bare = values if word == "--" else [] if is_flag(word) else [word]
@@ -82,7 +82,7 @@ def check_words(words: list[str]) -> None:
         if is_known(word, found) or word == "--":
             continue
         if word.startswith("--") and flag != "--":
-            slips = {name: item for name, item in of_runs.items() if is_slip(flag[2:].replace("-", "_"), name)}
+            slips = {name: field for name, field in of_runs.items() if is_slip(flag[2:].replace("-", "_"), name)}
             doubts(flag, (slips if sign or values else switches) | own_items)
         else:
             take_words([word], own_items | OF_RUNS)

@@ -24,7 +24,7 @@ from contextlib import suppress
 from json import dumps, loads
 from typing import Any
 
-from pflow.catalog.kinds import FLOW
+from pflow.catalog.find import FLOW
 from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json
 from pflow.errors import BAD_DATA, PflowError
@@ -112,12 +112,12 @@ def _inferred(wired: WiredFlow) -> dict[str, str]:
     """Return what was inferred of each node with an incomplete interface, and why."""
     notes = {}
     for step in wired.steps.values():
-        interface, kind = step.interface, step.kind
-        if kind is not None and (interface.inferred or (interface.open and kind.origin != FLOW)):
+        interface, node_type = step.interface, step.node_type
+        if node_type is not None and (interface.inferred or (interface.open and node_type.origin != FLOW)):
             what = f"inferred: {inferred_in_words(interface)}" if interface.inferred else "its interface is unknown"
             without = interface.fault or "its 'Interface:' block is missing or prose"
             lacks = without if interface.open else "no item is marked [pipe]"
-            notes[kind.name] = f"{what} ({kind.file}: {lacks})"
+            notes[node_type.name] = f"{what} ({node_type.file}: {lacks})"
     return notes
 
 

@@ -20,7 +20,7 @@ from glob import glob
 from importlib import import_module
 
 from pflow import commands
-from pflow.catalog.kinds import list_kinds, version_hint
+from pflow.catalog.find import list_types, version_hint
 from pflow.catalog.registry import PACKAGE, bundled_directory, names_in, saved_flows
 from pflow.commands._command import Command
 from pflow.driver.arguments import spec_of_run
@@ -81,7 +81,7 @@ def command(word: str | None, words: list[str]) -> None:
 
         rules = RULES if len(word) < 4 else ()  # PF99 does not mean PF09
         known = [*_pages(), *names_in("commands"), *names_in("store_commands"), *saved_flows(), *rules]
-        known += [kind.name for kind in list_kinds()]
+        known += [node_type.name for node_type in list_types()]
         hint = version_hint(word) or guess(word, known, "pflow --help lists all commands", 2)
         raise PflowError(f"cannot find help on '{shorten(asked[0])}'", hint=hint, exit=NOT_FOUND)
 
@@ -165,5 +165,5 @@ def typed() -> list[CommandSpec]:
 
     beside = copy(_run_sentence.command.spec)
     beside.name = kinds.SENTENCE
-    beside.flags = [*beside.flags, *(flag for flag in spec_of_run().flags if flag.name not in beside.items)]
+    beside.flags = [*beside.flags, *(flag for flag in spec_of_run().flags if flag.name not in beside.fields)]
     return [*(each for each in specs() if not each.is_node), beside]

@@ -19,14 +19,14 @@ pflow list --json
 
 from typing import Any
 
-from pflow.catalog.kinds import nodes_of
+from pflow.catalog.find import nodes_of
 from pflow.catalog.packs import faults_of, installed_sources, pack_of, packs_directory
 from pflow.catalog.registry import flows_of
 from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json, print_table, tell_damage
 from pflow.errors import PflowError, shorten
 from pflow.explain.account import Account, needs
-from pflow.flow.subflow import FlowCatalog, FlowKind
+from pflow.flow.subflow import FlowCatalog, FlowType
 from pflow.interface.interface import Flag
 from pflow.saved_flows.saved import SavedFlow, list_project, list_saved, readable
 from pflow.terminal.messages import say
@@ -66,7 +66,7 @@ def _list_packs(color: str, *, in_json: bool) -> None:
             **pack.about,
             "tree": pack.tree,
             "changed": [*faults_of(pack)],
-            "nodes": [kind.name for kind in nodes_of(pack)],
+            "nodes": [node_type.name for node_type in nodes_of(pack)],
             "flows": [*flows_of(pack)],
         }
         for pack in installed_sources()
@@ -93,8 +93,8 @@ def _row(saved: SavedFlow) -> tuple[str, str, str]:
 def _needs(saved: SavedFlow) -> list[Account]:
     """Return the inputs of a flow as in `pflow check --json`; empty if it cannot be wired."""
     try:
-        kind = FlowCatalog().find(saved.file)
-        return needs(kind.flow) if isinstance(kind, FlowKind) else []
+        node_type = FlowCatalog().find(saved.file)
+        return needs(node_type.flow) if isinstance(node_type, FlowType) else []
     except (PflowError, ValueError, RecursionError):  # a malformed flow has its line too
         return []
 

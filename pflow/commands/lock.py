@@ -34,8 +34,12 @@ def command(flow: list[str]) -> None:
     check_is_own(loaded.file, f"cannot lock '{loaded.file}'", lock_command(loaded.file))
     wired = checked(loaded, "lock")
     write_output(file, lock_text(wired).encode(), mode=os.stat(wired.flow.file).st_mode & 0o666)
-    kinds = {step.kind.name: step.kind for step in wired.all_steps() if step.kind is not None and step.subflow is None}
-    for name, kind in kinds.items():
-        if fault := code_of(kind).fault:
+    node_types = {
+        step.node_type.name: step.node_type
+        for step in wired.all_steps()
+        if step.node_type is not None and step.subflow is None
+    }
+    for name, node_type in node_types.items():
+        if fault := code_of(node_type).fault:
             say("pflow lock", f"warning: the code of {name} is not known: {fault}")
     write_pieces(1, [os.fsencode(file) + b"\n"])

@@ -15,7 +15,7 @@ pflow new-node heading --lang=js --print >pflow-heading
 import keyword
 import os
 
-from pflow.catalog.kinds import BUNDLED, STORE_COMMAND, find_node
+from pflow.catalog.find import BUNDLED, STORE_COMMAND, find_node
 from pflow.catalog.registry import PACKAGE, names_in, needed_directory
 from pflow.commands._command import Command
 from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError, not_written, shorten

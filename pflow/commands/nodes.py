@@ -21,7 +21,7 @@ pflow nodes --json | jq -r '.[] | select(.reads) | .name'
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterator
-from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
+from pflow.catalog.find import BUNDLED, FLOW, PROGRAM, PYTHON
 from pflow.catalog.lines import Listing, about, entry, find, line_entry, lines
 from pflow.commands._command import COLOR, Command
 from pflow.commands._output import print_json, print_text, tell_damage
@@ -34,7 +34,7 @@ from pflow.terminal.columns import PLAIN, Colour, colour_of, table, terminal_wid
 from pflow.text.printable import clean
 
 if TYPE_CHECKING:
-    from pflow.catalog.kinds import Kind
+    from pflow.catalog.find import NodeType
 
     Entry = dict[str, Any]
 
@@ -61,11 +61,11 @@ def command(names: list[str], json: bool, search: str | None, color: str) -> Non
                 f"cannot find a node about '{' '.join(wanted)}'", hint="pflow nodes lists all", exit=FAILED
             )
     elif names:
-        kinds = [find(name, catalog) for name in names]
+        node_types = [find(name, catalog) for name in names]
         if json:
-            print_json([entry(kind) for kind in kinds])
+            print_json([entry(node_type) for node_type in node_types])
         else:
-            print_text("\n".join(detail_text(kind, terminal_width(), colour) for kind in kinds))
+            print_text("\n".join(detail_text(node_type, terminal_width(), colour) for node_type in node_types))
         return
     else:
         listed = lines(catalog)
@@ -93,7 +93,7 @@ def list_text(listed: list[Listing], width: int, colour: Colour = PLAIN, *, is_r
     reasons: dict[str, list[str]] = {"Shadowed": [], "Broken": []}
     for line in listed:
         if line.is_there:
-            title = f"From {line.kind.pack.label}" if line.kind.pack else _TITLES[line.origin]
+            title = f"From {line.node_type.pack.label}" if line.node_type.pack else _TITLES[line.origin]
             title = "Found, best first" if is_ranked else clean(title)
             about = (line.name, line.version, line.touched, line.summary)
             rows.setdefault(title, []).append(tuple(map(clean, about)))
@@ -107,15 +107,15 @@ def list_text(listed: list[Listing], width: int, colour: Colour = PLAIN, *, is_r
     return "\n".join("\n".join([colour.heading(title), *each]) + "\n" for title, each in groups.items() if each)
 
 
-def detail_text(kind: Kind, width: int, colour: Colour = PLAIN) -> str:
+def detail_text(node_type: NodeType, width: int, colour: Colour = PLAIN) -> str:
     """Describe one node: its reads, writes and params, its actions and effects, its origin."""
-    about = entry(kind)
+    about = entry(node_type)
     if "reads" not in about:  # its interface is unknown
         return "\n".join(wrap(f"{clean(about['name'])}: {clean(about['fault'])}", width)) + "\n"
-    summary, examples = f": {clean(about['summary'])}" if about["summary"] else "", kind.interface.examples
+    summary, examples = f": {clean(about['summary'])}" if about["summary"] else "", node_type.interface.examples
     parts = [wrap(f"{clean(about['name'])} {clean(about['version'])}{summary}", width)]
     parts += [wrap(clean(paragraph), width) for paragraph in about["description"].split("\n\n") if paragraph]
-    inferred = inferred_in_words(kind.interface)
+    inferred = inferred_in_words(node_type.interface)
     where = f"From     {clean(about['file'])} ({about['origin']})"
     parts.append([where, *table(list(_facts(about, inferred)), width, indent=0)])
     for title in ("reads", "writes", "params"):

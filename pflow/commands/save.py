@@ -36,7 +36,7 @@ pflow show words --old --json | pflow save words --force -
 import os
 from collections.abc import Sequence
 
-from pflow.catalog.kinds import BUNDLED, STORE_COMMAND, find_node, forget_kinds
+from pflow.catalog.find import BUNDLED, STORE_COMMAND, find_node, forget_types
 from pflow.commands._command import Command
 from pflow.errors import FAILED, USAGE, PflowError, result_of, shorten
 from pflow.flow.flow import FlowSpec
@@ -79,7 +79,7 @@ def command(name: str, flow: list[str], description: str | None, command: bool, 
     check_name(name)
     if to is not None:
         os.environ["PFLOW_NODES"] = os.pathsep.join([os.path.join(to, "nodes"), os.environ.get("PFLOW_NODES", "")])
-        forget_kinds()
+        forget_types()
     if not flow and os.isatty(0):
         hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
         raise PflowError(f"cannot save '{name}': the flow is missing", hint=hint, exit=USAGE)
@@ -103,8 +103,12 @@ def command(name: str, flow: list[str], description: str | None, command: bool, 
 
 def _left_out(wired: WiredFlow, pack: str) -> list[str]:
     """Return a warning for each node or flow of a user's own that is not in the pack."""
-    kinds = [step.kind for step in wired.all_steps() if step.kind is not None and step.inline is None]
-    own = {kind.file for kind in kinds if kind.origin not in (BUNDLED, STORE_COMMAND) and kind.pack is None}
+    node_types = [step.node_type for step in wired.all_steps() if step.node_type is not None and step.inline is None]
+    own = {
+        node_type.file
+        for node_type in node_types
+        if node_type.origin not in (BUNDLED, STORE_COMMAND) and node_type.pack is None
+    }
     inside = os.path.join(os.path.realpath(pack), "")
     outside = sorted(file for file in own if not os.path.realpath(file).startswith(inside))
     return [f"warning: '{file}' is not in '{pack}': whoever installs it will lack it" for file in outside]
@@ -114,7 +118,7 @@ def _own_words(wired: WiredFlow) -> str:
     """Describe a flow by its steps: the type of each, and its first bare word."""
     words = []
     for step in wired.steps.values():
-        key = next((key for key, item in step.interface.reads.items() if "word" in item.marks), "")
+        key = next((key for key, field in step.interface.reads.items() if "word" in field.marks), "")
         said = step.step.inputs.get(key) or step.step.input_mappings.get(key)
         is_said = isinstance(said, str) and (key in step.step.inputs or said.startswith(TEMPLATE))
         about = hider()(" ".join(str(said).removeprefix(TEMPLATE).split())) if is_said else ""

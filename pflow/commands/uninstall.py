@@ -10,7 +10,7 @@ pflow install examples/pack --yes --allow=files,commands
 pflow uninstall pack
 """
 
-from pflow.catalog.kinds import nodes_of
+from pflow.catalog.find import nodes_of
 from pflow.catalog.registry import flows_of
 from pflow.commands._command import Command
 from pflow.help import spec as kinds
@@ -27,7 +27,7 @@ def command(names: list[str]) -> None:
     gone = uninstall(names)
     for pack in gone.values():
         say("pflow uninstall", f"removed '{pack.name}', version {pack.version}")
-    types = {plain(kind.name) for pack in gone.values() for kind in nodes_of(pack)}
+    types = {plain(node_type.name) for pack in gone.values() for node_type in nodes_of(pack)}
     types |= {plain(f"flow:{name}") for pack in gone.values() for name in flows_of(pack)}
     for flow in list_saved():
         for type in flow.types:

@@ -12,12 +12,12 @@ from pflow.flow.pipe.scan import closes, separates
 from pflow.help import spec as kinds
 from pflow.help.spec import SENTENCE, CommandSpec, spec_of_node
 from pflow.interface.common import OF_FLOWS
-from pflow.interface.interface import COMMON_FLAG, Flag, Interface, Item
+from pflow.interface.interface import COMMON_FLAG, Field, Flag, Interface
 from pflow.values.jsontext import decode
 from pflow.values.types import Type
 
 if TYPE_CHECKING:
-    from pflow.catalog.kinds import Kind
+    from pflow.catalog.find import NodeType
 
 COMMANDS, NODES, STORE_COMMANDS, FLOWS = "commands", "nodes", "tools", "flows"
 VALUES, FILES, RUNS, MODELS, STEPS, KEYS = "values", "files", "runs", "models", "steps", "keys"
@@ -60,7 +60,7 @@ def read_table(wanted: Iterable[str] = ()) -> dict[str, CommandSpec]:
     table = {name: CommandSpec(name, summary) for name, (summary, _, _) in rows.items()}
     for name in rows.keys() & set(wanted):
         both = rows[name][1:]
-        declared: list[list[Item]] = [[Flag(**{**row, "type": Type(row["type"])}) for row in each] for each in both]
+        declared: list[list[Field]] = [[Flag(**{**row, "type": Type(row["type"])}) for row in each] for each in both]
         table[name].flags, table[name].arguments = declared
     return table
 
@@ -110,11 +110,11 @@ def packs() -> list[Candidate]:
 
 
 def confined() -> list[Candidate]:
-    from pflow.catalog.kinds import nodes_of
+    from pflow.catalog.find import nodes_of
     from pflow.catalog.packs import Pack, installed_sources
 
     found = result_of(installed_sources, of=PflowError, otherwise=list[Pack]())
-    inside = [Candidate(NODES, kind.name, pack.label) for pack in found for kind in nodes_of(pack)]
+    inside = [Candidate(NODES, node_type.name, pack.label) for pack in found for node_type in nodes_of(pack)]
     return [*(Candidate(PACKS, pack.name, pack.version) for pack in found), *inside]
 
 
@@ -168,7 +168,7 @@ def files(typed: str, wanted: str) -> list[Candidate]:
 
 def spec_of_type(name: str) -> CommandSpec:
     """Return the spec of a node, a store command or a saved flow, without what cannot be read."""
-    from pflow.catalog.kinds import STORE_COMMAND, find_node
+    from pflow.catalog.find import STORE_COMMAND, find_node
 
     found = find_node(name)
     if found is None:
@@ -207,10 +207,10 @@ def spec_of_step(name: str, before: list[str]) -> CommandSpec:
     from pflow.flow.subflow import FlowCatalog
 
     (type, _), *_ = steps_in([name])
-    kind = FlowCatalog().find(type)
-    if kind is None and not closes(name):  # a sentence, as far as it is typed
+    node_type = FlowCatalog().find(type)
+    if node_type is None and not closes(name):  # a sentence, as far as it is typed
         return CommandSpec(type, "")
-    interface = _interface_of(kind)
+    interface = _interface_of(node_type)
     spec = spec_of_node(type, interface)
     own = [each for each in spec.flags if each.kind != COMMON_FLAG]
     spec.flags = [*own, *OF_FLOWS.values(), *flags_named(spec.flags, OF_STEPS)]
@@ -272,13 +272,13 @@ def _keys_of_pipe() -> list[str]:
     return [*dict.fromkeys(place.partition(".")[2] for place in _places(words[:end]))]
 
 
-def _interface_of(kind: Kind | None) -> Interface:
+def _interface_of(node_type: NodeType | None) -> Interface:
     """Return the interface of a node or a flow; an empty one if it is still being written."""
     try:
-        return kind.interface if kind else Interface()
+        return node_type.interface if node_type else Interface()
     except Exception:
         return Interface()
 
 
-def flags_named(flags: Iterable[Item], wanted: Container[str]) -> list[Item]:
+def flags_named(flags: Iterable[Field], wanted: Container[str]) -> list[Field]:
     return [each for each in flags if each.kind == COMMON_FLAG and each.name in wanted]

@@ -12,7 +12,7 @@ from pflow.errors import PflowError, result_of
 from pflow.flow.pipe.scan import closes, separates
 from pflow.help import spec as kinds
 from pflow.help.spec import SENTENCE, TITLES, CommandSpec, choices_of, tab_of, text_of, words_of
-from pflow.interface.interface import INPUT, PARAM, READ, Item, argument, by_name
+from pflow.interface.interface import INPUT, PARAM, READ, Field, argument, by_name
 from pflow.stage.words import groups, item_of, of_letters, split_flag
 from pflow.text.printable import clean
 
@@ -222,7 +222,7 @@ def _in_flow(line: TypedLine) -> Candidates:
     return found
 
 
-def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Item] = ()) -> Candidates:
+def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Field] = ()) -> Candidates:
     """Complete the last step: its type, its flags and those `beside` it, or keys after $ in single quotes."""
     starts = [n + (not closes(each)) for n, each in enumerate(words) if separates(each) or closes(each)]
     start = max(starts, default=0)
@@ -243,14 +243,14 @@ def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Item] = 
 class _Words:
     """The words up to the cursor: their flags, the places of other words, the flag whose value is at the cursor."""
 
-    def __init__(self, words: list[str], word: str, flags: list[Item]) -> None:
-        self.items = by_name(reversed(flags))
+    def __init__(self, words: list[str], word: str, flags: list[Field]) -> None:
+        self.fields = by_name(reversed(flags))
         self.used: set[str] = set()
         self.others: list[int] = []
-        self.waiting: Item | None = None
+        self.waiting: Field | None = None
         self.is_ended = False
         at = 0
-        for found, group in groups([*words, word], self.items):
+        for found, group in groups([*words, word], self.fields):
             end = at + len(group)
             if at == len(words):
                 break
@@ -264,17 +264,17 @@ class _Words:
             self.used.update(name for each in found for name in each.names)
             at = end
 
-    def find(self, word: str) -> tuple[Item | None, str, int]:
+    def find(self, word: str) -> tuple[Field | None, str, int]:
         """Return a word's flag, the sign after it (`=`, `:=`, `@`), and where a value in the same word begins.
 
         Of letters after one dash it is the first that may have a value, else the last.
         """
         if not word.startswith("--"):
-            letters = of_letters(word, self.items)
+            letters = of_letters(word, self.fields)
             is_known = len(letters) == len(word) - 1 or (bool(letters) and bool(tab_of(letters[-1])))
             return letters[-1] if letters and is_known else None, "", len(letters) + 1
         name, sign, _ = split_flag(word)
-        return item_of(name, "", self.items), sign, len(name) + len(sign)
+        return item_of(name, "", self.fields), sign, len(name) + len(sign)
 
 
 def _of_spec(spec: CommandSpec, words: list[str], word: str) -> Candidates:
@@ -298,12 +298,12 @@ def _of_spec(spec: CommandSpec, words: list[str], word: str) -> Candidates:
     return Candidates(word, 0, [each for each in _flags(spec, before.used, word) if each.value.startswith("--")])
 
 
-def _in_act(word: Item, words: list[str]) -> Item:
+def _in_act(word: Field, words: list[str]) -> Field:
     """Return the argument of `pflow mcp ACT`: `serve` takes nodes and flows, the other acts take servers."""
     return argument("NAME", kinds.NODE) if word.tab == kinds.SERVER and "serve" in words else word
 
 
-def _is_bool(flag: Item) -> bool:
+def _is_bool(flag: Field) -> bool:
     """Return True for a switch that TAB also shows as off."""
     return flag.type.name == "bool" and flag.kind in _NODES_OWN
 
@@ -329,13 +329,13 @@ def _flags(spec: CommandSpec, used: set[str], word: str) -> Iterator[Candidate]:
                     yield Candidate(group, f"--no-{name[2:]}", _turned_off(flag, name))
 
 
-def _turned_off(flag: Item, name: str) -> str:
+def _turned_off(flag: Field, name: str) -> str:
     """Describe --no-NAME: by the clause `; --no-NAME: …` in the flag's text, if it has one."""
     own = flag.doc.partition("; --no-")[2].partition(": ")[2]
     return own or f"turn off {name}"
 
 
-def _values(flag: Item, word: str, kept: int, run: str = "last") -> Candidates:
+def _values(flag: Field, word: str, kept: int, run: str = "last") -> Candidates:
     """Complete the value of a flag or argument after the first `kept` characters of the word; `run` has the steps."""
     typed = word[kept:]
     choices = ("true", "false") if _is_bool(flag) else choices_of(flag)

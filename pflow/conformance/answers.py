@@ -7,7 +7,7 @@ import shlex
 import shutil
 from typing import Any
 
-from pflow.catalog.interfaces import interpreter, read_header
+from pflow.catalog.node_type import interpreter, read_header
 from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
@@ -71,7 +71,7 @@ def help_is_printed(trial: Trial) -> None:
     interface, run = trial.samples.interface, trial.run(["--help"], None)
     run.expect_exit(0)
     said = run.stdout.decode("utf-8", "replace")
-    flags = [spell_flag(item.name) for item in interface.taken if not item.is_secret]
+    flags = [spell_flag(field.name) for field in interface.taken if not field.is_secret]
     missing = [flag for flag in flags if flag not in said]
     if missing or not said.strip():
         run.fail(f"help on stdout without {', '.join(missing) or 'a word'}", "help with every flag")
@@ -137,13 +137,13 @@ def _declares(trial: Trial, effect: str) -> bool:
 @check("isolation", "it reads only keys that it declares")
 def it_looks_at_its_own_keys_only(trial: Trial) -> None:
     interface = trial.interface
-    own = {name for name, item in interface.reads.items() if "pipe" in item.marks or "explicit" not in item.marks}
+    own = {name for name, field in interface.reads.items() if "pipe" in field.marks or "explicit" not in field.marks}
     decoys: dict[str, Any] = {
         name: "a decoy"
         for name in [*interface.reads, *interface.writes, *_words_of(trial.node.file)]
         if name not in own
     }
-    decoys |= {name: misfit_of(item.type) for name, item in interface.params.items() if name not in own}
+    decoys |= {name: misfit_of(field.type) for name, field in interface.params.items() if name not in own}
     run = trial.run_good(stdin=trial.document({**ALIENS, **decoys}))
     change = "read what you declare, and params from their flags alone"
     run.expect_answer(change)
@@ -210,9 +210,9 @@ def it_writes_what_it_declares(trial: Trial) -> None:
 
 @check("types", "what it writes has the declared types")
 def types_fit(trial: Trial) -> None:
-    for name, item in trial.interface.writes.items():
-        if name in trial.answer.members and (misfit := _misfit(item.type, trial.answer.members[name], name)):
-            trial.good.fail(misfit, f"{name}: {item.type}, as its interface declares")
+    for name, field in trial.interface.writes.items():
+        if name in trial.answer.members and (misfit := _misfit(field.type, trial.answer.members[name], name)):
+            trial.good.fail(misfit, f"{name}: {field.type}, as its interface declares")
 
 
 def _misfit(type: Type, value: Any, place: str) -> str:

@@ -72,8 +72,8 @@ def conduct(
 
 def _secrets_of(node: TestedNode) -> Secrets:
     secrets = Secrets()
-    for item in node.interface.secrets:
-        secrets.add(os.environ.get(item.env))
+    for field in node.interface.secrets:
+        secrets.add(os.environ.get(field.env))
     return secrets
 
 

@@ -9,7 +9,7 @@ from pflow.conformance.samples import Skipped, document, flag_words, misfit_of, 
 from pflow.conformance.sandbox import NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.errors import BAD_DATA, BAD_STDIN, BUG, EXIT_CODES, MISSING, OK, USAGE
-from pflow.interface.interface import Item, spell_flag
+from pflow.interface.interface import Field, spell_flag
 from pflow.values.jsontext import decode
 
 _TEXTUAL = ("str", "any", "bytes")
@@ -142,27 +142,27 @@ for _id, (_demand, _members) in _PASSING.items():
 
 @check("missing", "a required read without a value ends with 66", of_good_run=False)
 def missing_read_is_66(trial: Trial) -> None:
-    for item in _some(_required(trial), "every read has a default"):
-        trial.run_without(item).expect_refusal(MISSING, f"without {item.name} there is nothing to do")
+    for field in _some(_required(trial), "every read has a default"):
+        trial.run_without(field).expect_refusal(MISSING, f"without {field.name} there is nothing to do")
 
 
 @check("explicit", "an [explicit] read is never taken from the store", of_good_run=False)
 def explicit_read_is_no_key(trial: Trial) -> None:
-    explicit = [item for item in _required(trial) if "explicit" in item.marks]
-    for item in _some(explicit, "it has no required [explicit] read"):
-        sent = document({**ALIENS, **trial.samples.members, item.name: value_of(item.type)}, trial.samples.pipe)
-        run = trial.run(trial.samples.words_without(item.name), sent)
-        run.expect_refusal(MISSING, f"take {item.name} from its flag alone")
+    explicit = [field for field in _required(trial) if "explicit" in field.marks]
+    for field in _some(explicit, "it has no required [explicit] read"):
+        sent = document({**ALIENS, **trial.samples.members, field.name: value_of(field.type)}, trial.samples.pipe)
+        run = trial.run(trial.samples.words_without(field.name), sent)
+        run.expect_refusal(MISSING, f"take {field.name} from its flag alone")
 
 
 @check("misfit", "a value in the store that does not fit its read is refused (65)", of_good_run=False)
 def misfit_is_65(trial: Trial) -> None:
-    items = [trial.interface.reads[name] for name in trial.samples.members]
-    strict = [item for item in items if item.type.name != "any" and (item.required or item.type.name != "str")]
-    for item in _some(strict, "no read from the store has a type that refuses anything"):
-        members = {**ALIENS, **trial.samples.members, item.name: misfit_of(item.type)}
+    fields = [trial.interface.reads[name] for name in trial.samples.members]
+    strict = [field for field in fields if field.type.name != "any" and (field.required or field.type.name != "str")]
+    for field in _some(strict, "no read from the store has a type that refuses anything"):
+        members = {**ALIENS, **trial.samples.members, field.name: misfit_of(field.type)}
         run = trial.run_good(stdin=document(members, trial.samples.pipe))
-        run.expect_refusal(BAD_DATA, f"{item.name} is {item.type}: check it before you work on it")
+        run.expect_refusal(BAD_DATA, f"{field.name} is {field.type}: check it before you work on it")
 
 
 @check("flags", "a read's flag works like its key in the store, and is stored")
@@ -180,9 +180,9 @@ def flags_are_taken(trial: Trial) -> None:
 
 @check("params", "each param has a flag, and a default without it")
 def params_are_taken(trial: Trial) -> None:
-    items = [item for item in trial.interface.params.values() if item.name not in trial.samples.words]
-    items = [item for item in items if not item.required and item.default is not None and not item.is_secret]
-    words = [word for item in items for word in flag_words(item, item.default)]
+    fields = [field for field in trial.interface.params.values() if field.name not in trial.samples.words]
+    fields = [field for field in fields if not field.required and field.default is not None and not field.is_secret]
+    words = [word for field in fields for word in flag_words(field, field.default)]
     run = trial.run_good(*_some(words, "no param has a default that can be given"))
     trial.expect_agreement(run, "take a flag for each param that you declare", "the same as without the flags")
 
@@ -197,10 +197,10 @@ def words_are_taken(trial: Trial) -> None:
 
 @check("bad-value", "a flag's value that does not fit is refused (2)", of_good_run=False)
 def bad_value_is_2(trial: Trial) -> None:
-    strict = [item for item in trial.samples.interface.taken if item.type.name in _BAD_TEXTS and not item.is_secret]
-    for item in _some(strict, "its flags take any text"):
-        bad = f"{spell_flag(item.name)}={_BAD_TEXTS[item.type.name]}"
-        trial.run_without(item, bad).expect_refusal(USAGE, f"{item.name} is {item.type}")
+    strict = [field for field in trial.samples.interface.taken if field.type.name in _BAD_TEXTS and not field.is_secret]
+    for field in _some(strict, "its flags take any text"):
+        bad = f"{spell_flag(field.name)}={_BAD_TEXTS[field.type.name]}"
+        trial.run_without(field, bad).expect_refusal(USAGE, f"{field.name} is {field.type}")
 
 
 @check("unknown-flag", "an unknown flag is refused (2)", of_good_run=False)
@@ -258,5 +258,5 @@ def _some(items: list[T], otherwise: str) -> list[T]:
     return items
 
 
-def _required(trial: Trial) -> list[Item]:
-    return [item for item in trial.samples.interface.reads.values() if item.required]
+def _required(trial: Trial) -> list[Field]:
+    return [field for field in trial.samples.interface.reads.values() if field.required]

@@ -5,7 +5,7 @@ from typing import Any
 
 from pflow.errors import PflowError
 from pflow.interface.common import COMMON
-from pflow.interface.interface import Interface, Item, flag_word, fresh, spell_flag
+from pflow.interface.interface import Field, Interface, flag_word, fresh, spell_flag
 from pflow.stage.document import Document, read_document
 from pflow.stage.flags import flags_of
 from pflow.stage.words import take_words
@@ -74,29 +74,29 @@ class Samples:
 
     def __init__(self, interface: Interface, given: list[str]) -> None:
         self.interface = interface
-        given_words = take_words(given, {**COMMON, **flags_of(given, interface).items}, is_open=interface.open)
+        given_words = take_words(given, {**COMMON, **flags_of(given, interface).fields}, is_open=interface.open)
         self.words = {name: [flag_word(name, text) for text in texts] for name, texts in given_words.items()}
         self.members: dict[str, Any] = {}
-        for name, item in interface.reads.items():
+        for name, field in interface.reads.items():
             if name not in self.words:
-                self._add_read(name, item)
-        for name, item in interface.params.items():
-            if item.required and name not in self.words and not item.is_secret:
-                self.words[name] = flag_words(item, value_of(item.type))
+                self._add_read(name, field)
+        for name, field in interface.params.items():
+            if field.required and name not in self.words and not field.is_secret:
+                self.words[name] = flag_words(field, value_of(field.type))
 
-    def _add_read(self, name: str, item: Item) -> None:
-        value = self._value(item)
-        if "pipe" in item.marks or (item.required and "explicit" not in item.marks):
+    def _add_read(self, name: str, field: Field) -> None:
+        value = self._value(field)
+        if "pipe" in field.marks or (field.required and "explicit" not in field.marks):
             self.members[name] = value
-        elif item.required:
-            self.words[name] = flag_words(item, value.strip() if isinstance(value, str) else value)
+        elif field.required:
+            self.words[name] = flag_words(field, value.strip() if isinstance(value, str) else value)
 
-    def _value(self, item: Item) -> Any:
-        if "verbatim" in item.marks and "runs commands" in self.interface.effects:
+    def _value(self, field: Field) -> Any:
+        if "verbatim" in field.marks and "runs commands" in self.interface.effects:
             return COMMAND
-        if item.type.name == "path" and item.name in ("directory", "dir", "folder"):
+        if field.type.name == "path" and field.name in ("directory", "dir", "folder"):
             return FOLDER
-        return value_of(item.type)
+        return value_of(field.type)
 
     @property
     def pipe(self) -> str | None:
@@ -109,18 +109,18 @@ class Samples:
 
     def short_words(self) -> list[str]:
         """Return the input and the defaults of params as words, bare or after a letter if the interface marks that."""
-        lettered = {name: item for name, item in self.interface.params.items() if item.letter}
-        given = {name: item.default for name, item in lettered.items() if not item.required and item.default}
+        lettered = {name: field for name, field in self.interface.params.items() if field.letter}
+        given = {name: field.default for name, field in lettered.items() if not field.required and field.default}
         wanted = {name: flag_words(lettered[name], default) for name, default in given.items()}
         letters, bare = list[str](), list[str]()
         in_order = {name: self.words[name] for name in self.interface.reads if name in self.words}
         for name, words in {**wanted, **in_order, **self.words}.items():
-            item = self.interface.reads.get(name) or self.interface.params[name]
+            field = self.interface.reads.get(name) or self.interface.params[name]
             texts = [word.partition("=")[2] for word in words]
-            if "word" in item.marks:
+            if "word" in field.marks:
                 bare += texts
-            elif item.letter and item.type.name not in ("bool", "list"):
-                letters += [word for text in texts for word in (f"-{item.letter}", text)]
+            elif field.letter and field.type.name not in ("bool", "list"):
+                letters += [word for text in texts for word in (f"-{field.letter}", text)]
             else:
                 letters += words
         return [*letters, "--", *bare] if bare or lettered else []
@@ -129,20 +129,20 @@ class Samples:
         """Return every value as a flag, `without` one read. Raises Skipped if a value has no flag."""
         words = self.words_without()
         for name, value in self.members.items():
-            item = self.interface.reads[name]
-            if name != without and (item.is_secret or value is None):
+            field = self.interface.reads[name]
+            if name != without and (field.is_secret or value is None):
                 raise Skipped("a read is secret, and has no flag")
-            words += flag_words(item, value, apart=apart) if name != without else []
+            words += flag_words(field, value, apart=apart) if name != without else []
         return words
 
 
-def flag_words(item: Item, value: Any, *, apart: bool = False) -> list[str]:
+def flag_words(field: Field, value: Any, *, apart: bool = False) -> list[str]:
     """Return a value as the words of a flag; `apart` makes the value a word of its own."""
     if isinstance(value, bool):
-        return [flag_word(item.name, value)]
+        return [flag_word(field.name, value)]
     text = value.decode(errors="surrogateescape") if isinstance(value, bytes) else text_of(value)
-    text = text if "verbatim" in item.marks else text.replace("$", "$$")
-    flag = spell_flag(item.name)
+    text = text if "verbatim" in field.marks else text.replace("$", "$$")
+    flag = spell_flag(field.name)
     return [flag, text] if apart else [f"{flag}={text}"]
 
 

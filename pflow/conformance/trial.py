@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pflow.catalog.interfaces import program_interface
-from pflow.catalog.kinds import BUNDLED, FLOW, launcher
+from pflow.catalog.find import BUNDLED, FLOW, launcher
 from pflow.catalog.lines import find
+from pflow.catalog.node_type import program_interface
 from pflow.conformance.samples import OutputDocument, Samples, Skipped, document, same
 from pflow.conformance.sandbox import NodeRun
 from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError, reason_of
 from pflow.flow.subflow import FlowCatalog
-from pflow.interface.interface import ANYTHING, Interface, Item
+from pflow.interface.interface import ANYTHING, Field, Interface
 from pflow.interface.source import read_interface, source_version
 
 
@@ -59,12 +59,12 @@ def _is_path(path: str) -> bool:
 
 
 def _of_name(name: str) -> TestedNode:
-    kind = find(name.removeprefix("pflow-"), FlowCatalog())
-    if kind.origin == FLOW:
+    node_type = find(name.removeprefix("pflow-"), FlowCatalog())
+    if node_type.origin == FLOW:
         raise PflowError(f"cannot test '{name}': it is a flow", hint=f"pflow check {name}", exit=USAGE)
-    if kind.origin == BUNDLED:
-        return TestedNode(kind.name, os.path.realpath(kind.file), [_executable(f"pflow-{kind.name}")])
-    return _of_file(kind.file)
+    if node_type.origin == BUNDLED:
+        return TestedNode(node_type.name, os.path.realpath(node_type.file), [_executable(f"pflow-{node_type.name}")])
+    return _of_file(node_type.file)
 
 
 def _of_file(path: str) -> TestedNode:
@@ -148,7 +148,7 @@ class Trial:
         return self._samples
 
     @property
-    def pipe(self) -> Item | None:
+    def pipe(self) -> Field | None:
         """The read that the pipe fills, if the node has one."""
         return self.interface.reads[self.samples.pipe] if self.samples.pipe else None
 
@@ -172,9 +172,9 @@ class Trial:
         """Run the node with all that it needs, and more words."""
         return self.run([*self.samples.words_without(), *words], stdin or self.document(), **more)
 
-    def run_without(self, item: Item, *words: str) -> NodeRun:
+    def run_without(self, field: Field, *words: str) -> NodeRun:
         """Run the node with all that it needs but one read or param; more words may give it."""
-        return self.run([*self.samples.words_without(item.name), *words], self.document(without=item.name))
+        return self.run([*self.samples.words_without(field.name), *words], self.document(without=field.name))
 
     def document(self, around: Mapping[str, Any] = ALIENS, *, without: str | None = None, **header: Any) -> bytes:
         """Return a document that lets the node succeed, with other keys around its own; `without` omits one read."""

@@ -10,7 +10,7 @@ from pflow.errors import check_positive
 from pflow.flow.pipe.scan import is_cut_separator, separates
 from pflow.flow.subflow import find_file, is_one_step
 from pflow.interface.common import COMMON, OF_RUNS, RUN_FLAGS, STEP
-from pflow.interface.interface import INPUT, PARAM, UNDECLARED, Item, argument, spell_flag
+from pflow.interface.interface import INPUT, PARAM, UNDECLARED, Field, argument, spell_flag
 from pflow.stage.flags import check_common, value_of
 from pflow.stage.words import groups, is_flag
 from pflow.text.printable import clean
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "pflow run"
 
-OWN: dict[str, Item] = {**{name: flag for name, flag in OF_RUNS.items() if flag.of != STEP}, **RUN_FLAGS}
+OWN: dict[str, Field] = {**{name: flag for name, flag in OF_RUNS.items() if flag.of != STEP}, **RUN_FLAGS}
 """The flags of `pflow run` itself, without those of a step."""
 
 
@@ -161,10 +161,10 @@ class RunFlags:
         def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, texts: Texts, declared: Items | None = None, convert: Callable[..., Any] = value_of) -> None:
-        items = {**OWN, **(declared or {})}
-        self.__dict__ = {name: item.default for name, item in items.items()}
-        for name in [name for name in texts if name in items]:
-            setattr(self, name, convert(items[name], texts.pop(name)))
+        fields = {**OWN, **(declared or {})}
+        self.__dict__ = {name: field.default for name, field in fields.items()}
+        for name in [name for name in texts if name in fields]:
+            setattr(self, name, convert(fields[name], texts.pop(name)))
         check_common(vars(self))
         for name, limit in self.limits.items():
             check_positive(spell_flag(BUDGET[name]), limit)
@@ -191,7 +191,7 @@ def spec_of_run(wired: WiredFlow | None = None) -> CommandSpec:
     return usage
 
 
-def flags_of_runs(without: Container[str] = ()) -> list[Item]:
+def flags_of_runs(without: Container[str] = ()) -> list[Field]:
     """Return the flags of `pflow run` itself, without some."""
     flags = [flag for name, flag in OWN.items() if not flag.refused and name not in without]
     return [flag.but(doc=flag.doc.replace("the node", "the run")) for flag in flags]
@@ -199,7 +199,7 @@ def flags_of_runs(without: Container[str] = ()) -> list[Item]:
 
 def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
     """Return the help, for a flow if there is one. `words` name it: a saved flow is run by its name alone."""
-    from pflow.catalog.kinds import no_such_kind
+    from pflow.catalog.find import no_such_type
     from pflow.catalog.registry import flow_name, saved_flow
     from pflow.flow.wiring import wire
     from pflow.help.spec import help_text
@@ -208,8 +208,8 @@ def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str
         return help_text(spec_of_run(), is_whole=is_whole)
     wired = wire(flow)
     for step in wired.steps.values():
-        if step.kind is None and not step.fault:
-            raise no_such_kind(step.step.type)
+        if step.node_type is None and not step.fault:
+            raise no_such_type(step.step.type)
     usage = spec_of_run(wired)
     usage.summary = clean(flow.description) or usage.summary
     file = find_file(words[0]) if words and len(words) == 1 else None
@@ -221,31 +221,31 @@ def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str
     return "\n".join(map(clean, help_text(usage, is_whole=is_whole).split("\n")))
 
 
-def _flow_flags(wired: WiredFlow) -> list[Item]:
+def _flow_flags(wired: WiredFlow) -> list[Field]:
     """Return the flags of its inputs, then of its steps, by each name that means one alone."""
     from pflow.flow.flags import FlowFlags
 
     flags = [_input_flag(wired, each) for each in [*wired.inputs.values(), *wired.places.values()]]
-    for item, (name, *others) in FlowFlags(wired).of_steps():
-        if not item.is_secret:
-            default = None if item.required else item.default  # required and not asked for: the flow gives a value
-            marks = item.marks - {"word", "pipe"}
-            flags.append(item.but(kind=PARAM, name=name, flags=others, letter="", marks=marks, default=default))
+    for field, (name, *others) in FlowFlags(wired).of_steps():
+        if not field.is_secret:
+            default = None if field.required else field.default  # required and not asked for: the flow gives a value
+            marks = field.marks - {"word", "pipe"}
+            flags.append(field.but(kind=PARAM, name=name, flags=others, letter="", marks=marks, default=default))
     return flags
 
 
-def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Item:
-    item = wanted.as_item(INPUT)
-    item.type, item.doc = wired.told_type(wanted), clean(item.doc)
-    if item.is_secret or wanted.is_unflagged:
-        origin = "a secret, from the store" if item.is_secret else f"from the store, since {wanted.flag} is the run's"
-        item.marks.add("secret")
-        item.doc, item.default = f"{item.doc} [{origin}]".lstrip(), None
-        return item
-    item.name = wanted.flag[2:]
-    item.marks |= {"pipe"} if wired.is_given_by_pipe(wanted) else set()
+def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Field:
+    field = wanted.as_item(INPUT)
+    field.type, field.doc = wired.told_type(wanted), clean(field.doc)
+    if field.is_secret or wanted.is_unflagged:
+        origin = "a secret, from the store" if field.is_secret else f"from the store, since {wanted.flag} is the run's"
+        field.marks.add("secret")
+        field.doc, field.default = f"{field.doc} [{origin}]".lstrip(), None
+        return field
+    field.name = wanted.flag[2:]
+    field.marks |= {"pipe"} if wired.is_given_by_pipe(wanted) else set()
     if (default := wired.default_of(wanted)) is not UNDECLARED:
-        item.default = default
+        field.default = default
     elif wanted not in wired.asked():
-        item.default = None
-    return item
+        field.default = None
+    return field

@@ -326,7 +326,7 @@ def refuse_missing(flow: WiredFlow, step: WiredStep, is_there: Callable[[Path], 
 
 def _does_without(reader: WiredStep, key: str, lost: list[Write | None]) -> bool:
     """Return True if a step runs without `lost` writes of one of its reads (None: that write is kept)."""
-    item, source = reader.interface.reads.get(key), reader.sources.get(key)
-    is_optional = source.is_optional if source is not None else item is not None and not item.required
+    field, source = reader.interface.reads.get(key), reader.sources.get(key)
+    is_optional = source.is_optional if source is not None else field is not None and not field.required
     enough = any if isinstance(source, AlternativeSource) else all
     return is_optional or enough(write is None for write in lost)

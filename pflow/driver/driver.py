@@ -179,18 +179,18 @@ def end_early(output: Output, intake: Intake, flags: RunFlags, name: str) -> int
 def parse(wired: WiredFlow, words: list[str]) -> tuple[RunFlags, RunInputs]:
     """Return the flags of the run, and the inputs that flags of the flow set."""
     flow_flags = FlowFlags(wired)
-    items = flow_flags.items()
+    fields = flow_flags.items()
     try:
         hint = f"flags: {flow_flags.listed}; --help lists all"
-        with parsing_limit(flags_in(words, items, is_open=flow_flags.is_open)):
-            texts = take_words(words, items, is_open=flow_flags.is_open, hint=hint)
+        with parsing_limit(flags_in(words, fields, is_open=flow_flags.is_open)):
+            texts = take_words(words, fields, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
         error.hint = error.hint.replace("--help lists", "pflow run FLOW --help lists")
-        of_steps = (item for step in wired.steps.values() for item in step.interface.params.values() if item.letter)
-        for item in of_steps:
-            if error.message.startswith(f"cannot take -{item.letter}:"):
-                error.hint = f"-{item.letter} stands in the quotes of the flow; {item.flag}=… may stand behind them"
-        raise mask_flags(error, words, [name for name, item in items.items() if item.is_secret]) from None
+        of_steps = (field for step in wired.steps.values() for field in step.interface.params.values() if field.letter)
+        for field in of_steps:
+            if error.message.startswith(f"cannot take -{field.letter}:"):
+                error.hint = f"-{field.letter} stands in the quotes of the flow; {field.flag}=… may stand behind them"
+        raise mask_flags(error, words, [name for name, field in fields.items() if field.is_secret]) from None
     flags = RunFlags(texts)
     if flags.encoding:
         texts |= {name: [flags.encoding] for name in flow_flags.encodings() if name not in texts}

@@ -303,19 +303,19 @@ class Replay:
         for text, value in self.kept.cli_injections.items():
             if text not in self.kept.piped["paths"]:
                 _inject(inputs, parse_path(text), value)
-        for id, name, item in list(environment_params(wired, inputs.params)):
+        for id, name, field in list(environment_params(wired, inputs.params)):
             if name not in self.kept.config_overrides.get(id, {}):
-                os.environ.pop(item.env, None)
+                os.environ.pop(field.env, None)
         return inputs
 
     def _set_param(self, inputs: RunInputs, step: WiredStep, name: str, value: Any) -> None:
-        item = dict(own_params(step)).get(name)
-        if item is None or not item.is_secret:
-            is_path = item is not None and item.type.is_path and isinstance(value, bytes)
+        field = dict(own_params(step)).get(name)
+        if field is None or not field.is_secret:
+            is_path = field is not None and field.type.is_path and isinstance(value, bytes)
             inputs.set_param(step, name, os.fsdecode(value) if is_path else value)
-        elif not os.environ.get(item.env):
+        elif not os.environ.get(field.env):
             what = f"cannot replay the run '{self.run.id}': the secret '{name}' of '{step.id}' is missing"
-            raise PflowError(what, hint=f"{item.env} in the environment gives it", exit=BAD_CONFIG)
+            raise PflowError(what, hint=f"{field.env} in the environment gives it", exit=BAD_CONFIG)
 
     def intake(self, timeout: float | None = None) -> Intake:
         """Return what came through the pipe; if that was not kept, what comes now (Snapshot.follow compares them).

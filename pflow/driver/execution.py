@@ -249,13 +249,13 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     values |= {key: source.written for key, source in templates.items()} | inputs.data.get(wired.id, {})
     parts = [f"would run {wired.id} ({wired.step.type})"]
     reads = []
-    for key, item in wired.interface.reads.items():
+    for key, field in wired.interface.reads.items():
         source = wired.sources.get(key)
         if source is not None and source.paths:
             reads.append(f"{key} from {source.origin}")
         elif key in values:
-            reads.append(f"{key} from {item.flag}")
-        elif item.required or (key in document and "explicit" not in item.marks):
+            reads.append(f"{key} from {field.flag}")
+        elif field.required or (key in document and "explicit" not in field.marks):
             reads.append(f"{key} from {key}")
     writes = [write_path(wired.place_of(key)) for key in wired.interface.writes]
     parts += ["reads " + ", ".join(reads)] if reads else []
@@ -264,7 +264,7 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     params = wired.step.params | inputs.params.get(wired.id, {})
     data, telling = inputs.data.get(wired.id, {}), wired.interface.telling
     params |= wired.interface.implied({**wired.step.inputs, **params, **data})
-    defaults = {key: wired.interface.default_of(item, params) for key, item in telling.items() if not item.required}
+    defaults = {key: wired.interface.default_of(field, params) for key, field in telling.items() if not field.required}
     led = {key: inputs.wired.led_by_data(wired.id, key) for key in telling if key not in data}
     known = {key: value for key, value in (defaults | params | values).items() if value is not None}
     shown = touched({key: known.get(key, ... if led.get(key) else None) for key in telling}, led)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.binding.sources import has
 from pflow.binding.store import without_flow
-from pflow.catalog.interfaces import PYTHON, Kind
+from pflow.catalog.node_type import PYTHON, NodeType
 from pflow.driver.arguments import PROGRAM
 from pflow.driver.driver import Driver
 from pflow.driver.inputs import RunInputs, inputs_missing, missing_inputs
@@ -212,4 +212,4 @@ def load_node(file: str) -> type:
     if not os.path.isfile(file):
         raise PflowError(f"cannot load the node '{file}': no such file", exit=MISSING)
     name = os.path.basename(file).removesuffix(".py").replace("_", "-")
-    return Kind(name, PYTHON, os.path.abspath(file)).node_class()  # type: ignore[no-any-return]
+    return NodeType(name, PYTHON, os.path.abspath(file)).node_class()  # type: ignore[no-any-return]

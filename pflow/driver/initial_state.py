@@ -59,8 +59,8 @@ class InitialState:
         self.ir = flow_to_ir(self.wired.flow)
         self.place = place_of(self.wired.flow)
         for step in self.wired.all_steps():  # now, before a record on the disk holds an address with a key in it
-            if item := step.interface.params.get("model"):
-                given = inputs.params.get(step.id, {}).get("model"), os.environ.get(item.env)
+            if field := step.interface.params.get("model"):
+                given = inputs.params.get(step.id, {}).get("model"), os.environ.get(field.env)
                 check_keyless(*given, step.step.params.get("model"))
         self.store = NodeStore(intake.document, has_copies=False)
         secrets.add([*known_secrets(inputs, self.store)])
@@ -109,8 +109,12 @@ class InitialState:
         """Return the facts that a resume compares."""
         nodes = {}
         for id, wired in self.wired.steps.items():
-            assert wired.kind is not None
-            nodes[id] = {"type": wired.step.type, "version": wired.kind.version, "code": code_of(wired.kind).parts}
+            assert wired.node_type is not None
+            nodes[id] = {
+                "type": wired.step.type,
+                "version": wired.node_type.version,
+                "code": code_of(wired.node_type).parts,
+            }
         return {"flow": digest_of(self.ir), "nodes": nodes}
 
     def flow_text(self) -> bytes:
@@ -128,8 +132,8 @@ def is_same(one: Record, other: Record) -> bool:
 
 def _variables(flow: WiredFlow, *, are_secret: bool = False) -> list[str]:
     """Return the variables that a flow takes params from: the secret ones, or all others."""
-    items = (item for step in flow.all_steps() for item in step.interface.params.values())
-    return sorted({item.env for item in items if item.env and (item.is_secret) is are_secret})
+    fields = (field for step in flow.all_steps() for field in step.interface.params.values())
+    return sorted({field.env for field in fields if field.env and (field.is_secret) is are_secret})
 
 
 def used_keys(wired: WiredFlow) -> set[str] | None:

@@ -187,11 +187,11 @@ class RunInputs:
 
     def _check_left(self, step: WiredStep, key: str, document: Document) -> None:
         """Raise PflowError (66) if the first step needs data that only the pipe may give: no input of the flow does."""
-        item = step.interface.reads[key]
-        is_needed = item.required and not step.interface.open and key not in step.step.params
+        field = step.interface.reads[key]
+        is_needed = field.required and not step.interface.open and key not in step.step.params
         is_given = any((step.id, key) in each.readers for each in self.wired.inputs.values())
         if is_needed and not (is_given or has(document, (key,)) or document.pretended):
-            about = f"'{key}'" + (f" ({item.doc})" if item.doc else "")
+            about = f"'{key}'" + (f" ({field.doc})" if field.doc else "")
             what = f"cannot find {about} for {step.step.type}: nothing came through the pipe (PF03)"
             hint = f'"inputs": {{"{key}": {{"pipe": true}}}} in the flow gives it a flag too'
             raise PflowError(what, hint=hint, exit=MISSING)
@@ -217,16 +217,16 @@ class RunInputs:
         step, key = left
         if document.carried_to(step.interface) is None:
             return {}
-        item = step.interface.read_fed(place[-1]) or step.interface.reads[key]
-        if item.name != key and (item.name in self.values or item.name in step.sources):
+        field = step.interface.read_fed(place[-1]) or step.interface.reads[key]
+        if field.name != key and (field.name in self.values or field.name in step.sources):
             return {}
-        key = item.name
+        key = field.name
         sources = [*step.sources.values(), *step.params.values()]
         templates = [each for each in sources if isinstance(each, TemplateSource)]
         is_taken = not any(are_nested(path, place) for each in templates for path in each.paths)
-        if not is_taken and item.required:
+        if not is_taken and field.required:
             return {}
-        source = PathSource(place) if is_taken else Constant(fresh(item.default), key)
+        source = PathSource(place) if is_taken else Constant(fresh(field.default), key)
         self._own_step(step.id).sources = {**step.sources, key: source}
         if key in self.wired.inputs:
             other = self.wired.left_by_pipe(self.wired.inputs[key], (step.id, key))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any
 from pflow.binding.store import REMOVED
-from pflow.catalog.kinds import FLOW, PROGRAM
+from pflow.catalog.find import FLOW, PROGRAM
 from pflow.files.beneath import paths_in
 from pflow.interface.interface import ANYTHING
 from pflow.record.records import MISSING, file_key, listing_key, stamp_of, state_of
@@ -70,21 +70,23 @@ class StepFiles:
 
     def __init__(self, wired: WiredStep) -> None:
         interface, effects = wired.interface, {*wired.interface.effects}
-        origin = wired.kind.origin if wired.kind else ""
+        origin = wired.node_type.origin if wired.node_type else ""
         self.reads = origin != FLOW and ("reads files" in effects or "writes files" not in effects)
         is_unknown = interface.open or (origin == PROGRAM and not effects)
         self.changes = is_unknown or not effects.isdisjoint({"writes files", "runs commands", ANYTHING})
         self.params = interface.params
-        self.items = [item for item in interface.taken if item.type.is_path and origin != FLOW]
+        self.fields = [field for field in interface.taken if field.type.is_path and origin != FLOW]
 
     def named(self, node: Any, view: NodeStore) -> list[str]:
         """Return the keys of the files that a node's paths name, and of those that it says it looks at besides."""
         more = node.looks_at(view) if hasattr(node, "looks_at") else ()
         try:
             found = [file_key(each) if isinstance(each, str) else listing_key(*each) for each in more]
-            for item in self.items:
-                is_param = item.name in self.params
-                value = node.params.get(item.name) if is_param else view.peek(item.name) if item.name in view else None
+            for field in self.fields:
+                is_param = field.name in self.params
+                value = (
+                    node.params.get(field.name) if is_param else view.peek(field.name) if field.name in view else None
+                )
                 found += map(file_key, paths_in(value))
         except OSError:
             return []  # relative paths name nothing: the working directory is gone

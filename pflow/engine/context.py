@@ -60,9 +60,9 @@ def failure_of(id: str, node: str, wired: WiredStep, error: BaseException, secre
 
 def in_words(node: str, wired: WiredStep, error: BaseException, secrets: Secrets) -> PflowError:
     if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
-        item = wired.interface.reads.get(str(error.args[0]))
-        if item is not None and item.required:
-            return nothing_gives(item)
+        field = wired.interface.reads.get(str(error.args[0]))
+        if field is not None and field.required:
+            return nothing_gives(field)
     return secrets.hide(failure_in(node, wired.interface, error))
 
 

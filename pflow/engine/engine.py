@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Container, Iterator, Mapping
 from pflow.binding.resolve import Binding
 from pflow.binding.sources import AlternativeSource, Fallback, TemplateSource, assign, find, has
-from pflow.catalog.kinds import FLOW, PROGRAM
+from pflow.catalog.find import FLOW, PROGRAM
 from pflow.engine.commits import VisitCommit
 from pflow.engine.context import Context, StepFailed, failure_of
 from pflow.engine.step import PlainStep, StepNode, bind, copied, is_direct
@@ -13,9 +13,9 @@ from pflow.errors import BAD_DATA, FAILED, MISSING, PflowError
 from pflow.files.beneath import is_confined
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.carry import carried_out
-from pflow.flow.subflow import CARRIED, FlowKind
+from pflow.flow.subflow import CARRIED, FlowType
 from pflow.flow.wired_flow import WiredFlow, WiredStep
-from pflow.interface.interface import Interface, Item, fresh
+from pflow.interface.interface import Field, Interface, fresh
 from pflow.node import pocketflow
 from pflow.text.printable import encodable
 from pflow.values.paths import Path, are_nested
@@ -50,13 +50,13 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         self.start_node = self.nodes.get(flow.graph.first or "")
 
     def _make(self, wired: WiredStep, binding: Binding) -> Any:
-        if wired.kind is None:
+        if wired.node_type is None:
             raise PflowError(f"cannot run '{wired.id}': no node '{wired.step.type}'", exit=BAD_DATA)
         try:
             node = make_node(wired, self.context)
             node.set_params(binding.params)
         except Exception as error:
-            raise failure_of(wired.id, wired.kind.name, wired, error, self.context.secrets) from error
+            raise failure_of(wired.id, wired.node_type.name, wired, error, self.context.secrets) from error
         if self._is_plain(wired, binding) and is_direct(wired, node, self.context):
             return PlainStep(wired, node, self.context)
         if wired.step.batch is not None:
@@ -69,8 +69,8 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         is_watched = self.context.recorder is not None or self.context.isolate or self.has_forks or is_confined()
         is_simple = binding.is_plain and not wired.targets and wired.step.batch is None
         is_simple = is_simple and not wired.interface.has_secrets
-        assert wired.kind
-        return is_simple and not is_watched and wired.kind.origin not in (FLOW, PROGRAM)
+        assert wired.node_type
+        return is_simple and not is_watched and wired.node_type.origin not in (FLOW, PROGRAM)
 
     def _connect(self) -> None:
         """Give each node its successors, through a fork if several edges have the same action."""
@@ -194,17 +194,17 @@ def goes_on(name: str) -> str:
 
 def make_node(wired: WiredStep, context: Context) -> Any:
     """Make the node of a step: an instance of its class, a program, or a flow."""
-    kind = wired.kind
-    assert kind is not None
+    node_type = wired.node_type
+    assert node_type is not None
     if wired.step.made is not None:
         return copied(wired.step.made)
-    if kind.origin == FLOW:
+    if node_type.origin == FLOW:
         return SubflowNode(wired, context)
-    if kind.origin == PROGRAM:
+    if node_type.origin == PROGRAM:
         from pflow.stage.program import program_class
 
-        return program_class(kind.file, kind.name, wired.interface)()
-    return kind.node_class()()
+        return program_class(node_type.file, node_type.name, wired.interface)()
+    return node_type.node_class()()
 
 
 class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
@@ -212,10 +212,10 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
     def __init__(self, wired: WiredStep, context: Context) -> None:
         super().__init__()
-        assert isinstance(wired.kind, FlowKind)
+        assert isinstance(wired.node_type, FlowType)
         self.id = wired.id
         self.interface = wired.interface
-        self.flow = wired.kind.flow
+        self.flow = wired.node_type.flow
         self.place_of = wired.place_of
         self.context = context
         self.said_of_cache = wired.step.cache
@@ -298,7 +298,7 @@ def results_of(
     return {**found, write.name: values[0]} if values else found
 
 
-def places_behind(flow: WiredFlow, write: Item) -> list[Path]:
+def places_behind(flow: WiredFlow, write: Field) -> list[Path]:
     """Return the places of a flow's store that one of its writes as a step may come from."""
     if CARRIED in write.marks:
         return [place for place in carried_out(flow) if place]

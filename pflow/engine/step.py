@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
 from pflow.binding.resolve import Binding, Places
 from pflow.binding.sources import Constant, check_place, has
 from pflow.binding.store import REMOVED, NodeStore
-from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
+from pflow.catalog.find import BUNDLED, FLOW, PROGRAM
 from pflow.engine.commits import FileWatch, StepFiles
 from pflow.engine.context import Context, StepFailed, failure_of, in_words, storable
 from pflow.errors import PflowError
@@ -39,7 +39,7 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.node = node
         self.context = context
         self.interface = wired.interface
-        self.type = wired.kind.name if wired.kind else wired.step.type
+        self.type = wired.node_type.name if wired.node_type else wired.step.type
         self.carried = self.place_carried(wired.interface.writes)
 
     def visit_path(self) -> str:
@@ -93,12 +93,12 @@ class StepNode(PlainStep, Visitor):
         super().__init__(wired, node, context)
         self.binding = binding
         self.learn, self.warn = context.learn, context.warn
-        self.version = wired.kind.version if wired.kind else version_of(type(node))
+        self.version = wired.node_type.version if wired.node_type else version_of(type(node))
         self.is_direct = is_direct(wired, node, context)
         self.places = {key: wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]}
         self.words = {key: (write_path(path),) for key, path in self.places.items()}
         self.deep = [path for path in self.places.values() if len(path) > 1]
-        origin = wired.kind.origin if wired.kind else ""
+        origin = wired.node_type.origin if wired.node_type else ""
         self.is_flow = origin == FLOW  # then its steps report usage, and have keys in the cache
         acts = bool(wired.interface.effects) or wired.interface.open or origin == PROGRAM
         # Only a step that may start programs sets a variable: threads share it, and libc never frees an old value.
@@ -113,12 +113,12 @@ class StepNode(PlainStep, Visitor):
     def _cached(self) -> CachedNode | None:
         """Return the node as the cache knows it, if it is used. Raises StepFailed if it is required and impossible."""
         wishes, wired = self.context.cache, self.wired
-        if wishes is None or wired.kind is None:
+        if wishes is None or wired.node_type is None:
             return None
         name = f"{self.context.recorder.prefix if self.context.recorder else ''}{self.id}"
         is_made = wired.step.made is not None
         try:
-            cached = wishes.of_step(name, wired.kind, self.interface, self.node, wired.step.cache, is_made=is_made)
+            cached = wishes.of_step(name, wired.node_type, self.interface, self.node, wired.step.cache, is_made=is_made)
             if cached is not None and cached.is_asked:
                 cached.check(self.node)
         except PflowError as error:
@@ -130,8 +130,8 @@ class StepNode(PlainStep, Visitor):
     def _run(self, shared: Any) -> Any:
         recorder, visit = self.context.recorder, Visit()
         about = {"node": self.type, "version": self.version, "visit": self.context.visits.get(self.id, 1)}
-        if self.wired.kind is not None and self.wired.kind.pack is not None:
-            about["pack"] = self.wired.kind.pack.label
+        if self.wired.node_type is not None and self.wired.node_type.pack is not None:
+            about["pack"] = self.wired.node_type.pack.label
         if recorder is not None:
             recorder.event("start", self.id, about)
         failed: dict[str, Any] = {}
@@ -292,7 +292,7 @@ def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
 
 def is_restricted(wired: WiredStep, node: Any) -> bool:
     """Return True if a step of a run within bounds could write elsewhere: it is Python that did not come with pflow."""
-    if not os.environ.get(CONFINED) or wired.kind is None or wired.kind.origin in (BUNDLED, FLOW, PROGRAM):
+    if not os.environ.get(CONFINED) or wired.node_type is None or wired.node_type.origin in (BUNDLED, FLOW, PROGRAM):
         return False
     from pflow.mcp.client.node import McpNode
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pflow.catalog.kinds import FLOW
+from pflow.catalog.find import FLOW
 from pflow.errors import PflowError
 from pflow.explain.effects import Provenance, effects_of_flow
 from pflow.explain.pipe_form import pipe_of
@@ -111,28 +111,28 @@ def _steps(flow: WiredFlow, provenance: Provenance) -> list[Account]:
 
 
 def _identity(step: WiredStep) -> Account:
-    kind, interface = step.kind, step.interface
+    node_type, interface = step.node_type, step.interface
     return {
         "number": step.number,
         "id": step.id,
         "type": step.step.type,
-        "version": kind.version if kind is not None and kind.origin != FLOW else None,
-        "pack": kind.pack.about if kind is not None and kind.pack is not None else None,
-        "origin": kind.origin if kind is not None else None,
-        "file": kind.file if kind is not None else None,
+        "version": node_type.version if node_type is not None and node_type.origin != FLOW else None,
+        "pack": node_type.pack.about if node_type is not None and node_type.pack is not None else None,
+        "origin": node_type.origin if node_type is not None else None,
+        "file": node_type.file if node_type is not None else None,
         "summary": interface.summary,
         "open": interface.open,
         "inferred": interface.inferred,
-        "fault": step.fault or interface.fault or ("" if kind is not None else "there is no such node"),
+        "fault": step.fault or interface.fault or ("" if node_type is not None else "there is no such node"),
     }
 
 
 def _reads(step: WiredStep, provenance: Provenance) -> list[Account]:
     reads = []
     for key in dict.fromkeys([*step.interface.reads, *step.step.inputs, *step.step.input_mappings]):
-        item = step.interface.reads.get(key)
-        account: Account = {"key": key, "type": str(item.type) if item else "any", "doc": item.doc if item else ""}
-        reads.append({**account, "required": bool(item and item.required), "from": provenance.of_read(step, key)})
+        field = step.interface.reads.get(key)
+        account: Account = {"key": key, "type": str(field.type) if field else "any", "doc": field.doc if field else ""}
+        reads.append({**account, "required": bool(field and field.required), "from": provenance.of_read(step, key)})
     return reads
 
 
@@ -141,7 +141,7 @@ def _writes(flow: WiredFlow, step: WiredStep, provenance: Provenance) -> list[Ac
         {
             "key": write.key,
             "type": str(flow.write_type(write)),
-            "doc": write.item.doc if write.item else "",
+            "doc": write.field.doc if write.field else "",
             "to": write_path(write.target),
             "read_by": provenance.readers_of(write.target, {step.id}),
         }

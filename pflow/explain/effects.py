@@ -11,7 +11,7 @@ from pflow.flow.flow import FlowInput
 from pflow.flow.graph import END, Write
 from pflow.flow.references import uses, writes_behind, writes_by_name
 from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
-from pflow.interface.interface import ANYTHING, COMMANDS, LIMITS, Item
+from pflow.interface.interface import ANYTHING, COMMANDS, LIMITS, Field
 from pflow.values.paths import Path, are_nested, write_path
 from pflow.values.types import Type, names_schema_file
 
@@ -40,14 +40,14 @@ class Provenance:
     def of_read(self, step: WiredStep, key: str) -> list[Origin]:
         """Return the origins of a read, in the order in which a run tries them."""
         written = step.step
-        item = step.interface.reads.get(key)
+        field = step.interface.reads.get(key)
         mappings = {key} if self.flow.references_to(step.id, key, MAPPING) else written.input_mappings
         has = {resolve.FLAG: written.inputs, resolve.MAPPING: mappings, resolve.PARAM: written.params}
-        rule = resolve.rule_of(item or Item("read", key, Type("any")), has)
+        rule = resolve.rule_of(field or Field("read", key, Type("any")), has)
         mapped = []
         if rule in (resolve.FLAG, resolve.MAPPING):
             role = INPUT if rule == resolve.FLAG else MAPPING
-            mapped = [self._of_source(step.sources.get(key), step.id, role, key, item)]
+            mapped = [self._of_source(step.sources.get(key), step.id, role, key, field)]
             if role == INPUT or key not in (written.soft or ()):
                 return mapped
         if written.batch is not None and key == written.batch.item:
@@ -55,13 +55,13 @@ class Provenance:
         found = [*self._by_name(step, key), *mapped]
         if rule == resolve.PARAM and not step.interface.is_apart(key):
             found.append(self._of_stand_in(step, key))
-        elif item is not None and rule in (resolve.PARAM, resolve.DEFAULT):
-            found.append(self._of_default(step, item))
+        elif field is not None and rule in (resolve.PARAM, resolve.DEFAULT):
+            found.append(self._of_default(step, field))
         return found or [{"from": "nothing"}]
 
     def of_param(self, step: WiredStep, key: str) -> Origin:
-        item = step.interface.params.get(key) or step.interface.reads.get(key)
-        return self._of_source(step.params.get(key), step.id, PARAM, key, item)
+        field = step.interface.params.get(key) or step.interface.reads.get(key)
+        return self._of_source(step.params.get(key), step.id, PARAM, key, field)
 
     def of_batch(self, step: WiredStep) -> Origin:
         return self._of_source(step.over, step.id, OVER, "")
@@ -69,13 +69,13 @@ class Provenance:
     def of_output(self, name: str) -> Origin:
         return self._of_source(self.flow.outputs.get(name), END, OUTPUT, name)
 
-    def _of_source(self, source: Source | None, step: str, role: str, key: str, item: Item | None = None) -> Origin:
-        if item is not None and item.is_secret and isinstance(source, Constant | TemplateSource):
+    def _of_source(self, source: Source | None, step: str, role: str, key: str, field: Field | None = None) -> Origin:
+        if field is not None and field.is_secret and isinstance(source, Constant | TemplateSource):
             return {"from": "secret"}
         if isinstance(source, Constant):
             return {"from": "constant", "value": source.value}
         origin = self._of_references(source, step, role, key)
-        if chosen_by_lead(item) == HOST and isinstance(source, TemplateSource):
+        if chosen_by_lead(field) == HOST and isinstance(source, TemplateSource):
             leads = source.leads()
             return {**origin, "chooses_host": not set(leads) & {*source.from_steps}} if leads else origin
         what = self.flow.led_by_data(step, key)
@@ -128,11 +128,11 @@ class Provenance:
         named = [each.input for each in self.flow.references_to(step.id, key, PARAM)]
         return input.name in named and input.path != (key,)
 
-    def _of_default(self, step: WiredStep, item: Item) -> Origin:
+    def _of_default(self, step: WiredStep, field: Field) -> Origin:
         """Return a default as an origin. It may end with the value of a param, as in `picture.$format`."""
-        before, name = step.interface.split_default(item)
+        before, name = step.interface.split_default(field)
         if not name:
-            return {"from": "default", "value": item.default}
+            return {"from": "default", "value": field.default}
         origin = self.of_param(step, name) if name in step.params else {"from": "constant", "value": None}
         choices = step.interface.params[name].type.choices
         words = [origin["value"] or choices[0]] if origin["from"] == "constant" else choices
@@ -211,18 +211,18 @@ class Effect:
         return {"effect": self.name, "step": self.step_path, "what": self.values}
 
 
-_IS_TELLING: dict[str, Callable[[Item], bool]] = {
-    ANYTHING: lambda item: True,
-    "runs commands": lambda item: item.name in COMMANDS or (item.name == "repo" and item.type.is_path),
-    "writes files": lambda item: item.type.is_path,
+_IS_TELLING: dict[str, Callable[[Field], bool]] = {
+    ANYTHING: lambda field: True,
+    "runs commands": lambda field: field.name in COMMANDS or (field.name == "repo" and field.type.is_path),
+    "writes files": lambda field: field.type.is_path,
     "copies files": lambda item: (
         item.name == "destination"
     ),  # the other path of a copy is its source, which it only reads
-    "network": lambda item: (
-        item.name in ("url", "method", "repo", *FROM_ENVIRONMENT, *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM)
+    "network": lambda field: (
+        field.name in ("url", "method", "repo", *FROM_ENVIRONMENT, *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM)
     ),
-    "reads files": lambda item: (
-        (item.type.is_path and item.name != "destination") or item.name in ("pattern", "hidden")
+    "reads files": lambda field: (
+        (field.type.is_path and field.name != "destination") or field.name in ("pattern", "hidden")
     ),
 }
 """For each effect, which reads and params tell what it is on."""
@@ -268,13 +268,13 @@ def _telling_values(step: WiredStep, effect: str, provenance: Provenance, outsid
     interface = step.interface
     is_copy = effect == "writes files" and "reads files" in interface.effects and "destination" in interface.reads
     is_telling = _IS_TELLING["copies files" if is_copy else effect]
-    values = {key: provenance.of_read(step, key) for key, item in interface.reads.items() if is_telling(item)}
-    for key, item in interface.params.items():
+    values = {key: provenance.of_read(step, key) for key, field in interface.reads.items() if is_telling(field)}
+    for key, field in interface.params.items():
         above = outside.get(f"{step.id}.{key}")
-        if (above or key in step.step.params) and is_telling(item):
+        if (above or key in step.step.params) and is_telling(field):
             values[key] = above or [provenance.of_param(step, key)]
-        elif is_telling(item) and not item.env and not item.required and item.default:
-            values[key] = [{"from": "constant", "value": item.default}]
+        elif is_telling(field) and not field.env and not field.required and field.default:
+            values[key] = [{"from": "constant", "value": field.default}]
     return {key: each for key, each in values.items() if not (key in SCHEMAS and _is_inline(each[0]))}
 
 

@@ -148,8 +148,8 @@ class _Literals:
 
 def _set(step: Step, wired: WiredStep, key: str, value: Any) -> None:
     """Give a read a literal value. Null leaves it unset."""
-    item = wired.interface.reads.get(key)
-    if item is not None and item.type.name == "str" and not isinstance(value, str) and value is not None:
+    field = wired.interface.reads.get(key)
+    if field is not None and field.type.name == "str" and not isinstance(value, str) and value is not None:
         value = text_of(value)
     if value is not None:
-        step.inputs = {**step.inputs, key: literal(item, value)}
+        step.inputs = {**step.inputs, key: literal(field, value)}

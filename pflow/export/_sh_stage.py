@@ -4,7 +4,7 @@ from copy import copy
 from typing import Any
 
 from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, Source, TemplateSource
-from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
+from pflow.catalog.find import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.expressions import literal, rewritten
@@ -88,7 +88,7 @@ class ShellStage:
     def _flow_of_one(self) -> list[str]:
         """Return the words of the step as a flow; one in parentheses, run alone, gives what it carries and is named."""
         step, writes = self.wired.step, self.wired.interface.writes
-        named = [key for key, item in writes.items() if step.flow is not None and "pipe" not in item.marks]
+        named = [key for key, field in writes.items() if step.flow is not None and "pipe" not in field.marks]
         out = [f"--map-out={quote(f'{key}={write_path(self.wired.place_of(key))}')}" for key in named]
         words = [first_word(step, is_named=step.id != free_id(step.type, {}))]
         words += dict.fromkeys([*self.flags, *out])
@@ -114,14 +114,14 @@ class ShellStage:
                 self._add_flag(key, source)
                 self._keep(key, is_kept=key in wired.step.inputs)
         for key, source in wired.params.items():
-            item = wired.interface.params.get(key)
+            field = wired.interface.params.get(key)
             if only_binds(wired, key):
                 continue
-            if key in wired.interface.reads and item is None:
+            if key in wired.interface.reads and field is None:
                 self._stand_in(key, source)
                 continue
             is_null = isinstance(source, Constant) and source.value is None
-            if not (is_null and item and item.default is None and not item.env):
+            if not (is_null and field and field.default is None and not field.env):
                 self._add_flag(key, source)
 
     def _is_unknown(self, key: str) -> bool:
@@ -143,20 +143,20 @@ class ShellStage:
 
     def _add_flag(self, key: str, source: Source) -> None:
         interface = self.wired.interface
-        item = interface.item(key)
+        field = interface.field(key)
         value: Any = None
         if isinstance(source, Constant):
-            value = literal(item, source.value)
+            value = literal(field, source.value)
         elif isinstance(source, TemplateSource):
             places = {path: self._place(key, each) for path, each in source.sources.items()}
             self._used += places.values()
             value = rewritten(source.written, places)
-        if item is None and key not in self.wired.step.params:
+        if field is None and key not in self.wired.step.params:
             raise self._refused(key, "a stage makes a param, too, of a key that its interface does not name")
         if "\0" in str(value) or isinstance(value, bytes):
             raise self._refused(key, "no flag gives that value")
         try:
-            self.flags += flag_words(self.wired.id, key, item, value)
+            self.flags += flag_words(self.wired.id, key, field, value)
         except PflowError as error:
             raise refused(error.message) from None
 
@@ -182,9 +182,9 @@ class ShellStage:
         """Return True unless a source is a template other than one whole reference: a mapping gives the same value."""
         if not isinstance(source, TemplateSource):
             return True
-        item = self.wired.interface.reads.get(key)
+        field = self.wired.interface.reads.get(key)
         is_text = isinstance(source.written, str) and is_reference(source.written)
-        return is_text and (item is None or item.type.name in ("any", "str"))
+        return is_text and (field is None or field.type.name in ("any", "str"))
 
     def _map(self, key: str, source: Source) -> None:
         self._done.add(key)
@@ -202,9 +202,9 @@ class ShellStage:
 
     def _is_piped(self, key: str) -> bool:
         """Return True if a stage gives this read what the pipe carries, which it does not if a template uses that."""
-        item, carried = self.wired.interface.reads.get(key), self.state.carried
+        field, carried = self.wired.interface.reads.get(key), self.state.carried
         is_used = any(carried is None or (carried != NOTHING and are_nested(carried, place)) for place in self._used)
-        return item is not None and "pipe" in item.marks and not is_used
+        return field is not None and "pipe" in field.marks and not is_used
 
     def _map_in(self, key: str, place: Path) -> None:
         self.flags.append(f"--map-in={quote(f'{key}={write_path(place)}')}")
@@ -253,19 +253,19 @@ class ShellStage:
 
 def _program_of(wired: WiredStep) -> str:
     """Return the words by which a shell runs the node: its own executable, else through pflow."""
-    kind = wired.kind
-    assert kind is not None  # PF11
+    node_type = wired.node_type
+    assert node_type is not None  # PF11
     if wired.step.flow is not None:
         return _RUN
-    if kind.origin == FLOW:
+    if node_type.origin == FLOW:
         raise refused(f"'{wired.id}' is a flow with a store of its own, which a stage does not have")
-    if kind.origin == PROGRAM and wired.interface.open:
+    if node_type.origin == PROGRAM and wired.interface.open:
         raise refused(f"'{wired.id}' is a program without an interface, which cannot be a stage")
     if wired.step.batch is not None:
         return _RUN
-    if kind.origin == BUNDLED:
-        return f"pflow-{kind.name}"
+    if node_type.origin == BUNDLED:
+        return f"pflow-{node_type.name}"
     if "/" in wired.step.type:
-        return f"pflow {quote(kind.file)}"
-    is_taken = kind.name in names_in("commands")  # there `pflow NAME` is the command
-    return f"pflow pflow-{kind.name}" if is_taken else f"pflow {kind.name}"
+        return f"pflow {quote(node_type.file)}"
+    is_taken = node_type.name in names_in("commands")  # there `pflow NAME` is the command
+    return f"pflow pflow-{node_type.name}" if is_taken else f"pflow {node_type.name}"

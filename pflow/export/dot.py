@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pflow.catalog.kinds import FLOW
+from pflow.catalog.find import FLOW
 from pflow.flow.wired_flow import WiredFlow, WiredStep
 
 # In a label a backslash begins an escape, and an ampersand an entity of HTML.
@@ -35,11 +35,11 @@ def drawn(wired: WiredFlow) -> tuple[list[Box], list[Arrow]]:
 
 
 def _box(number: int, wired: WiredStep) -> Box:
-    node, batch = wired.kind.name if wired.kind else wired.step.type, wired.step.batch
+    node, batch = wired.node_type.name if wired.node_type else wired.step.type, wired.step.batch
     label = [wired.id, *([node] if node != wired.id else [])]
     if batch is not None:
         label.append(f"once for each {batch.item} of {batch.over}")
-    return Box(f"n{number}", label, wired.kind is not None and wired.kind.origin == FLOW)
+    return Box(f"n{number}", label, wired.node_type is not None and wired.node_type.origin == FLOW)
 
 
 def escaped(text: str, escapes: Mapping[str, str]) -> str:

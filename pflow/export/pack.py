@@ -5,8 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pflow.cache.python_code import PythonCode
-from pflow.catalog.interfaces import BUNDLED, FLOW, PYTHON, STORE_COMMAND, Kind
-from pflow.catalog.kinds import find_node, is_node_name
+from pflow.catalog.find import find_node, is_node_name
+from pflow.catalog.node_type import BUNDLED, FLOW, PYTHON, STORE_COMMAND, NodeType
 from pflow.catalog.registry import SUFFIX, flow_name
 from pflow.errors import BAD_DATA, CANNOT_WRITE, Attempt, PflowError, not_written
 from pflow.explain.account import explain
@@ -64,37 +64,37 @@ class _Contents:
         """Add what the steps of a flow use. Paths of its subflows are relative to `folder`, the flow's own."""
         self.faults |= {f"'{place[-1]}' is a secret: {remedy}": None for place, remedy in literal_secrets(wired)}
         for step in wired.steps.values():
-            kind, type = step.kind, step.step.type
+            node_type, type = step.node_type, step.step.type
             if step.inline is not None:
                 self.add_steps(step.inline, folder)
-            elif kind is None or kind.origin in (BUNDLED, STORE_COMMAND):
+            elif node_type is None or node_type.origin in (BUNDLED, STORE_COMMAND):
                 continue
-            elif pack := kind.pack:
+            elif pack := node_type.pack:
                 marks = [mark + part for mark, part in (("@", pack.asked), ("#", pack.directory)) if part]
                 command = f"`pflow install {pack.address}{''.join(marks)}`, for {type}"
                 self.needs[command if pack.address else f"the Python package {pack.name} {pack.asked}"] = None
-            elif kind.origin != FLOW:
-                self._add_node(kind, type)
+            elif node_type.origin != FLOW:
+                self._add_node(node_type, type)
             else:
-                named = os.path.basename(kind.file) if type.startswith("flow:") else ""
+                named = os.path.basename(node_type.file) if type.startswith("flow:") else ""
                 path = f"flows/{named}" if named else os.path.normpath(os.path.join(folder, type))
                 if path.startswith("flows/") and step.subflow is not None:
-                    self.add_file(path, kind.file)
+                    self.add_file(path, node_type.file)
                     self.add_steps(step.subflow, os.path.dirname(path))
                 else:
                     self.faults[f"'{type}', of '{step.id}', leads out of it"] = None
 
-    def _add_node(self, kind: Kind, type: str) -> None:
+    def _add_node(self, node_type: NodeType, type: str) -> None:
         found = find_node(type)
-        if found is None or found.file != kind.file:
-            self.faults[f"'{type}' is not the name of a node, but of '{kind.file}'"] = None
-        elif kind.name.startswith("mcp-") and b"from pflow.mcp." in Path(kind.file).read_bytes():
+        if found is None or found.file != node_type.file:
+            self.faults[f"'{type}' is not the name of a node, but of '{node_type.file}'"] = None
+        elif node_type.name.startswith("mcp-") and b"from pflow.mcp." in Path(node_type.file).read_bytes():
             self.faults[f"'{type}' is a tool of an MCP server"] = None
         for end in ("", ".interface"):
-            if os.path.isfile(kind.file + end):
-                self.add_file(f"nodes/{os.path.basename(kind.file)}{end}", kind.file + end)
-        if kind.origin == PYTHON:
-            self._add_modules(kind.file)
+            if os.path.isfile(node_type.file + end):
+                self.add_file(f"nodes/{os.path.basename(node_type.file)}{end}", node_type.file + end)
+        if node_type.origin == PYTHON:
+            self._add_modules(node_type.file)
 
     def _add_modules(self, file: str) -> None:
         """Add the modules that a node imports from its own directory."""

@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from pflow import __version__
-from pflow.catalog.kinds import BUNDLED, PYTHON
+from pflow.catalog.find import BUNDLED, PYTHON
 from pflow.flow.ir import flow_to_ir
 from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.text.naming import free, variable
@@ -70,17 +70,22 @@ class _Script:
         )
 
     def _node(self, wired: WiredStep) -> Any:
-        kind = wired.kind
-        if kind is None or kind.origin not in (BUNDLED, PYTHON) or kind.name != wired.step.type or kind.pack:
+        node_type = wired.node_type
+        if (
+            node_type is None
+            or node_type.origin not in (BUNDLED, PYTHON)
+            or node_type.name != wired.step.type
+            or node_type.pack
+        ):
             return wired.step.type
-        if kind.file not in self.classes:
-            node = kind.node_class()
-            name = self.classes[kind.file] = free(node.__name__, self.taken)
-            if kind.origin == PYTHON:
-                self.loads.append(f"{name} = load_node({_flat(os.path.abspath(kind.file))})")
+        if node_type.file not in self.classes:
+            node = node_type.node_class()
+            name = self.classes[node_type.file] = free(node.__name__, self.taken)
+            if node_type.origin == PYTHON:
+                self.loads.append(f"{name} = load_node({_flat(os.path.abspath(node_type.file))})")
             else:
                 self.imports.append(f"from {node.__module__} import {node.__name__}")
-        return RawCode(self.classes[kind.file])
+        return RawCode(self.classes[node_type.file])
 
     def _step(self, node: dict[str, Any]) -> str:
         id = node["id"]

@@ -8,7 +8,7 @@ from pflow import Any, Callable, Iterable, Iterator, Mapping
 from pflow.errors import BAD_DATA, Attempt, PflowError, check_natural, check_positive, shorten
 from pflow.flow.flow import FlowSpec, Mapped, Step
 from pflow.interface.common import is_shared
-from pflow.interface.interface import Interface, Item
+from pflow.interface.interface import Field, Interface
 from pflow.text.naming import read_pairs, read_types
 from pflow.values.encoding import split_encoding
 from pflow.values.jsontext import BYTES, change_texts
@@ -105,9 +105,9 @@ def escaped(value: Any) -> Any:
     return change_texts(value, lambda text: text.replace("$", "$$"))
 
 
-def literal(item: Item | None, value: Any) -> Any:
+def literal(field: Field | None, value: Any) -> Any:
     """Return a value as a flow holds it for an item: escaped, unless the item is `[verbatim]`."""
-    return value if item is not None and "verbatim" in item.marks else escaped(value)
+    return value if field is not None and "verbatim" in field.marks else escaped(value)
 
 
 def reference(path: Path) -> str:
@@ -164,12 +164,12 @@ def template_fits(there: Type, wanted: Type) -> int:
     return fits(there, wanted)
 
 
-def misfit(item: Item, value: Any) -> str:
+def misfit(field: Field, value: Any) -> str:
     """Say why a value in a flow does not fit a read or param; "" if it fits. Null may mean unset."""
-    if value is None and item.default is None:
+    if value is None and field.default is None:
         return ""
     try:
-        fit(item.type, value)
+        fit(field.type, value)
     except (ValueError, PflowError) as error:
         return str(error)
     return ""
@@ -182,9 +182,9 @@ def named(type: Type) -> str:
     return "any value" if type.name == "any" else f"an {type}" if type.name == "int" else f"a {type}"
 
 
-def is_liftable(item: Item, value: Any) -> bool:
+def is_liftable(field: Field, value: Any) -> bool:
     """Return True if a mapping could replace the flag: its value is a text with references, not a list or an object."""
-    if "verbatim" in item.marks or item.type.name in ("list", "dict"):
+    if "verbatim" in field.marks or field.type.name in ("list", "dict"):
         return False
     return isinstance(value, str) and any(True for _ in references(value))
 
@@ -192,14 +192,14 @@ def is_liftable(item: Item, value: Any) -> bool:
 _A_PATH, _A_REGEX = "a path is like items[0].name", "a regular expression of Python"
 
 
-def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
+def check_form(field: Field, value: Any, *, opens_files: bool) -> None:
     """Check a constant of a flow by the marks of its item. Raises PflowError with what is allowed."""
-    if isinstance(value, str) and item.name == "encoding" and is_shared(item) and value != BYTES:
+    if isinstance(value, str) and field.name == "encoding" and is_shared(field) and value != BYTES:
         split_encoding(value)
-    for form in [each for each in _CHECKS if each in item.marks]:
+    for form in [each for each in _CHECKS if each in field.marks]:
         type, check = _CHECKS[form]
         if isinstance(value, type) and not (form == "schema" and _is_unread(value, opens_files)):
-            check(item.flag, value)
+            check(field.flag, value)
 
 
 def _is_unread(schema: Any, opens_files: bool) -> bool:

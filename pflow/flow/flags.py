@@ -11,7 +11,7 @@ from pflow.flow.flow import FlowInput
 from pflow.flow.ir import BINDINGS, OF_BINDINGS
 from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.common import OF_RUNS, RUN_FLAGS, is_shared
-from pflow.interface.interface import FORMS, READ, REFUSED, Item, spell_flag
+from pflow.interface.interface import FORMS, READ, REFUSED, Field, spell_flag
 from pflow.stage.flags import type_of
 from pflow.stage.words import refusal
 from pflow.text.naming import listed
@@ -33,16 +33,16 @@ def only_binds(step: WiredStep, key: str) -> bool:
     return key in OF_DIALECTS and not step.interface.open and key not in step.interface.params
 
 
-def _read_texts(flag: str, item: Item | None, texts: list[str | bool], *, is_open: bool) -> Any:
-    return FlagValue(flag, type_of(item, texts, is_open=is_open), texts, verbatim=True).value
+def _read_texts(flag: str, field: Field | None, texts: list[str | bool], *, is_open: bool) -> Any:
+    return FlagValue(flag, type_of(field, texts, is_open=is_open), texts, verbatim=True).value
 
 
-def read_argument(flag: str, item: Item | None, value: Any, *, is_open: bool = False) -> Any:
+def read_argument(flag: str, field: Field | None, value: Any, *, is_open: bool = False) -> Any:
     """Convert a value that a Python program gives for a flag. Raises PflowError (2)."""
-    if item is None or is_open:
+    if field is None or is_open:
         return value
     value = [*value] if isinstance(value, tuple) else value.__fspath__() if hasattr(value, "__fspath__") else value
-    return Finder(item.name, Constant(value, ""), item.but(is_declared=True), exit=USAGE).find({})
+    return Finder(field.name, Constant(value, ""), field.but(is_declared=True), exit=USAGE).find({})
 
 
 class FlowFlags:
@@ -55,7 +55,7 @@ class FlowFlags:
         """True if unknown flags pass, to steps that take any key."""
         self.warnings: list[str] = []
         """A warning for each flag that passed, but is near to a known one."""
-        self.targets: dict[str, dict[Target, Item]] = {}
+        self.targets: dict[str, dict[Target, Field]] = {}
         self.refused: dict[str, tuple[WiredStep, str]] = {}
         """The step and the key that each refused flag would set."""
         self.named = {*wired.flow.inputs, *(reference.input for reference in wired.references)}
@@ -68,9 +68,9 @@ class FlowFlags:
             self._add_step(step)
 
     def _add_input(self, wanted: FlowInput) -> None:
-        item, target = wanted.as_item(), (INPUT, "", wanted.name)
+        field, target = wanted.as_item(), (INPUT, "", wanted.name)
         for name in _names_of(wanted):
-            self._add(name, target, item)
+            self._add(name, target, field)
         for id, key in wanted.readers:
             step = self.wired.steps[id]
             value = step.step.params.get(key)
@@ -81,9 +81,9 @@ class FlowFlags:
                 continue  # each of these places has a flag of its own
             self.fed.add((id, key))
             read = step.interface.reads.get(key)
-            item.marks |= read.marks.intersection(FORMS) if read else set()
+            field.marks |= read.marks.intersection(FORMS) if read else set()
             for name in [key, *(read.flags if read else [])]:
-                self._add(f"{id}.{name}", target, item)
+                self._add(f"{id}.{name}", target, field)
 
     def _add_step(self, step: WiredStep) -> None:
         reads, params = step.interface.reads, step.interface.params
@@ -92,10 +92,10 @@ class FlowFlags:
             if (step.id, key) in self.fed:
                 continue
             kind = _kind_of(step, key)
-            item = reads.get(key) or params.get(key) or Item("read", key, _type_of(written.get(key)))
-            for name in [name for each in (key, *item.flags) for name in (each, f"{step.id}.{each}")]:
+            field = reads.get(key) or params.get(key) or Field("read", key, _type_of(written.get(key)))
+            for name in [name for each in (key, *field.flags) for name in (each, f"{step.id}.{each}")]:
                 if kind:
-                    self._add(name, (kind, step.id, key), item)
+                    self._add(name, (kind, step.id, key), field)
                 else:
                     self.refused.setdefault(_plain(name), (step, key))
         for key in {**step.interface.writes, **step.targets}:
@@ -103,26 +103,26 @@ class FlowFlags:
             if len(place) == 1 and step.step.made is None:
                 self.refused.setdefault(_plain(str(place[0])), (step, str(place[0])))
 
-    def _add(self, name: str, target: Target, item: Item) -> None:
-        self.targets.setdefault(_plain(name), {}).setdefault(target, item)
+    def _add(self, name: str, target: Target, field: Field) -> None:
+        self.targets.setdefault(_plain(name), {}).setdefault(target, field)
 
-    def items(self) -> dict[str, Item]:
+    def items(self) -> dict[str, Field]:
         """Return the item of each flag for the parser: flags of the run too, and refused ones with the reason.
 
         Ambiguous flags come last, since the parser suggests the first one for a bare word.
         """
-        items = {name: self._refused(name) for name in self.refused if name not in OF_RUNS}
+        fields = {name: self._refused(name) for name in self.refused if name not in OF_RUNS}
         for name, targets in sorted(self.targets.items(), key=lambda target: len(self._meant(target[0])) > 1):
-            item = next(iter(targets.values()))
-            marks = item.marks - {"word"}  # `pflow run` takes only flags after a flow
-            items[name] = item.but(kind=READ, name=name, flags=[], letter="", default=None, marks=marks)
+            field = next(iter(targets.values()))
+            marks = field.marks - {"word"}  # `pflow run` takes only flags after a flow
+            fields[name] = field.but(kind=READ, name=name, flags=[], letter="", default=None, marks=marks)
         of_runs = {
-            name: flag for name, flag in OF_RUNS.items() if name not in items or name in RUN_FLAGS or flag.refused
+            name: flag for name, flag in OF_RUNS.items() if name not in fields or name in RUN_FLAGS or flag.refused
         }
-        return {**items, **of_runs}
+        return {**fields, **of_runs}
 
-    def _refused(self, name: str) -> Item:
-        return Item(REFUSED, name, Type("str"), refused=(f": {_why(self.wired, *self.refused[name])}", ""))
+    def _refused(self, name: str) -> Field:
+        return Field(REFUSED, name, Type("str"), refused=(f": {_why(self.wired, *self.refused[name])}", ""))
 
     def encodings(self) -> list[str]:
         """Return the flag for the encoding of each step that loads text, unless the flow sets it."""
@@ -135,13 +135,13 @@ class FlowFlags:
         """The flags as a list in words, without the `--ID.KEY` forms."""
         return listed(spell_flag(name) for name in self.targets if "." not in name)
 
-    def of_steps(self) -> list[tuple[Item, list[str]]]:
+    def of_steps(self) -> list[tuple[Field, list[str]]]:
         """Return each item of a step that a flag sets, but not the inputs, with the names that mean only this one."""
-        found: dict[Target, tuple[Item, list[str]]] = {}
+        found: dict[Target, tuple[Field, list[str]]] = {}
         for name, targets in self.targets.items():
-            for target, item in self._meant(name).items():
+            for target, field in self._meant(name).items():
                 if target[0] in (DATA, PARAM) and len(targets) == 1 and name not in OF_RUNS:
-                    found.setdefault(target, (item, []))[1].append(name)
+                    found.setdefault(target, (field, []))[1].append(name)
         return list(found.values())
 
     def values(self, given: Mapping[str, Any], read: Callable[..., Any] = _read_texts) -> dict[Target, Any]:
@@ -153,17 +153,17 @@ class FlowFlags:
         found = {}
         for name, written in given.items():
             flag = spell_flag(name)
-            target, item = self.target(name, flag)
+            target, field = self.target(name, flag)
             if target in flags:
                 raise PflowError(f"cannot take {flag}: {flags[target]} gives the same value", exit=USAGE)
             flags[target] = flag
             step = self.wired.steps.get(target[1])
-            found[target] = read(flag, item, written, is_open=step is not None and step.interface.open)
-            if item is not None and (fault := self.wired.form_fault(target[1], item, found[target])):
+            found[target] = read(flag, field, written, is_open=step is not None and step.interface.open)
+            if field is not None and (fault := self.wired.form_fault(target[1], field, found[target])):
                 raise fault
         return found
 
-    def target(self, name: str, flag: str) -> tuple[Target, Item | None]:
+    def target(self, name: str, flag: str) -> tuple[Target, Field | None]:
         """Return what a flag sets, and the item of that. Raises PflowError (2) as `values` does."""
         targets = self._meant(name)
         if len(targets) > 1:
@@ -174,8 +174,8 @@ class FlowFlags:
             hint = " or ".join(each for each in own if each != flag and _plain(each[2:]) not in OF_RUNS)
             hint = hint or "rename an input of the flow"
             raise PflowError(f"cannot take {flag}: it fits several steps (PF02)", hint=hint, exit=USAGE)
-        for target, item in targets.items():
-            return target, item
+        for target, field in targets.items():
+            return target, field
         if name in self.refused:
             raise refusal(self._refused(name))
         from pflow.stage.wrong_words import doubts, unknown_flag
@@ -187,12 +187,12 @@ class FlowFlags:
                 return (OPEN, step.id if dot else "", key), None
         raise unknown_flag(flag, flag, self.items(), f"flags: {self.listed}")
 
-    def _meant(self, name: str) -> dict[Target, Item]:
+    def _meant(self, name: str) -> dict[Target, Field]:
         """Return what a flag may set. If a person named an input so, it means that input alone."""
         targets = self.targets.get(name, {})
-        for target, item in targets.items():
+        for target, field in targets.items():
             if target[0] == INPUT and _plain(target[2]) == name and target[2] in self.named:
-                return {target: item}
+                return {target: field}
         return targets
 
     def shown(self, wanted: FlowInput) -> str:

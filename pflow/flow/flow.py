@@ -5,10 +5,10 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, assign
-from pflow.catalog.kinds import Catalog
+from pflow.catalog.find import Catalog
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.common import OF_RUNS
-from pflow.interface.interface import READ, Interface, Item, word_reads
+from pflow.interface.interface import READ, Field, Interface, word_reads
 from pflow.values.paths import Path
 from pflow.values.types import Type
 
@@ -75,11 +75,11 @@ class FlowInput:
         self.flags: list[str] = []
         self.__dict__.update(facts)
 
-    def as_item(self, kind: str = READ) -> Item:
+    def as_item(self, kind: str = READ) -> Field:
         """Return the input as an item of an interface: for a parser, for help, or for a flow around this one."""
         marks = {"secret"} if self.secret else set[str]()
         default = {} if self.required else {"default": self.default}
-        return Item(kind, self.name, self.type, doc=self.doc, marks=marks, is_declared=self.declared, **default)
+        return Field(kind, self.name, self.type, doc=self.doc, marks=marks, is_declared=self.declared, **default)
 
     def fitted(self, value: Any, origin: str) -> Any:
         """Convert a value from elsewhere than a flag to the type. Raises PflowError (65)."""
@@ -125,7 +125,7 @@ class Batch:
         return {f"{self.item}_{part}": part for part in ("name", "stem", "dir")}
 
 
-def item_reader(interface: Interface) -> Item | None:
+def item_reader(interface: Interface) -> Field | None:
     """Return the read that an item of a batch may fill by itself: the `[pipe]` read, else the first `[word]` read."""
     marked = (item for item in interface.reads.values() if ITEM in item.marks)
     return interface.pipe_read or next(marked, None) or next(iter(word_reads(interface.reads)), None)

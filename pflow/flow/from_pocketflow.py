@@ -9,7 +9,7 @@ from itertools import count
 
 from pflow import Any, Iterator, Mapping
 from pflow.binding.store import is_same
-from pflow.catalog.kinds import BUNDLED, Catalog, add_class, find_kind, only_in
+from pflow.catalog.find import BUNDLED, Catalog, add_class, find_type, only_in
 from pflow.errors import BAD_DATA, PflowError, Within
 from pflow.flow.expressions import literal
 from pflow.flow.flow import FlowSpec
@@ -211,12 +211,12 @@ class _Walk:
         stem = next((module[len(start) :] for start in _LOADED if module.startswith(start)), "")
         own = kebab(node.__name__)
         name = stem.replace("_", "-") or (own if is_step_name(own) else "step")
-        found = find_kind(name) or find_kind(node.__name__)
+        found = find_type(name) or find_type(node.__name__)
         file = getattr(sys.modules.get(module), "__file__", None) or ""
         is_found = found is not None and os.path.realpath(file) == os.path.realpath(found.file)
         if found is not None and found.origin == BUNDLED and not is_found:  # no class may hide a node of pflow's own
             name = name if self.is_run_here else numbered(name, {name: 2})
-            found = find_kind(name)
+            found = find_type(name)
         elif found is not None and (is_found or not self.is_run_here):
             name = found.name
         while (self.is_run_here or found is None) and self.classes.setdefault(name, node) is not node:
@@ -238,7 +238,7 @@ def _interface_of(node: Any) -> Interface:
     inner = node.node if isinstance(node, WrittenStep) else node
     if not isinstance(inner, str):
         return declared_interface(class_of(inner))
-    known = find_kind(inner)
+    known = find_type(inner)
     return known.interface if known else Interface()
 
 
@@ -252,8 +252,8 @@ def _set_on(node: Any) -> dict[str, Any]:
 
 def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]:
     """Return params as a flow holds them: JSON, with dollars doubled so that they begin no template."""
-    items = _interface_of(kind).params
-    return {key: literal(items.get(key), _json(id_, key, value)) for key, value in params.items()}
+    fields = _interface_of(kind).params
+    return {key: literal(fields.get(key), _json(id_, key, value)) for key, value in params.items()}
 
 
 def _json(id_: str, key: str, value: Any) -> Any:

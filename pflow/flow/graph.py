@@ -6,7 +6,7 @@ from bisect import bisect_left
 
 from pflow import Callable, Iterable
 from pflow.flow.flow import Edge
-from pflow.interface.interface import Item
+from pflow.interface.interface import Field
 from pflow.values.paths import Path
 
 ERROR = "error"
@@ -201,11 +201,11 @@ class Write:
     `is_data` is True for a data flag (`inputs`), which is stored only if nothing is at its place yet.
     """
 
-    def __init__(self, step: str, key: str, target: Path, item: Item | None, *, is_data: bool = False) -> None:
+    def __init__(self, step: str, key: str, target: Path, field: Field | None, *, is_data: bool = False) -> None:
         self.step = step
         self.key = key
         self.target = target
-        self.item = item
+        self.field = field
         self.is_data = is_data
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from pflow import Any, Iterable, Iterator
 from pflow.binding.store import key_mappings
-from pflow.catalog.kinds import Catalog
+from pflow.catalog.find import Catalog
 from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError, result_of
 from pflow.flow.expressions import INPUT, MAPPING, OUTPUT, OVER, PARAM, Expression
 from pflow.flow.flow import INLINE, INLINE_MEMBERS, STEP_MEMBERS, Batch, Edge, FlowInput, FlowSpec, Input, Step
@@ -243,8 +243,8 @@ def flow_hash(flow: WiredFlow) -> str:
 def _version(wired: WiredStep) -> str:
     if wired.subflow is not None:
         return flow_hash(wired.subflow)
-    asked, kind = wired.step.version or "", wired.kind
-    return result_of(lambda: kind.version if kind else asked, of=(PflowError, OSError), otherwise=asked)
+    asked, node_type = wired.step.version or "", wired.node_type
+    return result_of(lambda: node_type.version if node_type else asked, of=(PflowError, OSError), otherwise=asked)
 
 
 def _mapped(wired: WiredStep, expressions: list[Expression]) -> dict[str, Any]:
@@ -285,7 +285,7 @@ def secrets_of(wired: WiredFlow) -> Iterator[tuple[Location, bool, str]]:
         if declared.default is not None and used is not None and used.secret:
             yield ("inputs", name, "default"), True, "leave it out: the store gives it"
     for step in wired.steps.values():
-        variables = {item.name: item.env for item in step.interface.secrets}
+        variables = {field.name: field.env for field in step.interface.secrets}
         for expr in wired.expressions[step.id]:
             is_value = expr.is_template or expr.role in (INPUT, PARAM) or TEMPLATE in str(expr.written)
             if expr.key in variables and is_value and expr.written is not None:

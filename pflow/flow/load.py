@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import Any, NoReturn
-from pflow.catalog.kinds import Catalog
+from pflow.catalog.find import Catalog
 from pflow.errors import BAD_DATA, MISSING, USAGE, Attempt, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.ir import load_document

@@ -6,7 +6,7 @@ import os
 
 from pflow import Any, Iterator
 from pflow.cache.code import code_of, pack_part
-from pflow.catalog.kinds import FLOW
+from pflow.catalog.find import FLOW
 from pflow.catalog.packs import pack_of
 from pflow.catalog.registry import flow_name
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
@@ -15,7 +15,7 @@ from pflow.flow.flow import FlowSpec, Input, Step
 from pflow.flow.ir import flow_hash
 from pflow.flow.load import parse_json, read_text
 from pflow.flow.wired_flow import WiredFlow, WiredStep
-from pflow.interface.interface import Interface, Item
+from pflow.interface.interface import Field, Interface
 from pflow.values.digest import digest_of
 from pflow.values.fast_json import write_json
 from pflow.values.jsontext import compact
@@ -100,18 +100,18 @@ def _facts(flow: WiredFlow) -> Facts:
 
 
 def _facts_of_step(wired: WiredStep) -> Facts:
-    step, kind = wired.step, wired.kind
+    step, node_type = wired.step, wired.node_type
     facts = {"type": step.type, **_written(step)}
     if wired.subflow is not None:
         return {**facts, "flow": _facts(wired.subflow)}
-    if kind is None or kind.origin == FLOW:
+    if node_type is None or node_type.origin == FLOW:
         return facts
-    code = code_of(kind)
+    code = code_of(node_type)
     parts = {"unknown": code.fault} if code.fault else {**code.parts}
-    if kind.pack is not None:
-        parts.pop(pack_part(kind.pack), None)
-        facts["pack"] = {name: getattr(kind.pack, name) for name in ("name", "version", "commit", "tree")}
-    return {**facts, "version": kind.version, "code": parts, "interface": _interface(wired.interface)}
+    if node_type.pack is not None:
+        parts.pop(pack_part(node_type.pack), None)
+        facts["pack"] = {name: getattr(node_type.pack, name) for name in ("name", "version", "commit", "tree")}
+    return {**facts, "version": node_type.version, "code": parts, "interface": _interface(wired.interface)}
 
 
 def _written(step: Step) -> Facts:
@@ -130,17 +130,19 @@ def _written(step: Step) -> Facts:
 
 def _interface(interface: Interface) -> Facts:
     kinds = {"reads": interface.reads, "writes": interface.writes, "params": interface.params}
-    facts: Facts = {name: {key: _item(item) for key, item in items.items()} for name, items in kinds.items() if items}
+    facts: Facts = {
+        name: {key: _item(field) for key, field in fields.items()} for name, fields in kinds.items() if fields
+    }
     facts |= {"actions": ", ".join(interface.actions), "effects": ", ".join(interface.effects) or "none"}
     return {**facts, "repeats": interface.repeats, "open": interface.open}
 
 
-def _item(item: Item) -> str:
+def _item(field: Field) -> str:
     """Write an item as in an interface, without its name and doc: `int = 1 [env N]`."""
-    marks = [*sorted(item.marks), *(f"flag {flag}" for flag in item.flags)]
-    marks += [f"short {item.letter}"] * bool(item.letter) + [f"env {item.env}"] * bool(item.env)
-    default = "" if item.required else f" = {compact(item.default)}"
-    return "".join([str(item.type), default, *(f" [{mark}]" for mark in marks)])
+    marks = [*sorted(field.marks), *(f"flag {flag}" for flag in field.flags)]
+    marks += [f"short {field.letter}"] * bool(field.letter) + [f"env {field.env}"] * bool(field.env)
+    default = "" if field.required else f" = {compact(field.default)}"
+    return "".join([str(field.type), default, *(f" [{mark}]" for mark in marks)])
 
 
 def _input(given: Input) -> str:

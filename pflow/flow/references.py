@@ -23,9 +23,9 @@ def is_stored(wired: WiredStep, key: str) -> bool:
 def data_of(wired: WiredStep) -> Iterator[Write]:
     """Yield a write for each data flag that a step keeps in the store."""
     for key in wired.step.inputs:
-        item = wired.interface.reads.get(key)
-        if item is not None and is_stored(wired, key):
-            yield Write(wired.id, key, wired.data_place(key), item, is_data=True)
+        field = wired.interface.reads.get(key)
+        if field is not None and is_stored(wired, key):
+            yield Write(wired.id, key, wired.data_place(key), field, is_data=True)
 
 
 def _is_of_item(step: Step, key: str) -> bool:
@@ -115,9 +115,9 @@ def _resolve_by_step(flow: WiredFlow, reference: Reference, reader: WiredStep | 
     else:
         is_under_id = is_data or (key in _OF_A_STEP and key not in writer.targets)
         target = (writer.id, key) if is_under_id else writer.place_of(key)
-        items = writer.interface.reads if is_data else writer.interface.writes
+        fields = writer.interface.reads if is_data else writer.interface.writes
         reference.places = (target + path[2:],)
-        reference.writes = (Write(writer.id, key, target, items.get(key), is_data=is_data),)
+        reference.writes = (Write(writer.id, key, target, fields.get(key), is_data=is_data),)
     return True
 
 
@@ -169,5 +169,5 @@ def writes_behind(flow: WiredFlow, reference: Reference) -> list[Write]:
 
 def writes_by_name(flow: WiredFlow, step: WiredStep, key: str) -> list[tuple[Path, Write]]:
     """Return the writes that a read may find under its own name, each with the place."""
-    item = step.interface.reads.get(key)
-    return flow.writes_at(step.id, (key,)) if item is not None and "explicit" not in item.marks else []
+    field = step.interface.reads.get(key)
+    return flow.writes_at(step.id, (key,)) if field is not None and "explicit" not in field.marks else []

@@ -7,8 +7,8 @@ import sys
 from copy import copy
 
 from pflow import Any, Iterator, Sequence
-from pflow.catalog.interfaces import node_in
-from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
+from pflow.catalog.find import FLOW, Catalog, NodeType, find_type
+from pflow.catalog.node_type import node_in
 from pflow.catalog.packs import pack_of
 from pflow.catalog.registry import flow_file, is_flow_type, own_flow, pack_flow, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, result_of
@@ -18,7 +18,7 @@ from pflow.flow.flow import INLINE, ITEM, FlowInput, FlowSpec, Items, item_reade
 from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired_flow import WiredFlow, WiredStep
-from pflow.interface.interface import AS_IT_IS, FORMS, UNDECLARED, Interface, Item, spell_flag
+from pflow.interface.interface import AS_IT_IS, FORMS, UNDECLARED, Field, Interface, spell_flag
 from pflow.terminal.messages import say
 from pflow.text.naming import guess
 from pflow.values.types import Type
@@ -39,25 +39,25 @@ class FlowCatalog(Catalog):
     def __init__(self, directory: str = ".", loading: tuple[str, ...] = ()) -> None:
         super().__init__(directory)
         self.loading = loading
-        self.kinds: dict[Any, Kind] = {}
+        self.node_types: dict[Any, NodeType] = {}
 
     def at(self, directory: str, *inner: str) -> FlowCatalog:
         catalog = copy(self)
         catalog.directory, catalog.loading = directory, (*self.loading, *inner)
         return catalog
 
-    def find(self, type: str) -> Kind | None:
+    def find(self, type: str) -> NodeType | None:
         if not is_flow_type(type):
-            return find_kind(type)
+            return find_type(type)
         may_be_file = self.opens_files or bool(self.loading)
         file = flow_file(type, self.directory) if type.startswith("flow:") or may_be_file else None
         if file is None or not (type.startswith("flow:") or self._may_name(file)):
             return None
         if file in self.loading:
-            return FlowKind(type, file, self)
-        if (type, file) not in self.kinds:
-            self.kinds[type, file] = node_in(file) or FlowKind(type, file, self)
-        return self.kinds[type, file]
+            return FlowType(type, file, self)
+        if (type, file) not in self.node_types:
+            self.node_types[type, file] = node_in(file) or FlowType(type, file, self)
+        return self.node_types[type, file]
 
     def _may_name(self, file: str) -> bool:
         """Return False for a file outside the pack whose flow names it: nobody was shown that file at the install."""
@@ -65,12 +65,12 @@ class FlowCatalog(Catalog):
         pack = pack_of(os.path.join(folder, ""))
         return pack is None or pack_of(file) is pack
 
-    def inline(self, flow: FlowSpec, items: tuple[str, ...]) -> Kind:
-        if (flow, items) not in self.kinds:
+    def inline(self, flow: FlowSpec, items: tuple[str, ...]) -> NodeType:
+        if (flow, items) not in self.node_types:
             flow.catalog, flow.items = self, items
-            self.kinds[flow, items] = kind = FlowKind(INLINE, "", self)
-            kind.spec = flow
-        return self.kinds[flow, items]
+            self.node_types[flow, items] = node_type = FlowType(INLINE, "", self)
+            node_type.spec = flow
+        return self.node_types[flow, items]
 
     def load(self, file: str) -> WiredFlow:
         """Load and wire the flow in a file. Raises PflowError (65) if it has no flow, or one that contains itself."""
@@ -87,7 +87,7 @@ class FlowCatalog(Catalog):
         return flow
 
 
-class FlowKind(Kind):
+class FlowType(NodeType):
     """A flow as a kind of node. It comes from a file, or from its `spec` inside a step, and is wired when asked for."""
 
     def __init__(self, type: str, file: str, catalog: FlowCatalog) -> None:
@@ -105,7 +105,7 @@ class FlowKind(Kind):
             from pflow.flow.wiring import wire
 
             self._flow = flow = wire(self.spec)
-            written = {write.key: write.target for id in flow.order for write in flow.writes[id] if write.item}
+            written = {write.key: write.target for id in flow.order for write in flow.writes[id] if write.field}
             is_chain = all([*next] in ([], ["default"]) for next in flow.graph.next.values())
             if is_chain and not self.spec.outputs and any(len(place) > 1 for place in written.values()):
                 spec = copy(
@@ -120,8 +120,8 @@ class FlowKind(Kind):
     def _read_interface(self) -> Interface:
         return interface_of_flow(self.flow)
 
-    def parts(self) -> list[Kind]:
-        return list(dict.fromkeys(wired.kind for wired in self.flow.steps.values() if wired.kind))
+    def parts(self) -> list[NodeType]:
+        return list(dict.fromkeys(wired.node_type for wired in self.flow.steps.values() if wired.node_type))
 
     def told(self) -> Interface:
         told = copy(self.interface)
@@ -143,10 +143,10 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     if first and reader and first.step.fills(reader.name):  # what fills it by name is no place for an item
         reader = None
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
-        item = given.as_item()
-        item.type = flow.told_type(given)
+        field = given.as_item()
+        field.type = flow.told_type(given)
         if given.has_default:  # PF13 reports a default that does not fit
-            item.default = result_of(given.fitted, given.default, "", of=PflowError, otherwise=given.default)
+            field.default = result_of(given.fitted, given.default, "", of=PflowError, otherwise=given.default)
         marks = {"pipe": given.pipe or flow.first_read in given.readers, "explicit": given.step is not None}
         marks["own"] = given.name == "stdin"
         takers = [flow.steps[id].interface.reads.get(key) for id, key in given.readers]
@@ -154,21 +154,21 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         types = {str(taker.type) for taker in takers if taker is not None}
         marks[AS_IT_IS] = not given.declared and len(types) > 1  # each reader converts it to its own type
         marks[ITEM] = bool(first and reader and not marks["pipe"] and (first.id, reader.name) in given.readers)
-        item.marks |= {mark for mark, is_so in marks.items() if is_so}
+        field.marks |= {mark for mark, is_so in marks.items() if is_so}
         is_named = given.flag == spell_flag(given.name)  # help shows no flag but this one, and a flow around it neither
-        item.flags = [] if is_named else [flag for flag in given.flags if flag != given.name]
-        interface.reads[given.name] = item
+        field.flags = [] if is_named else [flag for flag in given.flags if flag != given.name]
+        interface.reads[given.name] = field
     for name, type in _outputs(flow).items():
-        interface.writes[name] = Item("write", name, type)
+        interface.writes[name] = Field("write", name, type)
     _mark_carried(flow, interface)
     ends = (action for id in flow.order for action in endings(flow, id))
     interface.actions = tuple(dict.fromkeys(["default", *ends]))
     interface.effects = tuple(dict.fromkeys(each for wired in flow.steps.values() for each in wired.interface.effects))
     interface.repeats = "yes" if all(map(repeats, flow.steps.values())) else "no"
-    for wired in (each for each in flow.steps.values() if each.kind is None or each.kind.origin != FLOW):
-        for name, item in wired.interface.params.items():
-            kept, key = item.marks & {"secret", "verbatim", *FORMS}, f"{wired.id}.{name}"
-            interface.params[key] = Item("param", key, item.type, doc=item.doc, default=None, marks=kept)
+    for wired in (each for each in flow.steps.values() if each.node_type is None or each.node_type.origin != FLOW):
+        for name, field in wired.interface.params.items():
+            kept, key = field.marks & {"secret", "verbatim", *FORMS}, f"{wired.id}.{name}"
+            interface.params[key] = Field("param", key, field.type, doc=field.doc, default=None, marks=kept)
     return interface
 
 
@@ -203,7 +203,7 @@ def _mark_carried(flow: WiredFlow, interface: Interface) -> None:
         key = "output"
         while key in writes or key in interface.reads:
             key += "_of_flow"
-        writes[key] = Item("write", key, Type("any"), doc="what it carries at its end", marks={CARRIED})
+        writes[key] = Field("write", key, Type("any"), doc="what it carries at its end", marks={CARRIED})
     writes[key].marks.add("pipe")
 
 
@@ -213,7 +213,7 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
         return {name: flow.output_type(name) for name in flow.flow.outputs}
     roots: dict[str, Type] = {}
     for id in flow.steps:
-        for write in [write for write in flow.writes[id] if write.item]:
+        for write in [write for write in flow.writes[id] if write.field]:
             roots[str(write.target[0])] = flow.write_type(write) if len(write.target) == 1 else Type("dict")
     return roots
 
@@ -281,7 +281,7 @@ def find_file(word: str) -> str | None:
     is_file = not is_text and FlowCatalog.opens_files and os.path.exists(word) and not os.path.isdir(word)
     if is_file and ("/" in word or word.endswith(".json")):  # bash makes /dev/fd/63 of `<(…)`
         return word
-    if (own := own_flow(word)) or find_kind(word):  # no installed pack may take a name from a node or an own flow
+    if (own := own_flow(word)) or find_type(word):  # no installed pack may take a name from a node or an own flow
         return own
     return pack_flow(word) or (word if is_file else None)
 

@@ -7,18 +7,18 @@ from copy import copy
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.sources import DIRECTORY, HOST, AlternativeSource, PathSource, Source, chosen_by_lead
 from pflow.binding.store import OUTPUT_KEY, named_place
-from pflow.catalog.interfaces import BUNDLED, STORE_COMMAND
+from pflow.catalog.node_type import BUNDLED, STORE_COMMAND
 from pflow.errors import MISSING, PflowError
 from pflow.flow.expressions import check_form
 from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import END, Graph, ReachingWrites, Write
-from pflow.interface.interface import ANYTHING, ONE_OF, UNDECLARED, Interface, Item
+from pflow.interface.interface import ANYTHING, ONE_OF, UNDECLARED, Field, Interface
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, leading_references
 from pflow.values.types import Type, type_below
 
 if TYPE_CHECKING:
-    from pflow.catalog.kinds import Kind
+    from pflow.catalog.find import NodeType
     from pflow.flow.expressions import Expression
 
 
@@ -57,11 +57,11 @@ class WiredStep:
     place of each write, except of those that go to the key of their name.
     """
 
-    def __init__(self, step: Step, number: int, kind: Kind | None, interface: Interface) -> None:
+    def __init__(self, step: Step, number: int, node_type: NodeType | None, interface: Interface) -> None:
         self.step = step
         self.id = step.id
         self.number = number
-        self.kind = kind
+        self.node_type = node_type
         self.interface = interface
         self.sources: dict[str, Source] = {}
         self.targets: dict[str, Path] = {}
@@ -80,7 +80,7 @@ class WiredStep:
     @property
     def subflow(self) -> WiredFlow | None:
         """The flow that the step runs, if it is a flow."""
-        return getattr(self.kind, "flow", None)
+        return getattr(self.node_type, "flow", None)
 
     @property
     def inline(self) -> WiredFlow | None:
@@ -100,7 +100,7 @@ class WiredStep:
     @property
     def is_known(self) -> bool:
         """True if all its reads, writes and params are known."""
-        return self.kind is not None and not self.interface.open
+        return self.node_type is not None and not self.interface.open
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ class WiredStep:
         """True if the step returns only its `actions` and `error`. A class that declares no actions may return any."""
         if self.step.batch is None and self.subflow is not None:
             return all(each.are_actions_known for each in self.subflow.steps.values())
-        is_closed = self.interface.declares_actions or getattr(self.kind, "origin", "") in (BUNDLED, STORE_COMMAND)
+        is_closed = self.interface.declares_actions or getattr(self.node_type, "origin", "") in (BUNDLED, STORE_COMMAND)
         return self.step.batch is not None or (self.is_known and is_closed and not self.actions[0].startswith(ONE_OF))
 
     def is_wired(self, key: str) -> bool:
@@ -131,7 +131,7 @@ class WiredStep:
 
     def is_secret(self, key: str) -> bool:
         """Return True if the step takes a secret of this name; then all that goes into it is secret too."""
-        return any(item.name == key for item in self.interface.secrets)
+        return any(field.name == key for field in self.interface.secrets)
 
     @property
     def has_secret_items(self) -> bool:
@@ -143,8 +143,8 @@ class WiredStep:
 
     def secret_paths(self) -> Iterator[Path]:
         """Yield the places in the store from which the step takes secrets."""
-        for key, item in self.interface.reads.items():
-            if item.is_secret:
+        for key, field in self.interface.reads.items():
+            if field.is_secret:
                 source = self.sources.get(key)
                 yield from source.paths if source else ((key,),)
         for key, source in self.params.items():
@@ -231,17 +231,17 @@ class WiredFlow:
         """Return the steps that may run before a step, in order; for END, every step that is reached."""
         return [self.steps[each] for each in self.order if id == END or self.graph.may_precede(each, id)]
 
-    def form_fault(self, id: str, item: Item, value: Any) -> PflowError | None:
+    def form_fault(self, id: str, field: Field, value: Any) -> PflowError | None:
         """Return what is wrong with a constant whose item demands a form; None if nothing is.
 
         A schema's file may be missing as long as an earlier step may write it.
         """
         try:
-            check_form(item, value, opens_files=self.opens_files)
+            check_form(field, value, opens_files=self.opens_files)
         except PflowError as fault:
             touched = {effect for step in self.before(id) for effect in step.interface.effects}
             may_come = not touched.isdisjoint({"writes files", "runs commands", ANYTHING})
-            return None if may_come and fault.exit == MISSING and "schema" in item.marks else fault
+            return None if may_come and fault.exit == MISSING and "schema" in field.marks else fault
         return None
 
     def all_steps(self) -> Iterator[WiredStep]:
@@ -258,7 +258,7 @@ class WiredFlow:
         if self.graph.forks() or any((batch.jobs or 1) > 1 for batch in batches):
             return False
         return all(
-            step.subflow.waits if step.subflow is not None else step.kind is not None and step.kind.waits
+            step.subflow.waits if step.subflow is not None else step.node_type is not None and step.node_type.waits
             for step in self.steps.values()
         )
 
@@ -317,7 +317,7 @@ class WiredFlow:
 
     def write_type(self, write: Write) -> Type:
         """Return the type of what is at a write's place: the declared one; after a batch, a list or object of it."""
-        declared = write.item.type if write.item else Type("any")
+        declared = write.field.type if write.field else Type("any")
         wired = self.steps[write.step]
         if wired.step.batch is None or write.is_data:
             return declared
@@ -381,7 +381,7 @@ class WiredFlow:
         """Return DIRECTORY or HOST if a reference begins a path or a URL, else ""."""
         if reference.step not in self.steps or not reference.is_leading:
             return ""
-        return chosen_by_lead(self.steps[reference.step].interface.item(reference.key))
+        return chosen_by_lead(self.steps[reference.step].interface.field(reference.key))
 
     def place_outside(self, place: Path | None) -> Path | None:
         """Return the place outside the flow of what its steps carry to this place: the same, or that of its output."""

@@ -13,7 +13,7 @@ from pflow.flow.graph import END, Graph, ReachingWrites
 from pflow.flow.ir import numbered
 from pflow.flow.references import are_there_first, find_writes, resolve, stored_writes, uses, writes_of
 from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
-from pflow.interface.interface import Interface, Item, with_keys
+from pflow.interface.interface import Field, Interface, with_keys
 from pflow.values.paths import Path, write_path
 from pflow.values.templates import expand, is_reference, parse_place
 from pflow.values.types import Type, parse_type
@@ -78,11 +78,11 @@ class _Layout:
     def _wired_step(self, step: Step, number: int) -> WiredStep:
         catalog, items = self.flow.catalog, (*(self.flow.items or ()), step.batch.item if step.batch else "")
         try:
-            kind = catalog.find(step.type) if step.flow is None else catalog.inline(step.flow, items)
+            node_type = catalog.find(step.type) if step.flow is None else catalog.inline(step.flow, items)
             mapped = [*step.input_mappings.values(), *step.output_mappings.values()]
-            if kind and (implied := kind.interface.implied({**step.inputs, **step.params})):
+            if node_type and (implied := node_type.interface.implied({**step.inputs, **step.params})):
                 step.params = {**step.params, **implied}
-            interface = with_keys(kind.interface, step.params, mapped) if kind else Interface()
+            interface = with_keys(node_type.interface, step.params, mapped) if node_type else Interface()
         except PflowError as error:
             if error.exit == BAD_CONFIG:  # damaged packs are no fault of this step, and hit every step
                 raise
@@ -92,8 +92,8 @@ class _Layout:
         if self.used is not None and step.flow is not None and not step.flow.outputs:
             interface, writes = copy(interface), interface.writes
             kept = {key for id, key in self.used if id == step.id} | step.output_mappings.keys()
-            interface.writes = {key: item for key, item in writes.items() if key in kept or "pipe" in item.marks}
-        return WiredStep(step, number, kind, interface)
+            interface.writes = {key: field for key, field in writes.items() if key in kept or "pipe" in field.marks}
+        return WiredStep(step, number, node_type, interface)
 
     def _set_targets(self) -> None:
         """Set the places of writes: where their step maps them, or under its id if a path in the flow says `ID.KEY`."""
@@ -156,18 +156,18 @@ class _Layout:
             self.flow.items is None or expr.role == MAPPING
         )  # a template inside converts what the flow around gives
         is_path, is_whole = _is_one_path(expr) and is_typed, len(reference.path) == 1
-        item = wired.interface.reads.get(expr.key) if wired and is_path else None
-        needed = self._input(name, item if is_whole else None)
+        field = wired.interface.reads.get(expr.key) if wired and is_path else None
+        needed = self._input(name, field if is_whole else None)
         if wired is None:
             return
         needed.secret = needed.secret or wired.is_secret(expr.key)
-        flags = [expr.key, *(item.flags if item else [])]
+        flags = [expr.key, *(field.flags if field else [])]
         # A mapping fails without its source even if the read is optional: so it needs the input all the same.
         self._add_reader(needed, wired, expr.key, flags if is_path and is_whole else [], is_required=not is_choice)
         is_place = not is_whole and all(isinstance(step, str) for step in reference.path)
-        if item is not None and is_place and len(expr.paths) == 1:  # so that the flag of the read fills this place
+        if field is not None and is_place and len(expr.paths) == 1:  # so that the flag of the read fills this place
             path = reference.path
-            place = FlowInput(write_path(path), path, item.type, doc=item.doc, secret=needed.secret)
+            place = FlowInput(write_path(path), path, field.type, doc=field.doc, secret=needed.secret)
             place = self.wired.places.setdefault(place.name, place)
             self._add_reader(place, wired, expr.key, flags, is_required=not is_choice)
 
@@ -181,15 +181,15 @@ class _Layout:
             needed.required = True
             needed.needed_by.add((wired.id, key))
 
-    def _input(self, name: str, item: Item | None) -> FlowInput:
+    def _input(self, name: str, field: Field | None) -> FlowInput:
         if name not in self.inputs:
-            self.inputs[name] = FlowInput(name, (name,), item.type if item else Type("any"))
+            self.inputs[name] = FlowInput(name, (name,), field.type if field else Type("any"))
         needed = self.inputs[name]
-        if item is not None:
-            needed.doc = needed.doc or item.doc
-            needed.secret = needed.secret or item.is_secret
+        if field is not None:
+            needed.doc = needed.doc or field.doc
+            needed.secret = needed.secret or field.is_secret
             if not needed.declared and needed.type.name == "any":
-                needed.type = item.type
+                needed.type = field.type
         return needed
 
 
@@ -217,10 +217,10 @@ class _Wiring(_Layout):
                 expr.role == INPUT or expr.key not in wired.step.inputs
             ):  # an input comes before a mapping, as a flag does
                 wired.sources[expr.key] = source
-        for key, item in wired.interface.reads.items():
+        for key, field in wired.interface.reads.items():
             mapped = wired.sources.pop(key, None) if key in (wired.step.soft or ()) else None
             if key not in wired.sources:
-                self._set_by_name(wired, key, item, is_required=item.required and mapped is None)
+                self._set_by_name(wired, key, field, is_required=field.required and mapped is None)
             if mapped is not None:
                 first = [wired.sources[key]] if key in wired.sources else []
                 wired.sources[key] = Fallback(*first, PathSource((key,)), mapped)
@@ -271,13 +271,13 @@ class _Wiring(_Layout):
                 wired.sources[key] = template = TemplateSource(f"${{{key}}}", {(key,): source})
                 template.from_steps, template.is_optional = template.sources, source.is_optional
 
-    def _set_by_name(self, wired: WiredStep, key: str, item: Item, *, is_required: bool) -> None:
+    def _set_by_name(self, wired: WiredStep, key: str, field: Field, *, is_required: bool) -> None:
         """Give a read the store's key of its name: where the latest write of it went, or else an input."""
         if wired.step.batch is not None and key == wired.step.batch.item:
             wired.sources[key] = PathSource((key,))
             return
-        if "explicit" in item.marks:
-            self._add_input_of_step(wired, key, item)
+        if "explicit" in field.marks:
+            self._add_input_of_step(wired, key, field)
             return
         found = find_writes(self.wired, wired.id, (key,))
         places = tuple(dict.fromkeys(place for place, write in found if place[: len(write.target)] == write.target))
@@ -288,16 +288,16 @@ class _Wiring(_Layout):
         if is_there or (self.flow.inputs and key not in self.flow.inputs):
             return
         is_required = is_required and key not in wired.step.params
-        self._add_reader(self._input(key, item), wired, key, item.flags, is_required=is_required)
+        self._add_reader(self._input(key, field), wired, key, field.flags, is_required=is_required)
 
-    def _add_input_of_step(self, wired: WiredStep, key: str, item: Item) -> None:
+    def _add_input_of_step(self, wired: WiredStep, key: str, field: Field) -> None:
         """Make an input for an `[explicit]` read that nothing fills; no other step can take it."""
         if key in wired.step.params:
             return
         name = key if key not in self.inputs else f"{wired.id}.{key}"
-        needed = self._input(name, item)
-        needed.path, needed.required, needed.step, needed.read = wired.data_place(key), item.required, wired.id, key
-        self._add_reader(needed, wired, key, item.flags, is_required=False)
+        needed = self._input(name, field)
+        needed.path, needed.required, needed.step, needed.read = wired.data_place(key), field.required, wired.id, key
+        self._add_reader(needed, wired, key, field.flags, is_required=False)
 
     def _find_pipe_reader(self) -> None:
         """Let the `[pipe]` read of the first step take the data from the pipe, if nothing else fills it."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from pflow.catalog.registry import names_in
 from pflow.help.spec import COMMON, DATA, PARAMS, TITLES, CommandSpec, metavar, text_of, words_of
-from pflow.interface.interface import Item
+from pflow.interface.interface import Field
 
 DATE = "November 22, 2026"
 """The date of every page; a build does not change it."""
@@ -156,7 +156,7 @@ def _synopsis(name: str, form: str) -> list[str]:
     return [f".Nm {word(name)}", *[at_line_start(escaped(rest))] * bool(rest)]
 
 
-def _tag(flag: Item) -> str:
+def _tag(flag: Field) -> str:
     """Return the names of a flag and its value; a secret, which has no flag, goes by its name."""
     names, value = flag.names, metavar(flag)
     if not names[0].startswith("-"):

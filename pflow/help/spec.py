@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import Iterator
 from pflow.interface.common import COMMON as COMMON_FLAGS
-from pflow.interface.interface import COMMON_FLAG, INPUT, OPTION, PARAM, READ, WRITE, Flag, Interface, Item, by_name
+from pflow.interface.interface import COMMON_FLAG, INPUT, OPTION, PARAM, READ, WRITE, Field, Flag, Interface, by_name
 from pflow.text.printable import clean_json
 
 DATA, INPUTS, PARAMS, OPTIONS, COMMON = "data", "inputs", "params", "options", "common"
@@ -50,8 +50,8 @@ class CommandSpec:
         self.summary = summary
         self.synopsis = synopsis or (f"{name} [FLAG]…",)
         self.description = ""
-        self.flags: list[Item] = []
-        self.arguments: list[Item] = []
+        self.flags: list[Field] = []
+        self.arguments: list[Field] = []
         self.writes: list[tuple[str, str]] = []
         self.actions = ""
         self.effects: tuple[str, ...] | None = None
@@ -61,11 +61,11 @@ class CommandSpec:
         self.is_node = False
 
     @property
-    def items(self) -> dict[str, Item]:
+    def fields(self) -> dict[str, Field]:
         """The flags and the bare words, for the parser."""
         return by_name([*self.flags, *self.arguments])
 
-    def groups(self) -> Iterator[tuple[str, list[Item]]]:
+    def groups(self) -> Iterator[tuple[str, list[Field]]]:
         """Yield the flags, group by group."""
         for group in TITLES:
             flags = [flag for flag in self.flags if GROUPS[flag.kind] == group]
@@ -97,14 +97,14 @@ def spec_of_node(name: str, interface: Interface) -> CommandSpec:
     """Return the spec of a node: its interface, and the flags that every stage has."""
     spec = CommandSpec(f"pflow-{name}", interface.summary)
     spec.is_node = True
-    spec.arguments = [item for item in interface.reads.values() if "word" in item.marks]
+    spec.arguments = [field for field in interface.reads.values() if "word" in field.marks]
     names = [(each.name.replace("_", "-").upper(), each.type.name) for each in spec.arguments]
     words = (f" [{name}]{'…' * (type == 'list')}" for name, type in names)
     spec.synopsis = ("".join([f"{spec.name} [FLAG]…", *words]),)
     spec.description = interface.description
     own = {**interface.reads, **interface.params}
     spec.flags = [*own.values(), *(each for name, each in COMMON_FLAGS.items() if name not in own)]
-    spec.writes = [(item.name, text_of(item)) for item in interface.writes.values()]
+    spec.writes = [(field.name, text_of(field)) for field in interface.writes.values()]
     if not interface.open:
         spec.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
         spec.effects = interface.effects
@@ -114,67 +114,67 @@ def spec_of_node(name: str, interface: Interface) -> CommandSpec:
     return spec
 
 
-def text_of(item: Item) -> str:
+def text_of(field: Field) -> str:
     """Return what help says of an item: its text, and notes on its default, marks, variable and short forms."""
-    notes = ["required"] if item.kind in (READ, INPUT) and item.required else []
-    notes += default_note(item) if not isinstance(item, Flag) or isinstance(item.default, float) else []
-    if "pipe" in item.marks:
-        notes.append("to the pipe" if item.kind == WRITE else "from the pipe")
-    if item.env:
-        notes.append(f"or {item.env}")
-    is_list = item.type.name == "list"
-    if is_list and item.kind in (READ, INPUT, PARAM):
+    notes = ["required"] if field.kind in (READ, INPUT) and field.required else []
+    notes += default_note(field) if not isinstance(field, Flag) or isinstance(field.default, float) else []
+    if "pipe" in field.marks:
+        notes.append("to the pipe" if field.kind == WRITE else "from the pipe")
+    if field.env:
+        notes.append(f"or {field.env}")
+    is_list = field.type.name == "list"
+    if is_list and field.kind in (READ, INPUT, PARAM):
         notes.append("may be repeated, or a JSON list")
-    if "word" in item.marks:
+    if "word" in field.marks:
         notes.append("or bare words" if is_list else "or a bare word")
-    if words_of(item) == 2:
-        notes.append(f"-{item.letter} NAME VALUE")
-    return f"{item.doc} [{'; '.join(notes)}]".lstrip() if notes else item.doc
+    if words_of(field) == 2:
+        notes.append(f"-{field.letter} NAME VALUE")
+    return f"{field.doc} [{'; '.join(notes)}]".lstrip() if notes else field.doc
 
 
-def words_of(item: Item) -> int:
+def words_of(field: Field) -> int:
     """Return how many words may follow for a value: 2 after the letter of a pair, 0 if it only comes after an =."""
-    return 0 if item.type.name == "bool" else 2 if item.letter and "pairs" in item.marks else 1
+    return 0 if field.type.name == "bool" else 2 if field.letter and "pairs" in field.marks else 1
 
 
 _METAVARS = {"bool": "", "path": "PATH", "int": "N", "float": "X", "dict": "JSON", "list": "ITEM"}
 
 
-def metavar(item: Item) -> str:
+def metavar(field: Field) -> str:
     """Return the name of an item's value; empty for a switch, and for a secret, which is never typed."""
-    if item.is_secret:
+    if field.is_secret:
         return ""
-    return item.metavar or item.word or "|".join(item.type.choices) or _METAVARS.get(item.type.name, "TEXT")
+    return field.metavar or field.word or "|".join(field.type.choices) or _METAVARS.get(field.type.name, "TEXT")
 
 
 _TABS = {"FILE": FILE, "DIR": DIRECTORY, "MODEL": MODEL, "RUN": RUN, "STEP": STEP, "FLOW": SAVED}
 
 
-def tab_of(item: Item) -> str:
+def tab_of(field: Field) -> str:
     """Return the kind of an item's value: as declared, by its value's name, its type, its mark, or its name."""
-    type = item.type.items or item.type
-    tab = item.tab or _TABS.get((item.metavar or item.word).rpartition("|")[2], "")
-    if tab or (type.name == "bool" and not (item.metavar or item.word)):
+    type = field.type.items or field.type
+    tab = field.tab or _TABS.get((field.metavar or field.word).rpartition("|")[2], "")
+    if tab or (type.name == "bool" and not (field.metavar or field.word)):
         return tab
     if type.name == "path":
-        return DIRECTORY if item.name in ("directory", "dir", "folder") else FILE
-    if item.kind == PARAM and type.name in ("str", "any"):
-        return FILE if "schema" in item.marks else MODEL if item.name.rpartition(".")[2] == "model" else TEXT
-    return CHOICE if choices_of(item) else TEXT
+        return DIRECTORY if field.name in ("directory", "dir", "folder") else FILE
+    if field.kind == PARAM and type.name in ("str", "any"):
+        return FILE if "schema" in field.marks else MODEL if field.name.rpartition(".")[2] == "model" else TEXT
+    return CHOICE if choices_of(field) else TEXT
 
 
-def choices_of(item: Item) -> tuple[str, ...]:
+def choices_of(field: Field) -> tuple[str, ...]:
     """Return the values that TAB offers."""
-    return item.choices or item.type.choices or tuple(item.word.split("|") if item.word.islower() else ())
+    return field.choices or field.type.choices or tuple(field.word.split("|") if field.word.islower() else ())
 
 
-def default_note(item: Item) -> list[str]:
+def default_note(field: Field) -> list[str]:
     """Return the note on a default; none if it is empty."""
     from pflow.values.jsontext import encode
 
-    if item.required or item.default in (None, [], {}, ""):
+    if field.required or field.default in (None, [], {}, ""):
         return []
-    return [f"default {clean_json(str(encode(item.default), 'utf-8')).removesuffix('.0')}"]
+    return [f"default {clean_json(str(encode(field.default), 'utf-8')).removesuffix('.0')}"]
 
 
 def help_text(spec: CommandSpec, *, is_whole: bool = True) -> str:
@@ -196,7 +196,7 @@ def help_text(spec: CommandSpec, *, is_whole: bool = True) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _common_text(flags: list[Item], *, is_whole: bool) -> str:
+def _common_text(flags: list[Field], *, is_whole: bool) -> str:
     import textwrap
 
     shown = [flag for flag in flags if is_whole or flag.letter]
@@ -207,7 +207,7 @@ def _common_text(flags: list[Item], *, is_whole: bool) -> str:
     return "\n".join(rows)
 
 
-def flag_row(flag: Item) -> tuple[str, str]:
+def flag_row(flag: Field) -> tuple[str, str]:
     name = metavar(flag)
     value = f" {name}" if words_of(flag) else f"[={name}]"
     return ", ".join(flag.names) + value * bool(name), text_of(flag)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pflow import Any, Callable
-from pflow.interface.interface import Interface, Item
+from pflow.interface.interface import Field, Interface
 
 
-def account_of(interface: Interface, leaves_out: Callable[[Item], bool] = lambda item: False) -> dict[str, Any]:
+def account_of(interface: Interface, leaves_out: Callable[[Field], bool] = lambda field: False) -> dict[str, Any]:
     """Return what an interface declares, without the items that are left out."""
 
-    def described(items: dict[str, Item]) -> dict[str, dict[str, Any]]:
-        return {key: _described(item) for key, item in items.items() if not leaves_out(item)}
+    def described(fields: dict[str, Field]) -> dict[str, dict[str, Any]]:
+        return {key: _described(field) for key, field in fields.items() if not leaves_out(field)}
 
     return {
         "summary": interface.summary,
@@ -27,15 +27,15 @@ def account_of(interface: Interface, leaves_out: Callable[[Item], bool] = lambda
     }
 
 
-def _described(item: Item) -> dict[str, Any]:
-    about: dict[str, Any] = {"type": str(item.type), "doc": item.doc}
-    if item.kind != "write":
-        about["required"] = item.required
-        if not item.is_secret:
-            about["flag"] = item.flag
-    if not item.required:
-        about["default"] = item.default
-    more = {"marks": sorted(item.marks), "flags": item.flags, "short": item.letter, "env": item.env}
+def _described(field: Field) -> dict[str, Any]:
+    about: dict[str, Any] = {"type": str(field.type), "doc": field.doc}
+    if field.kind != "write":
+        about["required"] = field.required
+        if not field.is_secret:
+            about["flag"] = field.flag
+    if not field.required:
+        about["default"] = field.default
+    more = {"marks": sorted(field.marks), "flags": field.flags, "short": field.letter, "env": field.env}
     return {**about, **{name: value for name, value in more.items() if value}}
 
 

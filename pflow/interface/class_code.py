@@ -7,7 +7,7 @@ import ast
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import PflowError
 from pflow.interface.common import OF_FLOWS, RESERVED
-from pflow.interface.interface import UNDECLARED, Interface, Item
+from pflow.interface.interface import UNDECLARED, Field, Interface
 from pflow.values.jsontext import encode
 from pflow.values.types import Type
 
@@ -42,11 +42,11 @@ def read_code(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], interface
     others = {key: default for key, default in prep.taken.items() if key not in settings}
     for key, default in {**others, **({} if prep.is_elsewhere else settings)}.items():
         # a setting such as get("lang", "en") gets nothing from a pipe if the node may read its data out of sight
-        _add(interface.reads, Item("read", key, Type("any")), UNDECLARED if default is UNDECLARED else None)
+        _add(interface.reads, Field("read", key, Type("any")), UNDECLARED if default is UNDECLARED else None)
     post = _uses_of("post", methods)
     for key in sorted(post.set, key=lambda key: key in post.taken):  # a log or a counter is not the answer
         if key.isidentifier() and key != "stdin":
-            interface.writes[key] = Item("write", key, Type("any"))
+            interface.writes[key] = Field("write", key, Type("any"))
     params = _Uses("self.params")
     for name in sorted(methods, key=lambda name: name not in _ALWAYS):
         params.depth = int(name not in _ALWAYS or "set_params" in methods)
@@ -54,7 +54,7 @@ def read_code(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], interface
     for key, default in params.taken.items():
         if key not in interface.reads:
             default = None if key in params.set and default is UNDECLARED else default
-            _add(interface.params, Item("param", key, Type(_TYPES.get(default.__class__, "any"))), default)
+            _add(interface.params, Field("param", key, Type(_TYPES.get(default.__class__, "any"))), default)
     interface.inferred = bool(interface.reads or interface.writes or interface.params)
     interface.infer_pipe()
 
@@ -78,12 +78,12 @@ def _uses_of(name: str, methods: Mapping[str, Method]) -> _Uses:
     return uses
 
 
-def _add(items: dict[str, Item], item: Item, default: Any) -> None:
+def _add(fields: dict[str, Field], field: Field, default: Any) -> None:
     """Add a read or param that a flag can give."""
-    is_taken = item.name in RESERVED and item.name not in OF_FLOWS
-    if item.name.isidentifier() and item.name.isascii() and not is_taken:
-        item.default = default
-        items[item.name] = item
+    is_taken = field.name in RESERVED and field.name not in OF_FLOWS
+    if field.name.isidentifier() and field.name.isascii() and not is_taken:
+        field.default = default
+        fields[field.name] = field
 
 
 class _Uses(ast.NodeVisitor):

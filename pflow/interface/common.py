@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.files.reading import MOST_INPUT
-from pflow.interface.interface import COMMON_FLAG, COUNT, NUMBER, PARAM, TEXT, TEXTS, Flag, Item, choice
+from pflow.interface.interface import COMMON_FLAG, COUNT, NUMBER, PARAM, TEXT, TEXTS, Field, Flag, choice
 
 STREAM, RUN, STEP, BOTH, NODE = "stream", "run", "step", "both", "node"
 """Where a common flag belongs in a flow: STREAM to the run, and a step ignores it with a warning; RUN or STEP to that
@@ -120,9 +120,9 @@ ALLOW_EMPTY = "allow_empty"
 RESERVED = frozenset({*COMMON, *OF_FLOWS, "no_cache"} - {"encoding"})
 
 
-def is_shared(item: Item | None) -> bool:
+def is_shared(field: Field | None) -> bool:
     """Return True for a node's own param that is a common flag too: the flag then sets both."""
-    if item is None or item.kind != PARAM:
+    if field is None or field.kind != PARAM:
         return False
-    is_codec = (item.name, item.type.name, item.default) == ("encoding", "str", None)
-    return is_codec or (item.name, item.type.name) in (("exact", "bool"), (ALLOW_EMPTY, "bool"))
+    is_codec = (field.name, field.type.name, field.default) == ("encoding", "str", None)
+    return is_codec or (field.name, field.type.name) in (("exact", "bool"), (ALLOW_EMPTY, "bool"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pflow import Any, Callable, NoReturn
 from pflow.errors import BAD_DATA, PflowError, result_of
 from pflow.interface.common import LETTERS, OF_FLOWS, RESERVED, is_shared
-from pflow.interface.interface import ANYTHING, FORMS, IMPLIES, IS, ONE_OF, UNLESS, Interface, Item, piped, word_reads
+from pflow.interface.interface import ANYTHING, FORMS, IMPLIES, IS, ONE_OF, UNLESS, Field, Interface, piped, word_reads
 from pflow.text.printable import clean
 from pflow.values.jsontext import decode, scan
 from pflow.values.types import parse_type
@@ -103,110 +103,110 @@ def _take_param(interface: Interface, rest: str) -> None:
     _add(interface.params, interface, _parse_item("param", name.strip(), rest))
 
 
-def _parse_shared(kind: str, rest: str) -> Item:
+def _parse_shared(kind: str, rest: str) -> Field:
     head, close, tail = rest.partition('"]')
     if not head.startswith('shared["') or not close or not tail.lstrip().startswith(":"):
         _fail(f'a {kind} is written shared["key"]: TYPE')
     return _parse_item(kind, head[len('shared["') :], tail.lstrip()[1:])
 
 
-def _add(items: dict[str, Item], interface: Interface, item: Item) -> None:
-    if item.name in items:
-        _fail(f"'{item.name}' is declared twice")
-    if "pipe" in item.marks and piped(items):
+def _add(fields: dict[str, Field], interface: Interface, field: Field) -> None:
+    if field.name in fields:
+        _fail(f"'{field.name}' is declared twice")
+    if "pipe" in field.marks and piped(fields):
         _fail("another line has the mark [pipe]")
-    if item.kind != "write":
-        names, taken = {item.name, *item.flags}, interface.taken
+    if field.kind != "write":
+        names, taken = {field.name, *field.flags}, interface.taken
         if any(names & {other.name, *other.flags} for other in taken):
-            _fail(f"'{item.name}' has the same flag as another read or param")
-        if (names & RESERVED and not is_shared(item)) or item.letter in LETTERS:
+            _fail(f"'{field.name}' has the same flag as another read or param")
+        if (names & RESERVED and not is_shared(field)) or field.letter in LETTERS:
             whose = "step of a flow" if names & OF_FLOWS.keys() else "stage"
-            _fail(f"'{item.name}' has the same flag as every {whose}")
-        if item.letter and any(item.letter == other.letter for other in taken):
-            _fail(f"'{item.name}' has the letter -{item.letter} of another read or param")
-    if "word" in item.marks and any(read.type.name == "list" for read in word_reads(items)):
-        _fail(f"'{item.name}' never gets a bare word: the list before it takes them all")
-    items[item.name] = item
+            _fail(f"'{field.name}' has the same flag as every {whose}")
+        if field.letter and any(field.letter == other.letter for other in taken):
+            _fail(f"'{field.name}' has the letter -{field.letter} of another read or param")
+    if "word" in field.marks and any(read.type.name == "list" for read in word_reads(fields)):
+        _fail(f"'{field.name}' never gets a bare word: the list before it takes them all")
+    fields[field.name] = field
 
 
-def _parse_item(kind: str, name: str, rest: str) -> Item:
+def _parse_item(kind: str, name: str, rest: str) -> Field:
     if not name.isidentifier() or not name.isascii():
         _fail(f"'{name}' is not a plain word (letters, digits, _)")
     if kind == "write" and name == "stdin":
         _fail("'stdin' is reserved for the pipe's content")
     rest = rest.strip()
     type, end = parse_type(rest)
-    item = Item(kind, name, type)
+    field = Field(kind, name, type)
     rest = rest[end:].lstrip()
     if rest.startswith("="):
-        rest = _take_default(item, rest[1:].lstrip())
+        rest = _take_default(field, rest[1:].lstrip())
     while rest.startswith("["):
         mark, close, rest = rest[1:].partition("]")
         if not close:
             _fail("a mark ends with ']'")
-        _take_mark(item, mark.strip())
+        _take_mark(field, mark.strip())
         rest = rest.lstrip()
     if rest and not rest.startswith("#"):
         _fail(f"'{rest}' is not a default, a mark or a comment")
-    if item.is_secret:
-        if kind == "param" and not item.env:
+    if field.is_secret:
+        if kind == "param" and not field.env:
             _fail("a [secret] param needs [env NAME]: no flag and no flow may give it")
-        if item.letter or "word" in item.marks:
+        if field.letter or "word" in field.marks:
             _fail("a [secret] cannot have a letter or be a bare word")
-    if "pairs" in item.marks and str(item.type) not in ("list", "list[str]", "list[any]"):
+    if "pairs" in field.marks and str(field.type) not in ("list", "list[str]", "list[any]"):
         _fail("[pairs] needs a list[str]")
-    item.doc = clean(rest[1:].strip())
-    if item.required and kind != "write" and not item.is_secret:
-        item.default = stated_default(item, item.doc)
-    return item
+    field.doc = clean(rest[1:].strip())
+    if field.required and kind != "write" and not field.is_secret:
+        field.default = stated_default(field, field.doc)
+    return field
 
 
-def stated_default(item: Item, words: str) -> Any:
+def stated_default(field: Field, words: str) -> Any:
     """Return the default that a description states, `(default: "en")` or `(default gpt-4)`; without one the item's."""
     rest = words.partition("(default")[2].partition(")")[0]
     text = rest.strip(" :=") if rest[:1] in " :=" else ""
     json = {"None": "null", "True": "true", "False": "false"}.get(text, text)
     value = result_of(decode, json.encode(), of=ValueError, otherwise=text)
     if not text or (value is text and " " in text):
-        return item.default
-    return value if value is None or item.type.takes(value) else item.default
+        return field.default
+    return value if value is None or field.type.takes(value) else field.default
 
 
-def _take_default(item: Item, rest: str) -> str:
-    if item.kind == "write":
+def _take_default(field: Field, rest: str) -> str:
+    if field.kind == "write":
         _fail("a write has no default")
     try:
-        item.default, end = scan(rest)
+        field.default, end = scan(rest)
     except ValueError:
         _fail("a default is written as JSON")
-    if item.default is not None and not item.type.takes(item.default):
-        _fail(f"the default does not have the type {item.type}")
+    if field.default is not None and not field.type.takes(field.default):
+        _fail(f"the default does not have the type {field.type}")
     return rest[end:].lstrip()
 
 
-def _take_mark(item: Item, mark: str) -> None:
+def _take_mark(field: Field, mark: str) -> None:
     word, _, name = mark.partition(" ")
     name = name.strip().replace("-", "_")
-    if mark in MARKS[item.kind] and not name:
-        item.marks.add(mark)
-    elif word == "short" and "short X" in MARKS[item.kind]:
-        _take_letter(item, name)
-    elif word == IMPLIES.strip() and _IMPLIES in MARKS[item.kind] and name.find("=") > 0:
-        item.marks.add(IMPLIES + name)
-    elif f"{word} NAME" not in MARKS[item.kind] or not (name.isidentifier() and name.isascii()) or name[0] == "_":
-        _fail(f"a {item.kind} cannot have the mark [{mark}]")
+    if mark in MARKS[field.kind] and not name:
+        field.marks.add(mark)
+    elif word == "short" and "short X" in MARKS[field.kind]:
+        _take_letter(field, name)
+    elif word == IMPLIES.strip() and _IMPLIES in MARKS[field.kind] and name.find("=") > 0:
+        field.marks.add(IMPLIES + name)
+    elif f"{word} NAME" not in MARKS[field.kind] or not (name.isidentifier() and name.isascii()) or name[0] == "_":
+        _fail(f"a {field.kind} cannot have the mark [{mark}]")
     elif word == "env":
-        item.env = name
+        field.env = name
     else:
-        item.flags.append(name)
+        field.flags.append(name)
 
 
-def _take_letter(item: Item, letter: str) -> None:
+def _take_letter(field: Field, letter: str) -> None:
     if len(letter) != 1 or not (letter.isascii() and letter.isalpha()):
         _fail("a letter is marked [short X]")
-    if item.letter:
+    if field.letter:
         _fail("it has two marks [short X]")
-    item.letter = letter
+    field.letter = letter
 
 
 def _take_actions(interface: Interface, rest: str) -> None:
@@ -242,7 +242,7 @@ def _take_repeats(interface: Interface, rest: str) -> None:
     interface.repeats = text
 
 
-def _take_values(param: Item, text: str) -> list[str]:
+def _take_values(param: Field, text: str) -> list[str]:
     values = [value.strip() for value in text.split(",")]
     if unknown := [value for value in values if value not in param.type.choices]:
         _fail(f"'{unknown[0]}' is not a choice of '{param.name}'")

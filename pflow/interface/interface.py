@@ -45,7 +45,7 @@ OPTION, COMMON_FLAG, ARGUMENT = "option", "common", "argument"
 command, one of every stage or run, and a bare word of a command, which has no flag."""
 
 
-class Item:
+class Field:
     """One read, write, param or flag: its name, type, default (UNDECLARED without one), marks and description.
 
     `letter` is its short flag; with the mark `pairs`, a name and a value follow it as two words. `metavar` names its
@@ -129,8 +129,8 @@ PATH = Type("path")
 PATHS = Type("list", items=PATH)
 
 
-class Flag(Item):
-    """A flag that belongs to no node: one of a command, of every stage, or of every run, with more facts of an Item.
+class Flag(Field):
+    """A flag that belongs to no node: one of a command, of every stage, or of every run, with more facts of an Field.
 
     `of` says where a common one belongs in a flow, `fd` which stream it is about (0 or 1).
     """
@@ -152,9 +152,9 @@ def choice(*choices: str) -> Type:
     return Type("choice", choices=choices)
 
 
-def by_name(items: Iterable[Item]) -> dict[str, Item]:
+def by_name(fields: Iterable[Field]) -> dict[str, Field]:
     """Return the items by each name that their flags go by."""
-    return {name.replace("-", "_"): item for item in items for name in [item.name, *item.flags]}
+    return {name.replace("-", "_"): field for field in fields for name in [field.name, *field.flags]}
 
 
 def spell_flag(name: str, on: bool = True) -> str:
@@ -179,9 +179,9 @@ class Interface:
     def __init__(self) -> None:
         self.summary = ""
         self.description = ""
-        self.reads: dict[str, Item] = {}
-        self.writes: dict[str, Item] = {}
-        self.params: dict[str, Item] = {}
+        self.reads: dict[str, Field] = {}
+        self.writes: dict[str, Field] = {}
+        self.params: dict[str, Field] = {}
         self.actions: tuple[str, ...] = ("default",)
         self.declares_actions = False
         self.actions_doc = ""
@@ -195,11 +195,11 @@ class Interface:
         self.fault = ""
 
     @property
-    def pipe_read(self) -> Item | None:
+    def pipe_read(self) -> Field | None:
         return piped(self.reads)
 
     @property
-    def pipe_write(self) -> Item | None:
+    def pipe_write(self) -> Field | None:
         return piped(self.writes)
 
     @property
@@ -212,7 +212,7 @@ class Interface:
         """True if it may use stdin without a read for it, since its reads are not known."""
         return self.open and self.pipe_read is None
 
-    def read_fed(self, key: Any) -> Item | None:
+    def read_fed(self, key: Any) -> Field | None:
         """Return the read that a pipe with this key fills; in an inferred interface, first one of that name."""
         named = self.reads.get(key) if self.inferred else None
         return named if named is not None and "explicit" not in named.marks else self.pipe_read
@@ -223,16 +223,16 @@ class Interface:
         return (ANYTHING,) if self.open else self.effects
 
     @property
-    def taken(self) -> list[Item]:
+    def taken(self) -> list[Field]:
         """The reads and params."""
         return [*self.reads.values(), *self.params.values()]
 
     @property
-    def items(self) -> dict[str, Item]:
+    def fields(self) -> dict[str, Field]:
         """The reads and params, by each name that their flags go by."""
         return by_name(self.taken)
 
-    def item(self, key: str) -> Item | None:
+    def field(self, key: str) -> Field | None:
         """Return the read of this name, else the param; None without either."""
         return self.reads.get(key) or self.params.get(key)
 
@@ -242,48 +242,48 @@ class Interface:
 
     def is_verbatim(self, key: str) -> bool:
         """Return True if no template fills the read or param of this name."""
-        item = self.item(key)
-        return item is not None and "verbatim" in item.marks
+        field = self.field(key)
+        return field is not None and "verbatim" in field.marks
 
     @property
-    def secrets(self) -> list[Item]:
+    def secrets(self) -> list[Field]:
         """The reads and params that are secret."""
-        return [item for item in self.taken if item.is_secret]
+        return [field for field in self.taken if field.is_secret]
 
     @property
     def secret_flags(self) -> set[str]:
         """Every name, flags included, of the secrets that the node takes."""
-        return {name for item in self.secrets for name in (item.name, *item.flags)}
+        return {name for field in self.secrets for name in (field.name, *field.flags)}
 
     @property
     def secret_writes(self) -> set[str]:
         """The keys of the secrets that the node writes."""
-        return {item.name for item in self.writes.values() if item.is_secret}
+        return {field.name for field in self.writes.values() if field.is_secret}
 
     @property
     def has_secrets(self) -> bool:
         return bool(self.secrets or self.secret_writes)
 
     @property
-    def telling(self) -> dict[str, Item]:
+    def telling(self) -> dict[str, Field]:
         """The params and reads whose values decide what the node touches."""
-        return {name: item for name, item in {**self.params, **self.reads}.items() if item.is_telling}
+        return {name: field for name, field in {**self.params, **self.reads}.items() if field.is_telling}
 
-    def default_of(self, item: Item, params: Mapping[str, Any]) -> Any:
+    def default_of(self, field: Field, params: Mapping[str, Any]) -> Any:
         """Return the default of an item; `$NAME` at its end becomes a choice param's value, or its first choice."""
-        before, name = self.split_default(item)
-        return before + (params.get(name) or self.params[name].type.choices[0]) if name else item.default
+        before, name = self.split_default(field)
+        return before + (params.get(name) or self.params[name].type.choices[0]) if name else field.default
 
-    def split_default(self, item: Item) -> tuple[str, str]:
+    def split_default(self, field: Field) -> tuple[str, str]:
         """Split a default before the choice param at its end; two empty texts without one."""
-        before, _, name = item.default.rpartition("$") if isinstance(item.default, str) else ("", "", "")
+        before, _, name = field.default.rpartition("$") if isinstance(field.default, str) else ("", "", "")
         return (before, name) if name in self.params and self.params[name].type.choices else ("", "")
 
     def carried_of(self, writes: Iterable[str]) -> str | None:
         """Return the written key that the pipe carries on; in an inferred interface, if in doubt, the first."""
-        item, guesses = self.pipe_write, self.may_carry_any or self.inferred
-        if item is not None and item.name in writes:
-            return item.name
+        field, guesses = self.pipe_write, self.may_carry_any or self.inferred
+        if field is not None and field.name in writes:
+            return field.name
         stored = (key for key in writes if key not in self.writes or self.writes[key].is_stored)
         return next(stored, None) if guesses else None
 
@@ -306,15 +306,15 @@ class Interface:
 
     def implied(self, given: Mapping[str, Any]) -> dict[str, str]:
         """Return the params that given reads and params imply, by name; null and an empty list imply nothing."""
-        items = {**self.params, **self.reads}
-        marks = [items[key].marks for key in given if key in items and given[key] not in (None, [])]
+        fields = {**self.params, **self.reads}
+        marks = [fields[key].marks for key in given if key in fields and given[key] not in (None, [])]
         implied = [mark.removeprefix(IMPLIES).split("=") for mark in set().union(*marks) if mark.startswith(IMPLIES)]
         return {name: value for name, value in implied if name in self.params and name not in given}
 
     def defaults(self) -> dict[str, Any]:
         """Return the declared defaults of params; inferred ones are left to the code."""
         known = {} if self.open else self.params
-        return {name: fresh(item.default) for name, item in known.items() if not item.required}
+        return {name: fresh(field.default) for name, field in known.items() if not field.required}
 
     def infer_pipe(self) -> None:
         """If no item has the mark [pipe], mark the first write and the first required read.
@@ -323,9 +323,9 @@ class Interface:
         """
         if self.pipe_read or self.pipe_write:
             return
-        reads = [item for item in self.reads.values() if item.is_stored and "explicit" not in item.marks]
-        required = [item for item in reads if item.required]
-        writes = [item for item in self.writes.values() if item.is_stored]
+        reads = [field for field in self.reads.values() if field.is_stored and "explicit" not in field.marks]
+        required = [field for field in reads if field.required]
+        writes = [field for field in self.writes.values() if field.is_stored]
         for item in [*(required or (reads if self.open else ()))[:1], *writes[:1]]:
             item.marks.add("pipe")
             self.inferred = True
@@ -344,13 +344,13 @@ _FLAT = frozenset([str, int, float, bool, None.__class__])
 """Types that need no copy: a call for each value would take twice as long."""
 
 
-def piped(items: dict[str, Item]) -> Item | None:
-    return next((item for item in items.values() if "pipe" in item.marks), None)
+def piped(fields: dict[str, Field]) -> Field | None:
+    return next((field for field in fields.values() if "pipe" in field.marks), None)
 
 
-def word_reads(reads: Mapping[str, Item]) -> list[Item]:
+def word_reads(reads: Mapping[str, Field]) -> list[Field]:
     """Return the reads that bare words fill, in order; a list is last and takes the rest."""
-    return list({item.name: item for item in reads.values() if "word" in item.marks}.values())
+    return list({field.name: field for field in reads.values() if "word" in field.marks}.values())
 
 
 def with_keys(interface: Interface, params: Mapping[str, Any], mapped: Collection[Any] = ()) -> Interface:
@@ -363,12 +363,12 @@ def with_keys(interface: Interface, params: Mapping[str, Any], mapped: Collectio
         return interface
     made = Interface()
     made.__dict__.update(interface.__dict__, reads={**interface.reads}, writes={**interface.writes}, inferred=True)
-    for kind, items, way in (("read", made.reads, "input"), ("write", made.writes, "output")):
+    for kind, fields, way in (("read", made.reads, "input"), ("write", made.writes, "output")):
         bound = params.get(f"{way}_bindings")
         for flag, key in {"": params.get(f"{way}_key"), **(bound if isinstance(bound, dict) else {})}.items():
             is_key = isinstance(key, str) and (key.isidentifier() or (kind == "write" and "$" not in key and not flag))
-            if is_key and key not in items and not (flag and key in mapped):
-                marks, flags = set() if piped(items) else {"pipe"}, [flag] if flag not in ("", key) else []
-                items[key] = Item(kind, key, Type("any"), marks=marks, flags=flags)
+            if is_key and key not in fields and not (flag and key in mapped):
+                marks, flags = set() if piped(fields) else {"pipe"}, [flag] if flag not in ("", key) else []
+                fields[key] = Field(kind, key, Type("any"), marks=marks, flags=flags)
     is_more = len(made.reads) + len(made.writes) > len(interface.reads) + len(interface.writes)
     return made if is_more else interface

@@ -73,14 +73,14 @@ def _take_words(docstring: str, interface: Interface) -> bool:
     for line in docstring.partition("Interface:\n")[2].split("\n\n")[0].splitlines():
         head, _, rest = line.strip().partition(": ")
         key, dash, words = rest.removeprefix('shared["').partition('"] - ')
-        items = {"- Reads": interface.reads, "- Writes": interface.writes, "- Params": interface.params}.get(head, {})
+        fields = {"- Reads": interface.reads, "- Writes": interface.writes, "- Params": interface.params}.get(head, {})
         params = [part.partition(" ") for part in rest.split(", ")]  # model (default gpt-4), system
         for name, _, about in params if head == "- Params" else [(key, dash, words)]:
-            item = items.get(name.strip(":"))
-            if item and dash:
-                item.doc = clean(about)
-            if item and item.default is None:  # else the code says it, or requires it
-                item.default = stated_default(item, about)
+            field = fields.get(name.strip(":"))
+            if field and dash:
+                field.doc = clean(about)
+            if field and field.default is None:  # else the code says it, or requires it
+                field.default = stated_default(field, about)
         is_prose &= bool(dash) or not line.strip() or (head == "- Params" and ":" not in rest)
     return is_prose
 

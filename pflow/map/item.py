@@ -63,10 +63,10 @@ class ItemFlow:
 
     def _reader(self) -> str:
         """Return the input that takes an item as it is; empty if only its name in a template does."""
-        item = item_reader(interface_of_flow(self.wired))
+        field = item_reader(interface_of_flow(self.wired))
         is_named = not {ITEM, *PARTS}.isdisjoint(self.names)
-        free = item is not None and item.name in self.names and (item.required or not is_named)
-        return item.name if item is not None and free else ""
+        free = field is not None and field.name in self.names and (field.required or not is_named)
+        return field.name if field is not None and free else ""
 
     def values(self, item: Any) -> dict[str, Any]:
         """Return the values of inputs that an item gives. Raises PflowError: 66 without a required one; a bad item.

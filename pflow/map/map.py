@@ -127,7 +127,7 @@ class Map:
         spec = load_named([flow], is_run_here=True, items=(ITEM,))
         spec.items = (ITEM,)
         refuse_errors(spec.findings)
-        if strays := [item.flag for found, _ in groups(flow_flags, OWN, is_open=True) for item in found]:
+        if strays := [field.flag for found, _ in groups(flow_flags, OWN, is_open=True) for field in found]:
             raise PflowError(f"cannot take {strays[0]} for a map", hint="pflow map --help", exit=USAGE)
         spec.name = spec.name or "map"
         if flags.encoding:

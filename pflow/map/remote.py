@@ -72,7 +72,7 @@ def flow_of(order: Order) -> ItemFlow:
     flow.items = (ITEM,)
     secrets, intake = Secrets(), Intake(Document(), NOTHING)
     wired = wire(flow)
-    if missing := next((step.step.type for step in wired.all_steps() if step.kind is None), ""):
+    if missing := next((step.step.type for step in wired.all_steps() if step.node_type is None), ""):
         raise PflowError(f"it has no node '{missing}'", exit=BAD_CONFIG)
     inputs = restore_inputs(order, wired, intake)
     here = _facts(InitialState(inputs, intake, secrets).facts(), [name for name in os.environ if os.environ[name]])

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pflow.files.schema import worst_misfit
-from pflow.interface.interface import UNDECLARED, Item
+from pflow.interface.interface import UNDECLARED, Field
 from pflow.values.types import Type
 
 Schema = dict[str, Any]
@@ -108,28 +108,28 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def input_schema(inputs: dict[str, Item], items: Schema = UNTYPED) -> Schema:
+def input_schema(inputs: dict[str, Field], items: Schema = UNTYPED) -> Schema:
     """Return the schema of an object with only these members. Required items are required members."""
-    required = [name for name, item in inputs.items() if item.required]
+    required = [name for name, field in inputs.items() if field.required]
     schema = {**_object(inputs.items(), items), "additionalProperties": False}
     return {**schema, "required": required} if required else schema
 
 
-def output_schema(writes: Iterable[Item], items: Schema = UNTYPED) -> Schema:
+def output_schema(writes: Iterable[Field], items: Schema = UNTYPED) -> Schema:
     """Return the schema of an object that may have these members: a node need not write all that it declares."""
-    return _object(((item.name, item) for item in writes), items)
+    return _object(((field.name, field) for field in writes), items)
 
 
-def _object(members: Iterable[tuple[str, Item]], items: Schema) -> Schema:
-    return {"type": "object", "properties": {name: _described(item, items) for name, item in members}}
+def _object(members: Iterable[tuple[str, Field]], items: Schema) -> Schema:
+    return {"type": "object", "properties": {name: _described(field, items) for name, field in members}}
 
 
-def _described(item: Item, items: Schema) -> Schema:
-    schema = schema_of(item.type, items, is_written=item.kind == "write")
-    if item.doc:
-        schema["description"] = item.doc
-    if item.default is not UNDECLARED and item.default is not None:
-        schema["default"] = item.default
+def _described(field: Field, items: Schema) -> Schema:
+    schema = schema_of(field.type, items, is_written=field.kind == "write")
+    if field.doc:
+        schema["description"] = field.doc
+    if field.default is not UNDECLARED and field.default is not None:
+        schema["default"] = field.default
     return schema
 
 

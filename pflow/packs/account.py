@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pflow.catalog.interfaces import BUNDLED, Kind
-from pflow.catalog.kinds import find_kind, list_nodes, node_called, nodes_of, own_places
+from pflow.catalog.find import find_type, list_nodes, node_called, nodes_of, own_places
 from pflow.catalog.lines import UNREADABLE, cannot_read
+from pflow.catalog.node_type import BUNDLED, NodeType
 from pflow.catalog.packs import Pack, installed_sources
 from pflow.catalog.registry import SUFFIX, flow_name, flows_of, is_flow_type, names_in, own_flows
 from pflow.errors import BAD_DATA
 from pflow.explain.effects import Provenance, effects_of_flow
 from pflow.flow.rules import check
-from pflow.flow.subflow import FlowCatalog, FlowKind
+from pflow.flow.subflow import FlowCatalog, FlowType
 from pflow.flow.wired_flow import WiredFlow, WiredStep
-from pflow.interface.interface import ANYTHING, COMMANDS, Interface, Item
+from pflow.interface.interface import ANYTHING, COMMANDS, Field, Interface
 from pflow.interface.source import NO_CLASS, plain
 from pflow.packs.names import BINARY, GIVEN, Names, commands_in, hosts_in, names_of
 from pflow.process.signals import Deadline
@@ -55,20 +55,20 @@ def _declare(folder: str, paths: list[str]) -> Declared:
     names = {path: _names_of(os.path.join(folder, path)) for path in code}
     imported = set().union(*(each.get("imports", ()) for each in names.values()))
     declared: Declared = {}
-    kinds: dict[str, Kind] = {}
+    node_types: dict[str, NodeType] = {}
     for path in [each for each in names if os.path.dirname(each) == "nodes"]:
-        kind = node_called(os.path.join(folder, path))
-        entry = kind and _of_node(kind)
+        node_type = node_called(os.path.join(folder, path))
+        entry = node_type and _of_node(node_type)
         is_module = os.path.basename(path).removesuffix(".py") in imported
-        if kind and entry and not (is_module and (kind.class_fault or entry["fault"].endswith(NO_CLASS))):
-            declared[path], kinds[plain(kind.name)] = entry, kind
+        if node_type and entry and not (is_module and (node_type.class_fault or entry["fault"].endswith(NO_CLASS))):
+            declared[path], node_types[plain(node_type.name)] = entry, node_type
     modules = [each for path, each in names.items() if path not in declared]
     for path, entry in declared.items():
         named = {what: set().union(*(each.get(what, ()) for each in [names[path], *modules])) for what in _OF_TEXT}
         withheld = named["env"] - {*entry["env"], *entry["secrets"]}
         entry |= {"withheld": withheld, "commands": named["commands"], "hosts": named["hosts"]}
-    own = {kind.file: declared[os.path.relpath(kind.file, folder)] for kind in kinds.values()}
-    catalog = _StagedCatalog(folder, kinds)
+    own = {node_type.file: declared[os.path.relpath(node_type.file, folder)] for node_type in node_types.values()}
+    catalog = _StagedCatalog(folder, node_types)
     for path in [each for each in paths if os.path.dirname(each) == "flows" and flow_name(os.path.basename(each))]:
         declared[path] = _of_flow(os.path.join(folder, path), catalog, own)
     return {path: _printable(entry, folder) for path, entry in declared.items()}
@@ -94,37 +94,39 @@ _NOTHING = _entry("", "")
 
 
 def _of_interface(interface: Interface) -> dict[str, Any]:
-    def typed(items: dict[str, Item]) -> dict[str, str]:
-        return {key: str(item.type) for key, item in items.items()}
+    def typed(fields: dict[str, Field]) -> dict[str, str]:
+        return {key: str(field.type) for key, field in fields.items()}
 
-    secrets = {item.env or item.name for item in interface.secrets}
+    secrets = {field.env or field.name for field in interface.secrets}
     return {
         "summary": foreign_line(interface.summary),
         "reads": typed(interface.reads),
         "writes": typed(interface.writes),
         "effects": [] if interface.open else list(interface.effects),
         "secrets": sorted(secrets),
-        "env": sorted({item.env for item in interface.taken if not GIVEN.match(item.env)} - {"", *secrets}),
+        "env": sorted({field.env for field in interface.taken if not GIVEN.match(field.env)} - {"", *secrets}),
         "open": interface.open,
     }
 
 
-def _of_node(kind: Kind) -> dict[str, Any]:
-    entry = _entry("node", kind.name, kind.fault)
+def _of_node(node_type: NodeType) -> dict[str, Any]:
+    entry = _entry("node", node_type.name, node_type.fault)
     try:
-        entry |= {**_of_interface(kind.interface), "version": kind.version}
-        entry["fault"] = kind.fault or kind.interface.fault or kind.class_fault or kind.interpreter_fault
+        entry |= {**_of_interface(node_type.interface), "version": node_type.version}
+        entry["fault"] = (
+            node_type.fault or node_type.interface.fault or node_type.class_fault or node_type.interpreter_fault
+        )
     except UNREADABLE as error:
-        entry["fault"] = cannot_read(kind.file, error)
+        entry["fault"] = cannot_read(node_type.file, error)
     return entry
 
 
 def _of_flow(file: str, catalog: "_StagedCatalog", own: Declared) -> dict[str, Any]:
     entry = _entry("flow", flow_name(os.path.basename(file)))
     try:
-        kind = FlowKind(file, file, catalog)
-        entry |= _of_interface(kind.interface) | _of_steps(kind.flow, own)
-        entry["fault"] = next((str(each) for each in check(kind.flow) if not each.is_warning), "")
+        node_type = FlowType(file, file, catalog)
+        entry |= _of_interface(node_type.interface) | _of_steps(node_type.flow, own)
+        entry["fault"] = next((str(each) for each in check(node_type.flow) if not each.is_warning), "")
     except UNREADABLE as error:
         entry["fault"] = cannot_read(file, error)
     return entry
@@ -147,19 +149,19 @@ def _of_steps(flow: WiredFlow, own: Declared) -> dict[str, Any]:
 
 
 def _file_of(step: WiredStep) -> str:
-    return step.kind.file if step.kind else ""
+    return step.node_type.file if step.node_type else ""
 
 
 class _StagedCatalog(FlowCatalog):
     """Finds nodes and flows in a staged pack first, then among those installed; it opens no other files."""
 
-    def __init__(self, folder: str, nodes: dict[str, Kind]) -> None:
+    def __init__(self, folder: str, nodes: dict[str, NodeType]) -> None:
         super().__init__()
         self.folder, self.nodes = folder, nodes
 
-    def find(self, type: str) -> Kind | None:
+    def find(self, type: str) -> NodeType | None:
         if not is_flow_type(type):
-            there, name = find_kind(type), plain(type)
+            there, name = find_type(type), plain(type)
             if there is not None and there.origin == BUNDLED:
                 return there
             return self.nodes.get(name) or self.nodes.get(name.removesuffix("node")) or there

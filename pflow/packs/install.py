@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.catalog.kinds import Kind, find_node, forget_kinds, is_node_name, nodes_of
+from pflow.catalog.find import NodeType, find_node, forget_types, is_node_name, nodes_of
 from pflow.catalog.packs import Pack, faults_of, installed_distributions, installed_packs, lock_file, packs_directory
 from pflow.catalog.registry import flows_of, names_in, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, NOT_FOUND, TRY_AGAIN, Attempt, PflowError, result_of, shorten
@@ -194,32 +194,36 @@ def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
     return packs[name]
 
 
-def nodes_found(pack: Pack) -> list[Kind]:
+def nodes_found(pack: Pack) -> list[NodeType]:
     """Return the nodes of a pack that are found by name, and not shadowed by another node."""
-    return [kind for kind in nodes_of(pack) if (found := find_node(kind.name)) and found.file == kind.file]
+    return [
+        node_type
+        for node_type in nodes_of(pack)
+        if (found := find_node(node_type.name)) and found.file == node_type.file
+    ]
 
 
 def make_commands(pack: Pack) -> list[str]:
     """Make an executable for each node that its name finds; return warnings about PATH and about failures."""
     notes, made = [], ""
-    for kind in nodes_found(pack):
+    for node_type in nodes_found(pack):
         try:
-            script = _script(pack, kind)
-            made = made if executables_of(kind.name, script) else make_executable(kind.name, script)
+            script = _script(pack, node_type)
+            made = made if executables_of(node_type.name, script) else make_executable(node_type.name, script)
         except PflowError as error:
-            notes.append(f"warning: {error.message}; pflow {kind.name} works all the same")
+            notes.append(f"warning: {error.message}; pflow {node_type.name} works all the same")
     if made and (fault := path_fault(os.path.dirname(made))):
         notes.append(f"{fault}; in flows, and as pflow NODE, the nodes work")
     return notes
 
 
-def _script(pack: Pack, kind: Kind) -> Script:
-    return pack_script(pack.name, kind.file.removeprefix(f"{pack.folder}/"), kind.name)
+def _script(pack: Pack, node_type: NodeType) -> Script:
+    return pack_script(pack.name, node_type.file.removeprefix(f"{pack.folder}/"), node_type.name)
 
 
 def how_to_run(pack: Pack) -> list[str]:
     """Return the command that runs each node and flow of an installed pack, if its name finds it."""
-    names = [kind.name for kind in nodes_found(pack)]
+    names = [node_type.name for node_type in nodes_found(pack)]
     nodes = [f"pflow-{name}" if name in names_in("commands") else f"pflow {name}" for name in names]
     return nodes + [f"pflow run flow:{name}" for name, file in flows_of(pack).items() if saved_flow(name) == file]
 
@@ -232,11 +236,11 @@ def changing(act: str) -> Iterator[dict[str, Pack]]:
     # The lock is on the directory above: with the last pack our own ones are removed, while others wait for the lock.
     with lock_folder(os.path.dirname(data), act):
         make_private(folder)
-        forget_kinds()
+        forget_types()
         try:
             yield dict(installed_packs())
         finally:
-            forget_kinds()
+            forget_types()
             with suppress(PflowError):
                 _clear(folder, installed_packs())
             with suppress(OSError):
@@ -263,10 +267,10 @@ def _replace(before: dict[str, Pack], after: dict[str, Pack], act: str) -> None:
     """
     for name, pack in before.items():
         later = after.get(name)
-        kept = [_script(later, kind) for kind in nodes_of(later)] if later else []
-        for kind in nodes_of(pack):
-            if (script := _script(pack, kind)) not in kept:
-                remove_executables(kind.name, script)
+        kept = [_script(later, node_type) for node_type in nodes_of(later)] if later else []
+        for node_type in nodes_of(pack):
+            if (script := _script(pack, node_type)) not in kept:
+                remove_executables(node_type.name, script)
     file = required_directory(lock_file(), act, "XDG_DATA_HOME")
     if after:
         draft = os.path.join(packs_directory() or "", ".lock")  # where `_clear` finds it if we are killed here
@@ -274,7 +278,7 @@ def _replace(before: dict[str, Pack], after: dict[str, Pack], act: str) -> None:
         move(draft, file)
     else:
         os.unlink(file)
-    forget_kinds()
+    forget_types()
 
 
 def _clear(place: str, packs: dict[str, Pack]) -> None:

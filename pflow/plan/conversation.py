@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from pflow.catalog.kinds import Catalog
+from pflow.catalog.find import Catalog
 from pflow.errors import PflowError, result_of, shorten
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.ir import flow_to_ir

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pflow.catalog.interfaces import BUNDLED
+from pflow.catalog.node_type import BUNDLED
 from pflow.errors import USAGE, PflowError, result_of, shorten
 from pflow.explain.effects import (
     FILES_OF_LLM,
@@ -119,8 +119,8 @@ class Gate:
 
     def _of_effect(self, effect: Effect) -> Iterator[Refusal]:
         """Yield what would be refused if no word of --allow were given, but paths."""
-        kind = effect.step.kind
-        if kind is not None and (server := server_of(kind.name)):
+        node_type = effect.step.node_type
+        if node_type is not None and (server := server_of(node_type.name)):
             yield Refusal(
                 effect.step_path, f"asks the MCP server '{server}', which may do anything", MCP_PREFIX + server
             )
@@ -135,7 +135,7 @@ class Gate:
             reached = self._reached(effect)
             for key, path, why in reached:
                 yield from self._of_path(effect, key, path, why)
-            is_ours = kind is not None and kind.origin == BUNDLED
+            is_ours = node_type is not None and node_type.origin == BUNDLED
             if not is_ours and not has_landlock():
                 yield Refusal(effect.step_path, f"{effect.name} by itself, and this kernel cannot confine it", PATHS)
             if not reached and not (effect.values and is_ours):
@@ -148,7 +148,7 @@ class Gate:
             if self._sends_variables(effect, key):
                 what = f"sends what the environment holds: {key} {origins_text(effect.values[key])}"
                 yield Refusal(effect.step_path, what, ANYTHING)
-        if effect.step.kind is not None and effect.step.kind.name == "llm":
+        if effect.step.node_type is not None and effect.step.node_type.name == "llm":
             history = [origin for key in HISTORY_OF_LLM for origin in effect.values.get(key, [])]
             if any(origin.get("value", True) for origin in history):
                 yield Refusal(effect.step_path, "sends a conversation from llm's log", PATHS)
@@ -167,17 +167,17 @@ class Gate:
     def _reached(self, effect: Effect) -> list[Reached]:
         """Return every path that an effect may reach, those of hidden reads and params too."""
         found = [each for key in effect.values for each in self._paths_of(effect, key)]
-        for key, item in effect.step.interface.params.items():
-            if item.type.is_path and key not in effect.values:
-                if item.env and os.environ.get(item.env):
-                    found.append((key, None, f"from the environment's {item.env}"))
+        for key, field in effect.step.interface.params.items():
+            if field.type.is_path and key not in effect.values:
+                if field.env and os.environ.get(field.env):
+                    found.append((key, None, f"from the environment's {field.env}"))
                 else:
-                    found += [(key, path, "") for path in _paths(item.default)]
+                    found += [(key, path, "") for path in _paths(field.default)]
         return found
 
     def _paths_of(self, effect: Effect, key: str) -> list[Reached]:
-        item, is_inner = effect.step.interface.reads.get(key), len(effect.ids) > 1
-        is_bare = self.has_stdin and (is_inner or (item is not None and "explicit" not in item.marks))
+        field, is_inner = effect.step.interface.reads.get(key), len(effect.ids) > 1
+        is_bare = self.has_stdin and (is_inner or (field is not None and "explicit" not in field.marks))
 
         def values(key: str) -> list[str]:
             origins = effect.values.get(key, [])
@@ -243,7 +243,7 @@ class Gate:
 
 def _programs(wired: WiredFlow, allowed: Allowed) -> set[str]:
     """Return the files that the steps of a flow start."""
-    files = (allowed.real_path(step.kind.file) for step in wired.all_steps() if step.kind is not None)
+    files = (allowed.real_path(step.node_type.file) for step in wired.all_steps() if step.node_type is not None)
     return {file for file in files if file}
 
 
@@ -257,7 +257,7 @@ def bounds_text(wired: WiredFlow, allowed: Allowed) -> str:
 
 def _is_opened_by_pflow(step: WiredStep) -> bool:
     """Return True if pflow opens a step's files itself, and so holds each within the bounds."""
-    is_bundled = step.kind is not None and step.kind.origin == BUNDLED
+    is_bundled = step.node_type is not None and step.node_type.origin == BUNDLED
     return is_bundled and "repo" not in step.interface.reads and "runs commands" not in step.interface.effects
 
 

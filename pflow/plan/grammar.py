@@ -10,7 +10,7 @@ from pflow.errors import result_of
 from pflow.flow.flow import item_reader
 from pflow.flow.rules.answers import ONLY_GIVES
 from pflow.interface.common import ALLOW_EMPTY
-from pflow.interface.interface import LIMITS, Interface, Item, spell_flag
+from pflow.interface.interface import LIMITS, Field, Interface, spell_flag
 from pflow.plan.inputs import is_named
 from pflow.plan.meaning import languages, values
 from pflow.saved_flows.nearest import words
@@ -88,7 +88,7 @@ class _Grammar:
         steps = [f"{literal(name + id)} {each}".rstrip() for name, each in flags if each is not None]
         return steps if id else [*map(self.rule, steps)]
 
-    def flags(self, name: str, *, is_first: bool, over: str = "", but: Item | None = None) -> str | None:
+    def flags(self, name: str, *, is_first: bool, over: str = "", but: Field | None = None) -> str | None:
         """Return the rule of a node's flags: the required ones, then the others; None if it cannot stand there.
 
         The first step of a batch takes the item. Before all other first steps nothing comes through the pipe.
@@ -99,27 +99,27 @@ class _Grammar:
             return None
         is_alone = is_first and not over and not self.is_piped
         found = [(0, start)] if start else []
-        for item in interface.taken:
-            if item is but or (over and is_first and item is filled and item.name != "template"):
+        for field in interface.taken:
+            if field is but or (over and is_first and field is filled and field.name != "template"):
                 continue
-            is_piped = "pipe" in item.marks and not (is_first and (item.type.is_url or item.name == "prompt"))
-            rule = _piped_rule(item, is_first and not over) if is_piped else _rule_of(item, interface, over)
+            is_piped = "pipe" in field.marks and not (is_first and (field.type.is_url or field.name == "prompt"))
+            rule = _piped_rule(field, is_first and not over) if is_piped else _rule_of(field, interface, over)
             is_of_item = rule == "prose" and over == "text" and is_first
-            rule = rule if not is_of_item else "items" if item is filled else "itemprose"
+            rule = rule if not is_of_item else "items" if field is filled else "itemprose"
             is_known = rule[:1] in ("(", '"') or bool(self.rules.get(rule))
-            is_source = item.name == "path" and "reads files" in interface.effects and is_alone
-            is_required = (item.required or item.name == "prompt" or is_source) and (is_alone or not is_piped)
+            is_source = field.name == "path" and "reads files" in interface.effects and is_alone
+            is_required = (field.required or field.name == "prompt" or is_source) and (is_alone or not is_piped)
             is_required |= self.is_strict and is_known and rule == "repo"
             if is_required and not is_known:
                 return None
-            flag = rule if rule[:1] == '"' else f"{literal(f' {item.flag}=')} {rule}"
+            flag = rule if rule[:1] == '"' else f"{literal(f' {field.flag}=')} {rule}"
             is_free = not (self.is_strict and interface.effects and (rule == "free" or rule[:1] == '"'))
-            is_said = is_piped or is_free or (item.flag in self.shown and item.name not in _ALSO)
-            is_said |= bool(self.said & {*words(f"{item.name} {item.doc} {_ALSO.get(item.name, '')}")})
+            is_said = is_piped or is_free or (field.flag in self.shown and field.name not in _ALSO)
+            is_said |= bool(self.said & {*words(f"{field.name} {field.doc} {_ALSO.get(field.name, '')}")})
             if is_required:
                 found.append((2 if is_piped else int(rule == "repo"), flag))
             elif is_known and is_said:
-                found.append((3, f"( {flag} ){'{0,3}' if item.type.name == 'list' else '?'}"))
+                found.append((3, f"( {flag} ){'{0,3}' if field.type.name == 'list' else '?'}"))
         body = " ".join(flag for _, flag in sorted(found, key=lambda each: each[0]))
         return self.rule(body) if body else ""
 
@@ -145,7 +145,7 @@ class _Grammar:
         kind, named = self.kinds[name], {each: {*words(each.replace("-", " "))} for each in self.kinds}
         runs = [each for each, kind in self.kinds.items() if kind.effects == ("reads files", "runs commands")]
         is_other = "command" in kind.reads and any(self.said >= named[each] for each in runs)
-        is_end = any(item.name == "path" and _is_written(item, kind) for item in kind.taken)
+        is_end = any(field.name == "path" and _is_written(field, kind) for field in kind.taken)
         is_form = not kind.effects and kind.pipe_read is not None and kind.pipe_read.type.name == "str"
         is_form = name.startswith("load-") or (is_form and name not in self.shown)
         is_idle = self.is_strict and is_form and self.said.isdisjoint(named[name])
@@ -156,10 +156,10 @@ class _Grammar:
         behind = {*re.findall(r"(\w+?)s? (?:number )?#?\d", self.sentence.lower().replace("pull request", "pr"))}
         urls, numbered, pages, hubs = {*self.rules["url"]}, list[str](), list[str](), list[str]()
         for name, each in self.plain.items():
-            for item in each.taken:
-                rule = _rule_of(item, each, "")
-                about = {item.flag[2:].split("-")[0], *re.findall("pr", item.doc.replace("pull request", "pr"))}
-                numbered += [name] if behind & about and (rule == "issue" or (rule == "int" and item.required)) else []
+            for field in each.taken:
+                rule = _rule_of(field, each, "")
+                about = {field.flag[2:].split("-")[0], *re.findall("pr", field.doc.replace("pull request", "pr"))}
+                numbered += [name] if behind & about and (rule == "issue" or (rule == "int" and field.required)) else []
                 pages += [name] if rule in ("url", "issue") and urls & {*self.rules[rule]} else []
                 pages += [name] if rule == "command" and urls and "git" in self.topics else []
                 hubs += [name] if rule == "repo" and self.rules[rule] and "hub" in self.topics else []
@@ -174,14 +174,14 @@ class _Grammar:
         """Add texts made of earlier answers: of parts of the last one, or of those of steps with ids."""
         ends: list[str] = []
         for name, interface in self.plain.items():
-            for item in interface.taken:
-                is_end = "pipe" in item.marks and item.name in _ENDS
-                is_text = is_end or item.name in ("prompt", "template")
-                flags = self.flags(name, is_first=False, but=item) if is_text else None
+            for field in interface.taken:
+                is_end = "pipe" in field.marks and field.name in _ENDS
+                is_text = is_end or field.name in ("prompt", "template")
+                flags = self.flags(name, is_first=False, but=field) if is_text else None
                 if flags is not None:
-                    self.add("head", [f"{literal(name)} {flags} {literal(f' {item.flag}=')}"])
+                    self.add("head", [f"{literal(name)} {flags} {literal(f' {field.flag}=')}"])
                     body = "".join(self.rules.get(flags, ())) if is_end else ""
-                    ends += [f"{literal(name)} {body} {literal(f' {item.flag}=')}"] if " prose" in body else []
+                    ends += [f"{literal(name)} {body} {literal(f' {field.flag}=')}"] if " prose" in body else []
         keys: dict[str, list[str]] = {}
         for at, (name, interface) in enumerate(self.plain.items()):
             if (write := interface.pipe_write) is not None and write.type.name in ("str", "any"):
@@ -196,7 +196,7 @@ class _Grammar:
         is_more = self.begins or self.rules["url"] or "git" in self.topics or len(self.rules["written"]) > 1
         if self.is_strict and len(self.rules["attached"]) == 1 and not is_more:
             return  # the text of one file goes through the pipe
-        urls = [name for name, each in self.plain.items() if any(item.type.is_url for item in each.taken)]
+        urls = [name for name, each in self.plain.items() if any(field.type.is_url for field in each.taken)]
         given = {key for key, names in keys.items() for name in names if name in urls or _only_gives(self.kinds[name])}
         for at, (key, names) in enumerate(keys.items()):
             one = literal(f"${{a.{key}}}")
@@ -236,49 +236,49 @@ def _only_gives(interface: Interface) -> bool:
     return interface.pipe_read is None and bool(interface.effects) and ONLY_GIVES.issuperset(interface.effects)
 
 
-def _piped_rule(item: Item, is_first: bool) -> str:
+def _piped_rule(field: Field, is_first: bool) -> str:
     """Return the rule of a text that the pipe would bring: one that ends up somewhere may be invented, if need be."""
-    if item.type.name not in ("str", "any") or item.name not in _PROSE:
+    if field.type.name not in ("str", "any") or field.name not in _PROSE:
         return ""
-    return "given" if item.name in _ENDS and is_first else "quoted" if item.name in _ENDS or is_first else ""
+    return "given" if field.name in _ENDS and is_first else "quoted" if field.name in _ENDS or is_first else ""
 
 
-def _rule_of(item: Item, interface: Interface, over: str) -> str:
+def _rule_of(field: Field, interface: Interface, over: str) -> str:
     """Return the rule of an item's value, of a switch its flag; "" for an item that a plan leaves out."""
-    type, name = item.type, item.name
-    if item.is_secret or item.env or "." in name or name in _PERSONS:
+    type, name = field.type, field.name
+    if field.is_secret or field.env or "." in name or name in _PERSONS:
         return ""
-    if choices := type.choices or item.choices:
+    if choices := type.choices or field.choices:
         return f"( {' | '.join(map(literal, choices))} )"
     if type.name == "bool":
-        return literal(f" {spell_flag(name, item.default is not True)}")
+        return literal(f" {spell_flag(name, field.default is not True)}")
     is_text = type.name in ("str", "any", "path", "url") or (type.name == "list" and (type.is_path or name in _OWN))
     if type.name == "int" or "number" in name:
         return "int" if type.name == "int" else "issue"
-    if not is_text or (item.marks & _UNSAYABLE and name != "command"):
+    if not is_text or (field.marks & _UNSAYABLE and name != "command"):
         return ""
     if type.is_url or name.endswith("url"):
         return "url"
     if type.is_path and name != "pattern":
         if name in ("directory", "repo"):
-            return "clone" if name == "repo" or item.required else "directory"
-        if _is_written(item, interface):
+            return "clone" if name == "repo" or field.required else "directory"
+        if _is_written(field, interface):
             own = "target" if name != "path" else "added" if over and "append" in interface.params else "written"
             return f"{over and 'item'}{own}"
-        return "" if over else "file" if item.required else "attached"
+        return "" if over else "file" if field.required else "attached"
     return "prose" if name in _PROSE else _OWN.get(name, "" if type.name == "any" else "free")
 
 
-def _is_written(item: Item, interface: Interface) -> bool:
-    is_end = item.name == "destination" or interface.pipe_read is not None
-    return item.type.name == "path" and "writes files" in interface.effects and is_end
+def _is_written(field: Field, interface: Interface) -> bool:
+    is_end = field.name == "destination" or interface.pipe_read is not None
+    return field.type.name == "path" and "writes files" in interface.effects and is_end
 
 
-def _filled(interface: Interface, over: str, urls: list[str]) -> tuple[Item | None, str]:
+def _filled(interface: Interface, over: str, urls: list[str]) -> tuple[Field | None, str]:
     """Return the read that takes the item of a batch over paths or texts, and the flag for it."""
     reader, names = item_reader(interface), ("path",) if over == "path" else ("path", "url")
-    reads = [item for item in interface.reads.values() if item.name in names and not _is_written(item, interface)]
-    is_needed = any(item.required for item in reads) and not urls
+    reads = [field for field in interface.reads.values() if field.name in names and not _is_written(field, interface)]
+    is_needed = any(field.required for field in reads) and not urls
     if over == "text" and reader is not None and reader.type.name in ("str", "any") and not is_needed:
         return reader, ""
     flag = f"{literal(f' {reads[0].flag}=')} \"'$item'\"" if reads else ""

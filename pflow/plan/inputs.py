@@ -16,7 +16,7 @@ from pflow.flow.rules import check
 from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.interface.common import OF_FLOWS, OF_RUNS
-from pflow.interface.interface import Item
+from pflow.interface.interface import Field
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
 from pflow.text.printable import clean
 from pflow.values.paths import UNITS, Path, parse_path
@@ -39,7 +39,7 @@ class Literal:
     """A value in a step: of a read or param, or a member of its list."""
 
     step: WiredStep
-    item: Item
+    field: Field
     value: Any
     is_param: bool
     is_member: bool
@@ -48,15 +48,15 @@ class Literal:
 
     @property
     def type(self) -> str:
-        if not self.is_member and self.item.type.name != "any":
-            return str(self.item.type)
+        if not self.is_member and self.field.type.name != "any":
+            return str(self.field.type)
         if isinstance(self.value, str):
             return "path" if is_path(self.value) else "str"
         return type(self.value).__name__
 
     @property
     def place(self) -> Path:
-        return (*self.above, *self.step.step.location, "params" if self.is_param else "inputs", self.item.name)
+        return (*self.above, *self.step.step.location, "params" if self.is_param else "inputs", self.field.name)
 
     @property
     def default(self) -> Any:
@@ -71,7 +71,7 @@ def declare_inputs(wired: WiredFlow, sentence: str) -> WiredFlow:
     """
     groups: dict[tuple[Any, str], list[Literal]] = {}
     for literal in literals(wired):
-        is_kept = literal.item.marks & {"verbatim", "secret"} or is_secret_name(literal.item.name)
+        is_kept = literal.field.marks & {"verbatim", "secret"} or is_secret_name(literal.field.name)
         if not is_kept and is_named(sentence, literal.value):
             groups.setdefault((literal.value, literal.type), []).append(literal)
     for named in groups.values():
@@ -92,11 +92,11 @@ def literals(wired: WiredFlow, above: Path = ()) -> Iterator[Literal]:
         templates = {key: text[len(TEMPLATE) :] for key, text in mapped.items() if text.startswith(TEMPLATE)}
         reads = {**step.step.inputs, **templates}
         parts = ((reads, step.interface.reads, False), (step.step.params, step.interface.params, True))
-        for values, items, is_param in parts:
-            for key in [key for key in values if key in items]:
+        for values, fields, is_param in parts:
+            for key in [key for key in values if key in fields]:
                 members = values[key] if isinstance(values[key], list) else []
                 for value, is_member in [(values[key], False), *((each, True) for each in members)]:
-                    yield Literal(step, items[key], value, is_param, is_member, above)
+                    yield Literal(step, fields[key], value, is_param, is_member, above)
 
 
 def is_named(sentence: str, value: Any) -> bool:
@@ -127,7 +127,7 @@ def is_path(text: str) -> bool:
 def _name(wired: WiredFlow, literals: list[Literal]) -> str:
     first = literals[0]
     word = "number" if _NUMBER.fullmatch(str(first.value)) else "path" if first.type == "path" else "text"
-    key = word if first.is_member else first.item.name
+    key = word if first.is_member else first.field.name
     return free_name(wired, first.step.id, key, {each.step.id for each in literals})
 
 
@@ -152,7 +152,7 @@ def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
 def _declared(wired: WiredFlow, name: str, literals: list[Literal]) -> FlowSpec:
     flow, first = wired.flow.copied(), literals[0]
     flow.document = None
-    doc = f"one of: {first.item.doc}" if first.is_member else first.item.doc
+    doc = f"one of: {first.field.doc}" if first.is_member else first.field.doc
     flow.inputs[name] = Input(name, type=first.type, description=doc, default=first.default, has_default=True)
     for literal in literals:
         _replace(flow.step(literal.step.id), literal, name)
@@ -160,7 +160,7 @@ def _declared(wired: WiredFlow, name: str, literals: list[Literal]) -> FlowSpec:
 
 
 def _replace(step: Step, literal: Literal, name: str) -> None:
-    key, values = literal.item.name, step.params if literal.is_param else step.inputs
+    key, values = literal.field.name, step.params if literal.is_param else step.inputs
     if literal.is_member:
         values[key] = [f"${name}" if each == literal.value else each for each in values[key]]
     elif literal.is_param:
@@ -278,10 +278,10 @@ def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
 
 def _declare(wired: WiredFlow, flow: FlowSpec, id: str, key: str) -> str:
     """Declare the piped input, with the name and type of the read that takes it if there is one; return the name."""
-    item = wired.steps[id].interface.reads.get(key) if key else None
+    field = wired.steps[id].interface.reads.get(key) if key else None
     name = free_name(wired, id or "piped", key or "text", {id} if key else set())
-    type = str(item.type) if item is not None else "any"
-    flow.inputs[name] = Input(name, type=type, description=item.doc if item is not None else "", pipe=True)
+    type = str(field.type) if field is not None else "any"
+    flow.inputs[name] = Input(name, type=type, description=field.doc if field is not None else "", pipe=True)
     return name
 
 

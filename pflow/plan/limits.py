@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pflow.catalog.kinds import find_kind
+from pflow.catalog.find import find_type
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.expressions import INPUT, MAPPING
@@ -63,8 +63,8 @@ def is_choice(type: str, key: str) -> bool:
     """Return True for a param that chooses the model or its options, of the llm node or of one in a saved flow."""
     if type.startswith("flow:"):
         return "." in key and key.rpartition(".")[2] in _PERSONS
-    kind = find_kind(type)
-    return kind is not None and kind.name == "llm" and key in _PERSONS
+    node_type = find_type(type)
+    return node_type is not None and node_type.name == "llm" and key in _PERSONS
 
 
 def _is_said(value: Any, sentence: str) -> bool:
@@ -148,7 +148,7 @@ def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
 def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
     """Find what looks like a secret, and commands that are not in their step or too long to be shown whole."""
     for each in wired.steps.values():
-        commands = {key for key, item in each.interface.reads.items() if item.marks >= {"explicit", "verbatim"}}
+        commands = {key for key, field in each.interface.reads.items() if field.marks >= {"explicit", "verbatim"}}
         for expr in wired.expressions[each.id]:
             key, value = expr.key, expr.written
             yield from _check_texts(expr.location, value)

@@ -125,19 +125,19 @@ def languages(sentence: str) -> dict[str, str]:
 def _invented(given: list[Literal], sentence: str) -> Iterator[Finding]:
     said = {*words(sentence), *words(os.path.expanduser("~")), *languages(sentence).values()}
     for literal in given:
-        item, value = literal.item, literal.value
-        known = said.union(words("" if item.required else item.doc))  # HEAD, bytes
-        is_set = value not in (None, item.default) and not isinstance(value, bool)
+        field, value = literal.field, literal.value
+        known = said.union(words("" if field.required else field.doc))  # HEAD, bytes
+        is_set = value not in (None, field.default) and not isinstance(value, bool)
         for text in _claims(literal) if is_set else ():
-            part = re.sub(r"\.\w+$" if item.type.is_path and "*" in text else "^https?://", "", text)
+            part = re.sub(r"\.\w+$" if field.type.is_path and "*" in text else "^https?://", "", text)
             if not (is_named(sentence, value) or known.issuperset(words(part))):
-                what = f"'{text}' of {item.flag} is not in the sentence"
+                what = f"'{text}' of {field.flag} is not in the sentence"
                 yield _warning("PL11", literal, what, "leave it out, or take what the task says")
 
 
 def _claims(literal: Literal) -> list[str]:
     """Return the parts of a value that have to come from the sentence: all of it, but of a text its addresses."""
-    type, marks, text = literal.item.type, literal.item.marks, str(literal.value)
+    type, marks, text = literal.field.type, literal.field.marks, str(literal.value)
     if "verbatim" not in marks:
         text = " ".join(part for part in parse_template(text) if isinstance(part, str))
     is_text = type.choices or _is_thought(literal) or marks & {"verbatim", *FORMS} or re.search(r"\s", text)
@@ -150,7 +150,7 @@ def _claims(literal: Literal) -> list[str]:
 def _is_thought(literal: Literal) -> bool:
     """Return True for words to a model that opens no file."""
     interface = literal.step.interface
-    return "model" in interface.params and not (literal.item.type.is_path or "reads files" in interface.effects)
+    return "model" in interface.params and not (literal.field.type.is_path or "reads files" in interface.effects)
 
 
 def _overwritten(given: list[Literal], sentence: str) -> Iterator[Finding]:
@@ -159,7 +159,7 @@ def _overwritten(given: list[Literal], sentence: str) -> Iterator[Finding]:
     for literal in given:
         text, id = str(literal.value), literal.step.id
         path = posixpath.normpath(text)
-        if not literal.item.type.is_path or literal.item.name in ("directory", "repo"):
+        if not literal.field.type.is_path or literal.field.name in ("directory", "repo"):
             continue
         if "writes files" not in literal.step.interface.effects:
             read.setdefault(path, id)
@@ -169,7 +169,7 @@ def _overwritten(given: list[Literal], sentence: str) -> Iterator[Finding]:
 
 
 def _without_program(given: list[Literal]) -> Iterator[Finding]:
-    for literal in [each for each in given if {"explicit", "verbatim"} <= each.item.marks]:
+    for literal in [each for each in given if {"explicit", "verbatim"} <= each.field.marks]:
         for word in _COMMAND.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "''", str(literal.value))):
             if subprocess.run(["/bin/sh", "-c", 'command -v "$0"', word], capture_output=True, check=False).returncode:
                 what = f"it cannot run here: there is no program '{word}'"
@@ -186,7 +186,7 @@ def _unasked(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[
         own = [each for each in given if each.step is step]
         text = " ".join(str(each.value) for each in own if _is_thought(each))
         about = f"{step.step.type} {step.interface.summary} {text}".replace("-", " ")
-        is_command = any("verbatim" in each.item.marks for each in own)  # its words are its own
+        is_command = any("verbatim" in each.field.marks for each in own)  # its words are its own
         is_thinker = "model" in step.interface.params and not text
         is_idle = {"reads files"}.issuperset(step.interface.effects)
         is_action = not (is_idle or is_command or is_thinker or step.step.batch)
@@ -199,7 +199,7 @@ def _again(wired: WiredFlow, given: list[Literal]) -> Iterator[Finding]:
     """Find steps that do with the same values what another does, on what came of it, or ask for what a node did."""
     seen: list[tuple[str, list[str]]] = []
     for step in _all_steps(wired):
-        does = (step.step.type, [f"{each.item.name}={each.value}" for each in given if each.step is step])
+        does = (step.step.type, [f"{each.field.name}={each.value}" for each in given if each.step is step])
         asked = {*words(" ".join(str(each.value) for each in given if each.step is step and _is_thought(each)))}
         asked = asked and asked.difference({"text"}, languages(" ".join(asked)))
         is_done = any(asked and asked <= {*words(type.replace("-", " "))} for type, _ in seen)

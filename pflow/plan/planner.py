@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pflow.catalog.kinds import Catalog, forget_kinds
+from pflow.catalog.find import Catalog, forget_types
 from pflow.errors import BAD_DATA, USAGE, PflowError, result_of
 from pflow.files.atomic import write_cached
 from pflow.files.directories import cache_directory, read_cached
@@ -99,7 +99,7 @@ def plan_sentence(
     """
     sentence = checked_sentence(sentence)
     chosen = _choose_model(model, sentence)
-    forget_kinds()
+    forget_types()
     prompt = plan_prompt()
     cached = CachedPlan(sentence, prompt.digest, chosen.model_id, piped and piped.form)
     ir = None if fresh else cached.read()
@@ -111,7 +111,7 @@ def plan_sentence(
             prompt,
             lambda attempt: prompt.task(sentence, piped, attempt=attempt),
             lambda attempt: plan_grammar(
-                prompt.kinds if attempt else prompt.likely_kinds(sentence),
+                prompt.kinds if attempt else prompt.likely_types(sentence),
                 sentence,
                 shown=prompt.task(sentence),
                 is_piped=piped is not None,

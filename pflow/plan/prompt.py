@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pflow.catalog.kinds import BUNDLED, FLOW, Kind, list_kinds
+from pflow.catalog.find import BUNDLED, FLOW, NodeType, list_types
 from pflow.catalog.lines import UNREADABLE, cannot_read, lines
 from pflow.catalog.registry import PACKAGE
 from pflow.errors import PflowError, result_of, shorten
@@ -20,7 +20,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired_flow import WiredFlow
 from pflow.interface.account import account_of
-from pflow.interface.interface import Interface, Item
+from pflow.interface.interface import Field, Interface
 from pflow.plan.inputs import Piped
 from pflow.plan.limits import is_choice
 from pflow.saved_flows.nearest import SearchTarget, nearest, nearest_by_words, words
@@ -49,16 +49,16 @@ def node_line(name: str, interface: Interface, hide: Hide) -> str:
 
     `git-tag --name=: tag commit of git repository`
     """
-    flags = [f"{item.flag}=" for item in interface.taken if _is_shown(item)]
+    flags = [f"{field.flag}=" for field in interface.taken if _is_shown(field)]
     actions = [f"={each}=>" for each in interface.actions if each not in ("default", "error") and " " not in each]
     gloss = _gloss(name, _line(interface.summary, hide))
     return " ".join([name, *flags, *actions[:1]]) + (f": {gloss}" if gloss else "")
 
 
-def _is_shown(item: Item) -> bool:
+def _is_shown(field: Field) -> bool:
     """Return True for an item that a line needs: a required one that no pipe fills, or the words that are its own."""
-    is_needed = item.required and "pipe" not in item.marks
-    return not item.is_secret and (is_needed or (item.marks >= {"own", "word"} and item.is_textual))
+    is_needed = field.required and "pipe" not in field.marks
+    return not field.is_secret and (is_needed or (field.marks >= {"own", "word"} and field.is_textual))
 
 
 def _gloss(name: str, summary: str) -> str:
@@ -72,7 +72,7 @@ def _gloss(name: str, summary: str) -> str:
 
 def interface_text(name: str, interface: Interface, hide: Hide) -> str:
     """Return an interface in its docstring's words, a line an item, without what a person chooses; `hide` masks."""
-    about = account_of(interface, lambda item: _is_choice(name, item))
+    about = account_of(interface, lambda field: _is_choice(name, field))
     text = [f"{name}: {_line(about['summary'], hide)}"]
     if about["open"]:
         text.append("  any reads, writes and params")
@@ -87,15 +87,15 @@ def interface_text(name: str, interface: Interface, hide: Hide) -> str:
 
 def interfaces_text(wired: WiredFlow) -> str:
     """Describe the interface of each kind of node in a flow, once."""
-    kinds = {step.step.type: step.interface for step in wired.steps.values() if step.kind is not None}
+    kinds = {step.step.type: step.interface for step in wired.steps.values() if step.node_type is not None}
     hide = hider()
     return "\n\n".join(interface_text(type, interface, hide) for type, interface in kinds.items()) + "\n"
 
 
-def _is_choice(name: str, item: Item) -> bool:
+def _is_choice(name: str, field: Field) -> bool:
     """Return True for an item that a person chooses; an answer with it would only lose it again."""
-    is_persons = item.kind == "param" and is_choice(name, item.name)
-    return bool(item.env) or item.name == "allow_no_answer" or is_persons
+    is_persons = field.kind == "param" and is_choice(name, field.name)
+    return bool(field.env) or field.name == "allow_no_answer" or is_persons
 
 
 def _item(name: str, item: dict[str, Any], hide: Hide) -> str:
@@ -174,7 +174,7 @@ class Prompt:
         near = [self.own[name] for name, nearness in found.items() if nearness >= least][:_FITTING]
         return [line.partition(": ")[0] for line in near] if is_told else near
 
-    def likely_kinds(self, sentence: str) -> dict[str, Interface]:
+    def likely_types(self, sentence: str) -> dict[str, Interface]:
         """Return the nodes for a sentence: near a refusal those alone that share a word with it."""
         near, said = near_examples(sentence), {*words(sentence)}
         if not (near and CANNOT in near[0]) or _VALUE.search(sentence):
@@ -205,14 +205,14 @@ def plan_prompt() -> Prompt:
     shipped: dict[str, str] = {}
     own: dict[str, str] = {}
     kinds: dict[str, Interface] = {}
-    for name, kind in _kinds(saved):
+    for name, node_type in _node_types(saved):
         try:
-            told = kind.told()
-            (shipped if kind.origin == BUNDLED else own)[name] = node_line(name, told, hide)
+            told = node_type.told()
+            (shipped if node_type.origin == BUNDLED else own)[name] = node_line(name, told, hide)
             kinds[name] = told
         except UNREADABLE as error:
-            if kind.origin == FLOW:
-                say("pflow", cannot_read(kind.file, error))
+            if node_type.origin == FLOW:
+                say("pflow", cannot_read(node_type.file, error))
     system = _read("beginning").replace("@NODES@", _text(shipped))
     system += f"{_OWN}{_text(own)}" if own and _is_short(own) else ""
     interfaces = {name: interface_text(name, interface, hide) for name, interface in kinds.items()}
@@ -220,12 +220,12 @@ def plan_prompt() -> Prompt:
     return Prompt(system, bytes_digest(encode([system, _read("examples"), interfaces, contents])), kinds, own)
 
 
-def _kinds(saved: Iterable[SavedFlow]) -> Iterator[tuple[str, Kind]]:
+def _node_types(saved: Iterable[SavedFlow]) -> Iterator[tuple[str, NodeType]]:
     catalog = FlowCatalog()
-    yield from ((kind.name, kind) for kind in list_kinds() if kind.name not in _SECOND_NAMES)
+    yield from ((node_type.name, node_type) for node_type in list_types() if node_type.name not in _SECOND_NAMES)
     for name in [f"flow:{each.name}" for each in saved]:
-        if (kind := catalog.find(name)) is not None:
-            yield name, kind
+        if (node_type := catalog.find(name)) is not None:
+            yield name, node_type
 
 
 _SECOND_NAMES = ("summarise-text",)

@@ -76,7 +76,7 @@ def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
     for step in changed.steps:
         for written, flags in ((step.inputs, inputs.data), (step.params, inputs.params)):
             given = flags.get(step.id, {}).items()
-            written.update({key: literal(wired.steps[step.id].interface.item(key), value) for key, value in given})
+            written.update({key: literal(wired.steps[step.id].interface.field(key), value) for key, value in given})
     for name, value in inputs.values.items():
         if name in changed.inputs:
             declared = changed.inputs[name]
@@ -86,7 +86,7 @@ def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
         for id, key in known.readers if known is not None else ():
             step = changed.step(id)
             if key not in step.input_mappings:
-                step.inputs[key] = literal(wired.steps[id].interface.item(key), value)
+                step.inputs[key] = literal(wired.steps[id].interface.field(key), value)
     return changed
 
 

@@ -13,7 +13,7 @@ from pflow.flow.rules.answers import dropped_answers, newer_source
 from pflow.flow.rules.params import unset_params
 from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
-from pflow.interface.interface import Item
+from pflow.interface.interface import Field
 from pflow.models.ask import ModelAnswer
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
@@ -48,7 +48,7 @@ class Gap:
     """
 
     step: str
-    item: Item
+    field: Field
     candidates: dict[Path, Type]
     is_needed: bool = True
     source: str | list[str] = ""
@@ -56,18 +56,18 @@ class Gap:
 
     @property
     def place(self) -> Path:
-        return "mappings", self.step, "input_mappings", self.item.name
+        return "mappings", self.step, "input_mappings", self.field.name
 
     @property
     def texts(self) -> list[str]:
         return list(map(write_path, self.candidates))[:_MOST]
 
     def __str__(self) -> str:
-        return f"{self.step}.{self.item.name}"
+        return f"{self.step}.{self.field.name}"
 
     def of_type(self) -> list[Path]:
         """Return the candidates of the type that the read declares, without others that it can take."""
-        return [path for path, type in self.candidates.items() if type.name == self.item.type.name]
+        return [path for path, type in self.candidates.items() if type.name == self.field.type.name]
 
     def choices(self) -> str:
         shown = [f"{write_path(path)} ({type.name})" for path, type in self.candidates.items()][:_MOST]
@@ -84,13 +84,13 @@ class Wiring:
         self.errors = errors_of(check(self.flow))
         self.carriers, self.surely_fed = carried_into(old)
         self.dropped = dropped_answers(old)
-        self.is_closed = not any(each.kind is None or each.interface.open for each in old.steps.values())
+        self.is_closed = not any(each.node_type is None or each.interface.open for each in old.steps.values())
 
     def fill(self) -> None:
         """Fill the gaps with one clear source, last step first: this may leave an earlier step without readers."""
         for id in reversed(self.flow.graph.order):
-            for item in reversed(self.flow.steps[id].interface.reads.values()):
-                gap = self._gap(self.flow.steps[id], item)
+            for field in reversed(self.flow.steps[id].interface.reads.values()):
+                gap = self._gap(self.flow.steps[id], field)
                 if gap is not None and not (gap.source and self.add([gap])) and (gap.is_needed or gap.of_type()):
                     self.left.insert(0, gap)
 
@@ -106,58 +106,60 @@ class Wiring:
             say(f"{each} ← {each.source if isinstance(each.source, str) else ' or '.join(each.source)}: {each.why}")
         return True
 
-    def _gap(self, wired: WiredStep, item: Item) -> Gap | None:
+    def _gap(self, wired: WiredStep, field: Field) -> Gap | None:
         """Return the gap at a read, with its source if names, the pipe and types leave one; None if there is no gap."""
-        step, key, inputs = wired.step, item.name, self.flow.flow.inputs
-        gap = Gap(wired.id, item, self._candidates(wired, item), is_needed=bool(inputs))
+        step, key, inputs = wired.step, field.name, self.flow.flow.inputs
+        gap = Gap(wired.id, field, self._candidates(wired, field), is_needed=bool(inputs))
         if key in step.input_mappings:  # somebody wrote it with a meaning, so no source is guessed
             gap.is_needed = True
             return gap if any(each.location == gap.place for each in self.errors) and key not in step.inputs else None
         is_item = step.batch is not None and key == step.batch.item
         if is_item or key in step.inputs or key in step.params or self.flow.first_read == (wired.id, key):
             return None
-        if "explicit" in item.marks:
-            return (self._by_name(gap) or gap) if item.required and inputs else None
+        if "explicit" in field.marks:
+            return (self._by_name(gap) or gap) if field.required and inputs else None
         if not self.is_closed:
             return None
-        if key in inputs or not item.required or self.flow.writes_at(wired.id, (key,)):
+        if key in inputs or not field.required or self.flow.writes_at(wired.id, (key,)):
             return self._by_answer(gap)
         by_type = gap.of_type() if gap.is_needed else []
         return self._by_name(gap) or self._by_pipe(gap) or _only(gap, by_type, "it is the only one of the type") or gap
 
-    def _candidates(self, wired: WiredStep, item: Item) -> dict[Path, Type]:
+    def _candidates(self, wired: WiredStep, field: Field) -> dict[Path, Type]:
         """Return what a read may take on every path to its step: inputs, then writes, latest first.
 
         A file's path and a command come from inputs alone: a write must not decide them.
         """
-        parts = [part for whole in self._sources(wired, item) for part in _parts(*whole)]
-        written = wired.step.input_mappings.get(item.name)
-        return {path: type for path, type in parts if fits(type, item.type) != NO and write_path(path) != written}
+        parts = [part for whole in self._sources(wired, field) for part in _parts(*whole)]
+        written = wired.step.input_mappings.get(field.name)
+        return {path: type for path, type in parts if fits(type, field.type) != NO and write_path(path) != written}
 
-    def _sources(self, wired: WiredStep, item: Item) -> Iterator[tuple[Path, Type]]:
+    def _sources(self, wired: WiredStep, field: Field) -> Iterator[tuple[Path, Type]]:
         if wired.step.batch is not None:
             yield (wired.step.batch.item,), wired.item_type
         for name in self.flow.flow.inputs:
             each = self.flow.inputs[name]
             if not each.secret and (each.required or each.has_default):
                 yield (name,), each.type
-        for id in [] if "explicit" in item.marks else reversed(self.flow.graph.order):
+        for id in [] if "explicit" in field.marks else reversed(self.flow.graph.order):
             for write in self.flow.writes[id] if is_certain(self.flow, {id}, wired.id) else ():
-                if write.item is not None and not write.item.is_secret:
+                if write.field is not None and not write.field.is_secret:
                     yield (id, write.key), self.flow.write_type(write)
 
     def _by_name(self, gap: Gap) -> Gap | None:
-        named = [path for path in gap.candidates if path[-1] in {gap.item.name, *gap.item.flags}]
+        named = [path for path in gap.candidates if path[-1] in {gap.field.name, *gap.field.flags}]
         return _only(gap, [path for path in named if len(path) < 3] or named, "it has the read's name")
 
     def _by_pipe(self, gap: Gap) -> Gap | None:
         """Fill the gap with what a pipe would carry there: several paths if several branches lead there."""
         carriers = self.carriers[gap.step]
-        if "pipe" not in gap.item.marks or gap.step not in self.surely_fed or STDIN in carriers:
+        if "pipe" not in gap.field.marks or gap.step not in self.surely_fed or STDIN in carriers:
             return None
-        answers = [each for id in carriers for each in self.flow.writes[id] if each.item and "pipe" in each.item.marks]
-        types = [self.flow.write_type(each) for each in answers if each.item and not each.item.is_secret]
-        if len(types) < len(carriers) or not all(fits(type, gap.item.type) == YES for type in types):
+        answers = [
+            each for id in carriers for each in self.flow.writes[id] if each.field and "pipe" in each.field.marks
+        ]
+        types = [self.flow.write_type(each) for each in answers if each.field and not each.field.is_secret]
+        if len(types) < len(carriers) or not all(fits(type, gap.field.type) == YES for type in types):
             return None
         gap.source, gap.why = source_of((each.step, each.key) for each in answers), "it is what the pipe carries there"
         return gap
@@ -165,7 +167,7 @@ class Wiring:
     def _by_answer(self, gap: Gap) -> Gap | None:
         """Fill the gap with an answer that nothing uses, if the read takes something older, or nothing (PF18)."""
         for dropped in [*self.dropped, *dropped_answers(self.flow)]:
-            if (dropped.reader, dropped.item.name) == (gap.step, gap.item.name):
+            if (dropped.reader, dropped.field.name) == (gap.step, gap.field.name):
                 gap.source, gap.why = newer_source(self.flow, dropped) or "", "it is what the pipe carries there"
                 return gap if gap.source else None
         return None
@@ -218,7 +220,7 @@ def mapped(flow: WiredFlow, gaps: Sequence[Gap]) -> WiredFlow:
     new = flow.flow.copied()
     new.document = None
     for each in gaps:
-        new.step(each.step).input_mappings[each.item.name] = each.source
+        new.step(each.step).input_mappings[each.field.name] = each.source
     return wire(new)
 
 
@@ -235,12 +237,12 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
     if wiring.left and all(each.location in places for each in wiring.errors):
         wiring.ask(file, options)
     wiring.say_left()
-    filled = [{"step": gap.step, "read": gap.item.name, "source": gap.source, "why": gap.why} for gap in wiring.filled]
+    filled = [{"step": gap.step, "read": gap.field.name, "source": gap.source, "why": gap.why} for gap in wiring.filled]
     change = Change(old, wiring.flow, file, {"mappings": filled, "open": list(map(str, wiring.left))})
     if wiring.errors:
         change.show(options)
         raise change_error(f"cannot wire '{file}': mappings cannot fix this", wiring.errors)
-    unset = [(id, item.name) for id, wired in wiring.flow.steps.items() for item in unset_params(wired)]
+    unset = [(id, field.name) for id, wired in wiring.flow.steps.items() for field in unset_params(wired)]
     for id, key in unset:
         say(f"{id} has no param '{key}', which its code needs: pflow plan --edit '{file}' 'SENTENCE' sets it")
     if not (wiring.filled or unset):
@@ -270,8 +272,8 @@ def _grammar(gaps: list[Gap]) -> str:
 
 
 def _line(gap: Gap) -> str:
-    doc = f" ({gap.item.doc})" if gap.item.doc else ""
-    return f"- {gap}: {gap.item.type}{doc}: {gap.choices()}{'' if gap.is_needed else '; it may be left out'}"
+    doc = f" ({gap.field.doc})" if gap.field.doc else ""
+    return f"- {gap}: {gap.field.type}{doc}: {gap.choices()}{'' if gap.is_needed else '; it may be left out'}"
 
 
 def _parts(path: Path, type: Type, depth: int = _DEPTH) -> Iterator[tuple[Path, Type]]:

@@ -12,7 +12,7 @@ from pflow.files.beneath import CONFINED
 from pflow.flow.flow import FlowSpec
 from pflow.flow.references import is_stored
 from pflow.flow.wired_flow import WiredFlow, WiredStep
-from pflow.interface.interface import Item
+from pflow.interface.interface import Field
 from pflow.record.log import SNAPSHOT
 from pflow.record.records import UNSOUND
 from pflow.stage.document import NOTHING, RAW, STORE, Intake
@@ -93,9 +93,9 @@ class Snapshot:
                 self.inject((id, key), value)
         for path, value in stored.items():
             self.inject(path, value)
-        for id, key, item in environment_params(wired, params):
-            if os.environ.get(item.env):
-                self.override(id, key, MASK if item.is_secret else from_environment(item))
+        for id, key, field in environment_params(wired, params):
+            if os.environ.get(field.env):
+                self.override(id, key, MASK if field.is_secret else from_environment(field))
 
     def _note_flags_of_steps(self, wired: WiredFlow, data: Values) -> None:
         """Note the flags inside pipe syntax that no other replaces; those with a template are wiring."""
@@ -110,8 +110,8 @@ class Snapshot:
 
     def _place_of_flag(self, step: WiredStep, key: str) -> Path:
         """Return the place of a flag's value in the store: below the step's id if it is for this step alone."""
-        item, place = step.interface.reads.get(key), step.data_place(key)
-        is_own = not is_stored(step, key) or (item is not None and "explicit" in item.marks)
+        field, place = step.interface.reads.get(key), step.data_place(key)
+        is_own = not is_stored(step, key) or (field is not None and "explicit" in field.marks)
         return (step.id, key) if is_own or write_path(place) in self.cli_injections else place
 
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
@@ -202,23 +202,23 @@ def here() -> str:
     return result_of(os.getcwd, otherwise="")
 
 
-def environment_params(wired: WiredFlow, given: Values) -> Iterator[tuple[str, str, Item]]:
+def environment_params(wired: WiredFlow, given: Values) -> Iterator[tuple[str, str, Field]]:
     """Yield each param that only a variable sets: its step, its name (`inner.param` in a flow within), and itself.
 
     `given` are the params that are set otherwise, by step and name.
     """
     for step in wired.steps.values():
         there = {**step.params, **given.get(step.id, {})}
-        yield from ((step.id, name, item) for name, item in own_params(step) if item.env and name not in there)
+        yield from ((step.id, name, field) for name, field in own_params(step) if field.env and name not in there)
 
 
-def own_params(step: WiredStep) -> Iterator[tuple[str, Item]]:
+def own_params(step: WiredStep) -> Iterator[tuple[str, Field]]:
     """Yield the params of a step; of a flow those that its steps do not set."""
     if step.subflow is None:
         yield from step.interface.params.items()
         return
     for inner in step.subflow.steps.values():
-        yield from ((f"{inner.id}.{name}", item) for name, item in own_params(inner) if name not in inner.params)
+        yield from ((f"{inner.id}.{name}", field) for name, field in own_params(inner) if name not in inner.params)
 
 
 def _is_pipe_secret(wired: WiredFlow) -> bool:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from pflow.catalog.kinds import RUNS_FLOW, RUNS_NODE, RUNS_TOOL, launcher
+from pflow.catalog.find import RUNS_FLOW, RUNS_NODE, RUNS_TOOL, launcher
 from pflow.catalog.packs import installed_packs
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, Attempt, PflowError
 from pflow.files.atomic import replace

@@ -12,7 +12,7 @@ from shlex import quote
 from typing import Any
 
 from pflow.catalog import registry
-from pflow.catalog.kinds import is_node_name
+from pflow.catalog.find import is_node_name
 from pflow.catalog.packs import pack_of
 from pflow.catalog.registry import (
     SUFFIX,
@@ -43,7 +43,7 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.ir import flow_to_ir, literal_secrets
 from pflow.flow.load import load_file
 from pflow.flow.lock import lock_of
-from pflow.flow.subflow import FlowKind, no_saved_flow
+from pflow.flow.subflow import FlowType, no_saved_flow
 from pflow.flow.wiring import wire
 from pflow.interface.source import in_words, plain
 from pflow.terminal.messages import say
@@ -331,7 +331,7 @@ def portable(flow: FlowSpec, name: str, file: str, pack: str = "") -> tuple[Flow
     for place, remedy in literal_secrets(wired):
         what = f"'{place[-1]}' of '{place[1]}'" if len(place) > 3 else f"the default of the input '{place[1]}'"
         raise PflowError(f"{act}: {what} is a secret, and the flow contains it", hint=remedy, exit=BAD_DATA)
-    subflows = [step.kind.file for step in wired.all_steps() if isinstance(step.kind, FlowKind)]
+    subflows = [step.node_type.file for step in wired.all_steps() if isinstance(step.node_type, FlowType)]
     if os.path.realpath(file) in map(os.path.realpath, subflows):
         raise PflowError(f"{act}: it would contain itself", hint="choose another name", exit=BAD_DATA)
     saved = flow.copied()

@@ -165,7 +165,7 @@ def _shells(installation: Installation) -> Iterator[Diagnosis]:
 
 
 def _nodes(installation: Installation) -> Iterator[Diagnosis]:
-    from pflow.catalog.kinds import BUNDLED
+    from pflow.catalog.find import BUNDLED
     from pflow.catalog.lines import node_lines
 
     listed = node_lines()
@@ -178,7 +178,7 @@ def _nodes(installation: Installation) -> Iterator[Diagnosis]:
 
 
 def _packs(installation: Installation) -> Iterator[Diagnosis]:
-    from pflow.catalog.kinds import nodes_of
+    from pflow.catalog.find import nodes_of
     from pflow.catalog.packs import faults_of, installed_sources
     from pflow.catalog.registry import flows_of
     from pflow.process.confine import has_landlock

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pflow import __version__
-from pflow.catalog.kinds import PROGRAM, PYTHON, list_kinds
+from pflow.catalog.find import PROGRAM, PYTHON, list_types
 from pflow.catalog.registry import bundled_directory
 from pflow.completion.names import LOADER
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, MISSING, USAGE, PflowError
@@ -188,13 +188,13 @@ def find_wanted() -> tuple[dict[str, bytes], list[str]]:
     """Return the files to install by name, and why some own nodes have none. Raises PflowError (66) without pflow's."""
     specs: list[CommandSpec] = []
     left_out: list[str] = []
-    for kind in [each for each in list_kinds() if each.origin in (PYTHON, PROGRAM)]:
+    for node_type in [each for each in list_types() if each.origin in (PYTHON, PROGRAM)]:
         try:
-            if kind.interface.open or kind.class_fault:
-                raise PflowError(kind.class_fault or kind.interface.fault or "it has no interface")
-            specs.append(spec_of_node(kind.name, kind.interface))
+            if node_type.interface.open or node_type.class_fault:
+                raise PflowError(node_type.class_fault or node_type.interface.fault or "it has no interface")
+            specs.append(spec_of_node(node_type.name, node_type.interface))
         except PflowError as error:
-            left_out += [f"'{kind.name}' is left out: {error.message}"] * (not error.message.endswith(NO_CLASS))
+            left_out += [f"'{node_type.name}' is left out: {error.message}"] * (not error.message.endswith(NO_CLASS))
     pages = {f"{FOLDERS['man']}/man1/{name}": text for name, text in man_pages(specs).items()}
     loaders = {f"{FOLDERS['bash']}/{spec.name}": LOADER.format(name=spec.name) for spec in specs}
     own = {name: text.encode("utf-8", "replace") for name, text in (pages | loaders).items()}

@@ -7,7 +7,7 @@ from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.store import INPUTS, key_mappings, named_place
 from pflow.errors import USAGE, Attempt, PflowError, result_of, shorten
 from pflow.interface.common import COMMON, OF_RUNS, is_shared
-from pflow.interface.interface import ARGUMENT, Interface, Item, spell_flag, with_keys
+from pflow.interface.interface import ARGUMENT, Field, Interface, spell_flag, with_keys
 from pflow.process.signals import Deadline
 from pflow.stage.words import flags_in, is_on, take_words
 from pflow.values.paths import Path, are_nested, is_step_name
@@ -33,7 +33,7 @@ class Flags:
         self.map_out: dict[str, Path] = {}
         self.warnings: list[str] = []
         self.given: set[str] = set()
-        self.items = interface.items
+        self.fields = interface.fields
 
     def paths(self) -> list[Path]:
         """Return every path in a reference of a flag or in --map-in."""
@@ -62,11 +62,11 @@ def flags_of(words: list[str], interface: Interface) -> Flags:
 
     Raises PflowError (2), without secrets, for the first wrong flag.
     """
-    items, is_open = {**COMMON, **interface.items}, interface.open
-    said = flags_in(words, items, is_open=is_open)
+    fields, is_open = {**COMMON, **interface.fields}, interface.open
+    said = flags_in(words, fields, is_open=is_open)
     try:
         with parsing_limit(said):
-            return convert_texts(take_words(words, items, is_open=is_open), interface)
+            return convert_texts(take_words(words, fields, is_open=is_open), interface)
     except PflowError as error:
         flags = Flags(interface)
         vars(flags).update({name: is_on(name, said) for name in ("help", "version", "describe", "verbose")})
@@ -122,37 +122,37 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         for text in texts:
             add_mapping(getattr(flags, name), flag, str(text))
         return
-    item = flags.items.get(name.replace("-", "_"))
-    if name in COMMON and (item is None or is_shared(item)):
+    field = flags.fields.get(name.replace("-", "_"))
+    if name in COMMON and (field is None or is_shared(field)):
         setattr(flags, name, value_of(COMMON[name], texts))
-        if item is None:
+        if field is None:
             return
-    type = type_of(item, texts, is_open=flags.interface.open)
-    verbatim = flags.verbatim or (item is not None and "verbatim" in item.marks)
+    type = type_of(field, texts, is_open=flags.interface.open)
+    verbatim = flags.verbatim or (field is not None and "verbatim" in field.marks)
     value = FlagValue(flag, type, texts, verbatim=verbatim)
     if not verbatim and any("$" in str(text) or "{{" in str(text) for text in texts):
         from pflow.values.templates import broken_references, double_braces
 
         broken = [each for text in texts for each in broken_references(str(text))]
-        if broken and item is not None and item.is_template:
+        if broken and field is not None and field.is_template:
             what = f"cannot take {flag}: '{shorten(broken[0])}' is not a reference, and would be handed on"
             raise PflowError(what, hint="${name} is a reference, $$ a dollar", exit=USAGE)
         flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference" for each in broken]
         braces = [each for text in texts for each in double_braces(str(text))]
         flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference ({meant} is one)" for each, meant in braces]
-    if item is None:
+    if field is None:
         from pflow.stage.wrong_words import doubts
 
-        flags.warnings += doubts(flag, {**COMMON, **flags.items})
-    if item is None or item.kind == "read":
+        flags.warnings += doubts(flag, {**COMMON, **flags.fields})
+    if field is None or field.kind == "read":
         flags.data[name] = value
-    if item is None or item.kind == "param":
+    if field is None or field.kind == "param":
         flags.params[name] = value
     if name in COMMON and value.references:
         setattr(flags, name, COMMON[name].default)  # only the node knows then what it is
 
 
-def value_of(flag: Item, texts: list[str | bool]) -> Any:
+def value_of(flag: Field, texts: list[str | bool]) -> Any:
     """Return the value of a flag that belongs to no node: of its type, all texts of a list, or the word of a switch.
 
     Raises PflowError (2) for a text that does not fit its type, and a number out of its range.
@@ -174,35 +174,35 @@ def value_of(flag: Item, texts: list[str | bool]) -> Any:
     return value
 
 
-def values_of(texts: Texts, items: Items, convert: Callable[..., Any] = value_of) -> dict[str, Any]:
+def values_of(texts: Texts, fields: Items, convert: Callable[..., Any] = value_of) -> dict[str, Any]:
     """Return the value of each flag and bare word, which `convert` makes of its texts; without a text its default.
 
     Raises PflowError (2).
     """
-    named = {item.name: item for item in items.values()}
-    values = {name: convert(item, texts[name]) if name in texts else unsaid(item) for name, item in named.items()}
+    named = {field.name: field for field in fields.values()}
+    values = {name: convert(field, texts[name]) if name in texts else unsaid(field) for name, field in named.items()}
     check_pairs(named, values)
     return values
 
 
-def check_pairs(items: Items, values: Mapping[str, Any]) -> None:
+def check_pairs(fields: Items, values: Mapping[str, Any]) -> None:
     """Raise PflowError (2) for two flags of which one excludes the other."""
-    for flag in items.values():
+    for flag in fields.values():
         for other in flag.excludes:
             if all(values.get(name) not in (None, False) for name in (flag.name, other)):
                 what = f"cannot take both {flag.flag} and {spell_flag(other)}"
                 raise PflowError(what, hint="choose one", exit=USAGE)
 
 
-def unsaid(item: Item) -> Any:
+def unsaid(field: Field) -> Any:
     """Return the value of a flag or bare word that is not among the words."""
-    empty = {"list": [], "bool": False}.get(item.type.name)
-    return empty if item.required or item.default is None else item.default
+    empty = {"list": [], "bool": False}.get(field.type.name)
+    return empty if field.required or field.default is None else field.default
 
 
-def type_of(item: Item | None, texts: list[str | bool], *, is_open: bool) -> Type:
+def type_of(field: Field | None, texts: list[str | bool], *, is_open: bool) -> Type:
     """Return the type by which a flag's texts are read: `any` for JSON given to an open node."""
-    return Type("any") if item is None or (is_open and isinstance(texts[0], Json)) else item.type
+    return Type("any") if field is None or (is_open and isinstance(texts[0], Json)) else field.type
 
 
 def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
@@ -248,12 +248,12 @@ def _check(flags: Flags) -> None:
                 raise PflowError(f"cannot take --map-out={key}=PATH: {why}", hint="choose another", exit=USAGE)
 
 
-def check_keys(mapping: dict[str, Path], flag: str, items: dict[str, Item], *, is_open: bool) -> None:
+def check_keys(mapping: dict[str, Path], flag: str, fields: dict[str, Field], *, is_open: bool) -> None:
     """Raise PflowError (2) for a key that the interface does not have, and for no path where a pipe fills nothing."""
     for key, path in mapping.items():
-        if key not in items and not is_open:
-            there = ", ".join(items) or "none"
+        if key not in fields and not is_open:
+            there = ", ".join(fields) or "none"
             raise PflowError(f"cannot take {flag}={key}=PATH: no such key", hint=f"its keys: {there}", exit=USAGE)
-        if not path and (key not in items or "pipe" not in items[key].marks):
+        if not path and (key not in fields or "pipe" not in fields[key].marks):
             what = f"cannot take {flag}={key}=: the pipe does not fill '{key}'"
             raise PflowError(what, hint=f"{flag}={key}=PATH", exit=USAGE)

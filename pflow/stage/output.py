@@ -204,10 +204,10 @@ class Outcome:
 
     def _touched(self) -> dict[str, str]:
         params, values = self.binding.find_params(self.document), {}
-        for name, item in self.interface.telling.items():
+        for name, field in self.interface.telling.items():
             source = self.binding.source_of(name)
             value = self.view[name] if name in self.view else params.get(name)
-            value = self.interface.default_of(item, params) if value == item.default else value
+            value = self.interface.default_of(field, params) if value == field.default else value
             values[name] = ... if source is not None and self.binding.is_pretended(source.paths) else value
         return touched(values, {name: self.binding.led_by_data(name) for name in values})
 

@@ -100,10 +100,10 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         """Return the params that were set, as flags."""
         flags = []
         for name, value in self.params.items():
-            item = self.interface.params.get(name)
-            is_default = item is not None and not item.required and is_same(item.default, value)
-            is_read = item is None and name in self.interface.reads  # the document has it
-            if value is not None and not (is_default or is_read or (item and item.is_secret)):
+            field = self.interface.params.get(name)
+            is_default = field is not None and not field.required and is_same(field.default, value)
+            is_read = field is None and name in self.interface.reads  # the document has it
+            if value is not None and not (is_default or is_read or (field and field.is_secret)):
                 flag = spell_flag(name)
                 flags.append(f"{flag}={self._without_nul(flag, value)}")
         return flags
@@ -111,9 +111,9 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     def _environment(self) -> Mapping[str, str]:
         """Return our environment with the node's name and the secrets, which are never flags."""
         secrets = {
-            item.env: self._without_nul(item.env, self.params[name])
-            for name, item in self.interface.params.items()
-            if item.is_secret and self.params.get(name) is not None
+            field.env: self._without_nul(field.env, self.params[name])
+            for name, field in self.interface.params.items()
+            if field.is_secret and self.params.get(name) is not None
         }
         confinement, declared = self.confinement, self._declared
         variables = os.environ if confinement is None or declared is None else confinement.environment(declared)
@@ -122,9 +122,9 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     def _secrets(self, document: Document) -> Secrets:
         """Return the secrets that the program gets, to be masked in its output."""
         secrets = Secrets()
-        for item in self.interface.secrets:
-            value = document[item.name] if item.name in document else self.params.get(item.name)
-            secrets.add(None if is_same(value, item.default) else value)
+        for field in self.interface.secrets:
+            value = document[field.name] if field.name in document else self.params.get(field.name)
+            secrets.add(None if is_same(value, field.default) else value)
         return secrets
 
     def _without_nul(self, where: str, value: Any) -> str:

@@ -101,8 +101,8 @@ class Stage(Visitor):
         self.flags, self.interface = flags, flags.interface
         self.binding = binding = bind(flags.interface, flags, document)
         given = {} if flags.verbatim else {**flags.data, **flags.params}
-        for item, value in ((flags.items[key], each.value) for key, each in given.items() if key in flags.items):
-            for doubt in unfilled(item, flags.interface, value, lambda path: has(document, path)):
+        for field, value in ((flags.fields[key], each.value) for key, each in given.items() if key in flags.fields):
+            for doubt in unfilled(field, flags.interface, value, lambda path: has(document, path)):
                 self.warn("; ".join(doubt))
         view = self.open(document)
         params = binding.find_params(document)
@@ -142,7 +142,7 @@ class Stage(Visitor):
 
     def _load(self) -> Any:
         if self.file and not self.file.endswith(".py"):
-            from pflow.catalog.interfaces import program_interface
+            from pflow.catalog.node_type import program_interface
             from pflow.process.start import refuse_itself
             from pflow.stage.program import program_class
 
@@ -150,9 +150,9 @@ class Stage(Visitor):
             return program_class(self.file, self.name, program_interface(self.file)[0])
         if not self.file:
             return load_bundled(self.name)
-        from pflow.catalog.interfaces import PYTHON, Kind
+        from pflow.catalog.node_type import PYTHON, NodeType
 
-        return Kind(self.name, PYTHON, self.file).node_class()
+        return NodeType(self.name, PYTHON, self.file).node_class()
 
     def _tell(self, interface: Interface, node_class: Any, flags: Flags, pack: Any) -> int:
         if flags.version:
@@ -173,12 +173,12 @@ class Stage(Visitor):
     def _cached(self, node_class: Any, flags: Flags) -> CachedNode | None:
         """Return the node as the cache knows it; None if the cache is off. Raises PflowError (78) if it is required."""
         from pflow.cache.wishes import Wishes
-        from pflow.catalog.interfaces import BUNDLED, PROGRAM, PYTHON, Kind
+        from pflow.catalog.node_type import BUNDLED, PROGRAM, PYTHON, NodeType
 
         origin = BUNDLED if self.file is None else PYTHON if self.file.endswith(".py") else PROGRAM
-        kind = Kind(self.name, origin, self.file or str(sys.modules[node_class.__module__].__file__))
+        node_type = NodeType(self.name, origin, self.file or str(sys.modules[node_class.__module__].__file__))
         wishes = Wishes(flags.cache, bool(flags.refresh))
-        return wishes.of_step(self.name, kind, flags.interface, node_class, said=flags.cache or True)
+        return wishes.of_step(self.name, node_type, flags.interface, node_class, said=flags.cache or True)
 
     def _work(self, node_class: Any, params: dict[str, Any], flags: Flags, outcome: Outcome) -> None:
         """Run the node, put its changes into the document and write that."""

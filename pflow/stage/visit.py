@@ -173,7 +173,7 @@ class Visitor:
     def _path_values(self, confinement: Any, node: Any, view: NodeStore) -> list[Any]:
         """Return the paths given by a person, a flow or an earlier step. Defaults do not count: a stranger set them."""
         found = []
-        for key in (item.name for item in confinement.items):
+        for key in (field.name for field in confinement.fields):
             if key in self.interface.reads and view.is_given(key):
                 found.append(view.peek(key))
             elif self.binding.source_of(key) is not None:

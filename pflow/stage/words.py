@@ -9,14 +9,14 @@ from pflow import TYPE_CHECKING, Iterator, Mapping, Sequence
 from pflow.binding.flag_value import Json, Word, read_text
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, is_shared
-from pflow.interface.interface import ARGUMENT, COMMON_FLAG, OPTION, READ, TEXT, Item, spell_flag, word_reads
+from pflow.interface.interface import ARGUMENT, COMMON_FLAG, OPTION, READ, TEXT, Field, spell_flag, word_reads
 
 if TYPE_CHECKING:
     from pflow.stage.wrong_words import Items as Items
     from pflow.stage.wrong_words import Texts as Texts
 
 
-def take_words(words: Sequence[str], items: Items, *, is_open: bool = False, hint: str = "") -> Texts:
+def take_words(words: Sequence[str], fields: Items, *, is_open: bool = False, hint: str = "") -> Texts:
     """Return the texts of each flag. Raises PflowError (2) for the first word that no item takes.
 
     With `is_open` any flag passes. `hint` goes with an unknown flag that resembles no other. A file that a flag names
@@ -25,27 +25,27 @@ def take_words(words: Sequence[str], items: Items, *, is_open: bool = False, hin
     texts: Texts = {}
     bare: list[str] = []
     switch = ""
-    for found, (word, *values) in groups(words, items, is_open=is_open):
+    for found, (word, *values) in groups(words, fields, is_open=is_open):
         if word == "--":
             bare += values
         elif not is_flag(word):
-            _check_bare(word, switch, items)
+            _check_bare(word, switch, fields)
             bare.append(word)
             switch = ""
         elif not word.startswith("--"):
-            switch = _take_letters(texts, items, found, word, values, bare)
+            switch = _take_letters(texts, fields, found, word, values, bare)
         elif not found and not is_open:
             from pflow.stage.wrong_words import quotes, unknown_flag
 
-            hint = (hint or "--help lists the flags") + quotes(bare, word, items)
-            raise unknown_flag(word, split_flag(word)[0], items, hint)
+            hint = (hint or "--help lists the flags") + quotes(bare, word, fields)
+            raise unknown_flag(word, split_flag(word)[0], fields, hint)
         else:
-            switch = _take_long(texts, items, found, word, values)
-    _fill(texts, items, bare)
+            switch = _take_long(texts, fields, found, word, values)
+    _fill(texts, fields, bare)
     return texts
 
 
-def groups(words: Sequence[str], items: Items, *, is_open: bool = False) -> Iterator[tuple[list[Item], list[str]]]:
+def groups(words: Sequence[str], fields: Items, *, is_open: bool = False) -> Iterator[tuple[list[Field], list[str]]]:
     """Yield each flag with the words of its value, each bare word, and `--` with all after it; and the flag's items.
 
     Letters behind one dash have several items, an unknown flag none. After it the next flag is not its value.
@@ -54,47 +54,47 @@ def groups(words: Sequence[str], items: Items, *, is_open: bool = False) -> Iter
     while rest:
         word = rest.pop()
         first = rest[-1] if rest else ""
-        found: list[Item] = []
+        found: list[Field] = []
         wanted = 0
         if word == "--":
             wanted = len(rest)
         elif word.startswith("--"):
             flag, sign, _ = split_flag(word)
-            item = item_of(flag, sign, items)
-            found = [item] if item else []
+            field = item_of(flag, sign, fields)
+            found = [field] if field else []
             if not sign:
-                wanted = _count(item, first) if item else int(is_open and not first.startswith("-"))
+                wanted = _count(field, first) if field else int(is_open and not first.startswith("-"))
         elif is_flag(word):
-            found = of_letters(word, items)
+            found = of_letters(word, fields)
             at = len(found) + 1
             wanted = _count(found[-1], word[at:] or first) - bool(word[at:]) if is_known(word, found) else 0
         yield found, [word, *(rest.pop() for _ in range(min(wanted, len(rest))))]
 
 
-def flags_in(words: Sequence[str], items: Items, *, is_open: bool = False) -> dict[str, list[str]]:
+def flags_in(words: Sequence[str], fields: Items, *, is_open: bool = False) -> dict[str, list[str]]:
     """Return the texts of the flags among the words, without refusing any; an unknown flag goes by its own name.
 
     This is for what is decided before the words are parsed, or after they were refused. A switch alone is `true`.
     Letters beside an unknown one say nothing.
     """
     said: dict[str, list[str]] = {}
-    for found, (word, *values) in groups(words, items, is_open=is_open):
+    for found, (word, *values) in groups(words, fields, is_open=is_open):
         if word.startswith("--"):
             flag, sign, _ = split_flag(word)
-            item = items.get(_plain(flag))
-            name = item.name if item else _plain(flag)
+            field = fields.get(_plain(flag))
+            name = field.name if field else _plain(flag)
             text = word.removeprefix(flag).removeprefix("=") if sign else "=".join(values) if values else "true"
             said.setdefault(name, []).append(text)
             continue
-        for at, item in enumerate(found if is_known(word, found) else (), 2):
-            text = "true" if item.type.name == "bool" else "=".join([*[word[at:]] * bool(word[at:]), *values])
-            said.setdefault(item.name, []).append(text)
+        for at, field in enumerate(found if is_known(word, found) else (), 2):
+            text = "true" if field.type.name == "bool" else "=".join([*[word[at:]] * bool(word[at:]), *values])
+            said.setdefault(field.name, []).append(text)
     return said
 
 
-def is_asked(name: str, words: Sequence[str], items: Items, *, is_open: bool = False) -> bool:
+def is_asked(name: str, words: Sequence[str], fields: Items, *, is_open: bool = False) -> bool:
     """Return True if a switch is among the words and on, even beside wrong ones."""
-    return is_on(name, flags_in(words, items, is_open=is_open))
+    return is_on(name, flags_in(words, fields, is_open=is_open))
 
 
 def is_on(name: str, said: Mapping[str, list[str]]) -> bool:
@@ -107,22 +107,22 @@ def is_flag(word: str) -> bool:
     return len(word) > 1 and word[0] == "-" and word != "--"
 
 
-def is_known(word: str, found: list[Item]) -> bool:
+def is_known(word: str, found: list[Field]) -> bool:
     """Return True for a flag of which these are all items: none of several letters is unknown."""
     is_whole = word.startswith("--") or len(found) == len(word) - 1
     return bool(found) and (is_whole or found[-1].type.name != "bool")
 
 
 def part(
-    words: Sequence[str], items: Items, own: Items, *, is_open: bool = False
+    words: Sequence[str], fields: Items, own: Items, *, is_open: bool = False
 ) -> tuple[list[str], list[str]]:  # fmt: skip
     """Split the words from a command's `own` flags. A flag that is among `items` too is not the command's."""
     others, beside = list[str](), list[str]()
-    for found, (word, *values) in groups(words, {**COMMON, **own, **items}, is_open=is_open):
-        owns = [own.get(item.name) is item for item in found] if is_known(word, found) else []
+    for found, (word, *values) in groups(words, {**COMMON, **own, **fields}, is_open=is_open):
+        owns = [own.get(field.name) is field for field in found] if is_known(word, found) else []
         if any(owns) and not all(owns):  # letters of both in one word
-            for item, is_own in zip(found[:-1], owns, strict=False):
-                (beside if is_own else others).append(f"-{item.letter}")
+            for field, is_own in zip(found[:-1], owns, strict=False):
+                (beside if is_own else others).append(f"-{field.letter}")
             word = f"-{word[len(found) :]}"
         (beside if owns[-1:] == [True] else others).extend([word, *values])
     return others, beside
@@ -142,19 +142,19 @@ def split_flag(word: str) -> tuple[str, str, str]:
     return flag, sign, text
 
 
-def item_of(flag: str, sign: str, items: Items) -> Item | None:
+def item_of(flag: str, sign: str, fields: Items) -> Field | None:
     """Return the item of a flag, or the switch that --no-NAME turns off."""
     name = _plain(flag)
-    item = items.get(name)
-    if item is None and not sign and name.startswith("no_"):
-        item = items.get(name[3:])
-        return item if item is not None and item.type.name == "bool" and name[3:6] != "no_" else None
-    return None if item is None or item.kind == ARGUMENT else item
+    field = fields.get(name)
+    if field is None and not sign and name.startswith("no_"):
+        field = fields.get(name[3:])
+        return field if field is not None and field.type.name == "bool" and name[3:6] != "no_" else None
+    return None if field is None or field.kind == ARGUMENT else field
 
 
-def of_letters(word: str, items: Items) -> list[Item]:
+def of_letters(word: str, fields: Items) -> list[Field]:
     """Return the items of the letters behind one dash, up to the first with a value or to an unknown one."""
-    letters = {item.letter: item for item in items.values() if item.letter}
+    letters = {field.letter: field for field in fields.values() if field.letter}
     found = []
     for letter in word[1:]:
         if letter not in letters:
@@ -165,105 +165,105 @@ def of_letters(word: str, items: Items) -> list[Item]:
     return found
 
 
-def _count(item: Item, first: str) -> int:
+def _count(field: Field, first: str) -> int:
     """Count the words of a value whose first word is known: NAME=VALUE is one, NAME VALUE two, as is URL?a=b TYPE."""
-    if item.type.name == "bool" or (item.word and first.startswith("-")):
+    if field.type.name == "bool" or (field.word and first.startswith("-")):
         return 0
-    if "types" in item.marks:
+    if "types" in field.marks:
         from pflow.text.naming import split_type
 
         return 1 if all(split_type(first)) else 2
-    return 2 if "pairs" in item.marks and "=" not in first else 1
+    return 2 if "pairs" in field.marks and "=" not in first else 1
 
 
-def _take_long(texts: Texts, items: Items, found: list[Item], word: str, values: list[str]) -> str:
+def _take_long(texts: Texts, fields: Items, found: list[Field], word: str, values: list[str]) -> str:
     """Take a flag and its value; return the flag if it is a switch."""
     flag, sign, text = split_flag(word)
     name = _plain(flag)
-    item = found[0] if found else None
-    if item is None:
-        item = Item(READ, name, TEXT)
-    elif name not in items:
-        return _add(texts, item, flag, False)
-    if sign in ("@", ":=") and (item.kind in (COMMON_FLAG, OPTION) or is_shared(item)):
+    field = found[0] if found else None
+    if field is None:
+        field = Field(READ, name, TEXT)
+    elif name not in fields:
+        return _add(texts, field, flag, False)
+    if sign in ("@", ":=") and (field.kind in (COMMON_FLAG, OPTION) or is_shared(field)):
         from pflow.help.spec import metavar
 
-        what, kind = "no file" if sign == "@" else "no JSON", metavar(item)
+        what, kind = "no file" if sign == "@" else "no JSON", metavar(field)
         hint = f"{flag}={kind}" if kind else flag
         raise PflowError(f"cannot take {flag}{sign}: it takes {what}", hint=hint, exit=USAGE)
-    if item.is_secret:
-        hint = f"set {item.env}" if item.env else "it comes from the store"
+    if field.is_secret:
+        hint = f"set {field.env}" if field.env else "it comes from the store"
         raise PflowError(f"cannot take {flag}: a secret is never a flag", hint=hint, exit=USAGE)
-    if not sign and not values and item.type.name != "bool" and not item.word:
+    if not sign and not values and field.type.name != "bool" and not field.word:
         raise PflowError(f"cannot take {flag}: it needs a value", hint=f"{flag}=VALUE", exit=USAGE)
     value = Json(text) if sign == ":=" else text if sign == "=" else "=".join(values) if values else True
-    return _add(texts, item, flag, read_text(flag, text) if sign == "@" else value)
+    return _add(texts, field, flag, read_text(flag, text) if sign == "@" else value)
 
 
-def _add(texts: Texts, item: Item, flag: str, value: str | bool) -> str:
+def _add(texts: Texts, field: Field, flag: str, value: str | bool) -> str:
     """Add a text; return the flag of a switch, behind which `true` would be a mistake.
 
     Behind a common flag with a letter, such as -n, `true` is a word: nobody gives these a value. A switch may be said
     twice alike.
     """
-    if item.refused:
-        raise refusal(item)
-    said = texts.setdefault(item.name, [])
-    if said and item.type.name != "list" and (item.type.name != "bool" or said != [value]):
+    if field.refused:
+        raise refusal(field)
+    said = texts.setdefault(field.name, [])
+    if said and field.type.name != "list" and (field.type.name != "bool" or said != [value]):
         if {value, *said} == {True, False}:
-            both = f"{item.flag} and --no-{item.flag[2:]}"
+            both = f"{field.flag} and --no-{field.flag[2:]}"
             raise PflowError(f"cannot take both {both}", hint="choose one", exit=USAGE)
         raise PflowError(f"cannot take {flag} twice", exit=USAGE)
-    if not said or item.type.name == "list":
+    if not said or field.type.name == "list":
         said.append(value)
-    is_plain = bool(item.letter) and item.kind in (COMMON_FLAG, OPTION)
+    is_plain = bool(field.letter) and field.kind in (COMMON_FLAG, OPTION)
     return flag if isinstance(value, bool) and not is_plain else ""
 
 
-def refusal(item: Item) -> PflowError:
+def refusal(field: Field) -> PflowError:
     """Return the error for a flag that is known, and not taken here."""
-    what, hint = item.refused or ("", "")
-    return PflowError(f"cannot take {item.flag}{what}", hint=hint, exit=USAGE)
+    what, hint = field.refused or ("", "")
+    return PflowError(f"cannot take {field.flag}{what}", hint=hint, exit=USAGE)
 
 
 def _take_letters(
-    texts: Texts, items: Items, found: list[Item], word: str, values: list[str], bare: list[str]
+    texts: Texts, fields: Items, found: list[Field], word: str, values: list[str], bare: list[str]
 ) -> str:  # fmt: skip
     """Take letters behind one dash, of which only the last may have a value; return its flag if it is a switch."""
     name = word[1:].partition("=")[0].replace("-", "_")
-    are_switches = len(found) == len(word) - 1 and all(item.type.name == "bool" for item in found)
-    if len(name) > 1 and name in items and not are_switches:
+    are_switches = len(found) == len(word) - 1 and all(field.type.name == "bool" for field in found)
+    if len(name) > 1 and name in fields and not are_switches:
         from pflow.text.naming import did_you_mean
 
         flag = shorten(word.partition("=")[0])
         raise PflowError(f"cannot take {flag}: no such flag", hint=did_you_mean(f"-{flag}"), exit=USAGE)
     switch = ""
-    for at, item in enumerate(found, 2):
-        if item.type.name != "bool":
-            _take_value(texts, item, [word[at:]] * bool(word[at:]) + values)
+    for at, field in enumerate(found, 2):
+        if field.type.name != "bool":
+            _take_value(texts, field, [word[at:]] * bool(word[at:]) + values)
             return ""
-        switch = _add(texts, item, f"-{item.letter}", True)
+        switch = _add(texts, field, f"-{field.letter}", True)
     if found and word[len(found) + 1 :].startswith("="):
         what, flag = f"cannot take {shorten(word)}: no = stands behind a letter", found[-1].flag
         raise PflowError(what, hint=f"{flag}=true, or {flag}=false", exit=USAGE)
     if len(found) < len(word) - 1:
         from pflow.stage.wrong_words import unknown_letter
 
-        raise unknown_letter(word, word[len(found) + 1], items, bare)
+        raise unknown_letter(word, word[len(found) + 1], fields, bare)
     return switch and spell_flag(found[-1].name)
 
 
-def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
+def _take_value(texts: Texts, field: Field, values: list[str]) -> None:
     """Take the value after a letter, or the name and the value, which become one text."""
-    if len(values) < _count(item, values[0] if values else ""):
-        what, form = ("a name and a value", "NAME VALUE") if "pairs" in item.marks else ("a value", "VALUE")
-        flag = f"-{item.letter}"
+    if len(values) < _count(field, values[0] if values else ""):
+        what, form = ("a name and a value", "NAME VALUE") if "pairs" in field.marks else ("a value", "VALUE")
+        flag = f"-{field.letter}"
         raise PflowError(f"cannot take {flag}: it needs {what}", hint=f"{flag} {form}", exit=USAGE)
-    value = Word("=".join(values)) if "pairs" in item.marks else values[0]
-    _add(texts, item, item.flag, value)
+    value = Word("=".join(values)) if "pairs" in field.marks else values[0]
+    _add(texts, field, field.flag, value)
 
 
-def _check_bare(word: str, switch: str, items: Items) -> None:
+def _check_bare(word: str, switch: str, fields: Items) -> None:
     """Refuse a word that was meant as something else. `switch` is the flag before it, if it took no value."""
     if switch and word in ("true", "false"):
         hint = f"leave it out; -- {word} if it is the value" if switch.startswith("--no-") else f"{switch}={word}"
@@ -271,21 +271,21 @@ def _check_bare(word: str, switch: str, items: Items) -> None:
     if word in ("-", "="):
         from pflow.stage.wrong_words import check_sign
 
-        check_sign(word, items)
+        check_sign(word, fields)
 
 
-def _fill(texts: Texts, items: Items, bare: list[str]) -> None:
+def _fill(texts: Texts, fields: Items, bare: list[str]) -> None:
     """Give bare words to the reads that take them and have no flag."""
     mapped = [str(text).partition("=")[0] for text in texts.get("map_in", ())]
-    free = [item for item in word_reads(items) if item.name not in texts and item.name not in mapped]
+    free = [field for field in word_reads(fields) if field.name not in texts and field.name not in mapped]
     for at, word in enumerate(bare):
         if not free:
             from pflow.stage.wrong_words import one_too_many
 
-            raise one_too_many(bare, at, texts, items)
+            raise one_too_many(bare, at, texts, fields)
         texts.setdefault(free[0].name, []).append(Word(word))
         free = free if free[0].type.name == "list" else free[1:]
-    is_command = any("verbatim" in item.marks and texts.get(item.name) == bare[:1] for item in word_reads(items))
+    is_command = any("verbatim" in field.marks and texts.get(field.name) == bare[:1] for field in word_reads(fields))
     if is_command and len(bare) > 1:
         from pflow.stage.wrong_words import check_arguments
 

@@ -6,10 +6,10 @@ from pflow import TYPE_CHECKING, Mapping
 from pflow.binding.flag_value import Word, converted
 from pflow.errors import USAGE, PflowError, result_of, shorten
 from pflow.interface.common import OF_FLOWS, RUN_FLAGS
-from pflow.interface.interface import ARGUMENT, COMMON_FLAG, READ, REFUSED, Item, word_reads
+from pflow.interface.interface import ARGUMENT, COMMON_FLAG, READ, REFUSED, Field, word_reads
 
 if TYPE_CHECKING:
-    Items = Mapping[str, Item]
+    Items = Mapping[str, Field]
     """Every read, param and flag by each name that its flag goes by, and the bare words of a command (`by_name`)."""
 
     Texts = dict[str, list[str | bool]]
@@ -22,17 +22,17 @@ _IN_A_FLOW["max_visits"] = "pflow run 'judge:j --max-visits=9 =failed=> llm => j
 _NO_BLANKS = "no blanks around it: --KEY=VALUE"
 
 
-def unknown_flag(word: str, flag: str, items: Items, hint: str) -> PflowError:
+def unknown_flag(word: str, flag: str, fields: Items, hint: str) -> PflowError:
     """Return the error for a word that begins with an unknown flag; `hint` goes with one that resembles no other."""
     from pflow.text.naming import did_you_mean, meant
 
-    name, names = flag[2:].replace("_", "-"), _flag_names(items)
+    name, names = flag[2:].replace("_", "-"), _flag_names(fields)
     begun = [each for each in names if len(name) > 2 and each.startswith(name)]
     near = begun[0] if len(begun) == 1 else meant(name, names)
     hint = did_you_mean(f"--{near}") if near else _behind_dashes(flag) if " " in flag else hint
-    hint = _in_place_of(flag, items) or _tries_of(word, items) or hint
+    hint = _in_place_of(flag, fields) or _tries_of(word, fields) or hint
     name = flag[2:].replace("-", "_").removeprefix("no_")
-    is_command = _is_of_command(items)
+    is_command = _is_of_command(fields)
     if name in OF_FLOWS and not is_command:
         hint = f"a step of a flow takes it: {_IN_A_FLOW.get(name, _IN_A_BATCH)}"
     elif name in RUN_FLAGS and not is_command:
@@ -41,57 +41,57 @@ def unknown_flag(word: str, flag: str, items: Items, hint: str) -> PflowError:
     return PflowError(f"cannot take {shorten(flag if name else word)}: no such flag", hint=hint, exit=USAGE)
 
 
-def doubts(flag: str, items: Items) -> list[str]:
+def doubts(flag: str, fields: Items) -> list[str]:
     """Return a warning for an open node's flag like a common one. Raises PflowError (2) for one like its own."""
     from pflow.text.naming import did_you_mean, nearest
 
-    near = nearest(flag[2:].replace("_", "-"), _flag_names(items))
-    if near and items[near.replace("-", "_")].kind != COMMON_FLAG:
-        raise unknown_flag(flag, flag, items, "")
-    hint = _tries_of(flag, items) or (did_you_mean(f"--{near}") if near else "")
+    near = nearest(flag[2:].replace("_", "-"), _flag_names(fields))
+    if near and fields[near.replace("-", "_")].kind != COMMON_FLAG:
+        raise unknown_flag(flag, flag, fields, "")
+    hint = _tries_of(flag, fields) or (did_you_mean(f"--{near}") if near else "")
     return [f"{shorten(flag)} is a key of its own ({hint})"] if hint else []
 
 
-def _tries_of(word: str, items: Items) -> str:
+def _tries_of(word: str, fields: Items) -> str:
     from pflow.text.naming import tries_hint
 
     name, _, text = word[2:].rpartition(".")[2].partition("=")
-    retries = items.get("retries")
+    retries = fields.get("retries")
     return tries_hint(name, text, "a step's --retries" if retries.refused else "--retries") if retries else ""
 
 
-def unknown_letter(word: str, letter: str, items: Items, bare: list[str]) -> PflowError:
-    if word[1] == "j" and word[2:].isdecimal() and "jobs" in items:
+def unknown_letter(word: str, letter: str, fields: Items, bare: list[str]) -> PflowError:
+    if word[1] == "j" and word[2:].isdecimal() and "jobs" in fields:
         return PflowError(f"cannot take {shorten(word)}: no such flag", hint=f"--jobs={word[2:]}", exit=USAGE)
-    hint = _in_place_of(f"-{letter}", items) or _behind_dashes(word)
-    hint = hint or "--help lists the flags" + quotes(bare, word, items)
+    hint = _in_place_of(f"-{letter}", fields) or _behind_dashes(word)
+    hint = hint or "--help lists the flags" + quotes(bare, word, fields)
     return PflowError(f"cannot take -{letter}: no such flag", hint=hint, exit=USAGE)
 
 
-def check_sign(word: str, items: Items) -> None:
+def check_sign(word: str, fields: Items) -> None:
     """Refuse a bare `-` or `=`, but not of a command."""
-    if not _is_of_command(items):
+    if not _is_of_command(fields):
         hint = {"-": "leave the word out: the pipe already gives the value", "=": _NO_BLANKS}[word]
-        hint += f"; -- {word} if it is the value" if word_reads(items) else ""
+        hint += f"; -- {word} if it is the value" if word_reads(fields) else ""
         raise PflowError(f"cannot take '{word}'", hint=hint, exit=USAGE)
 
 
-def one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> PflowError:
+def one_too_many(bare: list[str], at: int, texts: Texts, fields: Items) -> PflowError:
     """Return the error for a bare word too many: the hint names the flag that has or would take it."""
     word = bare[at]
     what = f"cannot take the bare word '{shorten(word)}'"
-    filled = [item for item in word_reads(items) if isinstance(texts.get(item.name, [""])[0], Word)]
+    filled = [field for field in word_reads(fields) if isinstance(texts.get(field.name, [""])[0], Word)]
     if at and filled and filled[-1].kind == ARGUMENT:
         there = f"{filled[-1].metavar.strip('[]…')} is '{shorten(str(texts[filled[-1].name][0]))}'"
         return PflowError(f"{what}: {there}", hint="leave one of them out", exit=USAGE)
     if at and filled:
         there = f"{filled[-1].flag} has '{shorten(str(texts[filled[-1].name][0]))}'"
-        return PflowError(f"{what}: {there}", hint=_quoted(bare, filled[-1], items), exit=USAGE)
-    if word_reads(items):
+        return PflowError(f"{what}: {there}", hint=_quoted(bare, filled[-1], fields), exit=USAGE)
+    if word_reads(fields):
         hint = _NO_BLANKS if ["="] in texts.values() else "leave one of them out"
-        return PflowError(f"{what}: {word_reads(items)[-1].flag} is given", hint=hint, exit=USAGE)
-    reads = [item for item in items.values() if item.kind == READ and not item.is_secret]
-    reads = [item for item in reads if item.name not in texts and not item.type.holds_rows]
+        return PflowError(f"{what}: {word_reads(fields)[-1].flag} is given", hint=hint, exit=USAGE)
+    reads = [field for field in fields.values() if field.kind == READ and not field.is_secret]
+    reads = [field for field in reads if field.name not in texts and not field.type.holds_rows]
     reads = [each for each in reads if result_of(converted, each.type, word, otherwise=None, of=ValueError) is not None]
     reads.sort(key=lambda each: "pipe" in each.marks or not (each.required or (each.is_declared and not each.default)))
     hint = next((f"{each.flag}='{shorten(word)}'" for each in reads), "--help lists the flags")
@@ -108,21 +108,21 @@ def check_arguments(bare: list[str]) -> None:
         raise PflowError(what, hint=hint, exit=USAGE)
 
 
-def quotes(bare: list[str], word: str, items: Items) -> str:
+def quotes(bare: list[str], word: str, fields: Items) -> str:
     """Return a hint at the quotes that would make an unknown flag a part of the text before it, if a node takes one."""
-    is_text = bare and not all(item.type.is_path or item.kind == ARGUMENT for item in word_reads(items))
+    is_text = bare and not all(field.type.is_path or field.kind == ARGUMENT for field in word_reads(fields))
     return f"; quotes make it a part of the text: '{shorten(' '.join([*bare, word]))}'" if is_text else ""
 
 
-def _quoted(bare: list[str], item: Item, items: Items) -> str:
+def _quoted(bare: list[str], field: Field, fields: Items) -> str:
     """Return what to quote: a pattern if all words are files, which the shell made of it; else the words."""
     from os.path import isfile, lexists, splitext
 
-    if item.type.is_path and all("\0" not in word and lexists(word) for word in bare):
+    if field.type.is_path and all("\0" not in word and lexists(word) for word in bare):
         return f"quotes keep a pattern from the shell: '*{splitext(bare[0])[1]}'"
     if "\0" in bare[-1] or not isfile(bare[-1]):
         return _together(bare)
-    attached = f", and -a {bare[-1]} attaches it" if "attachment" in items else ""
+    attached = f", and -a {bare[-1]} attaches it" if "attachment" in fields else ""
     return f"<{bare[-1]} reads that file{attached}; {_together(bare)}"
 
 
@@ -136,14 +136,14 @@ def _behind_dashes(word: str) -> str:
     return f"-- '{shorten(word)}' if it is not a flag" if " " in word else ""
 
 
-def _is_of_command(items: Items) -> bool:
+def _is_of_command(fields: Items) -> bool:
     """Return True for the flags of a command or a store command; those of a stage, a step or a run have --map-in."""
-    return "map_in" not in items
+    return "map_in" not in fields
 
 
-def _in_place_of(option: str, items: Items) -> str:
+def _in_place_of(option: str, fields: Items) -> str:
     """Say what docs/llm.md has in place of an option of llm's; empty for any other, and for other nodes than llm."""
-    if "schema_multi" not in items:
+    if "schema_multi" not in fields:
         return ""
     from pflow.catalog.registry import bundled_directory
     from pflow.files.reading import read_regular
@@ -157,6 +157,6 @@ def _in_place_of(option: str, items: Items) -> str:
     return f"with pflow: {place.rstrip(' |').replace('`', '')}" if place else ""
 
 
-def _flag_names(items: Items) -> list[str]:
-    known = [name for name, item in items.items() if item.kind not in (REFUSED, ARGUMENT)]
-    return [name.replace("_", "-") for name in sorted(known, key=lambda name: items[name].kind == COMMON_FLAG)]
+def _flag_names(fields: Items) -> list[str]:
+    known = [name for name, field in fields.items() if field.kind not in (REFUSED, ARGUMENT)]
+    return [name.replace("_", "-") for name in sorted(known, key=lambda name: fields[name].kind == COMMON_FLAG)]

@@ -22,9 +22,9 @@ class GivenInputs(RunInputs):
         super().__init__(WiredFlow(FlowSpec([], []), Graph([], [])))
         self.wired.inputs = inputs = inputs_of_script(text)
         named = [(name, each.as_item()) for each in inputs.values() for name in (each.name, *each.flags)]
-        items = {name.replace("-", "_"): item for name, item in named}
+        fields = {name.replace("-", "_"): field for name, field in named}
         try:
-            texts = take_words(words, items)
+            texts = take_words(words, fields)
         except PflowError as error:
             if "--help lists" in error.hint:  # the script has no --help
                 error.hint = f"flags: {listed(map(spell_flag, inputs))}" if inputs else ""

@@ -51,10 +51,10 @@ def run_store_command(
     def begin() -> int:
         if 1 in closed:
             raise closed_stdout()
-        asked = [name for name in ("help", "version") if is_asked(name, words, spec.items)]
+        asked = [name for name in ("help", "version") if is_asked(name, words, spec.fields)]
         if asked:
             return _print_about(spec, asked[0])
-        values = values_of(take_words(words, spec.items), spec.items)
+        values = values_of(take_words(words, spec.fields), spec.fields)
         limit_input(values["max_input"])
         return work(values, command)
 

@@ -80,7 +80,7 @@ def measure_steps(scratch: Path, rounds: int) -> dict[str, float]:
     engine = Engine(wired, Context())
     log = os.open(scratch / "trace.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     traced = Engine(_steps(mapped=True), Context(write=lambda lines: _write(log, lines)))
-    tick: Any = wired.steps["s0"].kind
+    tick: Any = wired.steps["s0"].node_type
     nodes = [tick.node_class()() for _ in range(STEPS)]
     for before, after in pairwise(nodes):
         before >> after

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pflow.binding.resolve import Binding
 from pflow.binding.sources import Constant, TemplateSource, parse_source
 from pflow.binding.store import REMOVED, check_changes, is_same
-from pflow.catalog.kinds import find_kind, forget_kinds
+from pflow.catalog.find import find_type, forget_types
 from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine
 from pflow.errors import PflowError
@@ -485,10 +485,10 @@ def nodes(tmp_path_factory):
         (folder / f"do_{name}.py").write_text(NODE.format(title=f"Do{name.title()}", interface=interface))
     patch = pytest.MonkeyPatch()
     patch.setenv("PFLOW_NODES", str(folder))
-    forget_kinds()
+    forget_types()
     yield folder
     patch.undo()
-    forget_kinds()
+    forget_types()
 
 
 def ir_of(flow):
@@ -503,7 +503,7 @@ def ir_of(flow):
 def in_pocketflow(flow, store):
     store = copy.deepcopy(store)
     for name, acts in flow:
-        node = find_kind(f"do-{name}").node_class()()
+        node = find_type(f"do-{name}").node_class()()
         node.set_params({"todo": json.dumps(acts)})
         node._run(store)
     return store

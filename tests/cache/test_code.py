@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pflow.cache import place
 from pflow.cache.code import code_of
 from pflow.cache.python_code import PythonCode
-from pflow.catalog.interfaces import PROGRAM, PYTHON, Kind
-from pflow.catalog.kinds import add_class, find_kind, forget_kinds
+from pflow.catalog.find import add_class, find_type, forget_types
+from pflow.catalog.node_type import PROGRAM, PYTHON, NodeType
 from pflow.flow.subflow import FlowCatalog
 from pflow.node import Node
 
@@ -69,7 +69,7 @@ def settled(monkeypatch):
 
 
 def code(folder, name="shout"):
-    return code_of(Kind(name, PYTHON, str(folder / "nodes" / f"{name}.py")))
+    return code_of(NodeType(name, PYTHON, str(folder / "nodes" / f"{name}.py")))
 
 
 def fault(folder, text):
@@ -249,32 +249,32 @@ def test_without_a_cache_it_is_found_each_time(project, monkeypatch):
 def test_a_program_counts_by_its_bytes(tmp_path, content):
     file = tmp_path / "pflow-x"
     file.write_bytes(content)
-    before = code_of(Kind("x", PROGRAM, str(file))).digest
+    before = code_of(NodeType("x", PROGRAM, str(file))).digest
     file.write_bytes(content + b"\n")
-    assert None is not before != code_of(Kind("x", PROGRAM, str(file))).digest
+    assert None is not before != code_of(NodeType("x", PROGRAM, str(file))).digest
 
 
 def test_a_node_that_comes_with_pflow_counts_by_its_own_file():
-    kind = find_kind("llm")
+    kind = find_type("llm")
     assert kind is not None
     assert list(code_of(kind).parts) == ["llm.py"]
 
 
 def test_a_node_whose_file_is_gone_says_so(tmp_path):
-    assert code_of(Kind("x", PROGRAM, str(tmp_path / "x"))).fault == (
+    assert code_of(NodeType("x", PROGRAM, str(tmp_path / "x"))).fault == (
         f"'{tmp_path}/x' cannot be read: no such file or directory"
     )
 
 
 def test_a_flow_counts_by_its_json_and_its_nodes(project, monkeypatch):
     monkeypatch.setenv("PFLOW_NODES", str(project / "nodes"))
-    forget_kinds()
+    forget_types()
     flow = '{"pflow":1,"name":"f","nodes":[{"id":"a","type":"shout"},{"type":"llm","id":"b"}]}'
     write(project, {"nodes/shout.py": "from pocketflow import Node\n" + NODE})
 
     def digest(text):
         write(project, {"f.pflow.json": text})
-        forget_kinds()
+        forget_types()
         kind = FlowCatalog().find(str(project / "f.pflow.json"))
         assert kind is not None
         assert code_of(kind).fault == ""
@@ -285,7 +285,7 @@ def test_a_flow_counts_by_its_json_and_its_nodes(project, monkeypatch):
     assert digest(flow.replace('"id":"b"', '"id":"c"')) != before
     write(project, {"nodes/other.py": "MARK = '?'\n"})
     assert digest(flow) != before
-    forget_kinds()
+    forget_types()
 
 
 def test_a_class_of_this_process_counts_by_its_file_unless_a_function_makes_it():
@@ -294,8 +294,8 @@ def test_a_class_of_this_process_counts_by_its_file_unless_a_function_makes_it()
 
     add_class("inner", Inner)
     add_class("outer", Outer)
-    inner, outer = find_kind("inner"), find_kind("outer")
-    forget_kinds()
+    inner, outer = find_type("inner"), find_type("outer")
+    forget_types()
     assert inner is not None and outer is not None  # noqa: PT018
     assert code_of(inner).fault == "its class is made in a function"
     assert code_of(outer).fault == ""

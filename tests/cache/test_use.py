@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pflow.cache.wishes import Wishes
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.stage.document import take_in
 from tests.engine.flows import run as run_flow
 from tests.nodes.child import in_child
@@ -227,9 +227,9 @@ def test_what_cannot_be_cached_is_refused(project, name, words, why):
 @pytest.fixture
 def flow(project, monkeypatch):
     monkeypatch.setenv("PFLOW_NODES", str(project.folder))
-    forget_kinds()
+    forget_types()
     yield project
-    forget_kinds()
+    forget_types()
 
 
 def chain(*steps, **members):

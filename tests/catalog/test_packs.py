@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from pflow.catalog.kinds import find_kind, forget_kinds, list_nodes
+from pflow.catalog.find import find_type, forget_types, list_nodes
 from pflow.catalog.lines import node_lines
 from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
@@ -40,9 +40,9 @@ def data(tmp_path, monkeypatch):
     monkeypatch.delenv("PFLOW_NODES", raising=False)
     folder = tmp_path / "xdg_data_home" / "pflow"
     folder.mkdir(parents=True)
-    forget_kinds()
+    forget_types()
     yield folder
-    forget_kinds()
+    forget_types()
 
 
 @pytest.fixture
@@ -65,21 +65,21 @@ def write(path, text, mode=0o644):
 def test_the_nodes_of_a_pack_come_after_a_users_own_and_before_path(data, pack, tmp_path, monkeypatch):
     write(tmp_path / "bin" / "pflow-words", SHELL, 0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    forget_kinds()
-    kind = find_kind("words")
+    forget_types()
+    kind = find_type("words")
     assert (kind.file, kind.pack.name, kind.pack.version) == (f"{pack}/nodes/words.py", "text-tools", "v1")
     write(data / "nodes" / "words.py", PYTHON)
-    forget_kinds()
-    assert (find_kind("words").file, find_kind("words").pack) == (f"{data}/nodes/words.py", None)
+    forget_types()
+    assert (find_type("words").file, find_type("words").pack) == (f"{data}/nodes/words.py", None)
     shadowed = [kind.file for kind in list_nodes() if kind.name == "words" and kind.behind]
     assert shadowed == [f"{pack}/nodes/words.py", f"{tmp_path}/bin/pflow-words"]
-    assert find_kind("read-file").pack is None
+    assert find_type("read-file").pack is None
 
 
 def test_only_files_that_the_lock_names_are_nodes_and_flows(pack):
     write(pack / "nodes" / "sneaky.py", PYTHON.replace("Words", "Sneaky"))
     write(pack / "flows" / "sneaky.pflow.json", FLOW)
-    assert find_kind("sneaky") is None
+    assert find_type("sneaky") is None
     assert (saved_flow("sneaky"), saved_flows()) == (None, ["count"])
     write(pack / "nodes" / "pflow-shout.interface", SHELL.replace("runs commands", "anything"))
     assert [pflow(*words, stdin="a").returncode for words in (["shout"], ["run", "shout"])] == [78, 78]
@@ -129,7 +129,7 @@ def test_a_users_own_flow_comes_before_a_packs_and_only_it_is_saved_or_removed(d
 
 def test_damaged_packs_break_nothing_but_names_that_only_they_could_have(data, pack):
     (data / "packs.lock.json").write_text('{"pflow_packs": 1, "packs": {"a": 5}}')
-    forget_kinds()
+    forget_types()
     for words in ("parse-json", "run parse-json", "help read-file", "nodes", "list", "save mine parse-json"):
         assert pflow(*words.split(), stdin="{}").returncode == 0, words
     for words in (["words"], ["run", "words => shout"], ["run", "flow:count"], ["count"]):
@@ -152,7 +152,7 @@ def site(data, tmp_path, monkeypatch):
     write(place / "tools" / "flows" / "count.pflow.json", FLOW)
     monkeypatch.syspath_prepend(str(place))
     monkeypatch.setenv("PYTHONPATH", str(place))
-    forget_kinds()
+    forget_types()
     return place
 
 
@@ -162,7 +162,7 @@ def test_entry_points_of_a_distribution_bring_nodes_and_flows_without_an_import(
         "shout": f"{site}/tools/nodes/pflow-shout",
         "count-words": f"{site}/tools/one.py",
     }
-    assert (find_kind("words").pack.name, find_kind("words").pack.version) == ("Text-Tools", "1.2")
+    assert (find_type("words").pack.name, find_type("words").pack.version) == ("Text-Tools", "1.2")
     assert pflow("count", "-r", stdin="a b c").stdout == "3\n"
     need("sed")
     assert pflow("run", "shout => count-words", "-r", stdin="a b").stdout == "2\n"
@@ -172,7 +172,7 @@ def test_entry_points_of_a_distribution_bring_nodes_and_flows_without_an_import(
 
 def test_a_pack_comes_before_a_distribution_which_is_gone_with_its_metadata(site, data):
     put_pack(data, "other", {"nodes/words.py": PYTHON})
-    assert find_kind("words").pack.name == "other"
+    assert find_type("words").pack.name == "other"
     assert pflow("count-words", "-r", stdin="a b").stdout == "2\n"
     shutil.rmtree(site / "Text_Tools-1.2.dist-info")
     assert pflow("count-words", stdin="a b").returncode == 127
@@ -218,7 +218,7 @@ def test_packs_are_listed_and_examined(site, data):
     assert (WELL, "other v1: 1 node, 1 flow, from /srv/other") in lines
     assert (WELL, "Text-Tools 1.2: 3 nodes, 1 flow, from a Python distribution") in lines
     (data / "packs.lock.json").write_text("{")
-    forget_kinds()
+    forget_types()
     assert [(line.state, line.about) for line in examine() if "packs.lock" in line.text] == [(BROKEN, "packs")]
 
 

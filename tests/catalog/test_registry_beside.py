@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.catalog.registry import load_file
 from pflow.errors import PflowError
 
@@ -45,7 +45,7 @@ def test_two_nodes_of_a_directory_share_a_module_until_all_is_read_again(tmp_pat
     first, second = (load_file(str(tmp_path / f"{name}.py"), name)().exec(None) for name in ("one", "two"))
     assert first is second
     (tmp_path / "helper.py").write_text("WORD = 'new'\n")
-    forget_kinds()
+    forget_types()
     assert load_file(str(tmp_path / "one.py"), "one")().exec(None).WORD == "new"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.commands._command import run_command
 from pflow.commands.new_node import LANGUAGES, command
 from pflow.errors import PflowError
@@ -20,7 +20,7 @@ def own(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
     for name in ("XDG_DATA_HOME", "PFLOW_NODES"):
         monkeypatch.delenv(name, raising=False)
-    forget_kinds()
+    forget_types()
     return tmp_path / ".local" / "share" / "pflow" / "nodes"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.commands._command import run_command
 from pflow.commands.nodes import command
 from pflow.errors import PflowError
@@ -69,9 +69,9 @@ def own(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("COLUMNS", "100")
-    forget_kinds()
+    forget_types()
     yield tmp_path
-    forget_kinds()
+    forget_types()
 
 
 @pytest.fixture

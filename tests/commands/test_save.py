@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.commands._command import run_command
 from pflow.commands.list import command as list_command
@@ -25,7 +25,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "PFLOW_NODES", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
-    forget_kinds()
+    forget_types()
     return tmp_path
 
 

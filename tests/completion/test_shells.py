@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.completion import shells
 from pflow.completion.line import quoted, split
 from pflow.completion.shells import answer
@@ -75,9 +75,9 @@ def home(tmp_path, monkeypatch):
     Path("docs/new\nline").touch()
     Path("data/pflow/flows/fix-issue.pflow.json").write_text(json.dumps(FLOW))
     keep_models([("ollama/llama3:8b", ODD_TEXT), ("gpt-9", "new\n\x1b[2J"), ("a\nb", "")])
-    forget_kinds()
+    forget_types()
     yield tmp_path
-    forget_kinds()
+    forget_types()
     assert not Path("ran").exists()
 
 

@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     hash: str | None = None
 
 
-class Kind(NamedTuple):
+class NodeType(NamedTuple):
     """A node: its work, its reads with their defaults, and its writes, of which the first is carried.
 
     The work gets the reads and the params. Beside the writes it gives its ACTION, and a FILE with its content.
@@ -112,17 +112,19 @@ SHELL = {"command": REQUIRED, "args": [], "input": None}
 ASKED = {"prompt": None, "text": None}
 WRITTEN = {"content": REQUIRED, "path": REQUIRED}
 KINDS = {
-    "note": Kind(_note, {**TEXT, "tone": "plain", "extra": 0}, ("noted", "size"), own="tone"),
-    "turn": Kind(_turn, TEXT, ("turned",)),
-    "plain": Kind(lambda r, p: {"plainly": f"<{r['draft']}{p.get('draft', '')}>"}, {"draft": REQUIRED}, ("plainly",)),
-    "loud": Kind(lambda r, p: {"loud": r["text"].encode().upper().decode()}, TEXT, ("loud",), "text"),
-    "template": Kind(lambda r, p: {"text": r["template"]}, {"template": REQUIRED}, ("text",), *["template"] * 3),
-    "select": Kind(lambda r, p: {"selected": r["data"]}, {"data": REQUIRED}, ("selected",)),
-    "split-text": Kind(lambda r, p: {"chunks": r["text"].splitlines(True)}, TEXT, ("chunks",), "text"),
-    "parse-json": Kind(_parse, TEXT, ("data",), "text"),
-    "shell": Kind(_shell, SHELL, ("stdout", "stderr", "exit_code"), own="args", explicit="command"),
-    "llm": Kind(lambda r, p: {"response": "Oak, ash and elm."}, ASKED, ("response",), own="prompt"),
-    "write-file": Kind(lambda r, p: {FILE: (r["path"], line_of(r["content"]))}, WRITTEN, (), explicit="path"),
+    "note": NodeType(_note, {**TEXT, "tone": "plain", "extra": 0}, ("noted", "size"), own="tone"),
+    "turn": NodeType(_turn, TEXT, ("turned",)),
+    "plain": NodeType(
+        lambda r, p: {"plainly": f"<{r['draft']}{p.get('draft', '')}>"}, {"draft": REQUIRED}, ("plainly",)
+    ),
+    "loud": NodeType(lambda r, p: {"loud": r["text"].encode().upper().decode()}, TEXT, ("loud",), "text"),
+    "template": NodeType(lambda r, p: {"text": r["template"]}, {"template": REQUIRED}, ("text",), *["template"] * 3),
+    "select": NodeType(lambda r, p: {"selected": r["data"]}, {"data": REQUIRED}, ("selected",)),
+    "split-text": NodeType(lambda r, p: {"chunks": r["text"].splitlines(True)}, TEXT, ("chunks",), "text"),
+    "parse-json": NodeType(_parse, TEXT, ("data",), "text"),
+    "shell": NodeType(_shell, SHELL, ("stdout", "stderr", "exit_code"), own="args", explicit="command"),
+    "llm": NodeType(lambda r, p: {"response": "Oak, ash and elm."}, ASKED, ("response",), own="prompt"),
+    "write-file": NodeType(lambda r, p: {FILE: (r["path"], line_of(r["content"]))}, WRITTEN, (), explicit="path"),
 }
 COUNTED = ("note", "turn", "plain", "loud")
 """The nodes that note each run of theirs."""
@@ -186,7 +188,7 @@ class Run:
         batch = [step["batch"]["over"]] if "batch" in step else []
         return written_as([*self._mappings(step, "input").values(), *batch])
 
-    def _kind(self, step: Flow) -> Kind:
+    def _kind(self, step: Flow) -> NodeType:
         if step["type"] in KINDS:
             return KINDS[step["type"]]
         inner = self.files.get(step["type"].removeprefix("./"), step)
@@ -199,7 +201,7 @@ class Run:
                 raise Failed(ended.exit, ended.message)
             return ended.outputs
 
-        return Kind(work, reads, tuple(inner["outputs"]), types={name: declared[name]["type"] for name in declared})
+        return NodeType(work, reads, tuple(inner["outputs"]), types={name: declared[name]["type"] for name in declared})
 
     def place_of(self, step: Flow, key: str) -> Path:
         if mapped := self._mappings(step, "output").get(key):
@@ -241,7 +243,7 @@ class Run:
                 return self.mapped(each, items)
         raise Failed(66)
 
-    def read(self, step: Flow, kind: Kind, items: Values) -> Values:
+    def read(self, step: Flow, kind: NodeType, items: Values) -> Values:
         """Return the reads of a step. Raises Failed (66)."""
         found = {}
         maps = self._mappings(step, "input")
@@ -263,7 +265,7 @@ class Run:
             found[key] = as_text(value) if key == kind.texts else value
         return found
 
-    def _store_data(self, step: Flow, kind: Kind, key: str, value: Any) -> None:
+    def _store_data(self, step: Flow, kind: NodeType, key: str, value: Any) -> None:
         """Put the value of a flag into the store, unless something is there."""
         is_moved = bool(kind.writes) and all(self.place_of(step, each) == (step["id"], each) for each in kind.writes)
         place = (step["id"], key) if is_moved else (key,)
@@ -302,7 +304,7 @@ class Run:
             self.carried = self.place_of(step, kind.writes[0])
         return action
 
-    def _work(self, step: Flow, kind: Kind, items: Values) -> Values:
+    def _work(self, step: Flow, kind: NodeType, items: Values) -> Values:
         reads = self.read(step, kind, items)
         if step["type"] == "llm":
             self.refuse_blank(step)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.driver.arguments import RunFlags, help_of, split
 from pflow.errors import PflowError
 from pflow.flow.subflow import load
@@ -110,7 +110,7 @@ def count(tmp_path, monkeypatch):
     """The file of a saved flow."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    forget_kinds()
+    forget_types()
     file = tmp_path / ".local" / "share" / "pflow" / "flows" / "count.pflow.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(COUNT))

@@ -16,7 +16,7 @@ import pytest
 
 import pflow
 from pflow import Flow, PflowError, load_node, step
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.wiring import wire
 from pflow.nodes.read_file import ReadFile
@@ -26,7 +26,7 @@ from tests.engine import flows
 @pytest.fixture(autouse=True)
 def no_kinds_of_others():
     yield
-    forget_kinds()
+    forget_types()
 
 
 class Note(pocketflow.Node):
@@ -396,14 +396,14 @@ def test_in_steps_they_are_too_where_no_batch_of_flows_is(monkeypatch):
     """An engine of pflow's awaits what is to be awaited, in any Flow."""
     monkeypatch.setattr("pflow.driver.flow.say", lambda *words: None)
     for seed in range(80):
-        forget_kinds()
+        forget_types()
         action, shared, _ = ended(Drawing(seed, pocketflow, as_steps=True).root())
         got, store, _ = ended(pflow.Flow(Drawing(seed, OURS, as_steps=True).root().start_node))
         if not isinstance(action, Exception):
             assert (got or None, store) == (action or None, shared), seed
         elif not isinstance(action, RuntimeError):
             assert isinstance(got, pflow.PflowError), seed
-    forget_kinds()
+    forget_types()
 
 
 class Greet(pocketflow.Node):

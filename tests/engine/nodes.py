@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 
 _HAND_ON = '''
         """Hand a value on.
@@ -121,7 +121,7 @@ def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PFLOW_NODES", str(folder))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    forget_kinds()
+    forget_types()
     return folder
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pflow.catalog.interfaces import FLOW, PROGRAM, PYTHON
+from pflow.catalog.node_type import FLOW, PROGRAM, PYTHON
 from pflow.engine.commits import FileWatch, StepFiles
 from pflow.interface.grammar import parse_interface
 from pflow.record.records import MISSING, FileStates, file_key

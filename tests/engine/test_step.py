@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from tests.engine.flows import run
 from tests.tools import need_for
 
@@ -36,7 +36,7 @@ def program(nodes):
         file = nodes / "pflow-it"
         file.write_text(interface + body)
         file.chmod(0o755)
-        forget_kinds()
+        forget_types()
 
     return make
 

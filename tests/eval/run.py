@@ -29,7 +29,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[0] = str(HERE.parent.parent)
 
-from pflow.catalog.kinds import forget_kinds  # noqa: E402
+from pflow.catalog.find import forget_types  # noqa: E402
 from pflow.errors import BAD_CONFIG, PflowError  # noqa: E402
 from pflow.explain.pipe_form import pipe_of  # noqa: E402
 from pflow.flow.flow import FlowSpec  # noqa: E402
@@ -63,11 +63,11 @@ def node_set() -> Iterator[None]:
         data = shutil.copytree(HERE / "share", Path(cache, "share"))  # an engine keeps its state there
         os.environ.update(PFLOW_NODES=str(HERE / "nodes"), XDG_DATA_HOME=str(data))
         os.environ.update(XDG_CACHE_HOME=cache, PATH=f"{os.defpath.lstrip(':')}:{cache}")
-        forget_kinds()
+        forget_types()
         yield
     os.environ.clear()
     os.environ.update(before)
-    forget_kinds()
+    forget_types()
 
 
 def plan_entry(entry: dict[str, Any], options: argparse.Namespace) -> Result:

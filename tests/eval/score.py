@@ -20,7 +20,7 @@ from posixpath import normpath
 from typing import Any
 
 from pflow.binding.sources import find, has
-from pflow.catalog import kinds
+from pflow.catalog import find as catalog
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import Context
 from pflow.engine.engine import Engine
@@ -93,7 +93,7 @@ def outcome(flow: FlowSpec, entry: Entry) -> str:
     document = _document(flow)
     if isinstance(document, str):
         return document
-    _kinds()  # here, or each process would find them anew
+    _node_types()  # here, or each process would find them anew
     for node in document["nodes"]:
         _tame(node)
     worlds = [(True, []), (False, []), *([(True, entry["absent"])] if "absent" in entry else [])]
@@ -110,8 +110,8 @@ def outcome(flow: FlowSpec, entry: Entry) -> str:
 
 
 @cache
-def _kinds() -> dict[str, kinds.Kind]:
-    return {kind.name: kind for kind in kinds.list_kinds() if kind.interface}
+def _node_types() -> dict[str, catalog.NodeType]:
+    return {kind.name: kind for kind in catalog.list_types() if kind.interface}
 
 
 def _tame(node: dict[str, Any]) -> None:
@@ -162,9 +162,9 @@ def _leave(document: dict[str, Any], entry: dict[str, Any], is_good: bool, absen
                 os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
                 Path(name).write_bytes(content)
         before = _files()
-        for name, kind in {**_kinds(), "command": _kinds()["shell"]}.items():
+        for name, kind in {**_node_types(), "command": _node_types()["shell"]}.items():
             if name not in REAL.split():
-                kinds._found[name] = _fake(kind, name, entry["sentence"].casefold(), is_good)
+                catalog._found[name] = _fake(kind, name, entry["sentence"].casefold(), is_good)
         answer, after = _run(document, entry["sentence"]), _files()
         calls = [json.loads(line) for line in Path(LOG).read_text().splitlines()] if Path(LOG).exists() else []
     sent = [call for call in calls if call["is_sent"]]
@@ -242,9 +242,9 @@ def form(value: Any, *, is_file: bool = False) -> str:
     return " ".join(["<html>"] * ("<html>" in text) + marks(text) or words)
 
 
-def _fake(kind: kinds.Kind, name: str, sentence: str, is_good: bool) -> kinds.Kind:
+def _fake(kind: catalog.NodeType, name: str, sentence: str, is_good: bool) -> catalog.NodeType:
     facts = {"_pflow_interface": kind.interface, "name": name, "sentence": sentence, "is_good": is_good}
-    made = kinds.Kind(kind.name, kinds.PYTHON, kind.file)
+    made = catalog.NodeType(kind.name, catalog.PYTHON, kind.file)
     made._class, made._interface, made._version = type("Fake", (Fake,), facts), kind.interface, "1.0.0"
     return made
 

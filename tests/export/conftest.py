@@ -2,16 +2,16 @@
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from tests.export.cases import NODES
 
 
 @pytest.fixture(autouse=True)
 def own_nodes(monkeypatch):
     monkeypatch.setenv("PFLOW_NODES", str(NODES))
-    forget_kinds()
+    forget_types()
     yield
-    forget_kinds()
+    forget_types()
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.errors import PflowError
 from pflow.export import exporter
 from pflow.flow.ir import flow_hash
@@ -47,7 +47,7 @@ def home(tmp_path, monkeypatch):
     write("sub/inner", "loud", "./deep.pflow.json")
     write("sub/deep", "flow:saved")
     write("main", "read-file", "sub/inner.pflow.json", {"flow": "say-anew"})
-    forget_kinds()
+    forget_types()
     return tmp_path
 
 
@@ -64,7 +64,7 @@ def write(name, *steps, **more):
 
 
 def load(*words):
-    forget_kinds()
+    forget_types()
     return wire(load_named(words).usable())
 
 

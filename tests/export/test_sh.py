@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from hypothesis import example, given
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.errors import PflowError
 from pflow.export import exporter
 from pflow.flow.load import load_text
@@ -86,7 +86,7 @@ def test_a_node_with_the_name_of_a_command_is_not_taken_for_it(tmp_path, monkeyp
         (tmp_path / f"pflow-{name}").write_text(f"#!/bin/sh\n{interface}\njq '.out = .text + \"{name}\"'\n")
         (tmp_path / f"pflow-{name}").chmod(0o755)
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
-    forget_kinds()
+    forget_types()
     flow = chain(
         node("check", "check", inputs={"text": "a"}), node("pick", "pick"), mappings=reads(pick={"text": "out"})
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.flow.findings import Finding
 from pflow.flow.ir import load_document
 from pflow.flow.rules import check
@@ -81,12 +81,12 @@ def findings(document: dict[str, Any], files: dict[str, str] | None = None) -> l
         patch.setenv("PFLOW_NODES", directory)
         hide_bundled(patch, (Path(name).stem for name in FILES))
         patch.setenv("XDG_DATA_HOME", directory)
-        forget_kinds()
+        forget_types()
         try:
             loaded = load_document(document, "flow", FlowCatalog(directory))
             return check(wire(loaded))
         finally:
-            forget_kinds()
+            forget_types()
 
 
 def found(document: dict[str, Any], files: dict[str, str] | None = None) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.catalog.registry import names_in
 
 NODE = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """{text}\n    """\n'
@@ -19,14 +19,14 @@ def put_node(folder: Path, name: str, items: str | None) -> None:
     text = "Prose." if items is None else f"A node.\n\n    Interface:{items}"
     title = "".join(part.title() for part in name.split("_"))
     (folder / f"{name}.py").write_text(NODE.format(name=title, text=text))
-    forget_kinds()
+    forget_types()
 
 
 def hide_bundled(patch: pytest.MonkeyPatch, names: Iterable[str]) -> None:
     """Have no nodes of pflow's own by these names, for tests that have others."""
     hidden = {name.replace("_", "-") for name in names}
     left = [name for name in names_in("nodes") if name not in hidden]
-    patch.setattr("pflow.catalog.kinds.names_in", lambda folder: left if folder == "nodes" else names_in(folder))
+    patch.setattr("pflow.catalog.find.names_in", lambda folder: left if folder == "nodes" else names_in(folder))
 
 
 @contextmanager
@@ -38,4 +38,4 @@ def own_nodes(folder: Path, nodes: Mapping[str, str | None]) -> Iterator[None]:
         for name, items in nodes.items():
             put_node(folder, name, items)
         yield
-    forget_kinds()
+    forget_types()

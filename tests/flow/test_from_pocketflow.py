@@ -10,7 +10,7 @@ import pytest
 from pocketflow import AsyncFlow, BatchFlow, Flow, Node
 
 import pflow
-from pflow.catalog.kinds import forget_kinds, no_such_kind
+from pflow.catalog.find import forget_types, no_such_type
 from pflow.errors import PflowError
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.ir import flow_to_ir
@@ -24,9 +24,9 @@ from pflow.nodes.write_file import WriteFile
 def no_own_nodes(monkeypatch, tmp_path):
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    forget_kinds()
+    forget_types()
     yield
-    forget_kinds()
+    forget_types()
 
 
 class YTCaptions(Node):
@@ -123,7 +123,7 @@ def test_a_param_that_json_cannot_hold_is_refused():
 
 def test_a_class_that_is_no_node_keeps_its_name_and_it_is_said_how_to_make_it_one():
     flow = flow_from(Flow(start=YTCaptions()), variables={"__file__": "/x/app.py"})
-    hint = no_such_kind("yt-captions").hint
+    hint = no_such_type("yt-captions").hint
     assert hint.startswith(f"its class is in {__file__} alone: pflow run /x/app.py runs it; ")
     assert steps(flow) == [("yt-captions", "yt-captions")]
     assert flow.warnings == [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
 from pflow.flow.ir import convert, flow_hash, flow_to_ir, load_document, masked_ir
@@ -176,12 +176,12 @@ def folder(tmp_path, monkeypatch):
     for name in ("one", "two"):
         write_node(tmp_path, name, "1.0.0")
     yield tmp_path
-    forget_kinds()
+    forget_types()
 
 
 def write_node(folder, name: str, version: str) -> None:
     (folder / f"{name}.py").write_text(NODE.format(name=name.title(), version=version))
-    forget_kinds()
+    forget_types()
 
 
 def ir(**members: object) -> dict:
@@ -307,7 +307,7 @@ def test_the_version_asked_for_counts_where_the_node_is_not_known():
 
 def write_flow(folder, name: str, document: dict) -> None:
     (folder / name).write_text(json.dumps(document))
-    forget_kinds()
+    forget_types()
 
 
 def test_a_flow_in_it_counts_with_all_that_counts_of_that_flow(folder):
@@ -394,7 +394,7 @@ class Keyed(pocketflow.Node):
 def test_each_secret_of_a_flow_is_masked_where_it_stands(tmp_path, monkeypatch):
     (tmp_path / "keyed.py").write_text(KEYED)
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
-    forget_kinds()
+    forget_types()
     said = {"params": {"token": "hush-1"}, "inputs": {"key": "hush-2", "plain": "said"}}
     document = {
         "inputs": {"key": {"type": "str", "default": "hush-3"}},
@@ -411,7 +411,7 @@ def test_each_secret_of_a_flow_is_masked_where_it_stands(tmp_path, monkeypatch):
     }
     document["nodes"] += [inside, of_seed_2]
     ir = masked_ir(wire(load_document(document, "flow", FlowCatalog())))
-    forget_kinds()
+    forget_types()
     assert "hush" not in str(ir)
     assert ir["nodes"][2] == {
         "id": "b",

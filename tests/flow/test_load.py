@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pflow.catalog.kinds import Catalog, forget_kinds
+from pflow.catalog.find import Catalog, forget_types
 from pflow.errors import PflowError
 from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.load import load_file, load_python, load_text, parse_json
@@ -322,7 +322,7 @@ def test_the_only_flow_is_meant_else_the_only_maker_else_the_error_names_them(co
         got = load_python(f"{tmp_path}/app.py", name, Catalog(), is_run_here=True).steps[0].id
     except PflowError as error:
         got = f"{error.exit}: {error.message}"
-    forget_kinds()
+    forget_types()
     begin, _, why = found.partition(": ")
     assert got.startswith(begin)
     assert why in got

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.errors import PflowError
 from pflow.flow.lock import drift, lock_file, lock_text
 from pflow.flow.subflow import load_named
@@ -55,7 +55,7 @@ class Place:
 
     def write(self, name, text):
         (self.folder / name).write_text(text)
-        forget_kinds()
+        forget_types()
 
     def edit(self, name, old, new):
         text = (self.folder / name).read_text()
@@ -109,7 +109,7 @@ def test_neither_is_another_order_or_another_directory(place, tmp_path, monkeypa
         file.rename(moved / file.name)
     monkeypatch.setenv("PFLOW_NODES", str(moved))
     place.file = str(moved / "outer.pflow.json")
-    forget_kinds()
+    forget_types()
     assert place.drift() == []
 
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.catalog.registry import saved_flow
 from pflow.errors import PflowError
 from pflow.flow.flow import FlowSpec, Step
-from pflow.flow.subflow import FlowCatalog, FlowKind
+from pflow.flow.subflow import FlowCatalog, FlowType
 from pflow.flow.wiring import wire
 from pflow.interface.interface import UNDECLARED
 from tests.flow.own_nodes import own_nodes
@@ -63,7 +63,7 @@ def interface(flows, *nodes, **members):
 def test_a_flow_goes_by_its_file_or_by_the_name_that_it_is_saved_under(flows):
     file = put(flows / "pflow" / "flows" / "fix.pflow.json", DRAFT)
     saved = FlowCatalog().find("flow:fix")
-    assert (type(saved), saved.origin, saved.file) == (FlowKind, "flow", file)
+    assert (type(saved), saved.origin, saved.file) == (FlowType, "flow", file)
     assert saved_flow("fix") == file
     assert FlowCatalog(str(flows)).find("pflow/flows/fix.pflow.json").file == file
     assert FlowCatalog().find(file).file == file
@@ -172,7 +172,7 @@ def test_a_path_begins_where_its_flow_is(flows):
     put(flows / "sub" / "deep" / "inner.pflow.json", DRAFT)
     put(flows / "sub" / "middle.pflow.json", {"id": "in", "type": "deep/inner.pflow.json"})
     kind = FlowCatalog(str(flows)).find("sub/middle.pflow.json")
-    assert kind.flow.steps["in"].kind.file == str(flows / "sub" / "deep" / "inner.pflow.json")
+    assert kind.flow.steps["in"].node_type.file == str(flows / "sub" / "deep" / "inner.pflow.json")
     assert "prompt" in kind.interface.reads
 
 
@@ -200,7 +200,7 @@ def test_a_flow_that_has_changed_is_loaded_anew_once_kinds_are_forgotten(flows):
     file = put(flows / "it.pflow.json", DRAFT)
     assert "prompt" in FlowCatalog().find(file).interface.reads
     put(flows / "it.pflow.json", SAVE)
-    forget_kinds()
+    forget_types()
     assert list(FlowCatalog().find(file).interface.reads) == ["content"]
 
 

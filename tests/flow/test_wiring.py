@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from pflow.binding.sources import Constant, TemplateSource
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wiring import wire
@@ -283,10 +283,10 @@ def test_an_open_node_may_write_whatever_is_read_after_it():
 
 def test_a_node_that_is_not_there_is_open_and_has_no_kind(tmp_path):
     (tmp_path / "broken.py").write_text("class (")
-    forget_kinds()
+    forget_types()
     found = plan(Step("x", "no-such-node"), Step("y", "broken"))
-    assert (found.steps["x"].kind, found.steps["x"].fault, found.steps["x"].interface.open) == (None, "", True)
-    assert found.steps["y"].kind is None
+    assert (found.steps["x"].node_type, found.steps["x"].fault, found.steps["x"].interface.open) == (None, "", True)
+    assert found.steps["y"].node_type is None
     assert "broken.py" in found.steps["y"].fault
 
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.flow.test_unload import again
 
-from pflow.catalog.interfaces import program_interface
-from pflow.catalog.kinds import find_kind
+from pflow.catalog.find import find_type
+from pflow.catalog.node_type import program_interface
 from pflow.errors import EXIT_CODES, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text
@@ -239,7 +239,7 @@ def ir(written: Any) -> None:
             held(flow)
 
 
-INTERFACES = {name: find_kind(name).interface for name in (path.stem for path in sorted(ROOT.glob("nodes/*.py")))}
+INTERFACES = {name: find_type(name).interface for name in (path.stem for path in sorted(ROOT.glob("nodes/*.py")))}
 ITEMS = {name: [*about.reads.values(), *about.params.values(), *COMMON.values()] for name, about in INTERFACES.items()}
 WORDS = texts(TOKENS["word"], TOKENS["word"]).map(lambda word: word.replace("\0", ""))
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pflow.catalog.interfaces import program_interface
+from pflow.catalog.node_type import program_interface
 from pflow.errors import PflowError
 from pflow.interface.account import account_of
 from pflow.interface.common import COMMON

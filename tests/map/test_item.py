@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.driver.driver import parse
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
@@ -96,7 +96,7 @@ def test_a_secret_that_a_result_repeats_is_masked_for_its_item_alone(tmp_path, m
     (tmp_path / "tell.py").write_text(TELL)
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
     monkeypatch.setenv("TELL_TOKEN", "canary-77")
-    forget_kinds()
+    forget_types()
     flow = flow_of("tell")
     said = [flow.run("ID", {"name": name, "key": "sesame"})["outputs"]["said"] for name in ("a", "canary-77", "x77")]
     assert said == ["a *** ***", "*** *** ***", "***"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.packs.account import declare, differences, shadows, widened
 from tests.tools import put_pack
 
@@ -57,9 +57,9 @@ def data(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path / "own"))
     monkeypatch.chdir(tmp_path)
-    forget_kinds()
+    forget_types()
     yield tmp_path / "data" / "pflow"
-    forget_kinds()
+    forget_types()
 
 
 def test_a_node_declares_what_its_file_says_and_names_what_its_modules_say(data):

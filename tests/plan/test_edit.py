@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.errors import PflowError
 from pflow.plan.change import ChangeOptions
 from pflow.plan.edit import main
@@ -41,9 +41,9 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / FILE).write_text(json.dumps(DIGEST))
-    forget_kinds()
+    forget_types()
     yield
-    forget_kinds()
+    forget_types()
 
 
 def keep(**more):
@@ -194,7 +194,7 @@ def test_a_flow_with_a_secret_is_not_sent(capfd, server, tmp_path, monkeypatch, 
         "    - Params: token: str = null [secret] [env KEYED]  # who asks\n    '''\n"
     )
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path / "nodes"))
-    forget_kinds()
+    forget_types()
     with open("k.pflow.json", "w") as file:
         nodes = [{"id": "k", "type": "keyed", "params": {"token": "hunter2"}}]
         json.dump({"nodes": [{"id": "outer", "nodes": nodes}] if is_inside else nodes}, file)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.errors import PflowError
 from pflow.files.beneath import OWN
 from pflow.files.directories import llm_directory, own_directories
@@ -59,9 +59,9 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setattr(gate, "has_landlock", lambda: True)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("LOG_ALSO", raising=False)
-    forget_kinds()
+    forget_types()
     yield here
-    forget_kinds()
+    forget_types()
 
 
 def found(ir, *allow, words=(), has_stdin=False):
@@ -149,7 +149,7 @@ def test_a_tool_of_an_mcp_server_is_run_only_where_that_server_is_allowed(place,
             server.tools[node.name] = node.tool
             (place.parent / "nodes" / f"{node.name.replace('-', '_')}.py").write_text(node.text)
         save_server(server)
-    forget_kinds()
+    forget_types()
     assert found(step("mcp-time-now"), "paths", "commands", "mcp-time-b") == ["s --allow=mcp-time"]
     assert found(step("mcp-time-now"), "mcp-time") == found(step("mcp-time-b-now"), "anything") == []
     with pytest.raises(PflowError, match="cannot allow 'mcp-tim'"):
@@ -407,7 +407,7 @@ def test_the_steps_of_a_flow_within_are_held_too(place):
     assert found(outer("/etc/x")) == ["o/s --allow=/etc"]
     assert found(outer("$name")) == ["o/s --allow=DIR"]
     Path("inner.pflow.json").write_text(json.dumps(step("shell", command="ls")))
-    forget_kinds()
+    forget_types()
     assert found({"nodes": [{"id": "o", "type": "./inner.pflow.json"}]}) == ["o/s --allow=commands"]
 
 
@@ -434,7 +434,7 @@ def test_a_step_that_rewrites_what_another_runs_is_a_command(place, monkeypatch)
     program.chmod(0o755)
     (place / "alias").symlink_to("tools")
     monkeypatch.setenv("PFLOW_NODES", str(program.parent))
-    forget_kinds()
+    forget_types()
     for path in ("tools/pflow-tool", str(program), "alias/pflow-tool"):
         flow = {"nodes": [{"id": "s", "type": "write-file", "inputs": {"path": path, "content": "x"}}]}
         assert found(flow) == []

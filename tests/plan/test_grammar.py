@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pflow.catalog.kinds import list_kinds
+from pflow.catalog.find import list_types
 from pflow.catalog.registry import PACKAGE
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
@@ -36,7 +36,7 @@ ODD = [
 @pytest.fixture(scope="module")
 def kinds() -> Iterator[dict[str, Interface]]:
     with node_set():
-        found = {kind.name: kind.told() for kind in list_kinds()}
+        found = {kind.name: kind.told() for kind in list_types()}
         flows = [f"flow:{saved.name}" for saved in list_saved()]
         yield found | {name: kind.told() for name in flows if (kind := FlowCatalog().find(name))}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.errors import USAGE, PflowError
 from pflow.flow.ir import flow_to_ir
 from pflow.flow.rules import check
@@ -183,7 +183,7 @@ def test_what_a_node_calls_a_secret_does_not_stand_in_a_plan(only_bundled_nodes,
     folder = only_bundled_nodes / "pflow" / "nodes"
     folder.mkdir(parents=True)
     (folder / "post.py").write_text(SECRET_NODE)
-    forget_kinds()
+    forget_types()
     document = {
         "inputs": {"who": {"default": "me"}, **({"by": {"default": default}} if default else {})},
         "nodes": [{"id": "post", "type": "post", **step}],

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from pflow.catalog.kinds import find_kind, forget_kinds
+from pflow.catalog.find import find_type, forget_types
 from pflow.catalog.registry import names_in
 from pflow.flow.findings import Finding
 from pflow.flow.ir import flow_to_ir
@@ -49,9 +49,9 @@ def home(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.delenv("PFLOW_NODES", raising=False)
-    forget_kinds()
+    forget_types()
     yield tmp_path
-    forget_kinds()
+    forget_types()
 
 
 def put(home, file, text):
@@ -100,7 +100,7 @@ def test_every_node_that_ships_is_in_the_beginning_by_one_name():
     ],
 )
 def test_a_line_has_the_flags_that_no_pipe_fills_and_a_few_words_if_the_name_needs_any(name, line):
-    assert node_line(name, find_kind(name).interface, str) == line
+    assert node_line(name, find_type(name).interface, str) == line
 
 
 def test_own_nodes_and_flows_are_told_after_the_beginning_and_those_that_fit_with_the_task(home):
@@ -143,9 +143,9 @@ def test_a_task_has_two_examples_near_it_each_attempt_others_and_what_is_piped_i
 
 def test_near_a_refusal_a_plan_has_the_nodes_alone_that_share_a_word():
     told = plan_prompt()
-    assert told.likely_kinds("book a room in Rome").keys() == set()
-    assert {each.partition("-")[0] for each in told.likely_kinds("book a flight with a tag")} == {"git"}
-    assert told.likely_kinds("tidy a.txt") == told.kinds
+    assert told.likely_types("book a room in Rome").keys() == set()
+    assert {each.partition("-")[0] for each in told.likely_types("book a flight with a tag")} == {"git"}
+    assert told.likely_types("tidy a.txt") == told.kinds
 
 
 def test_a_correction_stands_by_itself(home):
@@ -180,7 +180,7 @@ def test_no_example_is_a_sentence_of_the_eval():
 def test_an_interface_is_said_exactly(home):
     own(home, "shout")
 
-    assert interface_text("shout", find_kind("shout").interface, str) == "\n".join(
+    assert interface_text("shout", find_type("shout").interface, str) == "\n".join(
         [
             "shout: Do it.",
             "  read text: str = a b  # what to do",

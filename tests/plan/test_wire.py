@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.errors import PflowError
 from pflow.flow.ir import load_document
 from pflow.flow.subflow import FlowCatalog
@@ -40,9 +40,9 @@ def nodes(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
     monkeypatch.chdir(tmp_path)
-    forget_kinds()
+    forget_types()
     yield
-    forget_kinds()
+    forget_types()
 
 
 def settled(document):

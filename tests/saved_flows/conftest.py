@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 
 
 @pytest.fixture
@@ -16,5 +16,5 @@ def library(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
     for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "PFLOW_NODES"):
         monkeypatch.delenv(name, raising=False)
-    forget_kinds()
+    forget_types()
     return tmp_path / ".local" / "share" / "pflow" / "flows"

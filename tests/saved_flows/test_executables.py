@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from pflow.catalog.kinds import find_node, list_nodes
+from pflow.catalog.find import find_node, list_nodes
 from pflow.errors import PflowError
 from pflow.flow.ir import load_document
 from pflow.saved_flows.executables import (

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.flow.load import load_text
 from pflow.flow.pipe.write import write_pipe
 from tests.peers.repository import git
@@ -67,7 +67,7 @@ def test_a_listing_and_its_script_end_with_the_same_store(place, flow, flags, st
 
 def test_the_listings_whose_names_differ_have_a_pipe_form(monkeypatch):
     monkeypatch.delenv("PFLOW_NODES", raising=False)
-    forget_kinds()
+    forget_types()
     fetched, summarized = write_pipe(load_text(json.dumps(repaired()), "flow")).splitlines()[1:]
     assert fetched == "yt-transcript --language=en --map-in=url=video_source --map-out=transcript=raw_transcript"
     mapped = "--map-in=prompt=formatted_prompt --map-in=text= --map-out=response=article_summary"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import pflow.setup.setup
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.find import forget_types
 from pflow.errors import PflowError
 from pflow.setup.setup import CHANGED, KEEP, REMOVE, UPDATE, WRITE, advise, find_share, find_wanted, read_setup
 
@@ -199,15 +199,15 @@ class {title}(Node):
 def test_own_nodes_with_an_interface_get_a_page_and_a_loader(tmp_path, monkeypatch):
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
     monkeypatch.setenv("PATH", "/nowhere")
-    forget_kinds()
+    forget_types()
     before, _ = find_wanted()
     (tmp_path / "word_stats.py").write_text(NODE.format(title="WordStats"))
     (tmp_path / "prose.py").write_text('class Prose:\n    """Only prose."""\n')
     (tmp_path / "broken.py").write_text(NODE.format(title="Broken").replace(": str", ": strange"))
     (tmp_path / "pflow-$(touch hurt)").write_text("#!/bin/sh\n")
-    forget_kinds()
+    forget_types()
     wanted, left_out = find_wanted()
-    forget_kinds()
+    forget_types()
     own = {"man/man1/pflow-word-stats.1", "bash-completion/completions/pflow-word-stats"}
     assert wanted.keys() - before.keys() == own
     assert sorted(line.split("'")[1] for line in left_out) == ["broken", "prose"]

@@ -8,7 +8,7 @@ from pflow.binding.flag_value import Finder
 from pflow.errors import PflowError
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
-from pflow.interface.interface import Interface, Item
+from pflow.interface.interface import Field, Interface
 from pflow.stage.flags import flags_of
 from pflow.values.types import Type
 
@@ -400,7 +400,7 @@ def test_json_that_does_not_fit_is_refused(word, said):
 
 def test_an_open_node_takes_any_json_but_not_what_is_near_to_a_name_that_it_reads():
     node = Interface()
-    node.params["steps"] = Item("param", "steps", Type("int"))
+    node.params["steps"] = Field("param", "steps", Type("int"))
     flags = parse("--steps:=0.5", "--timeuot:={}", "--other=1", "--max-retries=5", node=node)
     others = {"timeuot": {}, "other": "1", "max_retries": "5"}
     assert {name: each.value for name, each in flags.params.items()} == {"steps": 0.5, **others}

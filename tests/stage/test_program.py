@@ -145,7 +145,7 @@ def test_the_action_that_it_names_is_in_the_trace(header):
         (INTERFACE, "pflow.process.children", {"signal", "enum", "threading", "json", "re", "typing", "ast", "click"}),
         (
             "#!/bin/sh\n",
-            "pflow.catalog.kinds",
+            "pflow.catalog.find",
             {"pflow.interface.grammar", "pflow.stage.stage", "signal"},
         ),
     ],

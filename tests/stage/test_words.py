@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.catalog.kinds import find_node
+from pflow.catalog.find import find_node
 from pflow.errors import PflowError
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface

@@ -12,7 +12,7 @@ from pflow.flow.graph import Write, latest
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, find_moved, is_certain, is_whole
 from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
 from pflow.flow.wiring import lay_out
-from pflow.interface.interface import Item, spell_flag
+from pflow.interface.interface import Field, spell_flag
 from pflow.text.naming import names_meant
 from pflow.values.paths import Path, parse_path
 from pflow.values.templates import TEMPLATE, is_reference, references
@@ -231,15 +231,15 @@ class _Compiler:
             places = tuple(dict.fromkeys(map(self._carried_place, self.carriers[wired.id])))
         return path_text(places[0]) if len(places) == 1 else written
 
-    def _as_mapping(self, step: WiredStep, item: Item | None, value: Any) -> str | list[str] | None:
+    def _as_mapping(self, step: WiredStep, field: Field | None, value: Any) -> str | list[str] | None:
         """Return a mapping for a flag with a reference, if no stage would store it or it means several writes."""
-        if item is None or not is_liftable(item, value):
+        if field is None or not is_liftable(field, value):
             return None
-        if not (item.is_textual and is_reference(value)):
-            return None if item.is_stored else TEMPLATE + self._rewritten(step, item.name, value)
+        if not (field.is_textual and is_reference(value)):
+            return None if field.is_stored else TEMPLATE + self._rewritten(step, field.name, value)
         path = next(iter(references(value)))
         source = source_of(self.places[step.id].get(path, (path,)))
-        return None if item.is_stored and isinstance(source, str) else source
+        return None if field.is_stored and isinstance(source, str) else source
 
     def _rewritten(self, step: WiredStep, key: str, value: Any) -> Any:
         """Replace each name in the value of a flag by its new place; warn of one with several places, and leave it."""
@@ -254,10 +254,10 @@ class _Compiler:
 
     def _map_by_name(self, wired: WiredStep, step: Step) -> None:
         """Map reads that take the store's key of their name to the place to which the latest write has moved."""
-        for key, item in wired.interface.reads.items():
+        for key, field in wired.interface.reads.items():
             writes = latest(self.flow.reaching.at(wired.id, (key,)).values())
             steps = {write.step for write in writes if not write.is_data}
-            is_fed = "pipe" in item.marks and not wired.step.is_unfed and bool(self._fitting_carriers(wired))
+            is_fed = "pipe" in field.marks and not wired.step.is_unfed and bool(self._fitting_carriers(wired))
             if is_fed or not _reads_by_name(wired, key) or not steps & self.moved:
                 continue
             if is_certain(self.flow, steps, wired.id) and not are_parallel(self.flow, steps):
@@ -271,8 +271,8 @@ def _is_inferred(step: WiredStep) -> bool:
 
 
 def _reads_by_name(step: WiredStep, key: str) -> bool:
-    item = step.interface.reads.get(key)
-    return item is not None and "explicit" not in item.marks and not step.step.fills(key)
+    field = step.interface.reads.get(key)
+    return field is not None and "explicit" not in field.marks and not step.step.fills(key)
 
 
 def _shown(reference: Reference) -> str:

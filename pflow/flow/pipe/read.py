@@ -6,8 +6,8 @@ import os
 from itertools import pairwise
 
 from pflow import Sequence
-from pflow.catalog.interfaces import node_in
-from pflow.catalog.kinds import Catalog, find_kind
+from pflow.catalog.find import Catalog, find_type
+from pflow.catalog.node_type import node_in
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import INLINE, Edge, FlowSpec, Items
@@ -116,7 +116,7 @@ class _Reader:
         if _refers(mention, self.named):
             self.draft_of[mention] = self.named[name]
             return
-        if name in ids and find_kind(name) is None:
+        if name in ids and find_type(name) is None:
             why = "words and flags belong where it is named" if name in self.named else "it is only named later"
             raise fault(self.text, mention.at, f"cannot refer to '{name}' here: {why}", f"{name} alone, after it")
         type, id = self._type_and_id(mention)
@@ -243,7 +243,7 @@ class Mention:
                 words[1:2] = _words_in(words[1])
             del words[0]
         program = os.path.basename(words[0].text)
-        is_own = "/" in words[0].text and find_kind(program[6:]) is None and node_in(words[0].text)
+        is_own = "/" in words[0].text and find_type(program[6:]) is None and node_in(words[0].text)
         if program.startswith("pflow-") and len(program) > 6 and not program.endswith(".json") and not is_own:
             words[0].text = program.removeprefix("pflow-")
             self.prefix = "pflow-"

@@ -6,7 +6,7 @@ import os
 from itertools import pairwise
 
 from pflow import Sequence
-from pflow.catalog.kinds import find_kind, list_kinds
+from pflow.catalog.find import find_type, list_types
 from pflow.catalog.registry import is_flow_type, saved_flow
 from pflow.errors import USAGE, Ignoring, PflowError, result_of
 from pflow.flow.ir import id_after
@@ -148,14 +148,14 @@ def secret_flags(text: str) -> set[str]:
     """Return the names of secret flags of all nodes that a text seems to have as steps, even if it cannot be parsed."""
     import re
 
-    from pflow.catalog.kinds import find_kind
+    from pflow.catalog.find import find_type
 
     names: set[str] = set()
     steps = re.findall(r"(?:^|=>|>>|[|;\n(]|::)\s*(?:pflow[ -])?([\w-]+)", text)
     for name in list(dict.fromkeys(steps))[:_MOST_STEPS]:
         try:
-            kind = find_kind(name)
-            names |= kind.interface.secret_flags if kind else set()
+            node_type = find_type(name)
+            names |= node_type.interface.secret_flags if node_type else set()
         except PflowError:
             continue
     return names
@@ -307,12 +307,12 @@ def names_node(word: str) -> bool:
     type, _ = split_name(word)
     if is_flow_type(type):
         return type.endswith(".json")
-    return bool(type) and (find_kind(type) is not None or saved_flow(type) is not None)
+    return bool(type) and (find_type(type) is not None or saved_flow(type) is not None)
 
 
 def is_slip(word: str) -> bool:
     """Return True if a word is nearly the name of a node."""
-    return nearest(split_name(word)[0], [kind.name for kind in list_kinds()]) is not None
+    return nearest(split_name(word)[0], [node_type.name for node_type in list_types()]) is not None
 
 
 def taken_for_redirection(words: Sequence[str]) -> PflowError | None:
@@ -332,7 +332,7 @@ def _is_step(file: str) -> bool:
         return os.path.getsize(file) > 0
     name = split_name(file.removeprefix("pflow-"))[0]
     return (
-        result_of(find_kind, name, of=PflowError, otherwise=None) is not None
+        result_of(find_type, name, of=PflowError, otherwise=None) is not None
     )  # damaged packs are no reason to fail here
 
 
@@ -366,7 +366,7 @@ def split_name(word: str) -> tuple[str, str | None]:
 
 def full_type(type: str) -> str:
     """Return the type for a name in pipe syntax: a node's, or else `flow:NAME` for a saved flow."""
-    if is_flow_type(type) or find_kind(type) is not None:
+    if is_flow_type(type) or find_type(type) is not None:
         return type
     return f"flow:{type}" if saved_flow(type) else type
 

@@ -4,7 +4,7 @@ import os
 import re
 from itertools import pairwise
 
-from pflow.catalog.kinds import Catalog
+from pflow.catalog.find import Catalog
 from pflow.errors import USAGE, PflowError
 from pflow.flow.expressions import INPUT, PARAM
 from pflow.flow.flow import Edge, FlowInput, FlowSpec, Input

@@ -7,14 +7,14 @@ from copy import copy
 
 from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.flag_value import FlagValue
-from pflow.catalog.kinds import Catalog, interface_of_type
+from pflow.catalog.find import Catalog, interface_of_type
 from pflow.errors import USAGE, Attempt, PflowError
 from pflow.flow.expressions import OVER, escaped, expressions_of_step, path_text
 from pflow.flow.flow import Batch, FlowSpec, Step, item_reader
 from pflow.flow.pipe.scan import full_type, quote, split_name
 from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_RUNS, OF_VISITS, RUN, STEP, STREAM
-from pflow.interface.interface import Interface, Item, flag_word, spell_flag
+from pflow.interface.interface import Field, Interface, flag_word, spell_flag
 from pflow.stage.flags import Flags, add_keys, add_mapping, check_keys, convert_texts, value_of
 from pflow.stage.words import flags_in, groups, is_flag, part, split_flag, take_words
 from pflow.values.jsontext import BLANK, compact, text_of
@@ -74,9 +74,9 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     interface, is_known = interface_of_type(type, catalog, flow)
     if not catalog.opens_files:
         _refuse_files(words)
-    items = {**_COMMON, **interface.items, **OF_FLOWS}
-    words = _as_open(words, items, is_known=is_known) if interface.open else words
-    texts = take_words(words, items, is_open=interface.open)
+    fields = {**_COMMON, **interface.fields, **OF_FLOWS}
+    words = _as_open(words, fields, is_known=is_known) if interface.open else words
+    texts = take_words(words, fields, is_open=interface.open)
     batch = take_batch(texts)
     said = {name: value_of(flag, texts.pop(name)) for name, flag in OF_VISITS.items() if name in texts}
     paths = texts.pop("map_in", [])
@@ -103,18 +103,18 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     check_item(step, interface)
     draft = Draft(step, interface)
     draft.is_kept_apart = flags.id is not None
-    draft.stream = [name for name in OF_STREAMS if name in texts and name not in flags.items]
+    draft.stream = [name for name in OF_STREAMS if name in texts and name not in flags.fields]
     draft.warnings = flags.warnings
     return draft
 
 
-def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
+def _as_open(words: list[str], fields: Items, *, is_known: bool) -> list[str]:
     """Return the words with `=true` after each unknown flag without a value.
 
     If the type is unknown, leave only flags: PF11 is to be the error, not a word that nothing takes.
     """
     kept = []
-    for found, group in groups(words, items, is_open=True):
+    for found, group in groups(words, fields, is_open=True):
         flag, sign, _ = split_flag(group[0])
         is_long = is_flag(flag) and flag.startswith("--")
         if is_known or is_long:
@@ -126,10 +126,10 @@ def split_step(words: list[str], own: Items) -> tuple[list[str], list[str]]:
     """Split the words of a step from flags that only the command has (`own`)."""
     name = "".join(words[:1]).removeprefix("pflow-")
     interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
-    items = {**interface.items, "repeats": OF_VISITS["repeats"]}
-    if "each" in flags_in(words[1:], {**COMMON, **items, **BATCH}, is_open=interface.open):
-        items |= BATCH  # with --each, --jobs is a flag of the step; without it, of the command
-    step, beside = part(words[1:], items, own, is_open=interface.open)
+    fields = {**interface.fields, "repeats": OF_VISITS["repeats"]}
+    if "each" in flags_in(words[1:], {**COMMON, **fields, **BATCH}, is_open=interface.open):
+        fields |= BATCH  # with --each, --jobs is a flag of the step; without it, of the command
+    step, beside = part(words[1:], fields, own, is_open=interface.open)
     return [*words[:1], *step], beside
 
 
@@ -168,8 +168,8 @@ def _ir_value(flags: Flags, name: str, value: FlagValue) -> Any:
 
     With --verbatim each `$` is doubled, so that it begins no template; `[verbatim]` items have no templates.
     """
-    item = flags.items.get(name.replace("-", "_"))
-    is_plain = item is not None and "verbatim" in item.marks
+    field = flags.fields.get(name.replace("-", "_"))
+    is_plain = field is not None and "verbatim" in field.marks
     if value.references:
         return value.written
     if isinstance(value.value, str | bytes) and (is_plain or not flags.verbatim):
@@ -211,7 +211,7 @@ def step_words(step: Step, catalog: Catalog) -> list[str]:
     words = batch_words(step.batch) if step.batch is not None else []
     words += option_words({name: getattr(step, name) for name in OF_VISITS})
     for key, value in {**step.inputs, **step.params}.items():
-        words += flag_words(step.id, key, interface.item(key), value)
+        words += flag_words(step.id, key, interface.field(key), value)
     sources = step.input_mappings | ({interface.pipe_read.name: ""} if step.is_unfed and interface.pipe_read else {})
     for key in sorted(sources, key=[*interface.reads, *sources].index):
         source = sources[key]
@@ -225,14 +225,14 @@ def manner_words(step: Step) -> list[str]:
     return option_words({name: getattr(step, name) for name in _MANNER})
 
 
-def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
+def flag_words(id: str, key: str, field: Field | None, value: Any) -> list[str]:
     """Write the words that give a read or a param its value, quoted for a shell. Raises PflowError if no words do."""
-    type, flag = item.type.name if item else "any", spell_flag(key)
-    if key.replace("-", "_") in COMMON and item is None:
+    type, flag = field.type.name if field else "any", spell_flag(key)
+    if key.replace("-", "_") in COMMON and field is None:
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
-    if item is not None and item.is_secret:
+    if field is not None and field.is_secret:
         raise PflowError(f"no flag gives '{id}' its '{key}': a secret is never a flag")
-    if item is None and set(key) & set("-=@:"):
+    if field is None and set(key) & set("-=@:"):
         raise PflowError(f"no flag gives '{id}' its '{key}': no flag has that name")
     if type == "bool" and isinstance(value, bool):
         return [quote(spell_flag(key, value))]
@@ -240,7 +240,7 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
         texts = [os.fsdecode(value)]
     elif type == "list" and isinstance(value, list) and _is_plain_list(value):
         texts = value
-    elif item is not None and type in ("list", "dict", "int", "float") and item.type.takes(value):
+    elif field is not None and type in ("list", "dict", "int", "float") and field.type.takes(value):
         texts = [as_typed(value)]
     elif value is None and type != "any":
         raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} cannot give null")

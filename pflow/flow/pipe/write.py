@@ -19,7 +19,7 @@ from pflow.flow.pipe.steps import step_words
 from pflow.flow.references import data_of, is_stored
 from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
 from pflow.flow.wiring import wire
-from pflow.interface.interface import Item
+from pflow.interface.interface import Field
 from pflow.text.naming import joined
 from pflow.text.printable import clean
 from pflow.values.jsontext import change_texts
@@ -90,19 +90,19 @@ def _facts(flow: WiredFlow) -> Facts:
             if not only_binds(wired, key) and not _is_flag(wired, key):
                 facts[id, "param", key] = _value(value, wired.interface.params.get(key), there)
         for key in {**wired.interface.reads, **step.inputs, **step.input_mappings}:
-            item, source = wired.interface.reads.get(key), step.input_mappings.get(key)
-            if item is None and key in step.inputs and step.params.get(key, ...) == step.inputs[key]:
+            field, source = wired.interface.reads.get(key), step.input_mappings.get(key)
+            if field is None and key in step.inputs and step.params.get(key, ...) == step.inputs[key]:
                 continue  # an open node takes the flag as both, and the param is compared
             if key in step.inputs or _is_flag(wired, key):
-                fact = _value({**step.params, **step.inputs}[key], item or wired.interface.params.get(key), there)
+                fact = _value({**step.params, **step.inputs}[key], field or wired.interface.params.get(key), there)
             elif source is None:
-                fact = _by_name(flow, id, key, item)
+                fact = _by_name(flow, id, key, field)
             elif isinstance(source, str) and source.startswith(TEMPLATE):
                 fact = _value(source.removeprefix(TEMPLATE), None, there)
             else:
                 paths = source if isinstance(source, list) else [source]
                 fact = {end for path in paths for end in there[parse_place(path)]}
-                own = _by_name(flow, id, key, item) if key in (step.soft or ()) else fact
+                own = _by_name(flow, id, key, field) if key in (step.soft or ()) else fact
                 fact = fact if fact == own else (fact, own)
             facts[id, "read", key] = fact
         facts |= {(id, "place", write.key): write.target for write in flow.writes[id]}
@@ -152,17 +152,17 @@ def _is_flag(step: WiredStep, key: str) -> bool:
     return is_alone and read is not None and "explicit" in read.marks and not read.is_stored
 
 
-def _by_name(flow: WiredFlow, id: str, key: str, item: Item | None) -> set[Any]:
+def _by_name(flow: WiredFlow, id: str, key: str, field: Field | None) -> set[Any]:
     """Return what a read takes from the store's key of its name, or from the pipe."""
-    if item is None or "explicit" in item.marks:
+    if field is None or "explicit" in field.marks:
         return set()
     found = {(write.step, write.key, (), ()) for write in latest(flow.reaching.at(id, (key,)).values())}
     return {*found, ("stdin",)} if flow.first_read == (id, key) else {*found}
 
 
-def _value(value: Any, item: Item | None, ends: dict[Path, Any]) -> Any:
+def _value(value: Any, field: Field | None, ends: dict[Path, Any]) -> Any:
     """Return a value with each template as a list of its parts, and each path in it as what that leads to."""
-    if item is not None and "verbatim" in item.marks:
+    if field is not None and "verbatim" in field.marks:
         return value
 
     def read(text: str) -> Any:
@@ -204,14 +204,14 @@ def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
                 step.input_mappings[key] = source
     made = _facts(wire(compile_flow(draft, apart)))
     for old, step in zip(old_steps[1:], draft.steps[1:], strict=True):
-        for key, item in wanted.steps[step.id].interface.reads.items():
+        for key, field in wanted.steps[step.id].interface.reads.items():
             at = step.id, "read", key
             if step.fills(key) or made.get(at) == facts[at]:
                 continue
             writers = {write.step for write in latest(wanted.reaching.at(step.id, (key,)).values())}
             if key in old.input_mappings or is_certain(wanted, writers, step.id):
                 step.input_mappings[key] = old.input_mappings.get(key, path_text((key,)))
-            elif "pipe" in item.marks:
+            elif "pipe" in field.marks:
                 step.is_unfed = True
     return draft, apart
 
@@ -273,9 +273,9 @@ def _without_mappings(wired: WiredStep) -> Step:
     return bare
 
 
-def _has_flag(item: Item | None) -> bool:
+def _has_flag(field: Field | None) -> bool:
     """Return True if a flag with a reference does the same as a mapping: its text is not kept in the store."""
-    return item is not None and not item.is_stored and item.is_textual and is_liftable(item, "$name")
+    return field is not None and not field.is_stored and field.is_textual and is_liftable(field, "$name")
 
 
 def _steps(flow: FlowSpec, apart: set[str]) -> list[str]:

@@ -70,13 +70,13 @@ def _existing(value: Any, location: Path) -> Path:
 
 def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
     """Yield the findings of the flow that a step runs: at their own locations, or at the step if in another file."""
-    if step.subflow is None or step.kind is None or step.kind.file in seen:
+    if step.subflow is None or step.node_type is None or step.node_type.file in seen:
         return
     if step.step.flow is not None:
         inside = _check(step.subflow, seen)
         yield from (each.at((*step.step.location, *each.location), each.message, each.remedy) for each in inside)
         return
-    seen.add(step.kind.file)
+    seen.add(step.node_type.file)
     for each in _check(step.subflow, seen):
         if each.rule == "PF03" and each.is_said_by_run:
             continue  # only the flow around it knows if it gives the read

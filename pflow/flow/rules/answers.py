@@ -10,7 +10,7 @@ from pflow.flow.graph import distances
 from pflow.flow.pipe.carry import are_parallel, is_certain
 from pflow.flow.references import find_writes, uses, writes_by_name
 from pflow.flow.wired_flow import WiredFlow, WiredStep
-from pflow.interface.interface import Item
+from pflow.interface.interface import Field
 from pflow.text.naming import joined
 from pflow.values.jsontext import quote
 
@@ -25,9 +25,9 @@ class Dropped:
     instead, if any.
     """
 
-    def __init__(self, reader: str, item: Item, older: list[str]) -> None:
+    def __init__(self, reader: str, field: Field, older: list[str]) -> None:
         self.reader = reader
-        self.item = item
+        self.field = field
         self.older = older
         self.writers: list[str] = []
 
@@ -54,7 +54,7 @@ def unused_steps(flow: WiredFlow, found: Mapping[str, Dropped]) -> list[str]:
     """Return the steps whose answers nothing uses. To choose an edge is a use; an open step may use anything."""
     if flow.is_uncertain or any(flow.graph.open_edges(fork) for fork in flow.graph.forks()):
         return []  # PF12 reports the graph, and what it means is unknown
-    used = _used(flow, {(reader, each.item.name) for reader, each in found.items()})
+    used = _used(flow, {(reader, each.field.name) for reader, each in found.items()})
     unknown = [id for id, each in flow.steps.items() if not each.is_known]
     used |= distances(unknown, flow.graph.before.__getitem__).keys()
     return [id for id in flow.order if id not in used]
@@ -75,12 +75,12 @@ def _stops(flow: WiredFlow) -> dict[str, tuple[str, bool]]:
     """
     stops: dict[str, tuple[str, bool]] = {}
     for id in reversed(flow.order):
-        after, item = flow.graph.after(id), flow.steps[id].interface.pipe_read
+        after, field = flow.graph.after(id), flow.steps[id].interface.pipe_read
         if len(after) != 1 or _takes(flow.steps[id]):
             stops[id] = id, False
         else:
             stop, is_past = stops.get(after[0], (after[0], False))
-            stops[id] = stop, is_past or item is not None
+            stops[id] = stop, is_past or field is not None
     return stops
 
 
@@ -104,47 +104,47 @@ def _nearest(
             continue
         seen.add(id)
         is_first = is_first and not is_past
-        item = flow.steps[id].interface.pipe_read
+        field = flow.steps[id].interface.pipe_read
         newer = found[id].writers if id in found else ()
         is_taken = id == writer.id or any(flow.graph.may_precede(writer.id, each, past_loops=False) for each in newer)
         taken = type if flow.steps[id].step.batch is None else type.items or type
-        if item is not None and not is_taken and _is_left_open(flow.steps[id], item) and fits(taken, item.type):
-            dropped = _dropped(flow, writer, flow.steps[id], item)
+        if field is not None and not is_taken and _is_left_open(flow.steps[id], field) and fits(taken, field.type):
+            dropped = _dropped(flow, writer, flow.steps[id], field)
             yield from [dropped] if dropped and (dropped.older or is_first) else []
         else:
-            is_first = is_first and item is None
+            is_first = is_first and field is None
             todo += [stops[each] for each in flow.graph.after(id)]
 
 
 def _takes(wired: WiredStep) -> bool:
     """Return True if the step has a `[pipe]` read for which the flow gives no value."""
-    item = wired.interface.pipe_read
-    return item is not None and _is_left_open(wired, item)
+    field = wired.interface.pipe_read
+    return field is not None and _is_left_open(wired, field)
 
 
-def _is_left_open(wired: WiredStep, item: Item) -> bool:
+def _is_left_open(wired: WiredStep, field: Field) -> bool:
     """Return True if the flow gives a read no value, or only the item of a batch."""
     batch = wired.step.batch
     if batch is not None:
-        source = wired.sources.get(item.name)
-        return item.name not in wired.step.inputs and isinstance(source, PathSource) and source.path == (batch.item,)
-    return not wired.step.fills(item.name) and "explicit" not in item.marks
+        source = wired.sources.get(field.name)
+        return field.name not in wired.step.inputs and isinstance(source, PathSource) and source.path == (batch.item,)
+    return not wired.step.fills(field.name) and "explicit" not in field.marks
 
 
-def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) -> Dropped | None:
-    paths = [(item.name,)] if reader.over is None else reader.over.paths
+def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, field: Field) -> Dropped | None:
+    paths = [(field.name,)] if reader.over is None else reader.over.paths
     found = [each for path in paths for each in find_writes(flow, reader.id, path)]
     older = [write.step for _, write in found if flow.graph.may_precede(write.step, writer.id, past_loops=False)]
     if reader.over is not None:  # a step that runs once for its effects may well stand before a batch over older items
         gives = writer.step.batch is not None or set(writer.interface.effects) <= ONLY_GIVES
-        return Dropped(reader.id, item, list(dict.fromkeys(older))) if older and gives else None
-    is_declared = item.name in flow.flow.inputs or flow.first_read == (reader.id, item.name)
+        return Dropped(reader.id, field, list(dict.fromkeys(older))) if older and gives else None
+    is_declared = field.name in flow.flow.inputs or flow.first_read == (reader.id, field.name)
     is_templated = any(expr.paths for expr in flow.expressions[reader.id])
     is_left = (
-        item.required or is_declared or is_templated
+        field.required or is_declared or is_templated
     )  # without a value, a required read stops the run or is an input
     if older or not (found or is_left or set(writer.interface.effects) - ONLY_GIVES):
-        return Dropped(reader.id, item, list(dict.fromkeys(older)))
+        return Dropped(reader.id, field, list(dict.fromkeys(older)))
     return None
 
 
@@ -159,7 +159,7 @@ def newer_source(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
 
 def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) -> Finding:
     """Make the finding of a dropped answer, at the last step that writes it."""
-    reader, key, batch = dropped.reader, dropped.item.name, flow.steps[dropped.reader].step.batch
+    reader, key, batch = dropped.reader, dropped.field.name, flow.steps[dropped.reader].step.batch
     instead = f"'{key}' from {joined(dropped.older)}" if dropped.older else f"no '{key}'"
     if batch is not None:
         instead = f"the items of '{batch.over}'"

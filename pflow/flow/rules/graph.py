@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import Iterator
-from pflow.catalog.kinds import FLOW
+from pflow.catalog.find import FLOW
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR
 from pflow.flow.wired_flow import WiredFlow, WiredStep
@@ -72,7 +72,7 @@ def _may_leave(flow: WiredFlow, step: WiredStep, loop: list[str]) -> bool:
 
 def _has_actions(step: WiredStep) -> bool:
     """Return True if a step's actions are known. Those of a flow depend on its last step."""
-    is_flow = step.kind is None or step.kind.origin == FLOW
+    is_flow = step.node_type is None or step.node_type.origin == FLOW
     return step.is_known and not is_flow and not step.actions[0].startswith(ONE_OF)
 
 

@@ -10,7 +10,7 @@ from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
 from pflow.flow.ir import OF_BINDINGS, secrets_of
 from pflow.flow.wired_flow import Reference, WiredFlow, WiredStep
-from pflow.interface.interface import Item
+from pflow.interface.interface import Field
 from pflow.text.naming import guess, meant, nearest, tries_hint
 from pflow.values.jsontext import text_of
 from pflow.values.paths import Path
@@ -40,10 +40,10 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
             yield Finding("PF13", (*wired.step.location, "repeats"), message, "say it in its steps")
     yield from _check_secrets(flow)
     for name, given in flow.flow.inputs.items():
-        item, location = flow.inputs[name].as_item(), ("inputs", name, "default")
-        if given.default is not None and (why := misfit(item, given.default)):
+        field, location = flow.inputs[name].as_item(), ("inputs", name, "default")
+        if given.default is not None and (why := misfit(field, given.default)):
             message = f"the default of '{name}' does not fit: {why}"
-            yield Finding("PF13", location, message, _wanted(item, given.default))
+            yield Finding("PF13", location, message, _wanted(field, given.default))
 
 
 def _check_secrets(flow: WiredFlow) -> Iterator[Finding]:
@@ -80,10 +80,10 @@ def slips(wired: WiredStep) -> set[str | None]:
     return {meant(key, there) for location, key, there, _ in unknown_names(wired) if location[-2] != "output_mappings"}
 
 
-def unset_params(wired: WiredStep) -> list[Item]:
+def unset_params(wired: WiredStep) -> list[Field]:
     """Return the params without a default to which neither the flow nor a variable of the environment gives a value."""
-    needed = (item for item in wired.interface.params.values() if item.required and not item.env)
-    return [item for item in needed if item.name not in wired.step.params]
+    needed = (field for field in wired.interface.params.values() if field.required and not field.env)
+    return [field for field in needed if field.name not in wired.step.params]
 
 
 def _check_needed(wired: WiredStep) -> Iterator[Finding]:
@@ -91,10 +91,10 @@ def _check_needed(wired: WiredStep) -> Iterator[Finding]:
     if wired.interface.inferred and not wired.interface.open:
         return
     step, misspelt = wired.step, slips(wired)
-    for item in unset_params(wired):
-        if item.name not in misspelt:
-            message = f"nothing gives '{wired.id}' the param '{item.name}'" + (f" ({item.doc})" if item.doc else "")
-            remedy = f'"{item.name}": …, or {item.flag}'
+    for field in unset_params(wired):
+        if field.name not in misspelt:
+            message = f"nothing gives '{wired.id}' the param '{field.name}'" + (f" ({field.doc})" if field.doc else "")
+            remedy = f'"{field.name}": …, or {field.flag}'
             is_said = wired.interface.open  # without a flag for it, the step fails and says so
             yield Finding("PF13", (*step.location, "params"), message, remedy, is_warning=True, is_said_by_run=is_said)
 
@@ -112,32 +112,32 @@ def _check_kept_items(wired: WiredStep) -> Iterator[Finding]:
 def _check_value(flow: WiredFlow, wired: WiredStep, expr: Expression, reference: Reference | None) -> Iterator[Finding]:
     """Check an input or a param by its type and form; a template as far as the type of its value is known."""
     role, interface = expr.role, wired.interface
-    item = interface.reads.get(expr.key) if role == INPUT else interface.item(expr.key) if role == PARAM else None
+    field = interface.reads.get(expr.key) if role == INPUT else interface.field(expr.key) if role == PARAM else None
     is_constant = not expr.paths
-    if item is None or expr.fault or (item.is_secret and is_constant and expr.written is not None):
+    if field is None or expr.fault or (field.is_secret and is_constant and expr.written is not None):
         return
     why = ""
     if is_constant:
-        why = misfit(item, expr.written)
+        why = misfit(field, expr.written)
     elif not isinstance(expr.written, str):
         there = Type("list" if isinstance(expr.written, list) else "dict")
-        why = f"it is {named(there)}" if fits(there, item.type) == NO else ""
+        why = f"it is {named(there)}" if fits(there, field.type) == NO else ""
     elif is_reference(expr.written) and reference is not None and not reference.trouble:
         there = flow.type_of(reference)
-        why = f"'{expr.written}' is {named(there)}" if template_fits(there, item.type) == NO else ""
+        why = f"'{expr.written}' is {named(there)}" if template_fits(there, field.type) == NO else ""
     if why:
-        yield Finding("PF13", expr.location, f"'{expr.key}' does not fit: {why}", _wanted(item, expr.written))
-    elif is_constant and (fault := flow.form_fault(wired.id, item, expr.written)):
+        yield Finding("PF13", expr.location, f"'{expr.key}' does not fit: {why}", _wanted(field, expr.written))
+    elif is_constant and (fault := flow.form_fault(wired.id, field, expr.written)):
         yield Finding("PF13", expr.location, fault.message, fault.hint)
 
 
-def _wanted(item: Item, value: object) -> str:
-    if item.type.choices:
-        return guess(str(value), item.type.choices)
+def _wanted(field: Field, value: object) -> str:
+    if field.type.choices:
+        return guess(str(value), field.type.choices)
     with Ignoring(ValueError):
         if isinstance(value, str):
-            return f"write {text_of(from_text(item.type, value))}, without quotes"
-    return f"write {named(item.type)}"
+            return f"write {text_of(from_text(field.type, value))}, without quotes"
+    return f"write {named(field.type)}"
 
 
 RULES = (Rule("PF13", "every param exists, or names a read, and its value fits", check_params),)

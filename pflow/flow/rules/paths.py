@@ -74,17 +74,17 @@ def _is_late(flow: WiredFlow, reference: Reference) -> bool:
 
 def _check_expression(expr: Expression, wired: WiredStep | None) -> Iterator[Finding]:
     """Check the paths and templates of an expression. A template never fills a `[verbatim]` read."""
-    item = wired.interface.reads.get(expr.key) if wired else None
+    field = wired.interface.reads.get(expr.key) if wired else None
     if expr.fault:
         is_shown = wired is None or not wired.is_secret(expr.key)
         fault = expr.fault if is_shown else f"'{expr.key}' holds no path"
         yield Finding("PF14", expr.location, fault, "a path is written fetch.issue.labels[0]")
-    elif expr.is_template and expr.role == MAPPING and item is not None and "verbatim" in item.marks:
+    elif expr.is_template and expr.role == MAPPING and field is not None and "verbatim" in field.marks:
         message = f"'{expr.key}' is verbatim, so no template fills it"
         yield Finding("PF14", expr.location, message, "values go in as arguments, or on stdin")
     for text in texts_in(expr.written) if expr.is_template and not expr.fault else ():
         for broken in broken_references(text):
-            is_all = item is not None and item.is_template
+            is_all = field is not None and field.is_template
             what = "and would be handed on" if is_all else "so it is left as text"
             message, remedy = f"'{shorten(broken)}' is not a reference, {what}", "${name} is a reference, $$ a dollar"
             yield Finding("PF14", expr.location, message, remedy, is_warning=not is_all)
@@ -103,9 +103,9 @@ def check_unfilled(
     """Find names of inputs and writes in `[verbatim]` values, which nothing fills; else those of keys in `incoming`."""
     for wired in flow.steps.values():
         for location, interface, expr in _values(flow, wired, ()):
-            item = interface.item(expr.key)
+            field = interface.field(expr.key)
             is_there = _is_there(flow, wired, expr, incoming)
-            for message, remedy in unfilled(item, interface, expr.written, is_there) if item else ():
+            for message, remedy in unfilled(field, interface, expr.written, is_there) if field else ():
                 yield Finding("PF14", location, message, remedy, is_warning=is_warning)
 
 
@@ -152,12 +152,12 @@ def _check_trouble(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
     if is_written and (flow.is_uncertain or (reader and reader not in flow.graph.reached)):
         return
     if writer is not None:
-        if len(reference.path) > 1 or writer.kind is not None:
+        if len(reference.path) > 1 or writer.node_type is not None:
             yield _finding(reference, reference.trouble)
         return
     before = flow.before(reader)
     is_slip = is_written or nearest(root, [*flow.steps, *roots, *flow.flow.inputs]) is not None
-    if is_slip or all(step.kind is not None for step in before):
+    if is_slip or all(step.node_type is not None for step in before):
         may_be = not is_slip and any(step.interface.open for step in before)
         yield _finding(reference, reference.trouble, is_warning=may_be)
 

@@ -95,7 +95,7 @@ def _clash(flow: WiredFlow, earlier: Write, later: Write) -> bool:
         return any(is_mapped) and are_nested(earlier.target, later.target) and not is_there_anyway
     if not any(is_mapped) or not _is_overwritten(flow, earlier, later):
         return False
-    holds_no_keys = earlier.item is not None and earlier.item.type.name not in ("dict", "any")
+    holds_no_keys = earlier.field is not None and earlier.field.type.name not in ("dict", "any")
     return all(is_mapped) or (len(later.target) > len(earlier.target) and holds_no_keys)
 
 
@@ -121,7 +121,7 @@ def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
     read = {(write.step, write.key) for *_, writes in uses(flow) for write in writes}
     for pairs in [pairs for id, pairs in over.items() if id not in tangled and not flow.is_uncertain]:
         answer = flow.steps[pairs[0][1].step].interface.pipe_write
-        told = [pair for pair in pairs if answer in (None, pair[1].item) or (pair[1].step, pair[1].key) in read]
+        told = [pair for pair in pairs if answer in (None, pair[1].field) or (pair[1].step, pair[1].key) in read]
         if told:
             yield _overwritten(flow, told)
 
@@ -144,8 +144,8 @@ def _read_places(step: WiredStep) -> Iterator[Path]:
     over = [step.over] if step.over is not None else []
     for source in [*step.sources.values(), *step.params.values(), *over]:
         yield from source.paths
-    for key, item in step.interface.reads.items():
-        if key not in step.sources and "explicit" not in item.marks and key not in step.step.params:
+    for key, field in step.interface.reads.items():
+        if key not in step.sources and "explicit" not in field.marks and key not in step.step.params:
             yield (key,)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from importlib.util import cache_from_source
 from pathlib import Path
 
-from pflow.catalog.kinds import find_node, forget_kinds
+from pflow.catalog.find import find_node, forget_types
 from pflow.catalog.registry import data_directory
 from pflow.errors import (
     BAD_DATA,
@@ -218,7 +218,7 @@ def _locked(act: str) -> Iterator[None]:
         try:
             yield
         finally:
-            forget_kinds()
+            forget_types()
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 

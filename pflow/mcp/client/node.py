@@ -34,7 +34,7 @@ class McpNode(Node):
     def prep(self, shared: Shared) -> dict[str, Any]:
         reads = declared_interface(type(self)).reads
         given = {name: shared.get(name) for name in reads}
-        for name in [name for name, item in reads.items() if "pipe" in item.marks]:
+        for name in [name for name, field in reads.items() if "pipe" in field.marks]:
             given[name] = without_newline((("stdin",),), given[name])  # `echo Oslo |` means Oslo
         return {self.properties.get(name, name): value for name, value in given.items() if value is not None}
 

@@ -20,7 +20,7 @@ from anyio.from_thread import run_sync as run_in_loop
 from anyio.to_thread import run_sync as run_in_thread
 
 from pflow.binding.sources import assign
-from pflow.catalog.kinds import BUNDLED
+from pflow.catalog.find import BUNDLED
 from pflow.errors import BAD_DATA, BUG, CANNOT_WRITE, DENIED, FAILED, USAGE, Attempt, PflowError, own_error, result_of
 from pflow.explain.effects import FROM_ENVIRONMENT
 from pflow.flow.flags import read_argument
@@ -120,7 +120,7 @@ class _Progress:
 
 def call_of(offered: OfferedTool, arguments: dict[str, Any]) -> tuple[list[str], bytes]:
     """Return the words and the stdin of a child. Raises PflowError (2, 65, 77) for arguments that it cannot take."""
-    kind, optional = offered.kind, {name for name, item in offered.inputs.items() if not item.required}
+    node_type, optional = offered.node_type, {name for name, field in offered.inputs.items() if not field.required}
     given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
     for known in offered.flow.inputs.values() if offered.flow else ():
         if known.declared and known.name in given:
@@ -131,9 +131,9 @@ def call_of(offered: OfferedTool, arguments: dict[str, Any]) -> tuple[list[str],
     _refuse_variables(given)
     store: dict[str, Any] = {}
     if offered.flow:
-        words = ["run", kind.file, "-j"]
+        words = ["run", node_type.file, "-j"]
     else:
-        words = [kind.name if kind.origin == BUNDLED else kind.file, "-j", "--verbatim"]
+        words = [node_type.name if node_type.origin == BUNDLED else node_type.file, "-j", "--verbatim"]
     words += _words_of(offered, given, store)
     return words, encode({"$pflow": {"v": 1}, **store}, escape=False) + b"\n"
 

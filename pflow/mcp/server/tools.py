@@ -6,9 +6,10 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Annotated, Any
 
 import mcp_types as types
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+import pydantic
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
-from pflow.catalog.kinds import Kind, forget_kinds, list_kinds, own_places
+from pflow.catalog.find import NodeType, forget_types, list_types, own_places
 from pflow.catalog.lines import entry, find
 from pflow.catalog.packs import lock_file
 from pflow.catalog.registry import data_directory, saved_flows
@@ -16,10 +17,10 @@ from pflow.errors import NOT_FOUND, PflowError, result_of
 from pflow.explain.pipe_form import pipe_of
 from pflow.files.reading import file_state
 from pflow.flow.ir import flow_to_ir, load_document
-from pflow.flow.subflow import CARRIED, FlowCatalog, FlowKind, has_open_steps
+from pflow.flow.subflow import CARRIED, FlowCatalog, FlowType, has_open_steps
 from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.interface.interface import COMMANDS, Item
+from pflow.interface.interface import COMMANDS, Field
 from pflow.interface.source import in_words
 from pflow.mcp.schema import ANYTHING, NO_LIST, input_schema, output_schema
 from pflow.record.runs import find_run
@@ -38,18 +39,18 @@ class OfferedTool:
     `inputs` are the reads and params that a client may give, `writes` those that it gets. None is a secret.
     """
 
-    def __init__(self, kind: Kind, taken: Container[str]) -> None:
+    def __init__(self, node_type: NodeType, taken: Container[str]) -> None:
         """Raises PflowError, whose message is the reason alone, if a kind cannot be a tool."""
-        interface = kind.told()
-        self.kind, self.label = kind, kind.name
-        self.flow = kind.flow if isinstance(kind, FlowKind) else None
-        if fault := next(_faults(kind, self.flow), ""):
+        interface = node_type.told()
+        self.node_type, self.label = node_type, node_type.name
+        self.flow = node_type.flow if isinstance(node_type, FlowType) else None
+        if fault := next(_faults(node_type, self.flow), ""):
             raise PflowError(fault)
         reads = {**interface.params, **interface.reads}  # as for a stage: of two with one name, the flag is the read
-        self.inputs = {name: item for name, item in reads.items() if not self._is_withheld(item)}
-        secrets = _secrets_of(kind)
-        writes = {name: item for name, item in interface.writes.items() if CARRIED not in item.marks}
-        self.writes = {name: item for name, item in writes.items() if name not in secrets}
+        self.inputs = {name: field for name, field in reads.items() if not self._is_withheld(field)}
+        secrets = _secrets_of(node_type)
+        writes = {name: field for name, field in interface.writes.items() if CARRIED not in field.marks}
+        self.writes = {name: field for name, field in writes.items() if name not in secrets}
         self.effects = ["anything"] if self.flow and has_open_steps(self.flow) else list(interface.effects)
         self.hints = _hints(self.effects, repeats=interface.repeats == "yes")
         text = "\n\n".join(filter(None, (interface.summary, interface.description)))
@@ -64,10 +65,10 @@ class OfferedTool:
             annotations=types.ToolAnnotations(title=title, **self.hints),
         )
 
-    def _is_withheld(self, item: Item) -> bool:
+    def _is_withheld(self, field: Field) -> bool:
         """Return True for items that a client may not give: secrets, and the commands of a saved flow."""
-        names_command = item.kind == "param" and item.name.rpartition(".")[2] in COMMANDS
-        return item.is_secret or (names_command and self.flow is not None)
+        names_command = field.kind == "param" and field.name.rpartition(".")[2] in COMMANDS
+        return field.is_secret or (names_command and self.flow is not None)
 
     @property
     def is_read_only(self) -> bool:
@@ -82,19 +83,19 @@ def _tool_name(label: str, taken: Container[str]) -> str:
     raise PflowError("a tool's name has letters, digits, - and _, 64 at most, and belongs to one tool")
 
 
-def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
-    interface = kind.interface
-    if fault := interface.fault or kind.class_fault or kind.interpreter_fault:
+def _faults(node_type: NodeType, flow: WiredFlow | None) -> Iterator[str]:
+    interface = node_type.interface
+    if fault := interface.fault or node_type.class_fault or node_type.interpreter_fault:
         yield fault
     if flow is None and interface.open:
         yield "it declares no interface"
     if flow:
-        yield from (f"there is no node '{step.step.type}'" for step in flow.steps.values() if step.kind is None)
+        yield from (f"there is no node '{step.step.type}'" for step in flow.steps.values() if step.node_type is None)
         if interface.open:
             yield "it has steps without an interface, and does not declare its inputs and outputs"
-    for item in interface.reads.values():
-        if item.is_secret and item.required:
-            yield f"'{item.name}' is a secret, which clients must not give"
+    for field in interface.reads.values():
+        if field.is_secret and field.required:
+            yield f"'{field.name}' is a secret, which clients must not give"
 
 
 def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
@@ -111,24 +112,24 @@ def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
     return {**hints, "idempotent_hint": repeats and not uses_network, "open_world_hint": uses_network}
 
 
-def _secrets_of(kind: Kind) -> set[str]:
+def _secrets_of(node_type: NodeType) -> set[str]:
     """Return the names of secret writes. For a flow they are outputs, or keys of its store if it has no outputs."""
-    if not isinstance(kind, FlowKind):
-        return kind.interface.secret_writes
-    places = list(_secret_places(kind.flow))
-    if not kind.flow.outputs:
+    if not isinstance(node_type, FlowType):
+        return node_type.interface.secret_writes
+    places = list(_secret_places(node_type.flow))
+    if not node_type.flow.outputs:
         return {str(place[0]) for place in places}
     return {
         name
-        for name, source in kind.flow.outputs.items()
+        for name, source in node_type.flow.outputs.items()
         if any(are_nested(path, place) for path in source.paths for place in places)
     }
 
 
 def _secret_places(flow: WiredFlow) -> Iterator[Path]:
     for step in flow.steps.values():
-        if step.kind is not None:
-            yield from (step.place_of(key) for key in _secrets_of(step.kind))
+        if step.node_type is not None:
+            yield from (step.place_of(key) for key in _secrets_of(step.node_type))
     yield from (declared.path for declared in flow.inputs.values() if declared.secret)
 
 
@@ -166,22 +167,22 @@ class OfferedTools:
     def tools(self) -> dict[str, OfferedTool]:
         """Return every offered tool by its name; list them anew if a file has changed."""
         if (state := state_of_files()) != self._listed:
-            forget_kinds()
+            forget_types()
             self._tools = {}
             catalog = FlowCatalog()
             flows = filter(None, [catalog.find(f"flow:{name}") for name in saved_flows()])
-            for kind in [*list_kinds(), *flows]:
-                if self.only is None or kind.name in self.only:
-                    self._offer(kind)
+            for node_type in [*list_types(), *flows]:
+                if self.only is None or node_type.name in self.only:
+                    self._offer(node_type)
             self._listed = state
         return self._tools
 
-    def _offer(self, kind: Kind) -> None:
+    def _offer(self, node_type: NodeType) -> None:
         try:
-            offered = OfferedTool(kind, {*self.reserved, *self._tools})
+            offered = OfferedTool(node_type, {*self.reserved, *self._tools})
         except (PflowError, OSError, ValueError, RecursionError, MemoryError) as error:
             why = error.message if isinstance(error, PflowError) else in_words(error)
-            line = f"'{kind.name}' is not offered: {why}"
+            line = f"'{node_type.name}' is not offered: {why}"
             if line not in self._said:
                 self._said.add(line)
                 self.say(line)
@@ -220,7 +221,9 @@ def state_of_files() -> State:
 
 LIST, DESCRIBE, CHECK = "pflow_list", "pflow_describe", "pflow_check"
 PLAN, RUN, TRACE = "pflow_plan", "pflow_run", "pflow_trace"
-_NAME = Field(min_length=1, max_length=300, description="the name of a node or a saved flow, as pflow_list has it")
+_NAME = pydantic.Field(
+    min_length=1, max_length=300, description="the name of a node or a saved flow, as pflow_list has it"
+)
 
 _Object = Annotated[dict[str, Any], WithJsonSchema({"type": "object"})]
 """An object without pydantic's `additionalProperties`: clients that make schemas strict refuse a tool with it."""
@@ -235,7 +238,7 @@ class _Arguments(BaseModel):
 class _List(_Arguments):
     """List the nodes and saved flows that can be run, each with its purpose and effects."""
 
-    search: str = Field("", max_length=1_000, description="only those about these words, best first")
+    search: str = pydantic.Field("", max_length=1_000, description="only those about these words, best first")
 
 
 class _Describe(_Arguments):
@@ -247,7 +250,7 @@ class _Describe(_Arguments):
 class _Check(_Arguments):
     """Check a flow against pflow's rules. It is neither run nor saved, and no file that it names is opened."""
 
-    flow: str | _Object = Field(
+    flow: str | _Object = pydantic.Field(
         description="pipe syntax, as `read-file --path=a.txt => llm --prompt='Sum up'`; or the flow's JSON"
     )
 
@@ -258,7 +261,7 @@ class _Plan(_Arguments):
     The flow comes back as JSON (`ir`) and as pipe syntax (`pipe`). It is neither run nor saved: a person does that.
     """
 
-    sentence: str = Field(description="what the flow is to do, with its paths and values; or pipe syntax")
+    sentence: str = pydantic.Field(description="what the flow is to do, with its paths and values; or pipe syntax")
 
 
 class _Run(_Arguments):
@@ -268,14 +271,14 @@ class _Run(_Arguments):
     """
 
     name: str = _NAME
-    inputs: _Object = Field({}, description="its inputs, as pflow_describe has their schema")
+    inputs: _Object = pydantic.Field({}, description="its inputs, as pflow_describe has their schema")
 
 
 class _Trace(_Arguments):
     """Show what the steps of a run of a flow read from where, wrote and took, without values."""
 
-    run: str = Field("last", max_length=100, description="a run's id, or `last`, or `@2`: the one before")
-    store: bool = Field(False, description="add the keys, types and sizes of its store")
+    run: str = pydantic.Field("last", max_length=100, description="a run's id, or `last`, or `@2`: the one before")
+    store: bool = pydantic.Field(False, description="add the keys, types and sizes of its store")
 
 
 _READS = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -338,7 +341,7 @@ def _row(offered: OfferedTool) -> dict[str, Any]:
 
 def _described(offered: OfferedTool) -> dict[str, Any]:
     """Return what pflow says of a node, but its file, and the tool as a client sees it; for a flow, its text too."""
-    about = {name: value for name, value in entry(offered.kind).items() if name not in ("file", "reads", "params")}
+    about = {name: value for name, value in entry(offered.node_type).items() if name not in ("file", "reads", "params")}
     about |= {**offered.tool.model_dump(exclude_none=True), "tool": offered.tool.name, "name": offered.label}
     return about | (_forms(offered.flow) if offered.flow else {})
 

@@ -4,15 +4,15 @@ import os
 
 import pytest
 
-from pflow.catalog.kinds import (
+from pflow.catalog.find import (
     fault_of,
-    find_kind,
     find_node,
-    forget_kinds,
+    find_type,
+    forget_types,
     is_node_name,
     launcher,
     list_nodes,
-    no_such_kind,
+    no_such_type,
 )
 from pflow.errors import PflowError
 
@@ -53,9 +53,9 @@ def own(tmp_path, monkeypatch):
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    forget_kinds()
+    forget_types()
     yield tmp_path
-    forget_kinds()
+    forget_types()
 
 
 def put_node(file, name, interface=COUNTS, before=""):
@@ -70,7 +70,7 @@ def put_program(file, text=SCRIPT):
 
 @pytest.mark.parametrize("type", ["read-file", "read_file", "ReadFile", "ReadFileNode", "readfile", "READ-FILE"])
 def test_a_node_of_pflows_goes_by_its_name_and_its_classs_name(type):
-    kind = find_kind(type)
+    kind = find_type(type)
     assert (kind.name, kind.origin, kind.version) == ("read-file", "bundled", "1.0.0")
     assert "path" in kind.interface.reads
 
@@ -78,7 +78,7 @@ def test_a_node_of_pflows_goes_by_its_name_and_its_classs_name(type):
 @pytest.mark.parametrize("type", ["count-words", "count_words", "CountWords", "CountWordsNode"])
 def test_an_own_node_goes_by_its_name_and_its_classs_name(own, type):
     put_node(own / "count_words.py", "CountWords")
-    kind = find_kind(type)
+    kind = find_type(type)
     assert (kind.name, kind.origin, kind.version) == ("count-words", "python", "2.1.0")
     assert str(kind.interface.writes["words"].type) == "int"
 
@@ -86,29 +86,29 @@ def test_an_own_node_goes_by_its_name_and_its_classs_name(own, type):
 def test_a_file_may_begin_with_a_byte_order_mark(own):
     put_node(own / "count_words.py", "CountWords")
     (own / "count_words.py").write_bytes(b"\xef\xbb\xbf" + (own / "count_words.py").read_bytes())
-    assert "words" in find_kind("count-words").interface.writes
+    assert "words" in find_type("count-words").interface.writes
     put_program(own / "pflow-now", "\ufeff" + SCRIPT)
-    assert "now" in find_kind("now").interface.writes
+    assert "now" in find_type("now").interface.writes
 
 
 def test_the_code_of_a_node_is_not_run_for_its_interface(own):
     put_node(own / "bad.py", "Bad", before=f"open({str(own / 'ran')!r}, 'w')")
-    assert find_kind("bad").interface.summary == "Count the words."
-    assert find_kind("bad").version == "2.1.0"
+    assert find_type("bad").interface.summary == "Count the words."
+    assert find_type("bad").version == "2.1.0"
     assert not (own / "ran").exists()
-    find_kind("bad").node_class()
+    find_type("bad").node_class()
     assert (own / "ran").exists()
 
 
 def test_a_docstring_in_prose_is_an_open_interface(own):
     put_node(own / "prose.py", "Prose", "    Reads a thing, writes another.")
-    interface = find_kind("prose").interface
+    interface = find_type("prose").interface
     assert (interface.open, interface.fault) == (True, "")
 
 
 def test_an_interface_in_another_grammar_is_open_and_says_why(own):
     put_node(own / "seed.py", "Seed", '    Interface:\n    - Reads: shared["prompt"]: prompt to send to LLM')
-    interface = find_kind("seed").interface
+    interface = find_type("seed").interface
     assert interface.open
     assert "seed.py" in interface.fault
 
@@ -117,7 +117,7 @@ def test_an_interface_in_prose_gives_its_words_and_is_no_fault(own):
     prose = '    Interface:\n    - Reads: shared["prompt"] - what to ask\n    - Params: model (default gpt-4), system'
     prep = 'def prep(self, shared):\n        return shared["prompt"], self.params.get("model")'
     put_node(own / "seed.py", "Seed", f'{prose}\n    """\n    {prep}\n    """')
-    interface = find_kind("seed").interface
+    interface = find_type("seed").interface
     assert (interface.open, interface.fault, interface.reads["prompt"].doc) == (True, "", "what to ask")
     assert interface.params["model"].default == "gpt-4"
 
@@ -125,29 +125,29 @@ def test_an_interface_in_prose_gives_its_words_and_is_no_fault(own):
 def test_a_file_that_is_no_python_has_no_interface(own):
     (own / "broken.py").write_text("class (")
     with pytest.raises(PflowError, match=r"broken\.py"):
-        _ = find_kind("broken").interface
+        _ = find_type("broken").interface
 
 
 def test_a_program_on_path_is_a_node_and_is_never_run(own, monkeypatch):
     put_program(own / "bin" / "pflow-touch", f"#!/bin/sh\ntouch {own}/ran\n")
     monkeypatch.setenv("PATH", f"{own / 'bin'}::/nowhere")
-    kind = find_kind("touch")
+    kind = find_type("touch")
     assert (kind.origin, kind.file) == ("program", str(own / "bin" / "pflow-touch"))
     assert kind.interface.open
     assert not (own / "ran").exists()
 
 
 def test_a_misspelt_node_is_told_what_it_is_near_to():
-    error = no_such_kind("read-fil")
+    error = no_such_type("read-fil")
     assert (error.message, error.exit) == ("cannot find the node 'read-fil'", 65)
     assert error.hint.startswith("did you mean read-file")
-    assert no_such_kind("qqqq").hint.startswith("known: ")
+    assert no_such_type("qqqq").hint.startswith("known: ")
 
 
 def test_names_of_saved_flows_are_compared_without_their_prefix(monkeypatch):
-    monkeypatch.setattr("pflow.catalog.kinds.saved_flows", lambda: ["bom"])
-    assert {no_such_kind(type).hint for type in ("flow:bim", "bon", "bom")} == {"did you mean flow:bom?"}
-    assert no_such_kind("flow:wsub").hint.startswith("known: flow:bom, analyze, ")
+    monkeypatch.setattr("pflow.catalog.find.saved_flows", lambda: ["bom"])
+    assert {no_such_type(type).hint for type in ("flow:bim", "bon", "bom")} == {"did you mean flow:bom?"}
+    assert no_such_type("flow:wsub").hint.startswith("known: flow:bom, analyze, ")
 
 
 @pytest.fixture

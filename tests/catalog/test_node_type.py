@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pflow.catalog.interfaces import interpreter, interpreter_fault, program_interface, read_header
+from pflow.catalog.node_type import interpreter, interpreter_fault, program_interface, read_header
 from pflow.errors import PflowError
 
 ITEM = 'shared["text"]: str  # the text'

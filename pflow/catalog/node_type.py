@@ -19,7 +19,7 @@ _MARKERS = ("#!", "#", "//!", "//", "/*", "*/", "*", "--", ";")
 """The marks that begin a comment in various languages."""
 
 
-class Kind:
+class NodeType:
     """A kind of node: its name, origin and file; and, read when asked for, its interface, version and class.
 
     `origin` is BUNDLED (comes with pflow), STORE_COMMAND, PYTHON (a user's own class), PROGRAM (any executable) or
@@ -94,7 +94,7 @@ class Kind:
                 self._version = self.interface.version or "1.0.0"
         return self._version
 
-    def parts(self) -> list[Kind]:
+    def parts(self) -> list[NodeType]:
         """Return the kinds that a flow is made of."""
         return []
 
@@ -149,11 +149,11 @@ def has_interface(program: str) -> bool:
         return False
 
 
-def node_in(file: str) -> Kind | None:
+def node_in(file: str) -> NodeType | None:
     """Return the node in a program's file, wherever that is; None for any other file, such as a flow's."""
     if file.endswith((".json", ".py", ".sh")) or not os.path.isfile(file) or not has_interface(file):
         return None
-    return Kind(os.path.basename(file).removeprefix("pflow-"), PROGRAM, os.path.abspath(file))
+    return NodeType(os.path.basename(file).removeprefix("pflow-"), PROGRAM, os.path.abspath(file))
 
 
 def program_interface(file: str) -> tuple[Interface, str]:

@@ -11,14 +11,14 @@ import stat
 import sys
 
 from pflow import Any, Iterator
-from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, STORE_COMMAND, Kind
+from pflow.catalog.node_type import BUNDLED, FLOW, PROGRAM, PYTHON, STORE_COMMAND, NodeType
 from pflow.catalog.registry import BESIDE, PACKAGE, is_flow_type, names_in, own_directories, own_flows, saved_flows
 from pflow.errors import BAD_DATA, PflowError, reason_of, result_of
 from pflow.interface.interface import Interface
 from pflow.interface.source import plain
 from pflow.text.naming import did_you_mean, listed, meant
 
-__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "STORE_COMMAND", "Catalog", "Kind", "find_kind", "list_kinds"]
+__all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "STORE_COMMAND", "Catalog", "NodeType", "find_type", "list_types"]
 
 RUNS_FLOW = b"#!/bin/sh\n# Runs a saved flow: pflow save --command made this, "
 """The first bytes of the executable of a saved flow, which is not listed as a node beside flow:NAME."""
@@ -52,21 +52,21 @@ class Catalog:
         """Return the catalog for a flow in another directory."""
         return Catalog(directory)
 
-    def find(self, type: str) -> Kind | None:
+    def find(self, type: str) -> NodeType | None:
         """Return the kind that a type names, or None."""
-        return find_kind(type)
+        return find_type(type)
 
-    def inline(self, flow: Any, items: tuple[str, ...]) -> Kind | None:
+    def inline(self, flow: Any, items: tuple[str, ...]) -> NodeType | None:
         """Return the kind of a step with a flow of its own, inside batches over `items`; None if only nodes count."""
         return None
 
 
-_found: dict[str, Kind | None] = {}
+_found: dict[str, NodeType | None] = {}
 only_in: dict[str, tuple[str, str]] = {}
 """The files of classes that are no nodes, and of the Python flows that use them, by the names that these would have."""
 
 
-def find_kind(type: str) -> Kind | None:
+def find_type(type: str) -> NodeType | None:
     """Find the node of a name, or of its class's name, once; None if nothing has it."""
     if type not in _found:
         found = find_node(type)
@@ -74,7 +74,7 @@ def find_kind(type: str) -> Kind | None:
     return _found[type]
 
 
-def forget_kinds() -> None:
+def forget_types() -> None:
     """Forget all found nodes, because the environment or a file has changed."""
     from pflow.catalog.packs import forget_packs
 
@@ -88,9 +88,9 @@ def add_class(name: str, node: Any) -> None:
     """Make a name mean a class of this process, whatever else has that name."""
     from pflow.node import interface_of, version_of
 
-    kind = Kind(name, PYTHON, getattr(sys.modules.get(node.__module__), "__file__", None) or "")
-    kind._class, kind._interface, kind._version = node, interface_of(node), version_of(node)
-    _found[name] = kind
+    node_type = NodeType(name, PYTHON, getattr(sys.modules.get(node.__module__), "__file__", None) or "")
+    node_type._class, node_type._interface, node_type._version = node, interface_of(node), version_of(node)
+    _found[name] = node_type
 
 
 def is_node_name(name: str) -> bool:
@@ -98,21 +98,23 @@ def is_node_name(name: str) -> bool:
     return name.isascii() and name[:1].isalnum() and name.replace("-", "").replace("_", "").isalnum()
 
 
-def find_node(name: str) -> Kind | None:
+def find_node(name: str) -> NodeType | None:
     """Find the node or store command of a name, or of a class's name; None if nothing has it."""
     wanted = plain(name)
     if not is_node_name(name):
         return None
     names = [wanted, wanted.removesuffix("node")] if wanted.endswith("node") else [wanted]
-    firsts = [next((kind for kind in _candidates(each) if not kind.fault), None) for each in names if each]
-    found = [kind for kind in firsts if kind]
+    firsts = [
+        next((node_type for node_type in _candidates(each) if not node_type.fault), None) for each in names if each
+    ]
+    found = [node_type for node_type in firsts if node_type]
     # "WordsNode" may name the node `words` by its class. A pack's node `words-node` must not take its place.
     return found[-1] if len(found) > 1 and found[0].pack and not found[1].pack else next(iter(found), None)
 
 
-def list_nodes() -> Iterator[Kind]:
+def list_nodes() -> Iterator[NodeType]:
     """Yield all nodes, including shadowed and broken ones."""
-    first: dict[str, Kind] = {}
+    first: dict[str, NodeType] = {}
     own = set(map(os.path.realpath, _own_bin()))
     for found in _candidates():
         before = found if found.fault else first.setdefault(plain(found.name), found)
@@ -126,17 +128,17 @@ def list_nodes() -> Iterator[Kind]:
             yield found
 
 
-def list_kinds() -> list[Kind]:
+def list_types() -> list[NodeType]:
     """Return all nodes that can be found by name."""
     return [found for found in list_nodes() if not found.fault and not found.behind]
 
 
-def node_at(file: str) -> Kind | None:
+def node_at(file: str) -> NodeType | None:
     """Return the node in a file, wherever that is, even if shadowed or broken; None for any other file."""
     return next((found for found in list_nodes() if found.file == file), None) or node_called(file)
 
 
-def node_called(file: str) -> Kind | None:
+def node_called(file: str) -> NodeType | None:
     """Return the node in a file, going by the file's name alone, even if it is broken; None for any other file."""
     found = _named(*os.path.split(file))
     return found if found and _is_meant(found) else None
@@ -148,10 +150,10 @@ def fault_of(name: str) -> str:
     return next((f"'{found.file}': {found.fault}" for found in faulty), "")
 
 
-def shadowed_by(kind: Kind) -> str:
+def shadowed_by(node_type: NodeType) -> str:
     """Return the file in a user's own directory that has the name of one of pflow's nodes; empty without one."""
-    places = own_places() if kind.origin == BUNDLED else []
-    return next((found.file for place in places for found in _in_own(place, plain(kind.name))), "")
+    places = own_places() if node_type.origin == BUNDLED else []
+    return next((found.file for place in places for found in _in_own(place, plain(node_type.name))), "")
 
 
 def launcher(program: str) -> str | None:
@@ -171,17 +173,17 @@ def _own_bin() -> list[str]:
     return [place for place in dict.fromkeys(places) if place != unusable]
 
 
-def _candidates(wanted: str | None = None) -> Iterator[Kind]:
+def _candidates(wanted: str | None = None) -> Iterator[NodeType]:
     """Yield the files of one plain name, or of all, in order of preference."""
     for folder, origin in (("nodes", BUNDLED), ("store_commands", STORE_COMMAND)):
         for name in names_in(folder):
             if wanted is None or plain(name) == wanted:
                 file = os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py")
-                yield Kind(name, origin, file)
+                yield NodeType(name, origin, file)
     for directory in own_places():
         yield from _in_own(directory, wanted)
     is_damage = PflowError if wanted is None else ()  # a list shows the other nodes, and reports the damage itself
-    in_packs: list[Kind] = result_of(_in_packs, of=is_damage, otherwise=[])
+    in_packs: list[NodeType] = result_of(_in_packs, of=is_damage, otherwise=[])
     yield from [found for found in in_packs if wanted in (None, plain(found.name))]
     made = {*own_flows(), *(found.name for found in in_packs)}
     for directory in _there(os.environ.get("PATH", "").split(os.pathsep)):
@@ -206,7 +208,7 @@ def _there(directories: list[str]) -> Iterator[str]:
             yield absolute
 
 
-def _in_own(directory: str, wanted: str | None) -> Iterator[Kind]:
+def _in_own(directory: str, wanted: str | None) -> Iterator[NodeType]:
     """Yield the nodes of a user's own directory: classes in Python, then programs."""
     for file in sorted(_listed(directory), key=lambda file: (not file.endswith(".py"), file)):
         found = _named(directory, file)
@@ -214,32 +216,32 @@ def _in_own(directory: str, wanted: str | None) -> Iterator[Kind]:
             yield found
 
 
-def _in_packs() -> list[Kind]:
+def _in_packs() -> list[NodeType]:
     """Return the nodes of packs. One whose file is changed or missing is included, and fails when it is used."""
     from pflow.catalog.packs import installed_sources
 
     return [found for pack in installed_sources() for found in nodes_of(pack)]
 
 
-def nodes_of(pack: Any) -> Iterator[Kind]:
+def nodes_of(pack: Any) -> Iterator[NodeType]:
     """Yield the nodes of a pack, going by file names alone: Python classes, then programs."""
     for name, file in sorted(pack.paths("nodes"), key=lambda each: not each[1].endswith(".py")):
-        found = Kind(name, PYTHON, file) if name else _named(*os.path.split(file))
+        found = NodeType(name, PYTHON, file) if name else _named(*os.path.split(file))
         if found is not None and is_node_name(found.name):
             found._pack = pack
             yield found
 
 
-def _named(directory: str, file: str) -> Kind | None:
+def _named(directory: str, file: str) -> NodeType | None:
     """Return the kind that a file is by its name, or None."""
     if file.endswith(".py") and not file.startswith(("_", ".", "pflow-")):
-        return Kind(file[:-3].replace("_", "-"), PYTHON, f"{directory}/{file}")
+        return NodeType(file[:-3].replace("_", "-"), PYTHON, f"{directory}/{file}")
     if file.startswith("pflow-") and not file.endswith(".interface"):
-        return Kind(file[6:], PROGRAM, f"{directory}/{file}")
+        return NodeType(file[6:], PROGRAM, f"{directory}/{file}")
     return None
 
 
-def _is_meant(found: Kind) -> bool:
+def _is_meant(found: NodeType) -> bool:
     """Return True if a file in a user's own directory looks like a node, and set its `fault` if it cannot be used."""
     if not _is_file(found):
         return False
@@ -252,20 +254,20 @@ def _is_meant(found: Kind) -> bool:
     return True
 
 
-def _on_path(directory: str, wanted: str | None, made: set[str]) -> Iterator[Kind]:
+def _on_path(directory: str, wanted: str | None, made: set[str]) -> Iterator[NodeType]:
     """Yield the nodes of a directory on PATH: those that a shell would find, and broken links.
 
     `made` holds the names for which pflow may have made an executable.
     """
     for file in sorted(file for file in _listed(directory) if file.startswith("pflow-")):
         if is_node_name(file[6:]) and (wanted is None or plain(file[6:]) == wanted):
-            found = Kind(file[6:], PROGRAM, f"{directory}/{file}")
+            found = NodeType(file[6:], PROGRAM, f"{directory}/{file}")
             is_node = _is_file(found) and (found.fault or os.access(found.file, os.X_OK))
             if is_node and not _is_made(found, made):
                 yield found
 
 
-def _is_made(found: Kind, made: set[str]) -> bool:
+def _is_made(found: NodeType, made: set[str]) -> bool:
     """Return True for an executable that pflow made for a saved flow, a tool, or a pack's node."""
     if found.name not in made and not found.name.startswith("mcp-"):
         return False
@@ -279,7 +281,7 @@ def _listed(directory: str) -> list[str]:
     return result_of(os.listdir, directory, otherwise=[])
 
 
-def _is_file(found: Kind) -> bool:
+def _is_file(found: NodeType) -> bool:
     """Return True for a regular file, and for one that cannot be used: then set its `fault`."""
     try:
         found.status = os.stat(found.file)
@@ -292,14 +294,17 @@ def _is_file(found: Kind) -> bool:
         return True
 
 
-def no_such_kind(type: str) -> PflowError:
+def no_such_type(type: str) -> PflowError:
     """Return the error (65) for an unknown type, with the nearest names, or all."""
     if is_flow_type(type) and not type.startswith("flow:"):
         hint = "paths begin at this file's directory"
         return PflowError(f"cannot find the flow '{type}'", hint=hint, exit=BAD_DATA)
     if fault := fault_of(type):
         return PflowError(f"cannot use the node '{type}': {fault}", hint="pflow nodes lists them", exit=BAD_DATA)
-    nodes, flows = {kind.name: kind.name for kind in list_kinds()}, {each: f"flow:{each}" for each in saved_flows()}
+    nodes, flows = (
+        {node_type.name: node_type.name for node_type in list_types()},
+        {each: f"flow:{each}" for each in saved_flows()},
+    )
     first, other = (flows, nodes) if type.startswith("flow:") else (nodes, flows)
     types = first | other | first
     name = type.removeprefix("flow:")
@@ -314,17 +319,19 @@ def no_such_kind(type: str) -> PflowError:
 def version_hint(type: str) -> str:
     """Say which version a node or saved flow has, for its name with `@` and one behind it; empty for any other name."""
     name, at, asked = type.removeprefix("flow:").rpartition("@")
-    kind = find_kind(name) if at else None
-    if kind is None and not (at and name in saved_flows()):
+    node_type = find_type(name) if at else None
+    if node_type is None and not (at and name in saved_flows()):
         return ""
-    there = result_of(lambda: kind.version if kind else "1.0.0", otherwise="unknown", of=(OSError, PflowError))
+    there = result_of(
+        lambda: node_type.version if node_type else "1.0.0", otherwise="unknown", of=(OSError, PflowError)
+    )
     return f"there is no version {asked} of {name}; it is {there}" if asked not in ("", there) else did_you_mean(name)
 
 
 def interface_of_type(type: str, catalog: Catalog, flow: Any = None) -> tuple[Interface, bool]:
     """Return the interface of a type, or of a step's flow, and True if it is known; an open one if it is not."""
     try:
-        kind = catalog.find(type) if flow is None else catalog.inline(flow, ())
-        return (kind.interface, True) if kind else (Interface(), False)
+        node_type = catalog.find(type) if flow is None else catalog.inline(flow, ())
+        return (node_type.interface, True) if node_type else (Interface(), False)
     except PflowError:  # a finding of the rules
         return Interface(), False
