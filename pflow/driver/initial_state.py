@@ -65,7 +65,7 @@ class InitialState:
         self.store = NodeStore(intake.document, has_copies=False)
         secrets.add([*known_secrets(inputs, self.store)])
         self.snapshot = self._snapshot()
-        inputs.fill(self.store)
+        inputs.fill(self.store)  # among these values and defaults there may be further secrets
         secrets.add([*known_secrets(inputs, self.store)])
 
     def _snapshot(self) -> Snapshot:

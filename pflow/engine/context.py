@@ -140,6 +140,7 @@ class Coordinator:
         """For each batch, by its path, the item that wrote each file."""
         self._wrote: dict[str, list[str]] = {}
         """The files of each item that is not committed yet."""
+        # An item that runs in a resume may not write over the files of items that were done before it.
         for path, record in (journal.records.done if journal and journal.records else {}).items():
             self._writers.setdefault(batch_of(path), {}).update(dict.fromkeys(record.get("wrote", ()), path))
 

@@ -129,7 +129,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             return visit.redo(shared, visit.done)
         try:
             action, handled = self._attempt(node, shared, stop, inside)
-        except StepFailed as failure:
+        except StepFailed as failure:  # a signal leaves no record: nobody knows what the step has done
             visit.fail(failure)
             raise
         if node.id:

@@ -78,7 +78,7 @@ class BatchStep(StepNode):
             with FileWatch(self.files, self.context, self.visit_path()):
                 done = self._noted_items(shared, visit)
         finally:
-            self.context.coordinator.ask("release", self.visit_path())
+            self.context.coordinator.ask("release", self.visit_path())  # in a loop, its next visit writes these files
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
         for key in keys:
             values = [self._result(key, item, each) for (_, item), each in zip(items, done, strict=True)]

@@ -201,7 +201,7 @@ class DaskExecutor:
 
     async def _call(self, number: int, address: str, words: tuple[str, int, str, str]) -> None:
         """Have a worker run a task, and release the result as soon as it is here."""
-        key = f"pflow-{self.map}-{number}"
+        key = f"pflow-{self.map}-{number}"  # with pure=False and no retries: the map decides what runs again, not dask
         future = self.client.submit(run_items, *words, key=key, workers=[address], retries=0, pure=False)
         try:
             [reply] = await self.client.gather([future], asynchronous=True)

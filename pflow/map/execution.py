@@ -221,7 +221,7 @@ def resume_map(
 ) -> int:  # fmt: skip
     """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
     # Reopened refuses a finished run otherwise; a map with failures can go on.
-    failed, choices.failed = (choices.failed, True)
+    failed, choices.failed = choices.failed, True
     reopened = Reopened(run, choices, secrets)
     with reopened.reading():
         wired = reopened.load()

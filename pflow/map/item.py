@@ -101,7 +101,7 @@ class ItemFlow:
         file (`claim_file`, the id and the file's digest): it answers with the id of the item that wrote the file first.
         """
         # A copy: no item masks the secrets of another in its own output.
-        began, tally, secrets = (time.perf_counter(), Tally(), Secrets(self.secrets))
+        began, tally, secrets = time.perf_counter(), Tally(), Secrets(self.secrets)
         result: Result = {"status": DONE, "exit": OK, "outputs": None, "carried": "", "error": ""}
         try:
             with Deadline(self.timeout, act="cannot finish"):
@@ -132,8 +132,8 @@ class ItemFlow:
         context = Context(max_visits=self.max_visits, secrets=secrets, run_id=self.run_id, cache=self.cache)
         context.prefix = f"{id}/"
         context.recorder = tally
-        # Which a child of the item's process has, too.
-        context.coordinator.outside, tell = (tell, context.coordinator.ask)
+        # This `ask` works in a child of the item's process, too.
+        context.coordinator.outside, tell = tell, context.coordinator.ask
         gate = gate_of(tell) if self.is_gated else unlimited
         context.calls = Calls(gate, is_priced=self.is_priced, in_map=True)
         if self.writes_files:

@@ -81,7 +81,7 @@ class Items:
 
     def __iter__(self) -> Iterator[Any]:
         # Only the first reading warns: an estimate reads the items before the run does.
-        tells, self._tells = (self._tells, False)
+        tells, self._tells = self._tells, False
         return self._read(decode, tells=tells)
 
     def check_end(self) -> None:

@@ -141,6 +141,7 @@ class MapLoop(ItemLoop):
         """Go on with the items that run until there is something to read. Raises StopReading if the map is stopped."""
         while not self.is_stopped():
             self.begin_again()
+            # While items run, only glance at the stream: take_results then waits for what ends.
             if select.select([fd], [], [], 0 if self.running else self.seconds())[0]:
                 return
             if not self.running:

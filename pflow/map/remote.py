@@ -85,7 +85,7 @@ def flow_of(order: Order) -> ItemFlow:
 
 def main(parent: int) -> None:
     """Serve the process that began this one, at the socket that is its stdin: first comes an order, then items."""
-    fd = os.dup(0)
+    fd = os.dup(0)  # and no stdin, which a node would read the socket by
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     filter_stderr()
     catch_signals()
@@ -194,7 +194,9 @@ def run_items(map: str, task: int, lines: str, order: str = "") -> str:
     if order and map not in _served:
         _served[map] = Service(order)
         Thread(target=_watch, args=(map, _is_wanted()), daemon=True).start()
-    if map not in _served or (map, task) in _begun:
+    if (
+        map not in _served or (map, task) in _begun
+    ):  # dask sends a task again that it takes for lost; items may not repeat
         return "null"
     _begun.add((map, task))
     try:

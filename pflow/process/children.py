@@ -75,7 +75,7 @@ def end(children: Iterable[Child], grace: float | None = None) -> None:
             child.signal(_signal.SIGTERM, _signal.SIGCONT)  # one that is stopped takes no SIGTERM before it goes on
             child.hang_up()
         wait_for_end(children, GRACE if grace is None else grace)
-    finally:
+    finally:  # at once, if a second signal cuts the wait short
         for child in children:
             child.signal(_signal.SIGKILL)
         wait_for_end(children, GRACE)
@@ -114,7 +114,7 @@ class Program(Child):
         self.open: set[int] = set()
         theirs: list[int] = []
         self._held = HeldSignals()  # an exception before the child is known would leave it running
-        self._guard = Guard()
+        self._guard = Guard()  # before the program, which is then never without one
         try:
             files = [self._file(end, theirs) for end in (input, on_stdout, on_stderr)]
             super().__init__(spawn(argv, files, env, directory, restrict=restrict), leads_session=True)
@@ -372,7 +372,7 @@ def _processes(session: int = 0) -> Iterator[tuple[int, bytes, list[bytes]]]:
                 script = os.path.basename(next(words, b""))
                 name = script if script.startswith(b"pflow") else name
         except OSError:
-            continue  # it has ended
+            continue  # it ended after it was listed
         if fields:
             yield int(pid), name, fields.split()
 

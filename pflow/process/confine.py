@@ -75,6 +75,7 @@ def restrict() -> None:
 
 
 def _enter(ruleset: int) -> None:
+    # Only root may confine a setuid program; the kernel takes rules from others once setuid has no effect.
     ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     _call(_RESTRICT_SELF, ruleset, 0)
 
@@ -222,6 +223,7 @@ def start_restricted(start: Callable[[], int], restrict: Callable[[], None] = re
 def _new_ruleset(files: int, tcp: int = 0, scopes: int = 0) -> int:
     """Make rules that forbid these rights, as far as this kernel's version of Landlock knows them."""
     version = _landlock_version()
+    # An older kernel refuses a structure with members that it does not know (E2BIG).
     about = [files, tcp, scopes][: 3 if version >= 6 else 2 if version >= 4 else 1]
     return _call(_CREATE_RULESET, struct.pack(f"{len(about)}Q", *about), 8 * len(about), 0)
 

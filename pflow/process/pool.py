@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _socket  # socket's C part, as with signal
+import _socket  # socket's C part: the module itself loads selectors and enum
 import os
 import select
 import time
@@ -115,7 +115,7 @@ class Worker(Child):
         self.hang_up()
         if self.is_foreign:  # a stranger's code need not end when its socket is closed
             self.signal(9)
-        while not self.has_ended():
+        while not self.has_ended():  # it ends as soon as it reads the end of the socket
             time.sleep(0.0005)
 
     def hang_up(self) -> None:
@@ -260,7 +260,7 @@ class Pool:
         self.ask("lost", worker.pid, lambda nothing: None)
         for number in worker.numbers & self.places.keys():
             died = Died(worker.code or 0, self.memory if worker.is_large else 0)
-            died.is_guilty = len(worker.numbers) == 1
+            died.is_guilty = len(worker.numbers) == 1  # of several, nobody knows which one ended the process
             del self.places[number]
             found.append((number, died))
 

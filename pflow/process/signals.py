@@ -58,7 +58,7 @@ _caught: list[int] = []
 
 
 def catch_signals() -> None:
-    """Make SIGTERM, SIGHUP, SIGINT and SIGQUIT raise Interrupted; signals that our parent ignores stay ignored."""
+    """Make SIGTERM, SIGHUP, SIGINT and SIGQUIT raise Interrupted, unless our parent ignores them, as nohup does."""
     _caught.clear()
     sys.unraisablehook = _send_again
     for signum in _NAMES:

@@ -36,7 +36,7 @@ def spawn(
     is_ours: bool = False,
     restrict: Callable[[], None] | None = None,
 ) -> int:
-    """Start a program in its own session: without a terminal, since asking there from the background would stop it.
+    """Start a program in its own session: without a terminal, since reading from one in the background would stop it.
 
     `files` become its stdin, stdout and stderr; -1 stands for /dev/null. Inheritable files stay open in it, as with any
     shell. In a run within bounds it is confined to these, unless it `is_ours`. A stranger's program is confined by
@@ -119,7 +119,7 @@ class Guard:
 
     def watch(self, session: int) -> None:
         """Tell it the session to end once we are gone."""
-        with Ignoring(BrokenPipeError):  # it was killed
+        with Ignoring(BrokenPipeError):  # somebody killed the guard; the program runs without it
             os.write(self.pipe, b"%d\n" % session)
 
     def close(self, *, ends_session: bool = False) -> None:

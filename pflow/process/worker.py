@@ -71,7 +71,7 @@ class Inbox:
                 part = b""
         except MemoryError as error:
             raise no_memory("cannot take what a process gave", error, size) from error
-        except ConnectionResetError:
+        except ConnectionResetError:  # it died before it read all that we sent
             part = b""
         return found if part else [(GONE, 0, None)]
 
