@@ -49,7 +49,7 @@ class ChangeOptions:
 
 
 class FlowFile:
-    """The place of a flow: its `file`, and the `name` that it is saved under; None if it has no file or no name."""
+    """Where a flow is from: its `file`, and its `name` if it is saved under one; each None if there is none."""
 
     def __init__(self, file: str | None, name: str | None = None) -> None:
         self.file = file
@@ -60,7 +60,7 @@ class FlowFile:
         return self.name or self.file or "flow"
 
     def write(self, flow: FlowSpec) -> str:
-        """Write a flow, whole or not at all, and return what was done in words.
+        """Write a flow, whole or not at all, and return a sentence that says what was written.
 
         Raises PflowError: 75 if the file has changed since it was read, 73, 77.
         """
@@ -78,12 +78,12 @@ class FlowFile:
 
 
 def _content(file: str | None) -> bytes:
-    """Return a file's content; empty if it cannot be read, which loading reports."""
+    """Return a file's content; empty if it cannot be read, which the loader reports."""
     return result_of(Path(file or "").read_bytes, of=(OSError, ValueError), otherwise=b"")
 
 
 def open_flow(words: Sequence[str], options: ChangeOptions, act: str) -> tuple[FlowFile, WiredFlow]:
-    """Load the flow that a command's words name, with its place (stdin and pipe syntax have no file).
+    """Load the flow that a command's words name, and return it with its file.
 
     Raises PflowError: 2 and 77 for --write with a flow that cannot be written back, and what loading raises.
     """
@@ -107,7 +107,7 @@ def open_flow(words: Sequence[str], options: ChangeOptions, act: str) -> tuple[F
 
 @dataclass
 class Change:
-    """A flow before and after a change, its place, and further members for `--json`."""
+    """A flow before and after a change, its file, and further members for `--json`."""
 
     old: WiredFlow
     new: WiredFlow
@@ -131,7 +131,7 @@ class Change:
     def finish(self, options: ChangeOptions) -> int:
         """Show the change, print the flow or with `write` write it back, and return the exit code.
 
-        Raises PflowError (77), and writes nothing, if nobody agrees, or nobody can be asked and `yes` is not set.
+        Raises PflowError (77), and writes nothing, if a person says no, or without `yes` cannot be asked.
         """
         self.show(options)
         is_written = bool(options.write and self.diff)
@@ -199,10 +199,11 @@ def _value_text(wired: WiredFlow, origins: list[Origin]) -> str:
 
 
 def merge_edit(old: IR, seen: IR, new: IR, text: str) -> IR:
-    """Return the `new` document, of an edited `text`, with what it leaves as it was `seen`, and what no line can say.
+    """Return the `old` document with what an edit changed: the differences between `seen` and `new`.
 
-    Another value where an input gave one is the input's new default, if it is the same everywhere. A step that another
-    now meets keeps its keys where they were, unless the text names the new place.
+    `seen` is the document of the text before the edit, which cannot say all that the flow has; `new` is that of the
+    edited `text`. A new value in place of an input's is the input's new default, if it is the same everywhere. A step
+    whose keys would now move under its id, because another writes the same ones, keeps them, unless the text says so.
     """
     was, shown, now = parts = [_by_step(deepcopy(each)) for each in (old, seen, new)]
     flow: IR = _merged(*(each.pop("") for each in parts))
@@ -229,20 +230,20 @@ def merge_edit(old: IR, seen: IR, new: IR, text: str) -> IR:
 
 
 def _by_step(ir: IR) -> dict[Any, IR]:
-    """Return the steps of a document by id and type, each with its mapping; "" has the rest."""
+    """Return a document's steps by id and type, each with its mapping, and under "" all that is not a step's."""
     mappings = ir.pop("mappings", {})
     nodes = ir.pop("nodes")
     return {"": ir} | {(each["id"], each["type"]): {**each, "mapping": mappings.get(each["id"], {})} for each in nodes}
 
 
 def _settle(was: IR, shown: IR, now: IR, ids: set[str], text: str) -> None:
-    """Name the reads and writes of a step as they were shown, where an edit means the same."""
+    """Write the mappings of an edited step in the form that was shown, where they mean the same."""
     for key in shown.get("inputs", {}).keys() - now.get("inputs", {}).keys():
-        _sources(was).pop(key, None)  # the value of an input, which was taken out
+        _sources(was).pop(key, None)  # it was shown as the value of an input, and the edit has taken it out
     sources, before = _sources(now), _sources(shown)
     for key, source in before.items():
         if str(source).split(".")[0] in ids and str(source).endswith(f".{sources.get(key)}"):
-            sources[key] = source  # `content`, which is implied, means `read.content` there
+            sources[key] = source  # pipe syntax implies `content`, where the flow has `read.content`
     moved = now["mapping"].get("output_mappings", {})
     for key in moved.keys() - shown["mapping"].get("output_mappings", {}).keys():
         own = path_text((now["id"], key))
@@ -259,7 +260,11 @@ def _is_literal(value: Any) -> bool:
 
 
 def _merged(old: Any, seen: Any, new: Any) -> Any:
-    """Return the old value if the new one is as it was seen; of objects, each member so; None for none."""
+    """Return the old value if the new one is equal to what was seen, else the new one; do so for each member of
+    objects.
+
+    None stands for a missing value.
+    """
     if new == seen:
         return old
     if {dict} != {type(each) for each in (seen, new) if each is not None}:

@@ -36,7 +36,7 @@ from pflow.values.usage import Calls
 
 Report = Callable[[str], None]
 Judge = Callable[[ModelAnswer], tuple[Any, list[Finding]]]
-"""Judges an answer: its result (None if it is unusable), and its faults; warnings are doubts about one that passes."""
+"""Returns the result of an answer, None if it is unusable, and its findings: errors, or doubts if it passes."""
 
 PL00 = "PL00"
 PLACE = ("the answer",)
@@ -47,7 +47,7 @@ _TOO_DEEP = "it is nested too deeply"
 _IR = {"type": "object", "required": ["nodes"]}
 _CUT = "it stopped at its token limit: answer with less"
 _LONGEST_SEARCHED = 20_000
-"""Characters that are searched for lines: an answer may hold a megabyte."""
+"""Characters that are searched for lines, since an answer may be a megabyte long."""
 
 TRIES = 3
 TIMEOUT = 300.0
@@ -55,32 +55,33 @@ TIMEOUT = 300.0
 
 
 _DRAWS = 2
-"""Answers that are drawn by each grammar, if one holds the model. Such a model is small: a correction helped it in none
-of forty plans, and costs it ten times what another draw does, whose question it has read.
+"""Answers that a model draws with each grammar, if it takes grammars. Such a model is small: a correction helped it in
+none of forty plans, and takes ten times as long as another draw, for which it has read the prompt already.
 """
 
 
 @dataclass
-class PlanRequest:
-    """A task for a model: what its attempts (0, 1, 2) say, and the grammar of their answers, if the model takes one.
+class UserTurns:
+    """The user turns of a conversation, by attempt (0, 1, 2), and the grammars of their answers, for models that take
+    one.
 
-    `calls` let each call begin.
+    `calls` allows each call of the model.
     """
 
     prompt: Prompt
-    task: Callable[[int], str]
+    first: Callable[[int], str]
     grammar: Callable[[int], str] = lambda attempt: ""
     calls: Calls = field(default_factory=Calls)
 
     def correction(self, attempt: int, said: ModelAnswer, findings: Sequence[Finding]) -> str:
-        """Return the user turn after an answer: the talk before it is not sent again."""
+        """Return the user turn after a wrong answer. It stands by itself, so no earlier turn is sent again."""
         document = read_plan(said, FlowCatalog())[0] or {}
         found = [each.at(_place_in_line(each.location, document), each.message, each.remedy) for each in findings]
-        return self.prompt.correction(self.task(attempt), plan_line(said) or said.value.strip(), found)
+        return self.prompt.correction(self.first(attempt), plan_line(said) or said.value.strip(), found)
 
 
 def _place_in_line(place: Path, document: dict[str, Any]) -> Path:
-    """Return a finding's place by the id of its step and the name of the flag: `read-file.path`."""
+    """Return a finding's place in words of the line: the id of its step and the flag, as in `read-file.path`."""
     id = result_of(look_up, document, (*place[:2], "id"), of=PflowError, otherwise=None)
     return tuple(part for part in ((str(id), *place[2:]) if id else place) if part not in _OF_IR)
 
@@ -90,7 +91,7 @@ _OF_IR = ("nodes", "mappings", "inputs", "params", "input_mappings", "output_map
 
 @dataclass
 class ConversationResult:
-    """The answer that passed, else the best: its `line` and `result`, its findings, and the number of tries."""
+    """The answer that passed, else the best one: its `line`, `result` and findings, and the number of tries."""
 
     line: str = ""
     result: Any = None
@@ -102,9 +103,10 @@ class ConversationResult:
         return self.result is not None and not errors_of(self.findings)
 
     def take(self, line: str, result: Any, findings: list[Finding]) -> None:
-        """Keep an answer if it is better, or as good and the kept one does not pass.
+        """Keep an answer if it is better than the kept one, or as good and the kept one does not pass.
 
-        A doubted plan never replaces one whose program is missing: a small model then invents something else.
+        A doubted plan never replaces one whose program is missing: asked again, a small model takes any program that is
+        there, whatever the sentence says.
         """
         if findings and any(each.rule == NO_PROGRAM for each in self.findings):
             return
@@ -117,38 +119,38 @@ class ConversationResult:
 
 
 def converse(
-    model: Model, request: PlanRequest, judge: Judge, report: Report, timeout: float | None = None
+    model: Model, turns: UserTurns, judge: Judge, report: Report, timeout: float | None = None
 ) -> ConversationResult:
-    """Ask until an answer passes, or the same findings come again; warnings of one that passes make one more question.
+    """Ask until an answer passes or the same findings come again. An answer with doubts alone is asked for once more.
 
     `timeout` (seconds) is for all tries, `report` gets short lines on the progress.
 
     Raises PflowError: 2 for a secret in the task, 124 when the time runs out, what asking a model raises, and, if no
-    answer was of use and the last has no text, why.
+    answer was usable, the reason why the last has no text.
     """
-    refuse_secrets(f"ask '{model.model_id}'", (text := request.task(0)), "the sentence or the flow")
+    refuse_secrets(f"ask '{model.model_id}'", (text := turns.first(0)), "the sentence or the flow")
     best, heard = ConversationResult(), list[set[str]]()
     limit = TIMEOUT if timeout is None else timeout
     deadline = Deadline(limit, "--timeout", act=f"cannot ask '{model.model_id}'")
     with Diverted(), deadline, in_talk(model) as asked:  # libraries write to stdout
-        is_held = bool(request.grammar(0)) and takes_grammar(asked)
+        is_held = bool(turns.grammar(0)) and takes_grammar(asked)
         tries = TRIES + is_held
         for attempt in range(tries):
             was_right = best.is_right
             best.tries += 1
             report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if attempt else ""))
-            grammar = request.grammar(attempt // _DRAWS) if is_held else ""
-            said = ask_after(asked, request.prompt.system, text, request.calls, grammar, attempt)
+            grammar = turns.grammar(attempt // _DRAWS) if is_held else ""
+            said = ask_after(asked, turns.prompt.system, text, turns.calls, grammar, attempt)
             result, findings = judge(said)
             best.take(plan_line(said), result, findings)
             report(count_findings(findings)) if findings else None
             is_over = was_right or {*map(str, findings)} in heard
-            if is_held:  # for what nothing does, another draw would be the next best thing that can start
+            if is_held:  # a task that no node can do: another draw would be any other program that can start
                 is_over = CANNOT in text and any(each.rule == NO_PROGRAM for each in findings)
             if not findings or is_over or (refusal(said) and not (is_held and attempt)):
                 break
             heard.append({*map(str, findings)})
-            text = text if is_held else request.correction(best.tries, said, findings)
+            text = text if is_held else turns.correction(best.tries, said, findings)
     if best.result is None and said.none:
         said.none.hint = "try again, or name another model with --model"
         raise said.none
@@ -156,13 +158,13 @@ def converse(
 
 
 def count_findings(findings: Sequence[Finding]) -> str:
-    """Return the number of faults and the first one, in a line."""
+    """Return the number of findings and the first one, in a line."""
     what = "fault" if errors_of(findings) else "doubt"
     return f"{counted(len(findings), what)}, the first: {shorten(str(findings[0]), 160)}"
 
 
 def read_plan(said: ModelAnswer, catalog: Catalog) -> tuple[dict[str, Any] | None, list[Finding]]:
-    """Return the flow's document, or a finding that says why there is no flow. Two different flows are a fault."""
+    """Return the flow's document, or a finding that says why there is none; two different flows are an error."""
     if reason := refusal(said):
         return None, [_finding(f"it says that the task cannot be done: {reason}", "say it in other words")]
     text, lines = said.value.strip(), _find_lines(said)
@@ -183,7 +185,7 @@ def read_plan(said: ModelAnswer, catalog: Catalog) -> tuple[dict[str, Any] | Non
 
 
 def plan_line(said: ModelAnswer) -> str:
-    """Return an answer's flow in pipe syntax; "" if it has none, or several."""
+    """Return an answer's flow in pipe syntax; "" if it has none or several."""
     lines = _find_lines(said)
     return lines[0] if len(lines) == 1 else ""
 
@@ -192,7 +194,7 @@ def _read_line(line: str, said: ModelAnswer, catalog: Catalog) -> tuple[dict[str
     if said.is_limited and said.value.rstrip().endswith(line.splitlines()[-1]):
         return None, [_finding("its flow ends in the middle", _CUT)]
     catalog = copy(catalog)
-    catalog.opens_files = False  # else --text@FILE would put a file into the plan, and so before the model
+    catalog.opens_files = False  # else --text@FILE would put a file's text into the plan, and so before the model
     try:
         return flow_to_ir(parse_pipe([line], catalog)), []
     except PflowError as error:
@@ -202,14 +204,15 @@ def _read_line(line: str, said: ModelAnswer, catalog: Catalog) -> tuple[dict[str
 
 
 _BROKEN = re.compile(r"\\?\n[ \t]*+(?==[\w-]*=?> )")
-"""The end of a line before a separator, where the flow goes on."""
+"""The end of a line before a separator, where the flow goes on. The possessive *+ is for answers of many blank lines:
+18,000 of them took minutes."""
 _AHEAD = re.compile(r"(?:[^\"'=`|#\n]{0,80}:(?=[\s*`]))?[\s*`$]*")
-"""What may stand before a flow on its line: words that end in a colon, Markdown, the prompt of a shell."""
+"""Text that may stand before a flow on its line: words that end in a colon, Markdown, the prompt of a shell."""
 
 
 def _find_lines(said: ModelAnswer) -> list[str]:
-    """Return the different flows in pipe syntax: those in fences, else those that have their lines to themselves."""
-    text = said.value.partition("\nTask:")[0]  # the rest is a next task, which the model made up
+    """Return the different flows in pipe syntax: those in code fences, else those that fill whole lines."""
+    text = said.value.partition("\nTask:")[0]  # a small model goes on as the examples do, with a task of its own
     text = text[:_LONGEST_SEARCHED].encode("utf-8", "replace").decode()
     fenced = dict.fromkeys(_bare(text[start:end]) for _, start, end in fences(text))
     lines = dict.fromkeys(map(_bare, _BROKEN.sub(" ", text).splitlines()))
@@ -227,7 +230,7 @@ def _begins(line: str) -> bool:
 
 
 def refusal(said: ModelAnswer) -> str:
-    """Return the model's reason why the task cannot be done; empty if it gives no reason."""
+    """Return the model's reason why the task cannot be done; empty if it does not refuse."""
     why = _CANNOT.search(said.value.partition("\nTask:")[0])
     return _shown(why[1], 300) if why else ""
 

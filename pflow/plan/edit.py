@@ -1,4 +1,4 @@
-"""pflow plan --edit: a change in words to a flow. A model answers with the whole flow, held to the rules of a plan."""
+"""pflow plan --edit: change a flow as a sentence says. A model answers with the whole flow, judged as a plan."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ from pflow.flow.wiring import wire
 from pflow.models.ask import ModelAnswer
 from pflow.models.choose import choose_capable
 from pflow.plan.change import Change, ChangeOptions, change_error, merge_edit, open_flow, say
-from pflow.plan.conversation import PL00, PLACE, PlanRequest, converse, plan_line, read_plan
+from pflow.plan.conversation import PL00, PLACE, UserTurns, converse, plan_line, read_plan
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.meaning import doubts
 from pflow.plan.planner import check_answer, checked_sentence
@@ -35,7 +35,7 @@ _AS_JSON = "; answer with the whole flow, changed, as one JSON object"
 
 
 def main(words: Sequence[str], options: ChangeOptions) -> int:
-    """Change the flow that the first word names as the sentence after it says, and return the exit code.
+    """Change the flow that the first word names, as the sentence in the others says, and return the exit code.
 
     Raises PflowError: 2 without a flow or a sentence, 65 if no try passes the rules, 78 if no model is capable, and
     what asking a model raises.
@@ -49,8 +49,8 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
         raise PflowError(what, hint=remedy, exit=BAD_DATA)
     model = choose_capable(options.model, f"tell what '{sentence}' changes")
     shown, seen = _shown(old)
-    request = _request(old, shown, sentence if seen else sentence + _AS_JSON)
-    outcome = converse(model, request, lambda said: _judge(said, old, seen, sentence), say, options.timeout)
+    turns = _turns(old, shown, sentence if seen else sentence + _AS_JSON)
+    outcome = converse(model, turns, lambda said: _judge(said, old, seen, sentence), say, options.timeout)
     if not outcome.is_right:
         if outcome.result is not None:
             say("the best try, which does not pass:")
@@ -68,7 +68,7 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
 
 
 def _shown(old: WiredFlow) -> tuple[str, IR | None]:
-    """Return the flow for a model, and as it is read from an answer: pipe syntax, or else IR and None."""
+    """Return the flow as a model is shown it, in pipe syntax, and that text read back; else its IR and None."""
     bare = old.flow.copied()
     bare.outputs = {}
     text = result_of(lambda: pipe_of(wire(bare)).strip(), of=PflowError, otherwise="")
@@ -78,15 +78,15 @@ def _shown(old: WiredFlow) -> tuple[str, IR | None]:
     return (text, ir) if is_whole else (write_json(flow_to_ir(old.flow)), None)
 
 
-def _request(old: WiredFlow, shown: str, change: str) -> PlanRequest:
+def _turns(old: WiredFlow, shown: str, change: str) -> UserTurns:
     errors, prompt = errors_of(check(old)), plan_prompt()
     wrong = f"\nWhat is wrong with it now:\n{listed(errors)}\n" if errors else ""
     about = _ABOUT.format(flow=shown, nodes=interfaces_text(old), wrong=wrong)
-    return PlanRequest(prompt, lambda attempt: f"{about}\n{prompt.task(_CHANGE + change, attempt=attempt)}")
+    return UserTurns(prompt, lambda attempt: f"{about}\n{prompt.user_turn(_CHANGE + change, attempt=attempt)}")
 
 
 def _judge(said: ModelAnswer, old: WiredFlow, seen: IR | None, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:
-    """Return the flow of an answer and its errors; None for an answer that cannot be loaded.
+    """Return the flow of an answer, None if it cannot be loaded, and its errors, or else its doubts.
 
     Findings of the limits that the old flow has too do not count: a person may write what a model may not.
     """
@@ -108,7 +108,7 @@ def _judge(said: ModelAnswer, old: WiredFlow, seen: IR | None, sentence: str) ->
 
 
 def _doubts(old: WiredFlow, new: WiredFlow | None, sentence: str) -> Iterator[Finding]:
-    """Find an answer that changes nothing, and values that neither the sentence nor the old flow has."""
+    """Find that an answer changes nothing, and values that neither the sentence nor the old flow has."""
     before, after = flow_to_ir(old.flow), flow_to_ir(new.flow) if new is not None else None
     if after == before:
         yield Finding(PL00, PLACE, "it changes nothing", "make the change", is_warning=True)

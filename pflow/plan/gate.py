@@ -1,4 +1,4 @@
-"""The gate of --yes: each effect of a flow is compared with what is allowed, and what is not known is refused."""
+"""The gate of --yes: compare each effect of a flow with what --allow allows, and refuse what is not known."""
 
 import json
 import os
@@ -53,7 +53,7 @@ class Allowed:
             raise PflowError(f"cannot allow '{word}': --allow does not know it", hint=hint, exit=USAGE)
         real = [self.real_path(os.path.expanduser(each)) for each in folders]
         here = self.real_path(".")
-        # Services start in /, and everything is below it.
+        # systemd starts services in /, and every file is below it: nothing is allowed by being there.
         shut = filter(None, map(self.real_path, [*own_directories(), llm_directory(), os.path.dirname(socket_of(""))]))
         self.bounds = Bounds(None if here == "/" else here, list(filter(None, real)), shut=list(shut))
 
@@ -62,7 +62,7 @@ class Allowed:
 
     def real_path(self, path: str) -> str | None:
         """Follow every link of a path; None if its end cannot be known."""
-        # The working directory may be gone, or a NUL in the path.
+        # The working directory may have been removed, or a model may have written a NUL into the path.
         return result_of(os.path.realpath, path, otherwise=None, of=(OSError, ValueError))
 
     def fault_of(self, path: str, *, writes: bool) -> str:
@@ -101,7 +101,7 @@ class _Unknown(Exception):
 class Gate:
     """The comparison of a flow's effects, as far as they are known before it runs, with what is allowed.
 
-    `values` are those of the inputs; `has_stdin` says that a store may bring in more.
+    `values` are those of the inputs. With `has_stdin`, a store may bring further values.
     """
 
     def __init__(self, wired: WiredFlow, values: dict[str, Any], allowed: Allowed, *, has_stdin: bool) -> None:
@@ -118,7 +118,7 @@ class Gate:
         return [each for each in every if not self.allowed.allows(each.word)]
 
     def _of_effect(self, effect: Effect) -> Iterator[Refusal]:
-        """Yield what would be refused if no word of --allow were given, but paths."""
+        """Yield the refusals of an effect, as if --allow had no words; paths below its directories are allowed."""
         node_type = effect.step.node_type
         if node_type is not None and (server := server_of(node_type.name)):
             yield Refusal(
@@ -165,7 +165,7 @@ class Gate:
             return True
 
     def _reached(self, effect: Effect) -> list[Reached]:
-        """Return every path that an effect may reach, those of hidden reads and params too."""
+        """Return every path that an effect may reach, also by reads and params that a plan does not show."""
         found = [each for key in effect.values for each in self._paths_of(effect, key)]
         for key, field in effect.step.interface.params.items():
             if field.type.is_path and key not in effect.values:
@@ -197,7 +197,7 @@ class Gate:
         return [(key, path, "") for path in paths]
 
     def _values(self, origin: Origin, is_bare: bool, is_inner: bool) -> list[Any]:
-        """Return the possible values; `is_bare` says that the incoming store may have one too. Raises _Unknown."""
+        """Return the possible values. With `is_bare`, the incoming store may have one too. Raises _Unknown."""
         kind, of = origin["from"], origin.get("of", [])
         if kind == "constant" or (kind in ("default", "param") and not is_bare and not of):
             return [origin["value"]]
@@ -212,7 +212,7 @@ class Gate:
         raise _Unknown(origin_text(origin))
 
     def _of_input(self, origin: Origin) -> list[Any]:
-        """Return an input's value; [] if it stays unset, so that the origin after it counts."""
+        """Return an input's value; [] if it is unset, so that the next origin counts."""
         name = origin.get("input", "")
         wanted = self.wired.inputs.get(name)
         if wanted is None or origin["path"] != name:
@@ -228,7 +228,7 @@ class Gate:
         real = allowed.real_path(os.path.expanduser(path)) if path is not None else None
         shown = shorten(clean(path or ""), _LONGEST)
         if does == "writes" and path is not None and allowed.real_path(path) in self.programs:
-            # Whatever that node's interface says.
+            # The step would then run the model's text, whatever the interface of its node says.
             yield Refusal(step, f"writes '{shown}', which a step of this flow runs", COMMANDS)
         if allowed.allows(PATHS):
             return
@@ -242,7 +242,7 @@ class Gate:
 
 
 def _programs(wired: WiredFlow, allowed: Allowed) -> set[str]:
-    """Return the files that the steps of a flow start."""
+    """Return the files of nodes that the steps of a flow start."""
     files = (allowed.real_path(step.node_type.file) for step in wired.all_steps() if step.node_type is not None)
     return {file for file in files if file}
 
@@ -256,7 +256,7 @@ def bounds_text(wired: WiredFlow, allowed: Allowed) -> str:
 
 
 def _is_opened_by_pflow(step: WiredStep) -> bool:
-    """Return True if pflow opens a step's files itself, and so holds each within the bounds."""
+    """Return True if pflow opens all files of a step itself, and so keeps each within the bounds."""
     is_bundled = step.node_type is not None and step.node_type.origin == BUNDLED
     return is_bundled and "repo" not in step.interface.reads and "runs commands" not in step.interface.effects
 
@@ -271,7 +271,7 @@ def _git_directory(path: str) -> str:
 
 
 def _word_for(real: str | None) -> str:
-    """Return the word that allows a path and the least besides: its directory, or the path itself if it is one."""
+    """Return the word that allows a path and as little else as possible: its directory, or itself if it is one."""
     folder = real if real and os.path.isdir(real) else os.path.dirname(real or "")
     if not folder or folder == "/" or len(folder) > _LONGEST or not folder.isprintable():
         return PATHS
@@ -291,7 +291,7 @@ def _paths(value: Any) -> list[str]:
 
 
 def _folder(pattern: str) -> str:
-    """Return the directory that a pattern searches; a pattern for hidden names keeps its last part.
+    """Return the directory that a pattern searches, followed by the pattern's last part if that finds hidden names.
 
     Raises _Unknown if the pattern could follow a link out of that directory.
     """

@@ -1,4 +1,8 @@
-"""The grammar of a plan: the lines of pipe syntax that a model may write for a sentence, as GBNF of llama.cpp."""
+"""The grammar of a plan: the lines of pipe syntax that a model may write for a sentence, as GBNF of llama.cpp.
+
+A small model invents names, flags and values. This grammar, made from the interfaces and the sentence, allows only
+lines that parse, with the sentence's files, URLs and numbers; what else it leaves out was seen in wrong plans.
+"""
 
 import codecs
 import re
@@ -20,29 +24,29 @@ _FIXED = Path(PACKAGE, "plan", "grammar.gbnf")
 
 _PROSE = ("prompt", "criteria", "subject", "body", "message", "question", "style", "template", "content", "title",
           "text")  # fmt: skip
-"""Names of items that take sentences; what another text item takes is in the sentence, or short."""
+"""Names of items that take whole sentences. Other texts are words of the sentence, or short."""
 
 _ENDS = ("content", "message", "body")
-"""Names of reads whose text ends up in a file, a mail, a commit: it may be one that the sentence has."""
+"""Names of reads whose text ends up in a file, a mail or a commit. The sentence may quote that text."""
 
 _OWN = {name: name for name in ("repo", "revision", "language", "sql", "encoding", "place", "command")}
 _OWN |= {"pattern": "glob", "query": "sql", "rename": "pair", "labels": "word", "fields": "word", "unique_by": "word"}
 _UNSAYABLE = frozenset(["schema", "pairs", "types", "beside", "delimiter", "verbatim"])
 _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", "continue", "conversation"])
-"""Items that a person chooses, besides those that a variable of the environment gives."""
+"""Items that a person chooses, as are those that have a variable of the environment."""
 
 _ALSO = {"append": "extend log below", "diff": "review change", "overwrite": "unless not don isn never keep already"}
-"""Words that ask for a switch, besides those of its own line."""
+"""Words that ask for a switch, besides those of its own doc."""
 
 
 def plan_grammar(
     kinds: Mapping[str, Interface], sentence: str, *, shown: str = "", is_piped: bool = False, is_strict: bool = True
 ) -> str:
-    """Return the grammar of a plan for a sentence: one line in pipe syntax with these nodes, or "cannot: WHY".
+    """Return the grammar of a plan for a sentence: one line of pipe syntax with these nodes, or "cannot: WHY".
 
-    `shown` are the examples that stand before it: their flags may be used. Without `is_piped` the first step has its
-    data in its flags, unless the sentence speaks of a pipe. With `is_strict` a file that the sentence reads is not
-    written, nor the other way round, and of two files each step has an id.
+    `shown` has the examples that the model sees, whose flags may be used. Without `is_piped` the first step has its
+    data in its flags, unless the sentence speaks of a pipe. With `is_strict` each file is only read or only written, as
+    the sentence says, and steps that read several files have ids.
     """
     rules, before = _Grammar(kinds, sentence, shown, is_piped, is_strict).rules, 0
     while before != (before := len(rules)):
@@ -57,7 +61,7 @@ def _names(body: str) -> set[str]:
 
 
 class _Grammar:
-    """The rules of a grammar: for each name the alternatives. Some may name rules that are not there."""
+    """The rules of a grammar: alternatives by name. Some may name missing rules, and are removed later."""
 
     def __init__(
         self, kinds: Mapping[str, Interface], sentence: str, shown: str, is_piped: bool, is_strict: bool
@@ -65,8 +69,8 @@ class _Grammar:
         fixed = (line.split(" ::= ", 1) for line in _FIXED.read_text(encoding="utf-8").splitlines())
         self.topics, self.names = topics_of(sentence), dict[str, str]()
         self.rules = {name: body.split(" | ") for name, body in fixed} | value_rules(sentence, self.topics, is_strict)
-        self.kinds, self.sentence, self.is_strict, self.said = kinds, sentence, is_strict, {*words(sentence)}
-        self.shown = shown
+        self.kinds, self.sentence, self.shown, self.is_strict = kinds, sentence, shown, is_strict
+        self.said = {*words(sentence)}
         self.is_piped = is_piped or "pipe" in self.topics
         self.plain = {name: each for name, each in kinds.items() if "default" in each.actions and self._is_needed(name)}
         self.begins = self._beginnings() if is_strict else []
@@ -78,20 +82,20 @@ class _Grammar:
         self.rules[name] = [*self.rules.get(name, ()), *bodies]
 
     def rule(self, body: str) -> str:
-        """Return the name of the rule with this body, which is one for all that have it."""
+        """Return the name of the rule with this body. Equal bodies share a rule, or 60 nodes would take over 25 kB."""
         self.rules[name := self.names.setdefault(body, f"n{len(self.names)}")] = [body]
         return name
 
     def steps(self, names: Iterable[str], *, id: str = "", is_first: bool = True, over: str = "") -> list[str]:
-        """Return a step with each of these nodes: the first one or a later one, or one of a batch."""
+        """Return a rule for a step with each of these nodes: a first step, a later one, or one in a batch."""
         flags = [(name, self.flags(name, is_first=is_first, over=over)) for name in names]
         steps = [f"{literal(name + id)} {each}".rstrip() for name, each in flags if each is not None]
         return steps if id else [*map(self.rule, steps)]
 
     def flags(self, name: str, *, is_first: bool, over: str = "", but: Field | None = None) -> str | None:
-        """Return the rule of a node's flags: the required ones, then the others; None if it cannot stand there.
+        """Return the rule of a node's flags, required ones first; None if the node cannot be at this place.
 
-        The first step of a batch takes the item. Before all other first steps nothing comes through the pipe.
+        The first step of a batch takes the item. Nothing is piped into any other first step.
         """
         interface, urls = self.kinds[name], self.rules["attached"] and self.rules["url"]
         filled, start = _filled(interface, over, urls) if over and is_first else (interface.pipe_read, "")
@@ -124,13 +128,13 @@ class _Grammar:
         return self.rule(body) if body else ""
 
     def _add_steps(self, *, has_batch: bool) -> None:
-        """Add the steps of a line by what they take and write; of several files, those that read one have ids."""
+        """Add the rules of steps by what they take and write. Of several files, each is read by a step with an id."""
         is_many = self.is_strict and sum("." in path for path in self.rules["attached"]) > 1
         readers = [each for each in self.kinds.values() if each.effects == ("reads files",) and not each.pipe_read]
         some = [name for name, each in self.plain.items() if not (is_many and "path" in each.reads and each in readers)]
         writes = {name: write.type for name, each in self.plain.items() if (write := each.pipe_write)}
         lists = [name for name, type in writes.items() if type.name == "list" or (has_batch and type.name == "any")]
-        self.later = [name for name in some if not (self.is_strict and _only_gives(self.kinds[name]))]
+        self.later = [name for name in some if not (self.is_strict and _fetches(self.kinds[name]))]
         for at, (is_first, into, may) in enumerate([(True, "first", self.begins or some), (False, "step", self.later)]):
             self.add(into, self.steps(may, is_first=is_first))
             for over in ("path", "text"):
@@ -139,9 +143,7 @@ class _Grammar:
                 self.add(f"{over}{at}", self.steps(self.plain, is_first=is_first, over=over))
 
     def _is_needed(self, name: str) -> bool:
-        """Return False for a node that saves what nobody wants saved, for `shell` where `run-tests` is named, and for
-        one of a form (CSV, JSON, links), if neither the sentence nor an example speaks of it.
-        """
+        """Return False for nodes that small models use unasked: file writers, `shell`, nodes for CSV or links."""
         kind, named = self.kinds[name], {each: {*words(each.replace("-", " "))} for each in self.kinds}
         runs = [each for each, kind in self.kinds.items() if kind.effects == ("reads files", "runs commands")]
         is_other = "command" in kind.reads and any(self.said >= named[each] for each in runs)
@@ -152,7 +154,7 @@ class _Grammar:
         return not (is_other or is_idle) and (not is_end or bool(self.rules["written"]))
 
     def _beginnings(self) -> list[str]:
-        """Return the nodes for a number behind their word (`issue 5`), else for a URL and its host, or a repository."""
+        """Return the nodes to begin with: for a number after its word (`issue 5`), a URL's host, or a repository."""
         behind = {*re.findall(r"(\w+?)s? (?:number )?#?\d", self.sentence.lower().replace("pull request", "pr"))}
         urls, numbered, pages, hubs = {*self.rules["url"]}, list[str](), list[str](), list[str]()
         for name, each in self.plain.items():
@@ -171,7 +173,7 @@ class _Grammar:
         return named or pages or hubs
 
     def _add_texts(self) -> None:
-        """Add texts made of earlier answers: of parts of the last one, or of those of steps with ids."""
+        """Add texts with references: to parts of the last result, or to the results of steps with ids."""
         ends: list[str] = []
         for name, interface in self.plain.items():
             for field in interface.taken:
@@ -195,9 +197,9 @@ class _Grammar:
                 self.add(into, (f"{step} sep parts{at}" for step in self.steps(names, is_first=is_first)))
         is_more = self.begins or self.rules["url"] or "git" in self.topics or len(self.rules["written"]) > 1
         if self.is_strict and len(self.rules["attached"]) == 1 and not is_more:
-            return  # the text of one file goes through the pipe
+            return  # the text of a single file comes through the pipe, and needs no reference
         urls = [name for name, each in self.plain.items() if any(field.type.is_url for field in each.taken)]
-        given = {key for key, names in keys.items() for name in names if name in urls or _only_gives(self.kinds[name])}
+        given = {key for key, names in keys.items() for name in names if name in urls or _fetches(self.kinds[name])}
         for at, (key, names) in enumerate(keys.items()):
             one = literal(f"${{a.{key}}}")
             self.add(f"a{at}", self.steps([name for name in names if name in (self.begins or names)], id=":a"))
@@ -212,7 +214,7 @@ class _Grammar:
                     self.add("join", [f"a{at} sep b{to} sep says {one} t {two} close"])
 
     def _add_branches(self) -> None:
-        """Add the edges for actions. Behind an `error` the pipe brings nothing: a text says what failed."""
+        """Add the edges for actions. After an `error` nothing is piped, so a text has to say what failed."""
         actions = {one for each in self.plain.values() for one in each.actions if one in f"failed {self.sentence}"}
         for at, action in enumerate(sorted({"error", *actions} - {"default"})):
             on, then, step = (
@@ -231,20 +233,20 @@ class _Grammar:
             self.add("branch", [f'{step} {on} {then} ( sep go ){{0,2}} ( "; a" ( sep go ){{1,3}} )?'])
 
 
-def _only_gives(interface: Interface) -> bool:
-    """Return True for a node that only gets something, whatever the step before it gives."""
+def _fetches(interface: Interface) -> bool:
+    """Return True for a node that only fetches something, and takes nothing from the step before it."""
     return interface.pipe_read is None and bool(interface.effects) and ONLY_GIVES.issuperset(interface.effects)
 
 
 def _piped_rule(field: Field, is_first: bool) -> str:
-    """Return the rule of a text that the pipe would bring: one that ends up somewhere may be invented, if need be."""
+    """Return the rule of a text that the pipe would bring, if a plan may write it: one that ends up somewhere."""
     if field.type.name not in ("str", "any") or field.name not in _PROSE:
         return ""
     return "given" if field.name in _ENDS and is_first else "quoted" if field.name in _ENDS or is_first else ""
 
 
 def _rule_of(field: Field, interface: Interface, over: str) -> str:
-    """Return the rule of an item's value, of a switch its flag; "" for an item that a plan leaves out."""
+    """Return the rule of an item's value, or of a switch's flag; "" for an item that a plan must leave out."""
     type, name = field.type, field.name
     if field.is_secret or field.env or "." in name or name in _PERSONS:
         return ""
@@ -286,7 +288,7 @@ def _filled(interface: Interface, over: str, urls: list[str]) -> tuple[Field | N
 
 
 def _parts(interface: Interface) -> Iterator[str]:
-    """Yield the paths of texts in a node's answer, besides the one that the pipe carries."""
+    """Yield the paths of texts that a node writes, except the one that the pipe carries."""
     for key, write in interface.writes.items():
         if key != "usage" and "pipe" not in write.marks:
             yield from (f"{key}.{name}" for name, type in write.type.fields.items() if type.name == "str")
@@ -297,8 +299,8 @@ _END = r"\s+((an?|the|new|it|(\w+ )?file)\s+)*['\"`]?$"
 _INTO = re.compile(rf"(?i)\b(to|into|onto|as|write|save|create|named?|call(ed)?){_END}")
 _PUT = re.compile(rf"(?i)(\b(write|save|store|put|keep|as)\b[^.;]*|,) in{_END}")
 _OF = re.compile(rf"(?i)\b(is|are|not|also|found|only|(of|on|from|with|by|for|to|about|using) the \w+) in{_END}")
-"""Words before a file that say it is written; they do not count in a comparison or a question. "In" alone counts at
-the end of a sentence, behind what is got: "my changes in a.txt", but not "words found in a.txt"."""
+"""Words before a file that say it is to be written. They do not count in a comparison or a question. "In" alone counts
+only at the end of a sentence, after a thing to fetch: "my changes in a.txt", but not "words found in a.txt"."""
 
 _TOPICS = {
     "hub": r"github|repo(sitory)?|issues?|pull requests?|prs?",
@@ -309,7 +311,8 @@ _TOPICS = {
     "saves": "(over)?write|save|put|append|add|convert|create|make|download|copy|move|rename|extend|replace|in place",
     "fails": r"if|unless|or else|otherwise|\w*fail\w*|errors?",
 }
-"""Words for what a sentence speaks of. A comparison is open: it may read and write each file."""
+"""Words by the topics of a sentence. The topic "open" is a comparison or question, which may read and write each
+file."""
 
 
 def literal(text: str) -> str:
@@ -318,18 +321,18 @@ def literal(text: str) -> str:
 
 
 def _typed(texts: Iterable[str], bare: str = r"[\w./~#@:%&+,-]+") -> list[str]:
-    """Return these values as a person types them, in quotes if they are not `bare`; none is a template."""
+    """Return these values as a person types them, in quotes unless they are `bare`; leave out templates."""
     plain = (text for text in texts if text.isprintable() and not set(text) & set("$\\'"))
     return [literal(text if re.fullmatch(bare, text, re.ASCII) else f"'{text}'") for text in plain]
 
 
 def topics_of(sentence: str) -> set[str]:
-    """Return what a sentence speaks of."""
+    """Return the topics of a sentence."""
     return {topic for topic, said in _TOPICS.items() if re.search(rf"\b({said})(?!\w)", sentence, re.IGNORECASE)}
 
 
 def value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, list[str]]:
-    """Return the rules of values: those that a sentence has, by kind, and names of new files."""
+    """Return the rules of values: a sentence's values by kind, and names of new files."""
     found = values(sentence)
     paths, urls, quoted = ([text for kind, text in found if kind == own] for own in ("path", "url", "quoted"))
     paths += [text for text in quoted if re.fullmatch(r"[\w ,()-]+ [\w ,()-]*\.[A-Za-z]\w{1,3}", text)]
@@ -367,7 +370,7 @@ def value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, l
 def _file_rules(
     sentence: str, paths: list[str], named: list[str], topics: set[str], is_strict: bool
 ) -> dict[str, list[str]]:
-    """Return the rules of files by what is done with them: those that are read, that are written, and new ones."""
+    """Return the rules of files by what the sentence does with them: read, write, or make."""
     files = [path for path in paths if not set(path) & set("*?") and path[-1] != "/"]
     roles = {path: [*_roles(sentence, path)] for path in paths}
     targets = [path for path, each in roles.items() if is_strict and (True in each or len(each) > 1)]
@@ -387,11 +390,11 @@ def _file_rules(
 
 
 def _roles(sentence: str, path: str) -> Iterator[bool]:
-    """Yield for each place of a path in a sentence if it is to be written there."""
+    """Yield, for each place of a path in a sentence, True if the file is to be written there, False if it is read."""
     for at in re.finditer(rf"(?<![\w./-]){re.escape(path)}(?!\w)", sentence):
         before, after = sentence[: at.start()], sentence[at.end() :]
         got = {*topics_of(before), *(kind for kind, _ in values(before))} & {"hub", "git", "pipe", "path", "url"}
         is_put = _PUT.search(before) and not re.search(r"\b(to|into|as) \S*\.\w", after)
         is_in = is_put or (got and not words(after) and re.search(f" in{_END}", before))
-        yield from [False] * ("add" in before.lower().split() and not got)  # a title to a.md
+        yield from [False] * ("add" in before.lower().split() and not got)  # `add a title to a.md` reads it too
         yield bool(_INTO.search(before) or (is_in and not _OF.search(before)))

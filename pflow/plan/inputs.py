@@ -1,4 +1,7 @@
-"""The inputs of a planned flow: the values that its sentence names, so that it can be run with others, and the pipe."""
+"""The inputs of a planned flow: the values that its sentence names, so that it can run with others, and the pipe's.
+
+A model is told the piped input's kind, type and size, but no value of it.
+"""
 
 import os
 import re
@@ -36,7 +39,7 @@ _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 @dataclass
 class Literal:
-    """A value in a step: of a read or param, or a member of its list."""
+    """A value that a step holds for a read or a param, or a member of its list."""
 
     step: WiredStep
     field: Field
@@ -44,7 +47,7 @@ class Literal:
     is_param: bool
     is_member: bool
     above: Path = ()
-    """The place of the step around its flow."""
+    """The place of the step that its flow is inside; empty for the outermost flow."""
 
     @property
     def type(self) -> str:
@@ -60,14 +63,14 @@ class Literal:
 
     @property
     def default(self) -> Any:
-        """The value. A leading ~ of a path is expanded here, since no shell has seen the sentence."""
+        """The value, with a leading ~ of a path expanded, since no shell has seen the sentence."""
         return os.path.expanduser(self.value) if self.type == "path" else self.value
 
 
 def declare_inputs(wired: WiredFlow, sentence: str) -> WiredFlow:
     """Return a wired copy of the flow in which the values that a sentence names are inputs with defaults.
 
-    A value stays a literal if its input would break a rule.
+    A value stays a literal if the flow would break a rule with it as an input.
     """
     groups: dict[tuple[Any, str], list[Literal]] = {}
     for literal in literals(wired):
@@ -81,12 +84,12 @@ def declare_inputs(wired: WiredFlow, sentence: str) -> WiredFlow:
 
 
 def says(sentence: str, word: str) -> bool:
-    """Return True if a sentence has the text, and not only inside a longer word, path or number."""
+    """Return True if a sentence has the text, not only as a part of a longer word, path or number."""
     return re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|\.\w)", sentence) is not None
 
 
 def literals(wired: WiredFlow, above: Path = ()) -> Iterator[Literal]:
-    """Yield the values and templates that a flow's steps hold, of lists also each member."""
+    """Yield the values and templates that a flow's steps hold, and each member of their lists."""
     for step in wired.steps.values():
         mapped = {key: text for key, text in step.step.input_mappings.items() if isinstance(text, str)}
         templates = {key: text[len(TEMPLATE) :] for key, text in mapped.items() if text.startswith(TEMPLATE)}
@@ -105,13 +108,13 @@ def is_named(sentence: str, value: Any) -> bool:
         return False
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return any(says(sentence.lower(), each) for each in spellings(str(value)))
-    if not value or "$" in value or is_secret_value(value):  # a template is no default
+    if not value or "$" in value or is_secret_value(value):  # a template would not be expanded in an input's default
         return False
     return any(f"{q}{value}{q}" in sentence for q in "\"'`") or (is_path(value) and says(sentence, value))
 
 
 def spellings(number: str) -> Iterator[str]:
-    """Yield a number as a sentence may have it: `#12` as 12, `2.0` as 2, `10000` as 10,000, `5` as five."""
+    """Yield the ways to write a number in a sentence: `#12` as 12, `2.0` as 2, `10000` as 10,000, `5` as five."""
     number = number.removeprefix("#").removesuffix(".0")
     yield number
     if number.isdecimal():
@@ -132,7 +135,7 @@ def _name(wired: WiredFlow, literals: list[Literal]) -> str:
 
 
 def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
-    """Name an input for a key of the steps in `own`: the key, after its step's id if the key alone is taken."""
+    """Return a name for an input that gives a `key` to the steps in `own`: the key, or STEP_KEY if it is taken."""
     read_by_name = {(id, key) for id in own}
     taken = {"stdin", *OF_RUNS, *OF_FLOWS, *wired.steps, *wired.flow.inputs}
     taken.update(
@@ -172,8 +175,9 @@ def _replace(step: Step, literal: Literal, name: str) -> None:
 
 @dataclass(frozen=True)
 class Piped:
-    """The piped input. `kind` is raw or a store, `carried` the path of the value that the pipe carries ("" for
-    nothing), with its `type` and `size`; `keys` has the type of each key that an input may take by its name."""
+    """The piped input. `kind` is raw or a store; `carried` is the path of the value that the pipe carries, "" if there
+    is none, with its `type` and `size`; `keys` has the types of the store's keys that inputs may take by name.
+    """
 
     kind: str
     carried: str
@@ -183,11 +187,11 @@ class Piped:
 
     @property
     def form(self) -> list[Any]:
-        """The part of a plan's cache key: the same for another value of the same type."""
+        """The piped input's part of a plan's cache key: equal for other values of the same type."""
         return [self.kind, self.carried, self.type, self.keys]
 
     def __str__(self) -> str:
-        """Describe it for a model."""
+        """Describe the piped input for a model."""
         size = f", {self.size:,} {UNITS[self.type]}" if self.size is not None else ""
         if self.kind == RAW:
             what = f"{'text' if self.type == 'str' else 'data that is not text'}{size}"
@@ -199,7 +203,7 @@ class Piped:
 
 
 def piped_in(intake: Intake) -> Piped | None:
-    """Describe the intake; None if stdin is not read. An empty pipe is an empty text; taking it ends the run."""
+    """Return the piped input; None if stdin is not read. An empty pipe is an empty text here; the run refuses it."""
     if intake.kind == NOTHING:
         return None
     if intake.kind == EMPTY:
@@ -212,14 +216,14 @@ def piped_in(intake: Intake) -> Piped | None:
 
 
 def _keys(document: Document) -> dict[str, str]:
-    """Return the type of each key, including those that a dry stage would write."""
+    """Return the type of each key, including those that the stages of a dry run would write."""
     keys = dict.fromkeys([*document, *document.header.get("dry", [])])
     names = [key for key in keys if NAME.fullmatch(key) and not is_secret_name(key)]
     return {name: _type_of(_value(document, (name,))) for name in names[:_MOST_KEYS]}
 
 
 def _value(document: Document, path: Path) -> Any:
-    """Return the value at a path; None if it is missing, or cannot be decoded."""
+    """Return the value at a path; None if it is missing or cannot be decoded."""
     return result_of(find, document, path, of=PflowError, otherwise=None)
 
 
@@ -228,7 +232,7 @@ def _type_of(value: Any) -> str:
 
 
 def declare_keys(flow: FlowSpec, piped: Piped | None) -> None:
-    """Declare the keys of the store that the flow names, as pipe syntax cannot."""
+    """Declare as inputs the keys of the store that the flow names, which pipe syntax cannot do."""
     named = {each.input for each in wire(flow).references} if piped else set()
     for key, type in piped.keys.items() if piped else ():
         if key in named and key != "stdin":
@@ -236,7 +240,7 @@ def declare_keys(flow: FlowSpec, piped: Piped | None) -> None:
 
 
 def check_piped(wired: WiredFlow, piped: Piped | None) -> list[Finding]:
-    """Find PL09: raw input that nothing takes would end the run."""
+    """Find PL09: a run refuses raw input that nothing takes."""
     takes = wired.first_read is not None or any(each.pipe and each.readers for each in wired.inputs.values())
     if piped is None or piped.kind != RAW or not piped.size or takes or names_stdin(wired):
         return []
@@ -254,7 +258,7 @@ def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
 
 
 def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
-    """Return the flow with the piped input: in place of `stdin`, named like the carried key, or for the first read."""
+    """Return the flow with the piped input declared: for `stdin`, for the carried key, or for the first read."""
     flow = wired.flow.copied()
     named = [each for each in wired.references if each.path[0] == "stdin"]
     carried = wired.inputs.get(piped.carried) if piped else None
@@ -266,18 +270,20 @@ def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
     elif carried is not None and carried.declared and carried.readers and not carried.has_default:
         name = key = carried.name
         flow.inputs[name].pipe = True
-    elif piped and piped.carried and first and not flow.inputs.keys() & piped.keys.keys():  # it uses no other key
+    elif (
+        piped and piped.carried and first and not flow.inputs.keys() & piped.keys.keys()
+    ):  # a flow that names keys takes these
         name = _declare(wired, flow, *first)
     else:
         return flow
     in_templates = {(each.step, each.path[0]) for each in wired.references if each.expression.is_template}
-    if first and (first[0], key) not in in_templates:  # else the read that the pipe would fill keeps its default
+    if first and (first[0], key) not in in_templates:  # a text that uses the value does not get it a second time
         flow.step(first[0]).input_mappings[first[1]] = name
     return flow
 
 
 def _declare(wired: WiredFlow, flow: FlowSpec, id: str, key: str) -> str:
-    """Declare the piped input, with the name and type of the read that takes it if there is one; return the name."""
+    """Declare the piped input with the name and type of the read that takes it, if there is one; return the name."""
     field = wired.steps[id].interface.reads.get(key) if key else None
     name = free_name(wired, id or "piped", key or "text", {id} if key else set())
     type = str(field.type) if field is not None else "any"

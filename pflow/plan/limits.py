@@ -1,4 +1,4 @@
-"""Limits for a flow that a model wrote, beyond the rules; a person who writes a flow may do more."""
+"""The limits of a flow that a model wrote. They go beyond the rules: a person who writes a flow may do more."""
 
 import re
 from collections.abc import Iterator
@@ -40,10 +40,10 @@ MOST_RETRIES = 10
 MOST_VISITS = 1_000
 MOST_JOBS = 32
 LONGEST_COMMAND = 2_000
-"""Characters of a command that are shown; the rest would run unseen."""
+"""The most characters of a command: a person is shown as many, and the rest would run unseen."""
 
 _PERSONS = ("model", "option", "at")
-"""Params of llm that a person chooses: dropped, unless the sentence has the value."""
+"""Params of llm that a person chooses. They are dropped unless the sentence has the value."""
 
 _ACTION = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _LEAVE_OUT = "leave it out"
@@ -51,7 +51,7 @@ _OWN_SECRETS = "leave it out: nodes get their secrets by themselves"
 
 
 def drop_choices(flow: FlowSpec, sentence: str) -> None:
-    """Delete the choices that are a person's, if the sentence does not make them: the model, and what may repeat."""
+    """Delete the choices that are a person's unless the sentence makes them: a model, and `repeats`."""
     for step in flow.steps:
         step.repeats = None
         for values in (step.params, step.inputs):
@@ -73,7 +73,7 @@ def _is_said(value: Any, sentence: str) -> bool:
 
 
 def check_document(flow: FlowSpec) -> list[Finding]:
-    """Check what can be seen before the flow's nodes are looked up."""
+    """Check the types and the number of steps, before the nodes are looked up: a path as a type would be opened."""
     found = [
         Finding("PL01", (*place, "type"), f"the type '{_shown(step.type)}' is a path", "a node, or flow:NAME")
         for place, step in flow.all_steps()
@@ -86,8 +86,8 @@ def check_document(flow: FlowSpec) -> list[Finding]:
 
 
 def check_limits(wired: WiredFlow) -> list[Finding]:
-    """Check a wired flow."""
-    checks = (_check_sources, _check_inputs, _check_names, _check_counts, _check_steps, _check_answers)
+    """Check a wired flow and the flows written in its steps."""
+    checks = (_check_sources, _check_inputs, _check_names, _check_counts, _check_steps, _check_unused_writes)
     found = [finding for check in checks for finding in check(wired)]
     for step in wired.steps.values():
         inside = check_limits(step.inline) if step.inline is not None else []
@@ -105,7 +105,7 @@ def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
             message = f"'{_shown(name)}' is neither an earlier step's write nor a declared input"
             yield Finding("PL02", reference.location, message, "${STEP.WRITE} of a step before, or $$ for a dollar")
     for needed in wired.inputs.values():
-        is_piped = wired.first_read in needed.readers and not needed.type.is_url  # a plan names the page to fetch
+        is_piped = wired.first_read in needed.readers and not needed.type.is_url  # the plan names the page to fetch
         is_given = not needed.required or needed.declared or is_piped or needed.name in named
         for id, key in [] if is_given or wired.flow.items is not None else needed.readers[:1]:
             message = f"nothing gives '{id}' its '{key}'" + (f" ({needed.doc})" if needed.doc else "")
@@ -146,7 +146,7 @@ def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
-    """Find what looks like a secret, and commands that are not in their step or too long to be shown whole."""
+    """Find values that look like secrets, and commands that are not in their step or too long to be shown whole."""
     for each in wired.steps.values():
         commands = {key for key, field in each.interface.reads.items() if field.marks >= {"explicit", "verbatim"}}
         for expr in wired.expressions[each.id]:
@@ -168,8 +168,8 @@ def _check_texts(place: Path, value: Any) -> Iterator[Finding]:
             yield Finding("PL04", place, f"'{name}' looks like a secret of the environment", _OWN_SECRETS)
 
 
-def _check_answers(wired: WiredFlow) -> Iterator[Finding]:
-    """Find PF14 in commands as an error, and PF18 where a read takes an older write: a model sees no warnings."""
+def _check_unused_writes(wired: WiredFlow) -> Iterator[Finding]:
+    """Find PF14 in commands and PF18 where a read takes an older write, as errors: a model is not told of warnings."""
     yield from check_unfilled(wired, is_warning=False)
     found = dropped_answers(wired)
     if any(dropped.older for dropped in found):
@@ -189,7 +189,7 @@ def _shown(text: str) -> str:
 
 
 def refuse_secrets(act: str, text: str, what: str) -> None:
-    """Raise PflowError (2) for a text with a secret in it, before it is sent to a model."""
+    """Raise PflowError (2) for a text that has a secret and would be sent to a model."""
     if is_secret_value(text):
         message = f"cannot {act}: {what} holds something like a secret, which would be sent to a model"
         raise PflowError(message, hint=_OWN_SECRETS, exit=USAGE)

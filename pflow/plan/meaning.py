@@ -1,4 +1,4 @@
-"""The meaning of a plan beside its sentence: values that the plan leaves out, and values that it invents."""
+"""Compare a plan with its sentence: find values and forms that it leaves out, and values and steps that it invents."""
 
 import codecs
 import os
@@ -40,11 +40,11 @@ _COMMAND = re.compile(r"(?:^|[|;(\n]|(?<!>)&)\s*(?:\w+=\S*\s+)*([\w.+-]+)(?![\w.
 
 NO_PROGRAM = "PL12"
 _ENGLISH = 2
-"""Common words of English that an English sentence has at least."""
+"""The least number of common English words in a sentence that counts as English."""
 
 
 class SentenceValue(NamedTuple):
-    """A value that a sentence names. Its kind is `path`, `url`, `mail`, `number`, `channel`, or `quoted` for others."""
+    """A value that a sentence names. `kind` is path, url, mail, number, channel, or quoted for any other in quotes."""
 
     kind: str
     text: str
@@ -67,21 +67,21 @@ def values(sentence: str) -> list[SentenceValue]:
 
 
 def doubts(wired: WiredFlow, sentence: str) -> list[Finding]:
-    """Return what a plan that passes the rules may have misunderstood, as findings of the limits PL07, PL10 to PL14.
+    """Find what a plan that passes the rules may have misunderstood: the limits PL07 and PL10 to PL14.
 
-    They are warnings, but for a command that cannot start here.
+    All are warnings but PL12, for a command that cannot start here.
     """
-    with suppress(PflowError):  # an input that is one of several sources
+    with suppress(PflowError):  # an input that is one of several sources has no place for its literal
         wired = wire(with_literals(wired, {}))
     own, every = ([*_all_literals(wired, is_deep=is_deep)] for is_deep in (False, True))
-    values = (_missing(every, sentence), _invented(own, sentence), _overwritten(own, sentence))
-    forms = (_formless(wired, sentence), _unasked(wired, own, sentence), _again(wired, own))
-    checks = (*values, _without_program(own), *forms, _guessed(wired.flow))
+    values = (_missing_values(every, sentence), _invented_values(own, sentence), _overwritten_files(own, sentence))
+    forms = (_missing_forms(wired, sentence), _unasked_steps(wired, own, sentence), _repeated_steps(wired, own))
+    checks = (*values, _missing_programs(own), *forms, _guessed_word(wired.flow))
     return list({(each.rule, each.message): each for check in checks for each in check}.values())
 
 
 def _all_literals(wired: WiredFlow, *, is_deep: bool, above: Path = ()) -> Iterator[Literal]:
-    """Yield the values in a flow and in those written in its steps, or `is_deep`, in all that it runs."""
+    """Yield the values in a flow and the flows written in its steps; with `is_deep`, in saved flows too."""
     yield from (each for each in literals(wired, above) if not isinstance(each.value, list))
     for step in wired.steps.values():
         if (inside := step.subflow if is_deep else step.inline) is not None:
@@ -92,7 +92,7 @@ def _warning(rule: str, literal: Literal | None, message: str, remedy: str) -> F
     return Finding(rule, literal.place if literal is not None else (), message, remedy, is_warning=True)
 
 
-def _missing(given: list[Literal], sentence: str) -> Iterator[Finding]:
+def _missing_values(given: list[Literal], sentence: str) -> Iterator[Finding]:
     opened = _plain(" ".join(str(each.value) for each in given if not _is_thought(each)))
     everything = _plain(" ".join(str(each.value) for each in given))
     named = [SentenceValue("language", word) for word in languages(sentence)]
@@ -112,7 +112,7 @@ def _missing(given: list[Literal], sentence: str) -> Iterator[Finding]:
 
 
 def _is_encoding(word: str) -> bool:
-    """Return True for a name of an encoding that pflow does not take by itself."""
+    """Return True for an encoding other than UTF-8, which pflow takes unasked."""
     codec: Any = result_of(codecs.lookup, word, of=LookupError, otherwise=None)
     return codec is not None and codec._is_text_encoding and codec.name != "utf-8"
 
@@ -122,11 +122,12 @@ def languages(sentence: str) -> dict[str, str]:
     return {word: locale_alias[word][:2] for word in re.findall(r"\w{4,}", sentence.lower()) if word in locale_alias}
 
 
-def _invented(given: list[Literal], sentence: str) -> Iterator[Finding]:
+def _invented_values(given: list[Literal], sentence: str) -> Iterator[Finding]:
     said = {*words(sentence), *words(os.path.expanduser("~")), *languages(sentence).values()}
     for literal in given:
         field, value = literal.field, literal.value
-        known = said.union(words("" if field.required else field.doc))  # HEAD, bytes
+        # An optional item's doc names its usual values, such as HEAD or bytes.
+        known = said.union(words("" if field.required else field.doc))
         is_set = value not in (None, field.default) and not isinstance(value, bool)
         for text in _claims(literal) if is_set else ():
             part = re.sub(r"\.\w+$" if field.type.is_path and "*" in text else "^https?://", "", text)
@@ -136,7 +137,7 @@ def _invented(given: list[Literal], sentence: str) -> Iterator[Finding]:
 
 
 def _claims(literal: Literal) -> list[str]:
-    """Return the parts of a value that have to come from the sentence: all of it, but of a text its addresses."""
+    """Return the parts of a value that have to be in the sentence: all of it, or only the addresses in a text."""
     type, marks, text = literal.field.type, literal.field.marks, str(literal.value)
     if "verbatim" not in marks:
         text = " ".join(part for part in parse_template(text) if isinstance(part, str))
@@ -148,13 +149,13 @@ def _claims(literal: Literal) -> list[str]:
 
 
 def _is_thought(literal: Literal) -> bool:
-    """Return True for words to a model that opens no file."""
+    """Return True for text that a model reads, which may say the sentence in other words."""
     interface = literal.step.interface
     return "model" in interface.params and not (literal.field.type.is_path or "reads files" in interface.effects)
 
 
-def _overwritten(given: list[Literal], sentence: str) -> Iterator[Finding]:
-    """Warn if one path is read and written, unless the sentence says it twice."""
+def _overwritten_files(given: list[Literal], sentence: str) -> Iterator[Finding]:
+    """Warn if a path is read and then written, unless the sentence names it twice."""
     read: dict[str, str] = {}
     for literal in given:
         text, id = str(literal.value), literal.step.id
@@ -168,7 +169,7 @@ def _overwritten(given: list[Literal], sentence: str) -> Iterator[Finding]:
             yield _warning("PL07", literal, what, "another path, unless the task says so")
 
 
-def _without_program(given: list[Literal]) -> Iterator[Finding]:
+def _missing_programs(given: list[Literal]) -> Iterator[Finding]:
     for literal in [each for each in given if {"explicit", "verbatim"} <= each.field.marks]:
         for word in _COMMAND.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "''", str(literal.value))):
             if subprocess.run(["/bin/sh", "-c", 'command -v "$0"', word], capture_output=True, check=False).returncode:
@@ -176,8 +177,11 @@ def _without_program(given: list[Literal]) -> Iterator[Finding]:
                 yield Finding(NO_PROGRAM, literal.place, what, "a node, or a program on PATH")
 
 
-def _unasked(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[Finding]:
-    """Find steps that act with no value and no word of the sentence; in English alone, as the words of nodes are."""
+def _unasked_steps(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[Finding]:
+    """Find steps that act with no value and no word of the sentence.
+
+    Only English sentences are compared: the words of nodes are English, and all steps would be unasked elsewhere.
+    """
     if len(COMMON.intersection(sentence.lower().split())) < _ENGLISH:
         return
     said, spoken = {*words(sentence)}, languages(sentence)
@@ -186,7 +190,7 @@ def _unasked(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[
         own = [each for each in given if each.step is step]
         text = " ".join(str(each.value) for each in own if _is_thought(each))
         about = f"{step.step.type} {step.interface.summary} {text}".replace("-", " ")
-        is_command = any("verbatim" in each.field.marks for each in own)  # its words are its own
+        is_command = any("verbatim" in each.field.marks for each in own)  # `wc -l` shares no word with "count lines"
         is_thinker = "model" in step.interface.params and not text
         is_idle = {"reads files"}.issuperset(step.interface.effects)
         is_action = not (is_idle or is_command or is_thinker or step.step.batch)
@@ -195,8 +199,8 @@ def _unasked(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[
             yield Finding("PL13", step.step.location, what, "leave it out", is_warning=True)
 
 
-def _again(wired: WiredFlow, given: list[Literal]) -> Iterator[Finding]:
-    """Find steps that do with the same values what another does, on what came of it, or ask for what a node did."""
+def _repeated_steps(wired: WiredFlow, given: list[Literal]) -> Iterator[Finding]:
+    """Find steps of one type with the same values, and prompts that ask a model for what an earlier node has done."""
     seen: list[tuple[str, list[str]]] = []
     for step in _all_steps(wired):
         does = (step.step.type, [f"{each.field.name}={each.value}" for each in given if each.step is step])
@@ -215,11 +219,11 @@ _FORMS = {
     "branch": "otherwise|fails?",
     "thought": r"summar\w*|explain\w*|translat\w*|rewrite",
 }
-"""Words of an English sentence that ask for a form of its flow."""
+"""Words of an English sentence that ask for a form of the flow."""
 
 
-def _formless(wired: WiredFlow, sentence: str) -> Iterator[Finding]:
-    """Find words to which no part of the flow answers; a command or a saved flow may answer to any."""
+def _missing_forms(wired: WiredFlow, sentence: str) -> Iterator[Finding]:
+    """Find words that ask for a form which the flow does not have. A command or a saved flow may have any inside."""
     steps = [*_all_steps(wired)]
     if any("command" in step.interface.reads or is_flow_type(step.step.type) for step in steps):
         return
@@ -237,28 +241,29 @@ def _formless(wired: WiredFlow, sentence: str) -> Iterator[Finding]:
             yield _warning("PL10", None, f"'{word[0]}' is in no step", "give the flow the form that it asks for")
 
 
-def _guessed(flow: FlowSpec) -> Iterator[Finding]:
+def _guessed_word(flow: FlowSpec) -> Iterator[Finding]:
+    """Warn of a word that the model was not sure of: 12 of 19 wrong plans had one, and 2 of 56 right ones."""
     if flow.guess:
         yield _warning("PL14", None, f"'{flow.guess}' is a guess", "say it in other words")
 
 
 def _all_steps(wired: WiredFlow) -> Iterator[WiredStep]:
-    """Yield the steps of a flow and those that are written in them."""
+    """Yield the steps of a flow and of the flows written in them."""
     for step in wired.steps.values():
         yield step
         yield from _all_steps(step.inline) if step.inline is not None else ()
 
 
 def _plain(text: str) -> str:
-    """Return a text in small letters, with ~ for the home directory: the default of an input has it expanded."""
+    """Return a text in lower case with ~ for the home directory, which is expanded in the default of an input."""
     return re.sub(r"\s+", " ", text.replace(os.path.expanduser("~/"), "~/").replace("./", "").casefold())
 
 
 def pruned(wired: WiredFlow) -> FlowSpec:
-    """Return a plain chain without the steps that only get what nothing takes; its last step stays."""
+    """Return a flow without steps that only fetch what nothing uses, if it is a plain chain. Its last step stays."""
     flow, edges = wired.flow, [(edge.source, edge.target, edge.action) for edge in wired.flow.edges]
     is_chain = edges == [(*pair, "default") for pair in pairwise(step.id for step in flow.steps)]
-    idle = [id for id in unused_steps(wired, {})[:-1] if _only_gets(wired.steps[id])]
+    idle = [id for id in unused_steps(wired, {})[:-1] if _only_fetches(wired.steps[id])]
     if not (is_chain and idle) or flow.outputs:
         return flow
     flow = flow.copied()
@@ -268,8 +273,8 @@ def pruned(wired: WiredFlow) -> FlowSpec:
     return pruned(wire(flow))
 
 
-def _only_gets(step: WiredStep) -> bool:
-    """Return True for a step that nothing is piped into, and that runs only for its answer."""
+def _only_fetches(step: WiredStep) -> bool:
+    """Return True for a step that nothing is piped into, and that runs only for what it writes."""
     effects, pipe = step.interface.effects, step.interface.pipe_read
     is_fed = pipe is not None and (pipe.name in step.sources or step.step.fills(pipe.name))
     return bool(effects) and ONLY_GIVES.issuperset(effects) and not (is_fed or step.step.batch or step.step.flow)

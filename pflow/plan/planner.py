@@ -1,4 +1,4 @@
-"""Planning: with a model's help a sentence becomes a flow that passes every rule."""
+"""Make a flow from a sentence with a model, until it passes every rule; plans are cached."""
 
 import re
 from collections.abc import Callable, Collection
@@ -19,7 +19,7 @@ from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.ask import ModelAnswer
 from pflow.models.choose import Model, NoCapableModel, choose_capable
-from pflow.plan.conversation import PL00, PLACE, PlanRequest, Report, converse, count_findings, plan_line, read_plan
+from pflow.plan.conversation import PL00, PLACE, Report, UserTurns, converse, count_findings, plan_line, read_plan
 from pflow.plan.grammar import plan_grammar
 from pflow.plan.inputs import Piped, check_piped, declare_inputs, declare_keys, declare_piped
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices, refuse_secrets
@@ -40,14 +40,14 @@ _MOST = 500
 
 
 class CachedPlan:
-    """The cache file of a plan. `prompt` is the digest of what the model is told, `piped` the form of the input."""
+    """The cache file of a plan. `prompt` is the digest of the model's prompt, `piped` the form of the piped input."""
 
     def __init__(self, sentence: str, prompt: str, model: str, piped: Any = None) -> None:
         name = bytes_digest(encode([_FORM, sentence, prompt, model, piped])) + ".json"
         self.file = Path(cache_directory() or "/dev/null", "plans", name)  # without a cache the file cannot exist
 
     def read(self) -> dict[str, Any] | None:
-        """Return the plan's IR; None if the file is missing, damaged or somebody else's."""
+        """Return the plan's IR; None if the file is missing, damaged or another user's."""
         content = read_cached(str(self.file)) or b""
         ir = result_of(decode, content, of=(ValueError, RecursionError), otherwise=None)
         return ir if isinstance(ir, dict) else None
@@ -66,7 +66,7 @@ def _prune(folder: Path) -> None:
 
 
 class Unplannable(PflowError):
-    """Failure of every try. The best has the `line` or, if it is IR, `ir`; its `draft` is empty if it holds no flow."""
+    """The failure of every try. `draft` is the best try as text, a `line` or else `ir`; empty if it has no flow."""
 
     def __init__(self, model: str, tries: int, line: str, ir: dict[str, Any] | None, findings: list[Finding]) -> None:
         errors = errors_of(findings)
@@ -87,10 +87,9 @@ def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
     report: Report = lambda line: None, piped: Piped | None = None, calls: Calls | None = None,
 ) -> FlowSpec:  # fmt: skip
-    """Return a flow that passes every rule; its inputs have the values that the sentence names, and it is described by
-    the sentence.
+    """Return a flow that passes every rule. The values that the sentence names are its inputs.
 
-    `report` gets short lines on the progress, and the warnings of the limits; `calls` let each call of the model begin.
+    `report` gets short lines on the progress, and the warnings of the limits; `calls` allows each call of the model.
     `timeout` (seconds) is for all tries.
 
     Raises PflowError: 65 (an Unplannable) if no try passes the rules, 78 if no model can plan, 124 when the time runs
@@ -107,23 +106,23 @@ def plan_sentence(
     if flow is not None:
         report("planned before: no model is asked")
     else:
-        request = PlanRequest(
+        turns = UserTurns(
             prompt,
-            lambda attempt: prompt.task(sentence, piped, attempt=attempt),
+            lambda attempt: prompt.user_turn(sentence, piped, attempt=attempt),
             lambda attempt: plan_grammar(
                 prompt.kinds if attempt else prompt.likely_types(sentence),
                 sentence,
-                shown=prompt.task(sentence),
+                shown=prompt.user_turn(sentence),
                 is_piped=piped is not None,
                 is_strict=not attempt,
             ),
             calls or Calls(),
         )
-        outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout)
+        outcome = converse(chosen, turns, lambda said: _judge_answer(said, sentence, piped), report, timeout)
         ir, flow, findings = outcome.result or (None, None, outcome.findings)
         if flow is None:
             raise Unplannable(chosen.model_id, outcome.tries, outcome.line, ir, findings)
-        if not flow.guess:  # which its document does not say
+        if not flow.guess:  # a document does not tell its guess, so from the cache it would be in no doubt
             cached.write(flow_to_ir(flow))
     for each in findings:
         report(str(each))
@@ -152,19 +151,19 @@ def _choose_model(name: str | None, sentence: str) -> Model:
 
 
 def _judge_answer(said: ModelAnswer, sentence: str, piped: Piped | None) -> tuple[Any, list[Finding]]:
-    """Return the IR as the model wrote it, its flow if that passes, and all findings; then the errors, or doubts."""
+    """Return the IR as the model wrote it with flow and findings; then the findings that count: errors or doubts."""
     ir, findings = read_plan(said, FlowCatalog())
     if ir is None:
         return None, findings
-    flow, findings = judge(ir, sentence, piped, said.guess or _begun(said))
+    flow, findings = judge(ir, sentence, piped, said.guess or _guessed_beginning(said))
     return (ir, flow, findings), findings if flow else errors_of(findings)
 
 
 _MIGHT = 0.01
-"""The likeliness with which a model might have said that it cannot be done, where its first word is a guess."""
+"""The probability of a refusal from which on the first word of an answer is a guess."""
 
 
-def _begun(said: ModelAnswer) -> str:
+def _guessed_beginning(said: ModelAnswer) -> str:
     """Return the first word of an answer that might as well have been a refusal; else empty."""
     might = [share for word, share in said.begins.items() if word[2:] and "cannot".startswith(word)]
     return plan_line(said).partition(" ")[0] if sum(might) > _MIGHT else ""
@@ -173,7 +172,7 @@ def _begun(said: ModelAnswer) -> str:
 def judge(
     document: dict[str, Any], sentence: str, piped: Piped | None = None, guess: str = ""
 ) -> tuple[FlowSpec | None, list[Finding]]:
-    """Return the flow, named and with its inputs declared, and warnings of the limits; or None and its findings."""
+    """Return the flow, named and with its inputs declared, and warnings of the limits; or None and the findings."""
 
     def adjust(flow: FlowSpec) -> None:
         flow.guess = guess
@@ -194,16 +193,16 @@ def judge(
 def check_answer(
     document: dict[str, Any], catalog: Catalog, adjust: Callable[[FlowSpec], None], known: Collection[str] = ()
 ) -> tuple[WiredFlow | None, list[Finding]]:
-    """Load and check a model's document: return the wired flow, or None if it cannot be loaded, and all findings.
+    """Load and check a model's document; return the wired flow, None if it cannot be loaded, and all findings.
 
-    `adjust` may change the flow before it is wired. Findings of the limits with `known` messages do not count.
+    `adjust` may change the flow before it is wired. Findings of the limits with `known` messages are left out.
     """
     try:
         flow = load_document(document, "the plan", catalog)
         if found := [each for each in check_document(flow) if each.message not in known]:
             return None, [*flow.findings, *found]
         adjust(flow)
-        dialect, flow.dialect = flow.dialect, "pipe"  # remedies are flags, which a line can have
+        dialect, flow.dialect = flow.dialect, "pipe"  # so that remedies name flags: the model answers in pipe syntax
         wired = wire(flow)
         findings = check(wired)
         broken = {each.location for each in errors_of(findings)}
@@ -218,7 +217,7 @@ def check_answer(
 
 
 def short_name(text: str) -> str:
-    """Make a flow's name of a text: small ASCII words with - between them."""
+    """Make a flow's name from a text: lower-case ASCII words with - between them."""
     words = re.findall("[a-z0-9]+", text.lower())
     name = "-".join(words)
     while len(words) > 1 and len(name) > _LONGEST_NAME:

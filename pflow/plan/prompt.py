@@ -32,22 +32,22 @@ from pflow.values.jsontext import encode, text_of
 from pflow.values.secrets import MASK, hider, is_secret_name
 
 Hide = Callable[[str], str]
-"""Masks the secrets in a text."""
+"""Masks secrets in a text."""
 
 _LONGEST_DOC = 200
 _NO_MARKS = str.maketrans("<>`", "\u2039\u203a'")
 
 _GLOSS = 5
-"""Words that say what a node does, in its line."""
+"""The most words of a node's summary in its line: a model on a laptop reads some 25 tokens a second."""
 
 _CUT = re.compile(r"[:;.,('\u2019]| by | as | with | without | that | which | through | at | between | including ")
 _ARTICLES, _SMALL = {"a", "an", "the"}, {"of", "in", "from", "on", "to", "or", "and", "into"}
 
 
 def node_line(name: str, interface: Interface, hide: Hide) -> str:
-    """Return a node's name, the flags that the pipe does not fill, its actions, and a few words if the name needs any.
+    """Return a node's name, the flags that no pipe fills, an action, and a few words if the name does not say enough.
 
-    `git-tag --name=: tag commit of git repository`
+    For example: `git-tag --name=: tag commit of git repository`.
     """
     flags = [f"{field.flag}=" for field in interface.taken if _is_shown(field)]
     actions = [f"={each}=>" for each in interface.actions if each not in ("default", "error") and " " not in each]
@@ -56,7 +56,7 @@ def node_line(name: str, interface: Interface, hide: Hide) -> str:
 
 
 def _is_shown(field: Field) -> bool:
-    """Return True for an item that a line needs: a required one that no pipe fills, or the words that are its own."""
+    """Return True for an item that a line names: a required one that no pipe fills, or one that takes a bare word."""
     is_needed = field.required and "pipe" not in field.marks
     return not field.is_secret and (is_needed or (field.marks >= {"own", "word"} and field.is_textual))
 
@@ -71,7 +71,7 @@ def _gloss(name: str, summary: str) -> str:
 
 
 def interface_text(name: str, interface: Interface, hide: Hide) -> str:
-    """Return an interface in its docstring's words, a line an item, without what a person chooses; `hide` masks."""
+    """Return an interface in the form of its docstring, a line for each item, without items that a person chooses."""
     about = account_of(interface, lambda field: _is_choice(name, field))
     text = [f"{name}: {_line(about['summary'], hide)}"]
     if about["open"]:
@@ -93,7 +93,7 @@ def interfaces_text(wired: WiredFlow) -> str:
 
 
 def _is_choice(name: str, field: Field) -> bool:
-    """Return True for an item that a person chooses; an answer with it would only lose it again."""
+    """Return True for an item that a person chooses: a plan that has it would lose it again (drop_choices)."""
     is_persons = field.kind == "param" and is_choice(name, field.name)
     return bool(field.env) or field.name == "allow_no_answer" or is_persons
 
@@ -109,43 +109,43 @@ def _item(name: str, item: dict[str, Any], hide: Hide) -> str:
 
 
 def _line(text: str, hide: Hide) -> str:
-    """Put somebody's words on one line, without marks that could be taken for the end of a part of the prompt."""
+    """Put others' words on one line, without marks that a model could take for the end of a part of the prompt."""
     return shorten(hide(clean(text)), _LONGEST_DOC).translate(_NO_MARKS)
 
 
 _ROOM_OWN = 700
-"""Characters for the user's own nodes in the system text, some 160 tokens; if they need more, only the nearest are told
-with the task."""
+"""Characters for the user's own nodes in the system text, some 160 tokens. If they need more, each task has only the
+nearest nodes."""
 
 _OWN = "\n\nThe user's own nodes, the first choice where they fit:\n"
 
 _ROOM_INTERFACES = 2_400
-"""Characters for the interfaces in a correction, some 700 tokens."""
+"""The most characters for the interfaces in a correction, some 700 tokens."""
 
 _MOST_FINDINGS, _LONGEST_ANSWER = 8, 1_200
-"""Findings and characters of a wrong answer that go back."""
+"""The most findings and characters of a wrong answer that go back to the model."""
 
 CANNOT = "\nFlow: cannot: "
 _EXAMPLES = 2
-"""Examples near the sentence that stand before it."""
+"""The number of examples near the sentence that stand before it."""
 
 _LEAST_LIKE, _LIKE_BEST = 0.12, 0.5
-"""The nearness that an example has at least, and the share of the nearest one's."""
+"""The least nearness of an example to the sentence, by itself and as a share of the nearest one's."""
 
 _FITTING, _LEAST_NEAR, _OF_BEST = 4, 0.17, 0.4
-"""How many nodes may fit, the nearness that they have at least, and the share of the nearest one's."""
+"""The most nodes that are said to fit, and their least nearness, by itself and as a share of the nearest one's."""
 
 _NEAREST_FLOWS, _NEAREST_NODES = 3, 5
-"""How many are named if no model can plan: a sentence takes one flow, or several nodes."""
+"""The number of flows and nodes that are named if no model can plan: a sentence needs one flow, or several nodes."""
 
 _VALUE = re.compile(r"https?://\S+|\S+@\S+|[\w.~*-]*/[\w./~*-]*|[\w*-][\w*.-]*\.[A-Za-z]\w{0,5}\b")
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a model is told. `system` and `digest` are the same for all sentences until a node or flow changes.
+    """A model's prompt. `system` and `digest` are the same for all sentences until a node or flow changes.
 
-    `kinds` are the interfaces of all that a plan may use, by type; `own` are the lines of the user's own nodes.
+    `kinds` are the interfaces of the nodes and flows that a plan may use, by type; `own` has the lines of the user's.
     """
 
     system: str
@@ -153,8 +153,8 @@ class Prompt:
     kinds: dict[str, Interface]
     own: dict[str, str]
 
-    def task(self, sentence: str, piped: Piped | None = None, *, attempt: int = 0) -> str:
-        """Return the user turn. Each further attempt has other examples."""
+    def user_turn(self, sentence: str, piped: Piped | None = None, *, attempt: int = 0) -> str:
+        """Return the user turn for a sentence. Each further attempt has other examples."""
         fits, near = self._fitting(sentence), near_examples(sentence)
         if not near and not fits:
             near = [next(each for each in _examples() if part in each) for part in ("\nFlow: llm --prompt", CANNOT)]
@@ -164,7 +164,7 @@ class Prompt:
         return "\n".join([*examples, *fitting, *([str(piped)] if piped else []), f"Task: {sentence}", "Flow:"])
 
     def _fitting(self, sentence: str) -> list[str]:
-        """Return the user's own nodes near the sentence, with what they do if the system text does not tell it."""
+        """Return the user's nodes near the sentence: names, or lines if the system text does not have them."""
         is_told = _is_short(self.own)
         found = (nearest_by_words if is_told else nearest)(
             _VALUE.sub(lambda value: value[0].rpartition(".")[2], sentence),
@@ -175,7 +175,11 @@ class Prompt:
         return [line.partition(": ")[0] for line in near] if is_told else near
 
     def likely_types(self, sentence: str) -> dict[str, Interface]:
-        """Return the nodes for a sentence: near a refusal those alone that share a word with it."""
+        """Return the nodes for the grammar of a sentence; near an example of a refusal, those that share a word with
+        it.
+
+        Of eight tasks that no node can do, a 1.5B model refused none with all nodes, and seven with these.
+        """
         near, said = near_examples(sentence), {*words(sentence)}
         if not (near and CANNOT in near[0]) or _VALUE.search(sentence):
             return self.kinds
@@ -183,8 +187,8 @@ class Prompt:
         return {name: each for name, each in self.kinds.items() if said & {*words(about[name])}}
 
     def correction(self, task: str, line: str, findings: Sequence[Finding]) -> str:
-        """Return a user turn that stands by itself: the wrong line, its findings, the interfaces that it needs, and the
-        `task`, a user turn too.
+        """Return a user turn that stands by itself: the wrong line, its findings, the interfaces of its nodes, and the
+        user turn of the `task`.
         """
         wrong = f"{shorten(line, _LONGEST_ANSWER)}\n{listed(findings)}"
         named = [name for name in self.kinds if re.search(rf"(?<![\w:-]){re.escape(name)}(?![\w-])", wrong)]
@@ -195,12 +199,12 @@ class Prompt:
 
 
 def listed(findings: Sequence[Finding]) -> str:
-    """Return the findings that go back, a line each."""
+    """Return the findings that go back to the model, a line each."""
     return "\n".join(f"- {finding}" for finding in findings[:_MOST_FINDINGS])
 
 
 def plan_prompt() -> Prompt:
-    """Return the prompt with every node and saved flow that can be read; those that cannot are reported."""
+    """Return the prompt with every readable node and saved flow. Unreadable flows are reported."""
     saved, hide = saved_flows(), hider()
     shipped: dict[str, str] = {}
     own: dict[str, str] = {}
@@ -229,7 +233,7 @@ def _node_types(saved: Iterable[SavedFlow]) -> Iterator[tuple[str, NodeType]]:
 
 
 _SECOND_NAMES = ("summarise-text",)
-"""Nodes that a plan has by another name."""
+"""Nodes that have another name too, under which a plan has them."""
 
 
 def _is_short(own: Mapping[str, str]) -> bool:
@@ -246,8 +250,8 @@ def _read(name: str) -> str:
 
 
 def near_examples(sentence: str) -> list[str]:
-    """Return the examples that share words with a sentence, or values of one kind, nearest first: for one with an
-    address those with an address, with a file those with files, else those with neither.
+    """Return the examples like a sentence, nearest first: with the same kind of values, a URL, a file or neither, and
+    with words of it. If the nearest one is a refusal, only refusals.
     """
     kind = _kind_of(sentence)
     pool = [each for each in _examples().items() if _kind_of(each[1][0]) == kind]
@@ -264,15 +268,13 @@ def _kind_of(sentence: str) -> int:
 
 @cache
 def _examples() -> dict[str, list[str]]:
-    """Return the examples, each with its task and the other words that lead to it."""
+    """Return the examples, each with its task and the further words by which it is found."""
     parts = [each.split("\n") for each in f"\n{_read('examples')}".split("\nTask: ")[1:]]
     return {f"Task: {task}\n{flow}": [task, *words] for task, flow, *words in parts}
 
 
 def _alike(text: str) -> str:
-    """Replace the values in a text by words that are the same for all of a kind: addresses of a host, files of an
-    ending, as many files.
-    """
+    """Replace a text's values by words for their kind: a URL's host, a file's extension, the number of files."""
     found = [each for each in _VALUE.findall(text) if "@" not in each]
     urls = [f"urlvalue {host}" for host in re.findall(r"//(?:www\.)?([\w-]+)", " ".join(found))]
     files = [each for each in found if "//" not in each and "*" not in each]
@@ -282,7 +284,7 @@ def _alike(text: str) -> str:
 
 
 def saved_flows() -> list[SavedFlow]:
-    """Return every readable saved flow by name. Unreadable ones are reported; planning goes on."""
+    """Return every readable saved flow by name. Unreadable ones are reported, since planning can do without."""
     try:
         return readable(list_saved(), "pflow")
     except PflowError as error:
@@ -291,7 +293,7 @@ def saved_flows() -> list[SavedFlow]:
 
 
 def add_nearest(error: PflowError, sentence: str) -> PflowError:
-    """Name the nearest saved flows and nodes in an error's hint and `details`, and return the error."""
+    """Add the nearest saved flows and nodes to an error's hint and `details`, and return the error."""
     flows = [*nearest(sentence, [SearchTarget(each.name, each.description) for each in saved_flows()])]
     there = [line for line in lines(FlowCatalog()) if line.is_there and line.origin != FLOW]
     nodes = [*nearest(sentence, [SearchTarget(line.name, f"{line.summary} {line.words}") for line in there])]

@@ -44,8 +44,8 @@ from pflow.values.jsontext import encode
 class Proposal:
     """A `flow`, the `words` of a run of it, and `wired`: the flow with the values of these words in it.
 
-    `values` are those of the inputs, except the piped one. `findings` are those of the flow with its flags, `doubts`
-    those about its meaning, if it was planned from the `sentence`; a flag that gives the value settles one.
+    `values` are those of the inputs, except the piped one. `findings` are those of the flow with its flags. `doubts`
+    say how it may differ from the `sentence` that it was planned from; a flag that gives the missing value settles one.
     """
 
     def __init__(self, flow: FlowSpec, words: list[str], sentence: str = "") -> None:
@@ -66,12 +66,12 @@ class Proposal:
         }
 
     def edited(self, flow: FlowSpec) -> "Proposal":
-        """Propose the same run of another flow, which already has the values of the flags, and is the person's own."""
+        """Propose the same run of an edited flow, which has the values of the flags in it and is in no doubt."""
         return Proposal(flow, _words_of_run(self.flags))
 
 
 def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
-    """Return the flow with the values of flags in it: those of inputs as defaults, others in their steps."""
+    """Return the flow with the values of flags in it: those of inputs as defaults, the others in their steps."""
     changed = flow.copied()
     for step in changed.steps:
         for written, flags in ((step.inputs, inputs.data), (step.params, inputs.params)):
@@ -99,7 +99,7 @@ Account = dict[str, Any]
 
 _NAME, _DRAFT = 40, 20_000
 _QUIET = ("default", "nothing")
-"""Origins of unset reads, which do not tell what a step does."""
+"""Origins of reads that are left out: they are unset, and do not tell what the step does."""
 
 
 def show(text: str) -> None:
@@ -107,7 +107,7 @@ def show(text: str) -> None:
 
 
 def proposal_text(proposal: Proposal) -> str:
-    """Return the text that a person has to see before a flow runs."""
+    """Return the text that a person sees before a flow runs."""
     width, colour = terminal_width(), colour_of(2)
     account = explain(proposal.wired, proposal.findings)
     title = ": ".join(filter(None, (shorten(clean(account["name"]), _NAME), clean(account["description"]))))
@@ -127,7 +127,7 @@ def proposal_text(proposal: Proposal) -> str:
 
 
 def touched_text(wired: WiredFlow, inputs: RunInputs) -> str:
-    """Describe what a run with these inputs will touch; empty for nothing."""
+    """Describe what a run with these inputs will touch; return "" if it touches nothing."""
     account = explain(wire(with_flags(wired.flow, wired, inputs)), [])
     return joined([_touches(account, inputs.values, terminal_width(), colour_of(2))])
 
@@ -148,7 +148,7 @@ def findings_text(findings: Iterable[Finding]) -> str:
 
 
 def draft_text(draft: str, findings: Iterable[Finding]) -> str:
-    """Return a flow that does not pass, with its findings."""
+    """Return the text of a flow that does not pass, with its findings."""
     lines: list[str] = []
     if draft:
         lines = [colour_of(2).heading("The best try"), *_indented(draft[:_DRAFT].rstrip("\n").split("\n"))]
@@ -157,7 +157,7 @@ def draft_text(draft: str, findings: Iterable[Finding]) -> str:
 
 
 def _pipe(proposal: Proposal, width: int, colour: Colour) -> list[str]:
-    """Return the flow in pipe syntax, or its JSON if it has no pipe form: what runs is shown whole."""
+    """Return the flow in pipe syntax, or as JSON if that cannot say it: whatever runs is shown whole."""
     try:
         lines = pipe_lines(pipe_of(proposal.wired, proposal.values).rstrip("\n"))
     except PflowError as error:
@@ -172,7 +172,7 @@ def _indented(lines: list[str]) -> list[str]:
 
 
 def _brief(step: Account) -> Account:
-    """Return a step without the parts that the rest of the text shows."""
+    """Return a step without the parts that are shown elsewhere in the text."""
     reads = [read for read in step["reads"] if read["from"] and read["from"][0]["from"] not in _QUIET]
     follows = [edge for edge in step["next"] if edge["action"] != "default" or len(edge["to"]) > 1]
     names = {name: shorten(clean(step[name]), _NAME) for name in ("id", "type")}
@@ -189,7 +189,7 @@ def _input_value(values: dict[str, Any], need: Account) -> str:
 
 
 def _origins(origins: list[Account], values: dict[str, Any]) -> str:
-    """Return a value's origin in words, after the value itself if the words would cut it."""
+    """Return a value's origin in words, after the value itself if the words would shorten it."""
     first, words = origins[0], origins_text(origins)
     if first["from"] == "constant" and isinstance(first["value"], str):
         return clean(first["value"])
@@ -216,7 +216,7 @@ _HELP = """\
 
 
 class Dialogue:
-    """The dialogue with a person about a plan. `proposal` is its last edit; `is_saved` is true once that is saved."""
+    """The dialogue with a person about a plan. `proposal` has its last edit; `is_saved` is true if that was saved."""
 
     def __init__(self, proposal: Proposal, terminal: Terminal) -> None:
         self.proposal = proposal
@@ -224,7 +224,7 @@ class Dialogue:
         self.is_saved = False
 
     def decide(self) -> bool:
-        """Show the plan, ask, and do what is answered; return True if it is to run."""
+        """Show the plan, ask, and do what the person answers; return True if the plan is to run."""
         acts: dict[str, Callable[[], None]] = {"e": self._edit, "s": self._save}
         acts["x"] = lambda: show(explained(self.proposal) + "\n")
         self._show()
@@ -233,12 +233,12 @@ class Dialogue:
         return key != "n"
 
     def _show(self) -> None:
-        """Show the plan, and forget what was typed before it could be seen."""
+        """Show the plan, and discard what was typed before: an early y must not run a plan that nobody has seen."""
         show(proposal_text(self.proposal))
         self.terminal.discard_typed()
 
     def _edit(self) -> None:
-        """Let the person edit the plan until it passes the rules, or go back to it as it was."""
+        """Let the person edit the plan until it passes the rules, or keep it as it was."""
         before, name = editable_text(self.proposal)
         text = before
         while True:
@@ -251,7 +251,7 @@ class Dialogue:
                     return
             except PflowError as error:
                 say_error("pflow", error)
-                if error.exit not in (BAD_DATA, USAGE):  # another try would fail too
+                if error.exit not in (BAD_DATA, USAGE):  # the editor or its file failed, and would again
                     return
             if self.terminal.choose(_AGAIN, {"e": "edit", "b": "back"}, otherwise="b") == "b":
                 return
@@ -278,11 +278,11 @@ class Dialogue:
                     return
             except PflowError as error:
                 say_error("pflow", error)
-                if error.exit != BAD_DATA:  # another name would fail too
+                if error.exit != BAD_DATA:  # it cannot be written, under any name
                     return
 
     def _keep(self, name: str) -> bool:
-        """Save the plan, after a question if another flow has the name; return True if it was saved."""
+        """Save the plan, asking first if another flow has the name; return True if it was saved."""
         try:
             saved = save_flow(name, self.proposal.flow)
         except AlreadySaved:
@@ -298,22 +298,22 @@ class Dialogue:
 
 
 def offered_name(name: str) -> str:
-    """Return a plan's own name; empty if a saved flow may not have it."""
+    """Return the plan's own name; empty if no saved flow may have it."""
     return name if result_of(check_name, name, of=PflowError, otherwise=name) is None else ""
 
 
 def editable_text(proposal: Proposal) -> tuple[str, str]:
-    """Return a plan as text to edit, and a name for its file: pipe syntax with literals for inputs, else its IR."""
+    """Return a plan as text to edit, in pipe syntax with the inputs' values or else as IR, and a name for its file."""
     flow = proposal.wired.flow
     with suppress(PflowError):
-        if not flow.outputs:  # pipe syntax would lose them
+        if not flow.outputs:  # pipe syntax has no outputs, so an edit would lose them
             about = f"# {clean(flow.description)}\n" if flow.description else ""
             return f"{about}{pipe_of(proposal.wired, proposal.values).rstrip()}\n", "plan.pflow"
     return write_json(flow_to_ir(flow)), "plan.pflow.json"
 
 
 def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]:
-    """Read an edited text; return its flow and errors. Raises PflowError: 66 if it is empty, 65 and 2 if malformed."""
+    """Return the flow of an edited text and its errors. Raises PflowError: 66 if it is empty, 65 or 2 if malformed."""
     before = proposal.wired.flow
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.split("\n")):
         raise PflowError("cannot take the edited flow: it is empty", exit=MISSING)
@@ -325,7 +325,7 @@ def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]
 
 
 def _keep_unedited(flow: FlowSpec, shown: FlowSpec, before: WiredFlow, text: str) -> None:
-    """Give a flow, read from an edited `text`, what the edit left as it was `shown`, and the inputs that it reads."""
+    """Give a flow, read from an edited `text`, what the edit left as it was `shown`, and the inputs that it uses."""
     merged = build_flow(merge_edit(flow_to_ir(before.flow), flow_to_ir(shown), flow_to_ir(flow), text))
     flow.outputs, flow.max_visits = merged.outputs, merged.max_visits
     for step, each in zip(flow.steps, merged.steps, strict=True):
@@ -335,6 +335,6 @@ def _keep_unedited(flow: FlowSpec, shown: FlowSpec, before: WiredFlow, text: str
     named = [wired.inputs[each.input] for each in wired.references if each.input in wired.inputs]
     gone = {each.input for each in before.references} - {each.name for each in named}
     flow.inputs = {name: each for name, each in merged.inputs.items() if name in wired.inputs.keys() - gone}
-    for given in named if flow.inputs else ():  # with some inputs declared, all have to be
+    for given in named if flow.inputs else ():  # a flow that declares some inputs has to declare all
         new = Input(given.name, type=str(given.type), description=given.doc, required=given.required)
         flow.inputs.setdefault(given.name, new)

@@ -1,4 +1,4 @@
-"""pflow plan --wire: mappings for a flow whose reads have no source, or a wrong one."""
+"""pflow plan --wire: add mappings for reads that have no source, or a wrong one."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from pflow.interface.interface import Field
 from pflow.models.ask import ModelAnswer
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
-from pflow.plan.conversation import PlanRequest, converse
+from pflow.plan.conversation import UserTurns, converse
 from pflow.plan.prompt import interfaces_text, plan_prompt
 from pflow.values.fast_json import write_json
 from pflow.values.jsontext import quote
@@ -35,16 +35,16 @@ Some reads of its steps want a source, which is one of those that are named for 
 Write STEP.READ = SOURCE; for each of these reads, instead of a flow. One that may be left out needs none.
 """
 _DEPTH = 3
-"""Levels of a shape that are searched for parts."""
+"""The most levels of a type's fields that are candidates."""
 _MOST = 40
 """The most candidates of one read for a model to choose from."""
 
 
 @dataclass
 class Gap:
-    """A read that wants a mapping, the types of its candidates by their paths, and the `source` that it gets.
+    """A read without a mapping, the types of its candidates by their paths, and the `source` that it gets.
 
-    `is_needed` is true if the flow is wrong without it.
+    Without it the flow is wrong if `is_needed`.
     """
 
     step: str
@@ -66,7 +66,7 @@ class Gap:
         return f"{self.step}.{self.field.name}"
 
     def of_type(self) -> list[Path]:
-        """Return the candidates of the type that the read declares, without others that it can take."""
+        """Return the candidates of exactly the type that the read declares."""
         return [path for path, type in self.candidates.items() if type.name == self.field.type.name]
 
     def choices(self) -> str:
@@ -75,7 +75,7 @@ class Gap:
 
 
 class Wiring:
-    """A flow being wired: the gaps that are `filled`, those that are `left`, and its errors so far."""
+    """A flow being wired: the gaps that are `filled` and those that are `left`, and the flow's errors so far."""
 
     def __init__(self, old: WiredFlow) -> None:
         self.old, self.flow = old, mapped(old, [])
@@ -87,7 +87,7 @@ class Wiring:
         self.is_closed = not any(each.node_type is None or each.interface.open for each in old.steps.values())
 
     def fill(self) -> None:
-        """Fill the gaps with one clear source, last step first: this may leave an earlier step without readers."""
+        """Fill the gaps with one clear source, last step first: its mappings decide which earlier writes are unused."""
         for id in reversed(self.flow.graph.order):
             for field in reversed(self.flow.steps[id].interface.reads.values()):
                 gap = self._gap(self.flow.steps[id], field)
@@ -95,7 +95,7 @@ class Wiring:
                     self.left.insert(0, gap)
 
     def add(self, gaps: Sequence[Gap]) -> bool:
-        """Add mappings to the flow, and return True, unless they break a rule that it keeps without them."""
+        """Add mappings to the flow and return True, unless they break a rule that the flow keeps without them."""
         flow = mapped(self.flow, gaps)
         errors = errors_of(check(flow))
         if {(each.rule, each.location) for each in errors} - {(each.rule, each.location) for each in self.errors}:
@@ -107,10 +107,10 @@ class Wiring:
         return True
 
     def _gap(self, wired: WiredStep, field: Field) -> Gap | None:
-        """Return the gap at a read, with its source if names, the pipe and types leave one; None if there is no gap."""
+        """Return the gap at a read, with a source if name, pipe or type leave one; None if there is no gap."""
         step, key, inputs = wired.step, field.name, self.flow.flow.inputs
         gap = Gap(wired.id, field, self._candidates(wired, field), is_needed=bool(inputs))
-        if key in step.input_mappings:  # somebody wrote it with a meaning, so no source is guessed
+        if key in step.input_mappings:  # a person meant something by it, so its source is chosen, not guessed
             gap.is_needed = True
             return gap if any(each.location == gap.place for each in self.errors) and key not in step.inputs else None
         is_item = step.batch is not None and key == step.batch.item
@@ -121,14 +121,14 @@ class Wiring:
         if not self.is_closed:
             return None
         if key in inputs or not field.required or self.flow.writes_at(wired.id, (key,)):
-            return self._by_answer(gap)
+            return self._by_unused_write(gap)
         by_type = gap.of_type() if gap.is_needed else []
         return self._by_name(gap) or self._by_pipe(gap) or _only(gap, by_type, "it is the only one of the type") or gap
 
     def _candidates(self, wired: WiredStep, field: Field) -> dict[Path, Type]:
-        """Return what a read may take on every path to its step: inputs, then writes, latest first.
+        """Return the sources that a read has on every path to its step: inputs, then writes, latest first.
 
-        A file's path and a command come from inputs alone: a write must not decide them.
+        An [explicit] read, such as a file's path or a command, gets inputs alone: no step's result may decide them.
         """
         parts = [part for whole in self._sources(wired, field) for part in _parts(*whole)]
         written = wired.step.input_mappings.get(field.name)
@@ -151,21 +151,21 @@ class Wiring:
         return _only(gap, [path for path in named if len(path) < 3] or named, "it has the read's name")
 
     def _by_pipe(self, gap: Gap) -> Gap | None:
-        """Fill the gap with what a pipe would carry there: several paths if several branches lead there."""
+        """Fill the gap with what a pipe would carry to it: several paths if several branches lead to its step."""
         carriers = self.carriers[gap.step]
         if "pipe" not in gap.field.marks or gap.step not in self.surely_fed or STDIN in carriers:
             return None
-        answers = [
+        carried = [
             each for id in carriers for each in self.flow.writes[id] if each.field and "pipe" in each.field.marks
         ]
-        types = [self.flow.write_type(each) for each in answers if each.field and not each.field.is_secret]
+        types = [self.flow.write_type(each) for each in carried if each.field and not each.field.is_secret]
         if len(types) < len(carriers) or not all(fits(type, gap.field.type) == YES for type in types):
             return None
-        gap.source, gap.why = source_of((each.step, each.key) for each in answers), "it is what the pipe carries there"
+        gap.source, gap.why = source_of((each.step, each.key) for each in carried), "it is what the pipe carries there"
         return gap
 
-    def _by_answer(self, gap: Gap) -> Gap | None:
-        """Fill the gap with an answer that nothing uses, if the read takes something older, or nothing (PF18)."""
+    def _by_unused_write(self, gap: Gap) -> Gap | None:
+        """Fill the gap with a write that nothing uses, if the read takes an older value or none (PF18)."""
         for dropped in [*self.dropped, *dropped_answers(self.flow)]:
             if (dropped.reader, dropped.field.name) == (gap.step, gap.field.name):
                 gap.source, gap.why = newer_source(self.flow, dropped) or "", "it is what the pipe carries there"
@@ -173,7 +173,7 @@ class Wiring:
         return None
 
     def ask(self, file: FlowFile, options: ChangeOptions) -> None:
-        """Have a model choose for the gaps that are left. Without a model, a flow that passes stays as it is."""
+        """Have a model choose sources for the gaps that are left. Without a model, a passing flow stays as it is."""
         names = [str(gap) for gap in self.left if gap.is_needed] or [str(gap) for gap in self.left]
         try:
             model = choose_capable(options.model, f"wire {', '.join(names)} in '{file}'")
@@ -184,19 +184,19 @@ class Wiring:
             self.say_left()
             error.details = change_error("", self.errors).details
             raise
-        outcome = converse(model, self.request(), self._judge, say, options.timeout)
+        outcome = converse(model, self.turns(), self._judge, say, options.timeout)
         if not outcome.is_right:
             raise change_error(f"cannot wire '{file}': none of the model's tries passes the rules", outcome.findings)
         self.left = [gap for gap in self.left if gap not in outcome.result]
         self.add(outcome.result)
 
-    def request(self) -> PlanRequest:
+    def turns(self) -> UserTurns:
         reads, flow = "\n".join(map(_line, self.left)), write_json(masked_ir(self.flow))
         task = _TASK.format(flow=flow, nodes=interfaces_text(self.flow), reads=reads)
-        return PlanRequest(plan_prompt(), lambda attempt: task, lambda attempt: _grammar(self.left))
+        return UserTurns(plan_prompt(), lambda attempt: task, lambda attempt: _grammar(self.left))
 
     def _judge(self, said: ModelAnswer) -> tuple[list[Gap], list[Finding]]:
-        """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""
+        """Return the gaps that an answer fills, and the findings; ignore anything else in the answer."""
         answer = dict(_SOURCE.findall(said.value))
         filled, findings = [], []
         for gap in self.left:
@@ -216,7 +216,7 @@ class Wiring:
 
 
 def mapped(flow: WiredFlow, gaps: Sequence[Gap]) -> WiredFlow:
-    """Return the flow with mappings for these gaps, wired."""
+    """Return a wired copy of the flow with mappings for these gaps."""
     new = flow.flow.copied()
     new.document = None
     for each in gaps:
@@ -258,7 +258,7 @@ def _only(gap: Gap, found: list[Path], why: str) -> Gap | None:
 
 
 _SOURCE = re.compile(r"([\w-]+\.\w+)[`\"]* *[=:] *[`\"]*([^\s;,`\"}]+)")
-"""A source in an answer: `STEP.READ = SOURCE`, or a member of JSON."""
+"""A source in an answer: `STEP.READ = SOURCE`, or the same as a member of JSON, which models write unasked."""
 
 
 def _grammar(gaps: list[Gap]) -> str:

@@ -15,7 +15,7 @@ from pflow.flow.ir import flow_to_ir
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.models.ask import ModelAnswer
-from pflow.plan.conversation import PlanRequest, converse, plan_line, read_plan
+from pflow.plan.conversation import UserTurns, converse, plan_line, read_plan
 
 
 class Counting(llm.Model):
@@ -48,8 +48,8 @@ class Told:
         return f"not {line}: {len(findings)} faults; {task}"
 
 
-def request(task="the task"):
-    return PlanRequest(Told(), lambda attempt: f"{task} {attempt}")
+def turns(task="the task"):
+    return UserTurns(Told(), lambda attempt: f"{task} {attempt}")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def request(task="the task"):
 def test_the_best_answer_is_kept_and_what_is_wrong_goes_back(judged, best, tries):
     model, left = Counting(), iter(judged)
 
-    heard = converse(model, request(), lambda said: next(left), lambda line: None)
+    heard = converse(model, turns(), lambda said: next(left), lambda line: None)
 
     findings = next(found for result, found in reversed(judged) if result == best)
     is_right = best is not None and all(each.is_warning for each in findings)
@@ -89,7 +89,7 @@ def test_a_plan_in_doubt_is_no_way_out_of_one_that_cannot_be_done_here():
     model, cannot = Counting(), [Finding("PL12", (), "it cannot run here")]
     for second, best in ((doubts(1), "a"), ([], "b")):
         judged = iter([("a", cannot), ("b", second), ("c", doubts(2))])
-        heard = converse(model, request(), lambda said, left=judged: next(left), lambda line: None)
+        heard = converse(model, turns(), lambda said, left=judged: next(left), lambda line: None)
         assert (heard.result, heard.is_right) == (best, best == "b")
 
 
@@ -109,7 +109,7 @@ class Held(Counting):
 
 
 def test_a_model_that_a_grammar_holds_draws_other_answers_to_the_same_question():
-    model, told = Held(), request()
+    model, told = Held(), turns()
     told.grammar = lambda attempt: f"root ::= {attempt}"  # a second one gives way
     judged = iter([("a", doubts(2)), (None, faults(1)), ("c", doubts(1)), ("d", []), ("e", [])])
     heard = converse(model, told, lambda said: next(judged), lambda line: None)
@@ -120,7 +120,7 @@ def test_a_model_that_a_grammar_holds_draws_other_answers_to_the_same_question()
 def test_a_task_with_a_secret_in_it_is_not_sent():
     model = Counting()
     with pytest.raises(PflowError) as caught:
-        converse(model, request("use sk-abcdefghijklmnop0123"), lambda said: (1, []), lambda line: None)
+        converse(model, turns("use sk-abcdefghijklmnop0123"), lambda said: (1, []), lambda line: None)
     assert (caught.value.exit, model.heard) == (2, [])
     assert "sk-" not in caught.value.message + caught.value.hint
 

@@ -113,7 +113,7 @@ def test_own_nodes_and_flows_are_told_after_the_beginning_and_those_that_fit_wit
     assert told.system.startswith(before.system)
     lines = ["polish --whom= =again=>: polish brass of ship", "flow:show-it --path=: show file\\x1b[31m"]
     assert told.system.splitlines()[-2:] == lines
-    assert "Nodes that may fit: polish --whom= =again=>\nTask: polish a.txt\nFlow:" in told.task("polish a.txt")
+    assert "Nodes that may fit: polish --whom= =again=>\nTask: polish a.txt\nFlow:" in told.user_turn("polish a.txt")
     assert {"polish", "flow:show-it"} <= told.kinds.keys()
     assert told.digest != before.digest
 
@@ -127,8 +127,8 @@ def test_of_many_own_nodes_those_that_fit_are_told_with_the_task_alone(home):
     told = plan_prompt()
 
     assert told.system == before
-    assert "Nodes that may fit: polish --whom= =again=>: polish brass of ship\n" in told.task("polish the brass")
-    assert len(told.task("scrub the deck of each ship")) < 1_000
+    assert "Nodes that may fit: polish --whom= =again=>: polish brass of ship\n" in told.user_turn("polish the brass")
+    assert len(told.user_turn("scrub the deck of each ship")) < 1_000
     save(home, "show", "show a file")
     assert plan_prompt().digest != told.digest
 
@@ -136,9 +136,9 @@ def test_of_many_own_nodes_those_that_fit_are_told_with_the_task_alone(home):
 def test_a_task_has_two_examples_near_it_each_attempt_others_and_what_is_piped_in():
     sentence, told = "summarize each file of notes/*.txt", plan_prompt()
     near, piped = near_examples(sentence), Piped("raw", "stdin", "str", 300, {})
-    assert told.task(sentence) == f"{near[1]}\n{near[0]}\n\nTask: {sentence}\nFlow:"
-    assert told.task(sentence, piped, attempt=1) == f"{near[3]}\n{near[2]}\n\n{piped}\nTask: {sentence}\nFlow:"
-    assert re.findall(r"\nFlow: (\S+)", told.task("Xyz")) == ["cannot:", "llm"]  # near nothing
+    assert told.user_turn(sentence) == f"{near[1]}\n{near[0]}\n\nTask: {sentence}\nFlow:"
+    assert told.user_turn(sentence, piped, attempt=1) == f"{near[3]}\n{near[2]}\n\n{piped}\nTask: {sentence}\nFlow:"
+    assert re.findall(r"\nFlow: (\S+)", told.user_turn("Xyz")) == ["cannot:", "llm"]  # near nothing
 
 
 def test_near_a_refusal_a_plan_has_the_nodes_alone_that_share_a_word():
@@ -153,13 +153,13 @@ def test_a_correction_stands_by_itself(home):
     told = plan_prompt()
     finding = Finding("PF11", ("nodes", 0), "there is no node 'polis'", "did you mean polish?")
 
-    text = told.correction(told.task("polish a.txt"), "polis => write-file --path=a.txt", [finding])
+    text = told.correction(told.user_turn("polish a.txt"), "polis => write-file --path=a.txt", [finding])
 
     assert f"polis => write-file --path=a.txt\n- {finding}\n" in text
     assert "\npolish: Do it.\n  read text: str = a b" in text
     assert "\nwrite-file: " in text
     assert "\nread-file: " not in text
-    assert text.endswith(told.task("polish a.txt"))
+    assert text.endswith(told.user_turn("polish a.txt"))
 
 
 def test_every_example_is_a_flow_that_passes():
@@ -217,7 +217,7 @@ def test_no_secret_is_told(home, monkeypatch):
     monkeypatch.setenv("POST_TOKEN", "swordfish9")
 
     told = plan_prompt()
-    text = told.system + told.correction(told.task("post a letter"), "post => flow:letter", [])
+    text = told.system + told.correction(told.user_turn("post a letter"), "post => flow:letter", [])
 
     assert "\npost --whom= =again=>\n" in text
     assert text.count("= ***") == 5

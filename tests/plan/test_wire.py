@@ -249,6 +249,6 @@ def test_a_model_is_told_the_reads_and_their_candidates(capfd, server):
 def test_the_grammar_of_an_answer_has_only_the_candidates():
     wiring = Wiring(wire(load_document(JUDGE, "flow", FlowCatalog())))
     wiring.fill()
-    grammar = wiring.request().grammar(0)
+    grammar = wiring.turns().grammar(0)
     assert grammar.startswith('root ::= ( "j.answer = " ( "issue_number" | "fetch.issue_data" | "fetch.issue_data.')
     assert grammar.endswith(' ) "; " )\n')

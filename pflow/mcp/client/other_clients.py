@@ -59,8 +59,7 @@ class _ServerSettings(BaseModel, coerce_numbers_to_str=True):
 
 @dataclass(frozen=True)
 class ForeignServer:
-    """A server in a client's `file`, where it is called `label`; an error in place of `server` if it cannot be
-    taken."""
+    """A server in a client's `file`, where it is called `label`, or the error why it cannot be taken."""
 
     label: str
     file: str

@@ -83,8 +83,7 @@ class ToolCalls:
         return result_of_run(offered, code, stdout, said)
 
     async def _ask(self, command: str, text: Any) -> dict[str, Any]:
-        """Run a command on a client's text and return its JSON. Raises PflowError: the command's, or 2 for a long
-        text."""
+        """Run a command on a client's text and return its JSON. Raises PflowError: its own, or 2 for a long text."""
         stdin = (text if isinstance(text, str) else json.dumps(text)).encode("utf-8", "surrogatepass")
         if len(stdin) > MOST:
             raise PflowError(f"cannot {command}: it is longer than {MOST:,} bytes", exit=USAGE)

@@ -202,8 +202,7 @@ class OfferedTools:
 
 
 def _label(name: str) -> str:
-    """Return the full name of the node or saved flow that a person names. Raises PflowError (127) for an unknown
-    one."""
+    """Return the full name of the node or saved flow that a person names. Raises PflowError (127) if unknown."""
     if "/" in name:
         hint = "--only takes the names of nodes and saved flows"
         raise PflowError(f"cannot offer '{name}': it is a path", hint=hint, exit=NOT_FOUND)
