@@ -52,7 +52,7 @@ EXIT_CODES = {
     CLOSED_PIPE: "closed pipe",
 }
 
-# A second try would fail the same way.
+# A second try would fail the same way: no --retries, and no batch tries again.
 PERMANENT = frozenset({USAGE, BAD_STDIN, MISSING, DENIED, BAD_CONFIG})
 
 _BY_ERRNO = {
@@ -75,13 +75,13 @@ class PflowError(Exception):
     """A failure that pflow can explain.
 
     `message` is lower case, without a full stop, the failed act first and its subject quoted. `hint` says what to do.
-    `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is how many seconds a server asked us to wait.
-    `is_permanent`: another try would fail too; by default the exit code decides. `details` are further JSON members of
-    the error document. `store` is the store document that came in, to be handed on. `usage` is the cost of the failed
-    calls of models (pflow.values.usage). `ends_run`: no `error` edge catches it and no batch keeps going; running steps
-    end in order, and no other begins. `is_cut`: the step was interrupted, so its effects are unknown. `refusal`: the
-    server did nothing, because it got too many requests; in words, `429 from HOST`. `status` is the HTTP status with
-    which a provider refused; None if it may have worked, and billed, all the same.
+    `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is the number of seconds that a server asked us to
+    wait. `is_permanent`: another try would fail too; by default the exit code decides. `details` are further JSON
+    members of the error document. `store` is the store document that came in, to be handed on. `usage` is the usage of
+    the failed calls of models (pflow.values.usage). `ends_run`: no `error` edge catches the failure and no batch keeps
+    going; running steps end in order, and no other begins. `is_cut`: the step was interrupted, so its effects are
+    unknown. `refusal`: the server did nothing since it got too many requests, in words: `429 from HOST`. `status` is
+    the HTTP status with which a provider refused; None if it may have done the work, and bill it, nevertheless.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class PflowError(Exception):
         self.ends_run = False
 
     def within(self, act: str) -> PflowError:
-        """Return a larger failure with this one as its reason: `act` could not be done because of it."""
+        """Return the failure of a larger act, of which this failure is the reason."""
         why = f"{act}: {self.message}"
         about = PflowError(why, hint=self.hint, exit=self.exit, is_permanent=self.is_permanent, details=self.details)
         about.retry_after, about.ends_run = self.retry_after, self.ends_run
@@ -127,7 +127,7 @@ def retry_after(said: str) -> float | None:
         try:
             date = parsedate_tz(said)
             seconds = mktime_tz(date) - time.time() if date else float("nan")
-        except (ValueError, OverflowError):  # such as day 32 or year 10000
+        except (ValueError, OverflowError):  # a server may send day 32 or the year 10000
             return None
     return max(seconds, 0.0) if abs(seconds) < float("inf") else None
 
@@ -159,7 +159,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the system's words for an error, in lower case; of any other error, its own."""
+    """Return the system's words for an OSError, or an error's own words, in lower case."""
     return str(getattr(error, "strerror", "") or error).lower()
 
 
@@ -215,7 +215,7 @@ class Within(Attempt):
 
 
 class Ignoring:
-    """A context that ignores errors of these kinds. The one of contextlib costs a stage half a millisecond."""
+    """A context that ignores errors of these kinds. To import contextlib's costs a stage half a millisecond."""
 
     def __init__(self, *kinds: type[Exception]) -> None:
         self.kinds = kinds
@@ -228,7 +228,7 @@ class Ignoring:
 
 
 def result_of(call: Callable[..., T], *arguments: Any, otherwise: D, of: Kinds = OSError) -> T | D:
-    """Return the result of a call; something else if it raises an error of these kinds."""
+    """Return the result of a call, or `otherwise` if it raises an error of these kinds."""
     try:
         return call(*arguments)
     except of:
@@ -247,7 +247,7 @@ def lone_surrogate(act: str) -> PflowError:
 
 
 def filled(text: str, act: str, what: str, hint: str = "") -> str:
-    """Return a text. Raises PflowError (66), which begins with `act`, if it is empty or blank."""
+    """Return `text`. Raises PflowError (66), which begins with `act`, if it is empty or blank."""
     if not text.strip():
         raise PflowError(f"{act}: the {what} is empty", hint=hint, exit=MISSING)
     return text
@@ -291,8 +291,8 @@ def node_error(name: str, error: BaseException) -> PflowError:
 
 
 def own_error(error: Exception) -> PflowError:
-    """Convert an exception in pflow itself: a bug, unless it is a PflowError, the data was too large or nested too
-    deeply for Python, or the machine lacks something (room, descriptors, a sound disk).
+    """Convert an exception in pflow itself to a PflowError: a bug, unless the data was too large or nested too deeply
+    for Python, or the machine lacks something (room, descriptors, a sound disk).
     """
     if isinstance(error, PflowError):
         return error
@@ -311,7 +311,7 @@ def own_error(error: Exception) -> PflowError:
 
 
 def causes(error: BaseException | None) -> list[BaseException]:
-    """Return an exception and those that led to it, the first cause last."""
+    """Return an exception and the exceptions that caused it, the first cause last."""
     found: list[BaseException] = []
     while error is not None and error not in found:
         found.append(error)

@@ -1,4 +1,4 @@
-"""The typed line: its words as a shell takes them, and the word at the cursor as it was typed."""
+"""The typed line: its words as a shell splits them, and the word at the cursor as it was typed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class TypedLine:
     """A command line up to the cursor, or the pipe syntax in its last word.
 
     `words` are complete and unquoted. `word` is the word at the cursor without its quotes, `raw` the same as typed,
-    `quote` the quote that is open in it, and `places[n]` says where in `raw` the character `word[n]` stands. `cut` is
-    where in `raw` readline begins the word that it replaces. With `is_redirected` the word at the cursor is the file of
-    a redirection, which is not among the words, or within an open $( or <(.
+    `quote` the quote that is open in it, and `places[n]` the index in `raw` of the character `word[n]`. `cut` is the
+    index in `raw` from which readline replaces the word. `is_redirected` means that the word at the cursor is the file
+    of a redirection, which is not one of the words, or is inside an open $( or <(.
     """
 
     def __init__(self) -> None:
@@ -49,21 +49,22 @@ class TypedLine:
 
     def redirect(self, text: str, at: int) -> int:
         """Begin a redirection; return where its operator ends."""
-        if self.word.isdecimal() or self.word == "&":  # as in 2> and &>
+        if self.word.isdecimal() or self.word == "&":  # the 2 of 2> and the & of &> belong to the operator
             self.begin(at)
         self.end(at)
         self.is_redirected = True
         return len(text) - len(text[at:].lstrip(_IN_OPERATORS))
 
     def place(self, count: int) -> int:
-        """Return where in `raw` the word goes on after so many of its characters."""
+        """Return the index in `raw` at which the word goes on after `count` of its characters."""
         return self.places[count] if count < len(self.places) else len(self.raw)
 
 
 def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow: bool = False) -> TypedLine:
-    """Take a command line apart, or pipe syntax, whose separators become words.
+    """Split a command line, or pipe syntax, whose separators become words.
 
-    `breaks` are readline's; `escapable` are the characters that a backslash escapes in single quotes (only in fish).
+    `breaks` are the characters at which readline breaks words; `escapable` those that a backslash escapes in single
+    quotes, which only fish has.
     """
     typed = TypedLine()
     ends = _FLOW_BLANKS + _SEPARATORS if is_flow else _BLANKS
@@ -101,7 +102,7 @@ def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow
 
 
 def quoted(text: str, quote: str) -> str:
-    """Quote a text for typing after this open quote, or without one."""
+    """Quote a text so that it can be typed after this open quote, or without one."""
     if quote == "'":
         return text.replace("'", "'\\''")
     if quote == '"':

@@ -1,4 +1,4 @@
-"""The things to complete: commands, nodes, saved flows, runs, models, files, and the flags of each. Nothing is run."""
+"""The names that TAB offers: commands, nodes, saved flows, runs, models, files, and flags. Nothing of them is run."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ TABLE = "commands.json"
 commands, so that TAB need not import them. By name, a list: the summary, the flags, the other words, each as `Flag`
 takes them, with the name of its type."""
 
-# bash-completion looks for completions by the name of a command, so each has a file.
+# bash-completion looks for a file with the name of the command, so each command has one.
 LOADER = '. "${{BASH_SOURCE[0]%/*}}/pflow" && complete -F _pflow {name}\n'
 
 MOST = 99
-"""The candidates that readline lists without a question."""
+"""The most candidates that readline lists without asking: its completion-query-items is 100."""
 
 
 class Candidate:
-    """A text that may stand at the cursor: the group in which it is shown, its value, its description."""
+    """A text that TAB offers: the group in which it is shown, its value, its description."""
 
     def __init__(self, group: str, value: str, about: str = "") -> None:
         self.group = group
@@ -46,14 +46,14 @@ class Candidate:
 
     @property
     def is_open(self) -> bool:
-        """True if more is to be typed after it without a blank."""
+        """True if the next letter follows it without a blank."""
         return self.group == KEYS or self.value.endswith(("=", "/"))
 
 
 def read_table(wanted: Iterable[str] = ()) -> dict[str, CommandSpec]:
-    """Read each spec by its command: `pflow`, `pflow runs`, `pflow-get`; with flags and words if it is `wanted`.
+    """Read the specs by command: `pflow`, `pflow runs`, `pflow-get`. Only those that are `wanted` have flags and words.
 
-    To make the flags of all takes longer than TAB may.
+    Making the flags of all takes longer than a person waits for TAB.
     """
     with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
         rows = decode(file.read())
@@ -119,7 +119,7 @@ def confined() -> list[Candidate]:
 
 
 def runs(kind: str = kinds.RUN) -> list[Candidate]:
-    """Return those of the newest runs that are of a kind, newest first, and `last` for the newest of all."""
+    """Return the newest runs of a kind, the newest first, and `last` for the newest of all."""
     import time
 
     from pflow.record.runs import FINISHED, RUNNING, list_runs
@@ -184,7 +184,7 @@ def spec_of_type(name: str) -> CommandSpec:
 
 
 def spec_of_flow(word: str) -> CommandSpec:
-    """Return the spec of running a flow. A faulty one, or one in Python, which would run, has the flags of any run."""
+    """Return the spec of running a flow; without its own inputs if it is faulty, or in Python, which would be run."""
     from pflow.driver.arguments import spec_of_run
     from pflow.flow.subflow import load_named, python_source
     from pflow.flow.wiring import wire
@@ -199,7 +199,7 @@ def spec_of_flow(word: str) -> CommandSpec:
 
 
 def spec_of_step(name: str, before: list[str]) -> CommandSpec:
-    """Return the spec of a step: the flags of its type's interface, and the common ones that are not for a whole run.
+    """Return the spec of a step: the flags of its type's interface, and those common flags that apply to one step.
 
     `before` are the words of the steps before it.
     """
@@ -208,7 +208,7 @@ def spec_of_step(name: str, before: list[str]) -> CommandSpec:
 
     (type, _), *_ = steps_in([name])
     node_type = FlowCatalog().find(type)
-    if node_type is None and not closes(name):  # a sentence, as far as it is typed
+    if node_type is None and not closes(name):  # perhaps the first word of a sentence
         return CommandSpec(type, "")
     interface = _interface_of(node_type)
     spec = spec_of_node(type, interface)
@@ -227,7 +227,7 @@ def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
 
 
 def _with_places(spec: CommandSpec, interface: Interface, before: list[str]) -> CommandSpec:
-    """Give the flags of a spec their choices: the keys of the step, and the places that the steps before it write."""
+    """Give the common flags their choices: the keys of the step, and the places that the steps before it write."""
     places = _places(before)
     choices = {
         "each": (*places,),
@@ -256,7 +256,7 @@ def _places(before: list[str]) -> list[str]:
 
 
 def keys(before: list[str], step: list[str], *, in_braces: bool) -> list[Candidate]:
-    """Return the keys that a step's text may refer to after a $: what the steps before it write, stdin, and items."""
+    """Return the keys for a $ in a step's text: those that the steps before it write, stdin, and those of items."""
     items = ["item", "item_name", "item_stem", "item_dir"] * any(each.startswith("--each") for each in step)
     places = _places(before)
     found = [*(place.partition(".")[2] for place in places), "stdin", *items]
@@ -266,14 +266,14 @@ def keys(before: list[str], step: list[str], *, in_braces: bool) -> list[Candida
 
 
 def _keys_of_pipe() -> list[str]:
-    """Return the keys that the stages before the cursor's write, if the shell says what is typed before it."""
+    """Return the keys that the stages before the cursor write, if the shell tells the whole line."""
     words = split(os.environ.get("PFLOW_LINE", ""), is_flow=True).words
     end = max([at for at, word in enumerate(words) if word == "|"], default=0)
     return [*dict.fromkeys(place.partition(".")[2] for place in _places(words[:end]))]
 
 
 def _interface_of(node_type: NodeType | None) -> Interface:
-    """Return the interface of a node or a flow; an empty one if it is still being written."""
+    """Return the interface of a node or a flow; an empty one if that fails, as for code that is being written."""
     try:
         return node_type.interface if node_type else Interface()
     except Exception:

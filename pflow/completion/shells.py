@@ -19,11 +19,11 @@ from pflow.text.printable import clean
 _OF_WORDS = (names.COMMANDS, names.NODES, names.STORE_COMMANDS, names.FLOWS)
 _ENDED, _OPEN = "+o nospace", "-o nospace"
 _LISTING = "63"
-"""readline's COMP_TYPE, the character `?`, for a TAB that lists and inserts nothing."""
+"""bash's COMP_TYPE, the character `?`, for a TAB that lists the candidates and inserts nothing."""
 
 _A_FILE = argument("FILE", kinds.FILE)
 _NODES_OWN = (READ, INPUT, PARAM)
-# The endings of the files that a value may name.
+# Files that a kind of value may name, by their ending; `/` is for directories alone.
 _FILES = {kinds.FILE: "", kinds.DIRECTORY: "/", kinds.FLOW: ".json", kinds.NODE_OR_FILE: ""}
 _NAMES = {
     kinds.MODEL: (names.models,),
@@ -46,7 +46,8 @@ def main(words: list[str]) -> int:
     from pflow.process.streams import write_pieces
 
     shell, *arguments = words
-    lines = result_of(_SHELLS[shell], *arguments, of=PflowError, otherwise=[])  # as where the packs are damaged
+    # An error, as of a damaged pack, would be printed into the line that is typed.
+    lines = result_of(_SHELLS[shell], *arguments, of=PflowError, otherwise=[])
     write_pieces(1, ["".join([f"{line}\n" for line in lines]).encode("utf-8", "surrogateescape")])
     return 0
 
@@ -55,7 +56,7 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
     """Return the words for compopt and the lines of COMPREPLY."""
     line = split(text, breaks=breaks)
     found = answer(line)
-    if line.is_redirected or (not found.candidates and "$" in line.raw):  # what a variable holds, the shell knows
+    if line.is_redirected or (not found.candidates and "$" in line.raw):  # only the shell knows the value of a variable
         return ["-o default"]
     if not found.candidates:
         return []
@@ -64,7 +65,8 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
         labelled = len(values) <= names.MOST and any(each.about for each in found.candidates)
         width = int(columns or 80)
         lines = _described(values, _labelled(found, "({}) "), width, "  ") if labelled else values
-        return [_OPEN, f"{lines[0]:{width // 2 + 1}}" if labelled else values[0], *lines[1:]]  # wide lines: one column
+        # A line of more than half the width makes readline show one column.
+        return [_OPEN, f"{lines[0]:{width // 2 + 1}}" if labelled else values[0], *lines[1:]]
     words = [line.raw[line.cut :] + quoted(_rest(found, each), line.quote) for each in found.candidates]
     first = found.candidates[0]
     if len(words) == 1 and (found.flow is not None or (line.quote and first.is_open)):
@@ -73,12 +75,12 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
 
 
 def _left_open(word: str) -> list[str]:
-    """Return two candidates, of which readline and fish insert the common part: the quote around them stays open."""
+    """Return two candidates: readline and fish insert their common part, and leave the quote around it open."""
     return [word, word + " "]
 
 
 def _rest(found: Candidates, candidate: Candidate) -> str:
-    """Return what a candidate adds to the typed text, quoted for the pipe syntax around it."""
+    """Return the rest of a candidate behind the typed text, quoted for the pipe syntax around it."""
     rest = candidate.value[len(found.typed) :]
     return rest if found.flow is None else quoted(rest, found.flow.quote)
 
@@ -88,7 +90,7 @@ def _end_in_flow(candidate: Candidate, flow: TypedLine | None) -> str:
 
 
 def _zsh(columns: str, quotes: str, text: str) -> list[str]:
-    """Return the number of characters that stay; then groups: tag, title, two options of compadd, values and lines."""
+    """Return the number of characters to keep, then a line a group: tag, title, two options of compadd, cells."""
     line = split(text)
     found = answer(line)
     kept = found.kept if found.flow is None else found.flow.start + found.flow.place(found.kept)
@@ -142,7 +144,7 @@ def _described(values: list[str], texts: list[str], columns: int, between: str) 
 class Candidates:
     """The candidates that begin with `typed`, which follows the first `kept` characters of the word at the cursor.
 
-    Inside pipe syntax, `flow` is that text taken apart, and the word is its last one.
+    Inside pipe syntax, `flow` is that text, split, and the word is its last word.
     """
 
     def __init__(self, word: str, kept: int, candidates: Iterable[Candidate]) -> None:
@@ -158,7 +160,7 @@ class Candidates:
 
 
 def answer(line: TypedLine) -> Candidates:
-    """Return the candidates; none for the file of a redirection, which the shell completes."""
+    """Return the candidates at the end of a line; none for the file of a redirection, which the shell completes."""
     programs = [word.rpartition("/")[2] for word in line.words]
     start = next(n for n, name in enumerate(programs) if name == "pflow" or name.startswith("pflow-"))
     if line.is_redirected:
@@ -195,7 +197,7 @@ def _of_driver(words: list[str], line: TypedLine) -> Candidates:
 
 
 def _of_command(command: CommandSpec, words: list[str], line: TypedLine) -> Candidates:
-    """Complete a command, whose words may be a flow: a file, a saved one, a quoted text, or a step and its flags."""
+    """Complete a command, whose words may be a flow: a file, a saved flow, quoted pipe syntax, or one step's words."""
     wanted = [each.tab for each in command.arguments]
     if kinds.FLOW not in wanted:
         return _of_spec(command, words, line.word)
@@ -223,7 +225,7 @@ def _in_flow(line: TypedLine) -> Candidates:
 
 
 def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Field] = ()) -> Candidates:
-    """Complete the last step: its type, its flags and those `beside` it, or keys after $ in single quotes."""
+    """Complete the last step: its type, its flags and the flags in `beside`, or keys after a $ in single quotes."""
     starts = [n + (not closes(each)) for n, each in enumerate(words) if separates(each) or closes(each)]
     start = max(starts, default=0)
     if start == len(words):
@@ -241,7 +243,7 @@ def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Field] =
 
 
 class _Words:
-    """The words up to the cursor: their flags, the places of other words, the flag whose value is at the cursor."""
+    """The words up to the cursor: the flags, the indices of other words, the flag whose value is at the cursor."""
 
     def __init__(self, words: list[str], word: str, flags: list[Field]) -> None:
         self.fields = by_name(reversed(flags))
@@ -265,9 +267,9 @@ class _Words:
             at = end
 
     def find(self, word: str) -> tuple[Field | None, str, int]:
-        """Return a word's flag, the sign after it (`=`, `:=`, `@`), and where a value in the same word begins.
+        """Return a word's flag, the sign after it (`=`, `:=`, `@`), and the index at which its value begins.
 
-        Of letters after one dash it is the first that may have a value, else the last.
+        Of letters after one dash, the flag is the first that may have a value, else the last.
         """
         if not word.startswith("--"):
             letters = of_letters(word, self.fields)
@@ -304,12 +306,12 @@ def _in_act(word: Field, words: list[str]) -> Field:
 
 
 def _is_bool(flag: Field) -> bool:
-    """Return True for a switch that TAB also shows as off."""
+    """Return True for a switch that a flag --no-NAME turns off."""
     return flag.type.name == "bool" and flag.kind in _NODES_OWN
 
 
 def _flags(spec: CommandSpec, used: set[str], word: str) -> Iterator[Candidate]:
-    """Yield the flags that may still be given, group by group. Those with a step's name wait for a dot."""
+    """Yield the flags that may follow, group by group; STEP.NAME only once a dot is typed: there are many."""
     done: set[str] = set()
     for group, flags in spec.groups():
         for flag in flags:
@@ -317,12 +319,12 @@ def _flags(spec: CommandSpec, used: set[str], word: str) -> Iterator[Candidate]:
             spent = done if flag.type.name == "list" else done | used
             if not names[0].startswith("-") or not spent.isdisjoint(names):
                 continue
-            done.update(names)  # a step's flag comes before the run's of the same name
+            done.update(names)  # a step's flag comes first, and hides the run's of the same name
             shown = [name for name in names if "." in word or "." not in name] or names
             fitting = [name for name in shown if name.startswith("--") and name.startswith(word.replace("_", "-"))]
             for name in shown:
                 is_long = name.startswith("--")
-                if name not in fitting[1:]:  # one flag, one candidate
+                if name not in fitting[1:]:  # two spellings that both fit are one candidate
                     takes_value = is_long and tab_of(flag) and words_of(flag)
                     yield Candidate(group, f"{name}=" if takes_value else name, text_of(flag))
                 if is_long and _is_bool(flag):
@@ -339,7 +341,8 @@ def _values(flag: Field, word: str, kept: int, run: str = "last") -> Candidates:
     """Complete the value of a flag or argument after the first `kept` characters of the word; `run` has the steps."""
     typed = word[kept:]
     choices = ("true", "false") if _is_bool(flag) else choices_of(flag)
-    shown = (each for each in choices if "=" not in each or each.endswith("=") != ("=" in typed))  # KEY=, then PATH
+    # Of --map-in first each KEY= alone, and KEY=PATH once the = is typed: there are many.
+    shown = (each for each in choices if "=" not in each or each.endswith("=") != ("=" in typed))
     found = [Candidate(VALUES, choice) for choice in shown]
     kind = tab_of(flag)
     wanted = _FILES.get(kind)

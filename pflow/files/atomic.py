@@ -13,10 +13,10 @@ from pflow.files.beneath import Location, check_link, locate, mode_of, open_file
 from pflow.files.reading import Opened, open_regular
 
 _PART = 1 << 20
-"""Bytes that are copied at a time."""
+"""The bytes that are copied at a time."""
 
 _TRIES = 100
-"""Tries for a lock, a hundredth of a second apart."""
+"""How often a lock is tried, a hundredth of a second apart."""
 
 
 def replace(
@@ -24,10 +24,10 @@ def replace(
 ) -> None:  # fmt: skip
     """Replace the content of a file, or of the file that `path` links to; make missing parents.
 
-    An existing file keeps its mode, ACL and `user.` attributes and, if allowed, its owner; a new one gets `mode` minus
-    the umask, or what its directory's default ACL leaves of it. Without `lasts` it does not wait for the disk, so a
-    power cut may lose the file. A new file of pflow's own (`is_own`) can be written by nobody else; any other file is
-    held within bounds.
+    An existing file keeps its mode, ACL and `user.` attributes and, if allowed, its owner. A new one gets `mode` minus
+    the umask, or as much of it as its directory's default ACL leaves. Without `lasts` the write does not wait for the
+    disk, so a power cut may lose the file. A new file of pflow's own (`is_own`) is writable for its owner alone; any
+    other file must be within bounds.
     Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate; PflowError (77) for a
     path out of bounds.
     """
@@ -37,7 +37,7 @@ def replace(
 
 
 def copy(source: int, path: str, *, overwrite: bool = True) -> None:
-    """Replace the content of `path` by that of an open file, as `replace` does, in little memory and within bounds.
+    """Replace the content of `path` by that of an open file, as `replace` does, part by part and within bounds.
 
     A new file gets the source's mode minus the umask, without set-id bits, its ACL and `user.` attributes.
     """
@@ -50,9 +50,9 @@ def copy(source: int, path: str, *, overwrite: bool = True) -> None:
 
 
 def move(path: str, target: str, *, overwrite: bool = True) -> None:
-    """Rename a file, or a link itself, over the target if need be; across file systems too.
+    """Rename a file or a link, over an existing target too, and from one file system to another.
 
-    At each moment one of the two is there and whole. Raises OSError, FileExistsError without `overwrite`; PflowError
+    At each moment one of the two files is whole. Raises OSError, FileExistsError without `overwrite`; PflowError
     (77) for a path out of bounds, and for a link that would lead there.
     """
     with locate(path, follow=False) as old, locate(target, follow=False, make=True) as new:
@@ -73,10 +73,10 @@ def move(path: str, target: str, *, overwrite: bool = True) -> None:
 
 
 def append(path: str, data: bytes) -> None:
-    """Append `data` to a file, or make the file; undo a write that fails. It is held within bounds.
+    """Append `data` to a file within bounds, or make the file; undo a write that fails.
 
-    After kill -9 or a power cut a part may stay: no way of appending is atomic. Processes that append through here take
-    turns, so that none undoes another's write. Raises OSError, and PflowError (77).
+    After kill -9 or a power cut a part of it may stay, since no system call appends atomically. Processes that append
+    with this function take turns, so that none undoes the write of another. Raises OSError, and PflowError (77).
     """
     if not mode_of(path):
         with Ignoring(FileExistsError):
@@ -88,7 +88,7 @@ def append(path: str, data: bytes) -> None:
 
 
 def write_cached(path: str, data: bytes) -> None:
-    """Write a file of the cache, only for its owner, in place of a link too; do nothing if it cannot be written."""
+    """Write a file of the cache for its owner alone, in place of a link too; do nothing if that fails."""
     from pflow.files.directories import make_private
 
     try:
@@ -104,14 +104,15 @@ def take_turn(fd: int) -> None:
     """Lock this file or directory until it is closed; wait while another process has it."""
     import fcntl
 
-    with Ignoring(OSError):  # a file system without locks
+    with Ignoring(OSError):  # a file system without locks: the write counts more
         fcntl.flock(fd, fcntl.LOCK_EX)
 
 
 def take_lock(fd: int) -> None:
     """Lock this file until it is closed, in all processes. Closes it and raises BlockingIOError if it stays locked.
 
-    Locks are held for a moment by `pflow runs`, and by the programs of a killed run until their guard has ended them.
+    It tries for a second: `pflow runs` holds a lock for a moment, and so do the programs of a killed run until their
+    guard has ended them.
     """
     import fcntl
     import time
@@ -126,7 +127,7 @@ def take_lock(fd: int) -> None:
                 raise
             time.sleep(0.01)
         except OSError:
-            return  # a file system without locks
+            return  # a file system without locks: runs there are not protected from each other
 
 
 def open_private(path: str, flags: int = 0) -> int:
@@ -144,9 +145,9 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def _existing(target: Location, overwrite: bool) -> tuple[os.stat_result, dict[str, bytes]] | None:
-    """Return the target's status and attributes.
+    """Return the target's status and attributes; None if it is missing.
 
-    Raises OSError if it may not be overwritten, which a rename would not check.
+    Raises OSError if it may not be written: a rename needs only the right to its directory.
     """
     try:
         if not overwrite:
@@ -176,9 +177,9 @@ def _fill(
 
 
 def _put(target: Location, make: Callable[[Location], bool], *, overwrite: bool, lasts: bool = True) -> None:
-    """Make a draft beside the target, then rename it, unless `make` returns True: it has made the target at once.
+    """Make a draft beside the target and rename it, unless `make` returns True because it has made the target itself.
 
-    An OSError about the draft names its directory.
+    An OSError about the draft names the directory: nobody knows the draft's name.
     """
     folder, real = target.folder, os.path.dirname(target.real) or "."
     name = f".pflow-{os.urandom(8).hex()}.tmp"
@@ -194,7 +195,7 @@ def _put(target: Location, make: Callable[[Location], bool], *, overwrite: bool,
         error.filename = real if error.filename == name else error.filename
         raise
     finally:
-        with Ignoring(FileNotFoundError):  # it has its name
+        with Ignoring(FileNotFoundError):  # after a rename the draft is the target
             os.unlink(draft.name, dir_fd=folder)
     if lasts:
         _sync_folder(folder)
@@ -204,15 +205,16 @@ def _write(
     draft: Location, fill: Callable[[int], None], mode: int, old: tuple[os.stat_result, dict[str, bytes]] | None, *,
     lasts: bool, target: Location | None = None, has_name: bool = False,
 ) -> bool:  # fmt: skip
-    """Write the draft, or a new target at once; return True for the target.
+    """Write the draft, or a new target directly; return True for the target.
 
-    It gets its name when it is whole, if the system can do that (not `has_name`): kill -9 then leaves nothing.
+    The file has no name until it is whole, so that kill -9 leaves nothing. Where the system has no such files it is
+    written again as a draft that `has_name`.
     """
     mode = 0o600 if old else mode
     try:
         name, how = (draft.name, os.O_CREAT | os.O_EXCL) if has_name else (".", os.O_TMPFILE)
         fd = os.open(name, os.O_RDWR | how, mode, dir_fd=draft.folder)
-    except (OSError, AttributeError):  # a file system, or a system, without files that have no name
+    except (OSError, AttributeError):  # O_TMPFILE is Linux's, and not of all its file systems
         if has_name:
             raise
         return _write(draft, fill, mode, old, lasts=lasts, has_name=True)
@@ -227,7 +229,7 @@ def _write(
 
 
 def _name(fd: int, draft: Location, target: Location | None) -> Location | None:
-    """Give a file that has no name the target's or else the draft's; return which, None if the system cannot do it."""
+    """Link a file without a name as the target, else as the draft; return which; None if the system cannot do it."""
     for place in (target, draft) if target else (draft,):
         try:
             os.link(f"/proc/self/fd/{fd}", place.name, dst_dir_fd=place.folder)
@@ -239,7 +241,7 @@ def _name(fd: int, draft: Location, target: Location | None) -> Location | None:
 
 
 def _duplicate(old: Location, draft: Location) -> bool:
-    """Copy a file or link with its times, attributes and, if allowed, owner; return False: it has the draft's name."""
+    """Copy a file or link to the draft, with its times, attributes and, if allowed, owner; return False: a draft."""
     if (link := old.link()) is not None:
         os.symlink(link, draft.name, dir_fd=draft.folder)
         return False
@@ -256,14 +258,14 @@ def _duplicate(old: Location, draft: Location) -> bool:
 
 
 def _write_data(fd: int, data: str | bytes) -> None:
-    """Write in parts, so that no second copy of a long text is held."""
+    """Write in parts: a long text is encoded part by part, never copied as a whole."""
     for at in range(0, len(data), _PART):
         part = data[at : at + _PART]
         write_all(fd, part.encode() if isinstance(part, str) else part)
 
 
 def _copy_all(source: int, fd: int) -> None:
-    """Copy a file from its beginning. Holes stay holes; a file of /proc has no size, and a log may grow meanwhile."""
+    """Copy a file up to its end, wherever that is: a file of /proc has no size, a log grows. Holes stay holes."""
     status, start = os.fstat(source), 0
     size = status.st_size if status.st_blocks * 512 < status.st_size else 0
     while start < size:
@@ -271,7 +273,8 @@ def _copy_all(source: int, fd: int) -> None:
             start = os.lseek(source, start, os.SEEK_DATA)
             end = os.lseek(source, start, os.SEEK_HOLE)
         except OSError as error:
-            start = size if error.errno == errno.ENXIO else start  # the last hole; or the file system does not know
+            # ENXIO: only a hole is left. Any other error: the file system does not know its holes.
+            start = size if error.errno == errno.ENXIO else start
             break
         start = _copy_part(source, fd, start, end)
     os.ftruncate(fd, _copy_part(source, fd, start))
@@ -296,7 +299,7 @@ def _take_name(draft: Location, target: Location) -> bool:
     except OSError as error:
         if error.errno in (errno.EEXIST, errno.EXDEV):
             raise
-        # A file system without hard links: claim the name first.
+        # A file system without hard links, such as FAT: claim the name with an empty file, then rename over that.
         os.close(os.open(target.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, dir_fd=target.folder))
         try:
             os.rename(draft.name, target.name, **folders)
@@ -307,7 +310,7 @@ def _take_name(draft: Location, target: Location) -> bool:
 
 
 def _sync_folder(folder: int) -> None:
-    """Make a rename in a folder survive a power cut, if the folder is readable and its file system can do that."""
+    """Make a rename in a folder survive a power cut, if the folder is readable and its file system can sync it."""
     try:
         with Opened(os.open(".", os.O_RDONLY, dir_fd=folder)) as fd:
             os.fsync(fd)
@@ -322,7 +325,7 @@ def _append_or_restore(fd: int, data: bytes) -> None:
         write_all(fd, data)
         os.fsync(fd)
     except BaseException:
-        # The file is longer if a process wrote without taking turns.
+        # A process that took no turn may have written behind us: cut off only what is ours for certain.
         if before < os.fstat(fd).st_size <= before + len(data):
             os.ftruncate(fd, before)
         raise

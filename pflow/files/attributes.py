@@ -15,12 +15,12 @@ _ACL = "system.posix_acl_access"
 _GROUP = 4
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""Errors of the disk. Any other error means that the file system, or the system, does not do such an act."""
+"""Errors of the disk. Any other error means that the file system or the user cannot do such a thing."""
 
 
 def read_attributes(fd: int) -> dict[str, bytes]:
-    """Return the ACL and those `user.` attributes of a file that can be read. All others are the system's."""
-    # A file system, or a system, may have none.
+    """Return the ACL of a file, and those of its `user.` attributes that can be read; all others are the system's."""
+    # macOS has no listxattr, and tmpfs of an old Linux no `user.` attributes.
     names: list[str] = result_of(lambda: os.listxattr(fd), of=(OSError, AttributeError), otherwise=[])
     found: dict[str, bytes] = {}
     for name in names:
@@ -36,20 +36,21 @@ def set_attributes(fd: int, old: os.stat_result, attributes: dict[str, bytes]) -
     """
     mode, acl = stat.S_IMODE(old.st_mode), bytearray(attributes.get(_ACL, b""))
     if not _is_done(os.fchown, fd, old.st_uid, old.st_gid):
-        mode &= 0o777  # set-id bits would give another user's rights
+        mode &= 0o777  # set-id bits would give away the rights of the new owner
         if not _is_done(os.fchown, fd, -1, old.st_gid):
             mode = _lose_group(mode, acl)
-    # With the ACL that a new file gets from its directory, the mode would say what users named in it can do.
+    # A new file may get an ACL from its directory. With one, the group bits of a mode are the mask of the ACL, so that
+    # chmod would open the file to the users whom the ACL names.
     for name in read_attributes(fd).keys() - attributes.keys():
         os.removexattr(fd, name)
     for name, value in attributes.items():
         if not _is_done(os.setxattr, fd, name, acl if name == _ACL else value) and name == _ACL:
-            mode &= ~0o77  # whom the ACL denied a right would have that of the group or of others
+            mode &= ~0o77  # without the ACL, whom it denied a right would have the group's or the others'
     _is_done(os.fchmod, fd, mode)
 
 
 def _is_done(act: Callable[..., None], *words: Any) -> bool:
-    """Do something with a file; return False if its file system, or the system, refuses it."""
+    """Do something with a file; return False if the system refuses it. Raises OSError for an error of the disk."""
     try:
         act(*words)
     except OSError as error:
@@ -60,7 +61,7 @@ def _is_done(act: Callable[..., None], *words: Any) -> bool:
 
 
 def _lose_group(mode: int, acl: bytearray) -> int:
-    """Let the group, which is another now, and all others do only what both could do; return the mode."""
+    """Return the mode for a file whose group has changed: group and others may do only what both could do."""
     common = mode & mode >> 3 & 7
     if not acl:
         return mode & ~0o77 | common * 0o11

@@ -1,8 +1,8 @@
-"""Paths beneath the allowed directories: the one place that opens the files which nodes and flows name.
+"""Paths beneath the allowed directories: the one module that opens the files which nodes and flows name.
 
-Without bounds (PFLOW_ROOT, or a plan under --yes) the system opens them. Within bounds a path is walked name by name,
-each directory opened below the one before; a link is read and followed here, so that nothing that happens meanwhile
-leads out.
+Bounds are PFLOW_ROOT, or those of a plan under --yes. Without bounds the system resolves a path. Within bounds it is
+walked here name by name, each directory opened below the one before and each link read and followed, so that no link
+which another process makes meanwhile leads out.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from pflow import Any, Iterator, Sequence
 from pflow.errors import DENIED, Ignoring, PflowError, reason_of, result_of, shorten
 
 ROOT = "PFLOW_ROOT"
-"""The variable that names the directory which file access is limited to, as for calls of an MCP client."""
+"""The variable that names the one directory that files must be in, as for calls of an MCP client."""
 
 CONFINED = "PFLOW_CONFINED"
 """The variable that holds the `Bounds` of a run, as JSON: those of a plan under --yes."""
 
 OWN = "pflow's or llm's own files are there"
-"""The fault of a path that no run in bounds may write, whatever directory was allowed."""
+"""The fault of a path that no run within bounds may write, whatever directories are allowed."""
 
 _DIRECTORY = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
 _MOST_LINKS = 40
 
 
 class Bounds:
-    """The directories that a run's files must be in: `here`, without hidden names (None: nowhere), and all `folders`.
+    """The directories that a run's files must be in: `here`, except hidden names in it, and all `folders`.
 
-    It must not write `programs`, files that its steps start, nor below the directories that are `shut`: those of pflow
-    and of llm, wherever they are. All are real paths.
+    `here` may be None. The run must not write `programs`, the files that its steps start, nor anything below the
+    directories in `shut`, which are pflow's and llm's own. All are real paths.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Bounds:
         self.here, self.folders, self.programs, self.shut = here, folders, programs, shut
 
     def fault_of(self, real: str, *, writes: bool = False) -> str:
-        """Say why a real path is out of bounds; empty if it is allowed."""
+        """Return why a real path is out of bounds; empty if it is allowed."""
         if writes and real in self.programs:
             return "a step of this run starts it"
         if writes and any(is_below(real, folder) for folder in self.shut):
@@ -52,7 +52,7 @@ class Bounds:
 
 
 class Location:
-    """A name in an open directory, on the way to which every link has been followed; `real` is its path."""
+    """A name in an open directory, which was reached by following every link; `real` is its path without links."""
 
     __slots__ = ("folder", "name", "real")
 
@@ -66,11 +66,11 @@ class Location:
         os.close(self.folder)
 
     def status(self) -> os.stat_result:
-        """Return the status of what has the name, even if that is a link. Raises OSError."""
+        """Return the status of the file or link with this name. Raises OSError."""
         return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
 
     def link(self) -> str | None:
-        """Return what a link leads to; None for anything else."""
+        """Return the target of a link; None for anything else."""
         return _link_in(self.folder, self.name)
 
 
@@ -84,8 +84,8 @@ def locate(
 ) -> Location:
     """Open the directory that holds a path; with `make`, make it if it is missing.
 
-    With `follow` a link at its end is followed too. There are no bounds for pflow's own files (`is_own`). Raises
-    PflowError (77) for a path out of bounds, OSError.
+    With `follow` a link at the end of the path is followed too. Bounds do not apply to pflow's own files (`is_own`).
+    Raises PflowError (77) for a path out of bounds, OSError.
     """
     if not is_own and is_confined():
         return _walk(path, follow=follow, make=make, writes=writes)
@@ -99,7 +99,7 @@ def locate(
 
 
 def open_file(path: str, flags: int = os.O_RDONLY) -> int:
-    """Open a file that is there. Raises PflowError (77) for one out of bounds, OSError."""
+    """Open an existing file. Raises PflowError (77) for a path out of bounds, OSError."""
     if not is_confined():
         return os.open(path, flags)
     with locate(path, writes=bool(flags & (os.O_WRONLY | os.O_RDWR))) as place:
@@ -107,7 +107,7 @@ def open_file(path: str, flags: int = os.O_RDONLY) -> int:
 
 
 def status(path: str, *, follow: bool = True) -> os.stat_result:
-    """Return the status of a file. Raises PflowError (77) for one out of bounds, OSError."""
+    """Return the status of a file. Raises PflowError (77) for a path out of bounds, OSError."""
     if not is_confined():
         return os.stat(path, follow_symlinks=follow)
     with locate(path, follow=follow, writes=False) as place:
@@ -168,14 +168,14 @@ def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Location:
 
 
 def _parts(path: str) -> list[str]:
-    """Return the names in a path, the last one first; . for a directory at its end, / for the root."""
+    """Return the names in a path in reverse: . for a final slash, which asks for a directory, and / for the root."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     is_folder = path.endswith(("/", "/.", "/..")) or path in (".", "..")
     return ["."] * is_folder + parts[::-1] + ["/"] * path.startswith("/")
 
 
 def _link_in(folder: int, name: str) -> str | None:
-    return result_of(lambda: os.readlink(name, dir_fd=folder), otherwise=None)  # it is something else, or missing
+    return result_of(lambda: os.readlink(name, dir_fd=folder), otherwise=None)
 
 
 def _joined(names: list[str], more: list[str]) -> str:
@@ -189,19 +189,19 @@ def _refuse(path: str, fault: str) -> None:
 
 
 def is_below(real: str, folder: str) -> bool:
-    """Return True if a path is the folder or in it; both are real paths."""
+    """Return True if a path is the folder or below it; both are real paths."""
     return real == folder or real.startswith(folder.rstrip("/") + "/")
 
 
 def fault_of(path: str) -> str:
-    """Say why a path is out of bounds, with its links followed; empty if it is allowed, or there are no bounds."""
+    """Return why a path is out of bounds once its links are followed; empty if it is allowed or there are no bounds."""
     if not is_confined():
         return ""
     try:
         return _fault_of_real(os.path.realpath(path))
-    except ValueError:  # a NUL in it
+    except ValueError:
         return "it contains NUL"
-    except OSError as error:  # a link is not one any more
+    except OSError as error:  # another process replaced a link while it was followed
         return reason_of(error)
 
 
@@ -220,9 +220,10 @@ def bounds_of(text: str) -> Bounds:
 
 
 def _fault_below_root(real: str, root: str) -> str:
-    """Say why a path is not below the root, or leads to files that decide which code runs.
+    """Return why a path is not allowed below the root; empty if it is.
 
-    These are settings and hooks in a .git, which may also hold keys, and pflow's own nodes and flows.
+    A client must not change which code runs here: not the hooks and settings in a .git, which may hold keys too, nor
+    pflow's own nodes and flows.
     """
     from pflow.files.directories import pflow_directory
 
@@ -237,13 +238,13 @@ def _fault_below_root(real: str, root: str) -> str:
 
 
 def check_in_bounds(value: Any) -> None:
-    """Refuse a path, also in a list, that is out of bounds, before it is used. Raises PflowError (77)."""
+    """Refuse a path that is out of bounds, also in a list, before it is used. Raises PflowError (77)."""
     for path in paths_in(value):
         _refuse(path, fault_of(path))
 
 
 def paths_in(value: Any) -> Iterator[str]:
-    """Yield the paths in a value of a read or param that takes paths: itself, or those in its lists."""
+    """Yield the paths in the value of a read or param that takes paths: the value itself, or those in its lists."""
     if isinstance(value, list):
         for each in value:
             yield from paths_in(each)

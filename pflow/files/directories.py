@@ -12,7 +12,7 @@ _LARGEST_CACHED = 1 << 24
 MOUNTS = "/proc/self/mountinfo"
 
 _NETWORK = ("9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "nfs", "nfs4", "pvfs2", "smb3", "smbfs")
-"""The types of file systems that other machines use too."""
+"""The types of file systems that several machines may share."""
 
 
 def pflow_directory(variable: str, default: str) -> str | None:
@@ -52,7 +52,7 @@ def llm_directory() -> str:
 
 
 def required_directory(folder: str | None, act: str, variable: str) -> str:
-    """Return a directory. Raises PflowError (78) if the environment names no place for it, by `variable` or HOME."""
+    """Return `folder`. Raises PflowError (78) if it is None because neither `variable` nor HOME is set."""
     if folder is None:
         hint = f"set HOME or {variable}"
         raise PflowError(f"{act}: its directory is unknown", hint=hint, exit=BAD_CONFIG)
@@ -66,14 +66,14 @@ def own_directories() -> list[str]:
 
 
 def make_private(folder: str, mode: int = 0o700) -> None:
-    """Make a directory and its missing parents, only for their owner unless the `mode` says more. Raises OSError."""
+    """Make a directory and its missing parents, by default for their owner alone. Raises OSError."""
     if not os.path.isdir(above := os.path.dirname(folder) or "."):
         make_private(above, mode)
     os.makedirs(folder, mode, exist_ok=True)
 
 
 def is_on_network(path: str) -> bool:
-    """Return True unless the system says that a file is on a file system of this machine alone."""
+    """Return True if a file is on a file system that other machines may use, or if the system cannot tell."""
     real, kind, longest = os.path.realpath(path), "", 0
     if not os.path.exists(MOUNTS):
         return True

@@ -28,7 +28,7 @@ HINTS: dict[int | None, str] = {
     errno.EBUSY: "a mount point (docker -v FILE) cannot be replaced: mount its directory, or use write-file --append",
     errno.EPERM: "lsattr shows if it is immutable or append-only; in a directory like /tmp only its owner replaces it",
 }
-"""Hints for the errors that replacing or deleting a file can raise."""
+"""Hints for errors of replacing or deleting a file."""
 
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -56,7 +56,7 @@ def checked_target(value: str | bytes) -> str:
 
 
 def target_in(destination: str, path: str) -> str:
-    """Return the path that a file gets: its destination, or its own name in a directory or after a final slash.
+    """Return the path that a file gets: the destination or, if that is a directory or ends in a slash, its name there.
 
     Raises PflowError.
     """
@@ -66,9 +66,9 @@ def target_in(destination: str, path: str) -> str:
 
 
 def claim_file(claim: Callable[[str], None] | None, path: str, *, follow: bool = True) -> None:
-    """Claim the real path of a file before it is written, or with `follow` of the one that it links to.
+    """Claim the real path of a file before it is written; with `follow`, the path that a link leads to.
 
-    `claim` is that of a node: None outside of a batch and a map. Raises PflowError (73) if another item has written it.
+    `claim` is the node's: None outside of a batch and a map. Raises PflowError (73) if another item has written it.
     """
     if claim is not None:
         folder, name = os.path.split(path)
@@ -101,11 +101,11 @@ def write_whole(
     path: str, data: str | bytes, *, claim: Callable[[str], None] | None = None, adds: bool = False,
     overwrite: bool = True, instead: str = "",
 ) -> None:  # fmt: skip
-    """Replace a file's content once it is claimed, or append to it; write to a stream directly.
+    """Claim a file and replace its content, or append to it; write to a stream directly.
 
     Raises PflowError: 73, 77 if that is not allowed, 65 for a lone surrogate.
     """
-    from pflow.files.atomic import append, replace  # who only reads needs neither
+    from pflow.files.atomic import append, replace  # a stage that only reads saves their import
 
     act = f"cannot write '{path}'"
     try:
@@ -153,7 +153,7 @@ def _descriptor(path: str) -> int | None:
     folder, _, number = path.rpartition("/")
     if is_confined():
         return None
-    if folder in ("/dev/fd", "/proc/self/fd") and number.isdecimal() and len(number) < 10:  # as the system counts
+    if folder in ("/dev/fd", "/proc/self/fd") and number.isdecimal() and len(number) < 10:  # more overflows a C int
         return int(number)
     return _DESCRIPTORS.get(path)
 
@@ -163,7 +163,7 @@ def write_stream(path: str, data: bytes) -> None:
     from pflow.files.atomic import write_all
 
     descriptor = _descriptor(path)
-    # Opened again, `>> log` would lose its place, and a socket would fail.
+    # Opening it again would write `>> log` from the beginning of the file, and fails for a socket.
     fd = os.dup(descriptor) if descriptor is not None else open_file(path, os.O_WRONLY | os.O_NOCTTY)
     with open(fd, "wb", buffering=0):
         write_all(fd, data)

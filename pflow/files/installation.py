@@ -17,10 +17,10 @@ UV, UVX, PIPX, PIP, USER = "uv tool", "uvx", "pipx", "pip", "pip --user"
 
 _MANAGED = "EXTERNALLY-MANAGED"
 _OF_UVX = ("archive-v", "environments-v")
-"""The folders of uv's cache with the environments for one command."""
+"""The folders of uv's cache in which uvx makes the environments for one command."""
 
 _MALFORMED = (OSError, ValueError, KeyError, TypeError)
-"""The errors of reading a record that is missing or has another form."""
+"""The errors of reading an installer's record that is missing or has another form."""
 
 
 class Installation:
@@ -39,7 +39,8 @@ class Installation:
         """Return the command that adds a distribution so that the next upgrade keeps it."""
         if self.is_uv:
             return _uv(self.name, [*self.beside, requirement])
-        force = ["--force"] if requirement.startswith(NAME) else []  # it is there, without that extra
+        # pipx does nothing for a package that is installed, though the extra is missing.
+        force = ["--force"] if requirement.startswith(NAME) else []
         return self._command(["inject", *force, self.name, requirement], ["install", requirement])
 
     def remove(self, distribution: str) -> str:
@@ -70,7 +71,7 @@ class Installation:
 
 
 def _override() -> list[str]:
-    """Return the flag without which pip changes nothing in a Python that a distribution of the system manages."""
+    """Return the flag that pip needs in a Python that the system's distribution manages (PEP 668)."""
     is_managed = sys.prefix == sys.base_prefix and os.path.exists(os.path.join(os.path.dirname(os.__file__), _MANAGED))
     return ["--break-system-packages"] if is_managed else []
 
@@ -86,7 +87,7 @@ def _uv(name: str, beside: Iterable[str], *flags: str) -> str:
 
 
 def read_installation(prefix: str = sys.prefix) -> Installation:
-    """Read the records of uv or pipx in the environment; without either it is pip's."""
+    """Read the record that uv or pipx left in the environment; without one, pip has installed pflow."""
     import json
     import tomllib
     from importlib.metadata import distribution
@@ -97,7 +98,7 @@ def read_installation(prefix: str = sys.prefix) -> Installation:
     with suppress(*_MALFORMED), open(os.path.join(prefix, "pipx_metadata.json"), "rb") as metadata:
         return Installation(PIPX, str(json.load(metadata)["main_package"]["package"]))
     if os.path.basename(os.path.dirname(prefix)).startswith(_OF_UVX):
-        with suppress(*_MALFORMED):  # uvx was given a file or an address
+        with suppress(*_MALFORMED):  # the record is there if uvx got a file or an address instead of a name
             about = json.loads(distribution(NAME).read_text("direct_url.json") or "")
             return Installation(UVX, f"{NAME} @ {'git+' if 'vcs_info' in about else ''}{about['url']}")
         return Installation(UVX)
@@ -106,13 +107,13 @@ def read_installation(prefix: str = sys.prefix) -> Installation:
 
 
 def no_extra(act: str, library: str, extra: str) -> PflowError:
-    """Return the failure of an act that needs a library from an extra of pflow-shell."""
+    """Return the failure of an act because a library of an extra of pflow-shell is missing."""
     hint = read_installation().add(f"{NAME}[{extra}]")
     return PflowError(f"{act}: {library} is not installed", hint=hint, exit=BAD_CONFIG)
 
 
 def needs(act: str, library: str, extra: str) -> Attempt:
-    """Return the attempt to import a library from an extra of pflow-shell. It raises PflowError (78) without that."""
+    """Return the context to import a library of an extra of pflow-shell in: PflowError (78) if it is missing."""
     return Attempt(act, lambda act, error: no_extra(act, library, extra), of=ImportError)
 
 

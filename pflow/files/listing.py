@@ -22,7 +22,7 @@ _KINDS: dict[str, Callable[[str], bool]] = {
 def list_paths(
     pattern: str, directory: str, *, hidden: bool = False, kind: str = "files", is_told: bool = True
 ) -> list[str]:  # fmt: skip
-    """Return the matching paths, sorted by their bytes. A directory that is left out is told on stderr if `is_told`.
+    """Return the matching paths, sorted by their bytes. If `is_told`, stderr names directories that cannot be listed.
 
     Raises OSError if `directory` cannot be listed.
     """
@@ -56,7 +56,7 @@ class _Search:
         return {path for path, matched in seen if matched == len(self.segments)} - {""}
 
     def _steps(self, folder: str, segment: str, matched: int) -> Iterator[tuple[str, int]]:
-        """Yield the paths that one more segment leads to, with the number of segments matched by then."""
+        """Yield the paths that match one segment more, each with the number of segments matched so far."""
         if fault := fault_of(self.base + folder or "."):
             self._leave_out(folder, fault)
         elif segment == _ANY_DEPTH:
@@ -88,7 +88,7 @@ class _Search:
                 return [(each.name, _is_folder(each, follow=follow)) for each in entries]
         except (FileNotFoundError, NotADirectoryError):
             return []
-        except OSError as error:  # list the rest
+        except OSError as error:  # one closed directory must not hide all others
             self._leave_out(folder, reason_of(error))
             return []
 

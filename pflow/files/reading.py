@@ -19,11 +19,11 @@ _PART, _LARGE_PART = 1 << 16, 1 << 20
 MOST_INPUT = 4_000_000_000
 _most = MOST_INPUT
 _MOMENT = 100_000_000
-"""Nanoseconds within which a file may change twice and keep its time stamp."""
+"""Nanoseconds within which a file may change twice without another time stamp."""
 HEAD, _UNPACKED = 10, 1 << 18
 """Bytes that tell what a member of packed data is, and the most that it gives at once."""
 _PLAIN, _DENSEST = 100_000_000, 100
-"""Data unpacks to so many bytes, or so many times its size, before it counts as a bomb: tables pack to a tenth."""
+"""Data is a bomb if it unpacks to more than so many bytes and so many times its size: tables pack to a tenth."""
 
 
 def limit_input(most: int) -> None:
@@ -33,9 +33,9 @@ def limit_input(most: int) -> None:
 
 
 def open_regular(path: str | bytes, flags: int = os.O_RDONLY) -> int:
-    """Open a regular file, without waiting for the other end of a pipe or for a device; `flags` may make it.
+    """Open a regular file, or make it if `flags` say so. Raises OSError for any other file.
 
-    Raises OSError for what is no regular file.
+    It never waits: opening a pipe waits for its other end, opening a device may wait too.
     """
     fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, 0o600)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -45,7 +45,7 @@ def open_regular(path: str | bytes, flags: int = os.O_RDONLY) -> int:
 
 
 class Opened:
-    """A descriptor for a context, at whose end it is closed: `open` takes no directories, and contextlib takes time."""
+    """A context that closes a descriptor at its end. `open` takes no directories, and contextlib is slow to import."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -58,20 +58,20 @@ class Opened:
 
 
 def file_state(path: str, *, follow: bool = True) -> tuple[int, ...] | None:
-    """Return numbers that change with a file or what is in it; None without the file."""
+    """Return numbers that change when a file or its content does; None if it is missing."""
     about = result_of(lambda: os.stat(path, follow_symlinks=follow), of=(OSError, ValueError), otherwise=None)
     return about and (about.st_mode, about.st_size, about.st_mtime_ns, about.st_ino)
 
 
 def read_regular(path: str) -> bytes:
-    """Read one of pflow's own files. Raises OSError, for what is no regular file too."""
+    """Read one of pflow's own files. Raises OSError, also for a pipe, a device or a directory."""
     with open(open_regular(path), "rb", buffering=0) as file:
         return file.read()
 
 
 def file_digest(path: str | bytes) -> str:
     """Return the SHA-256, in hex, of a file's content. Raises OSError, EINVAL if the file is not regular."""
-    from pflow.values.digest import hasher_for  # a plain stage needs none
+    from pflow.values.digest import hasher_for  # a plain stage digests nothing
 
     with Opened(open_regular(path)) as fd:
         digest = hasher_for(os.fstat(fd).st_size)()
@@ -81,8 +81,8 @@ def file_digest(path: str | bytes) -> str:
 
 
 def file_stamp(status: os.stat_result, now: int) -> str:
-    """Return a stamp that changes with the file; empty if the last change is too close to `now` (nanoseconds) to tell
-    the next one apart.
+    """Return a stamp that changes with the file; empty if the file changed so shortly before `now` (nanoseconds) that
+    another change might not show.
     """
     if status.st_ctime_ns > now - _MOMENT:
         return ""
@@ -96,7 +96,7 @@ def read_to_end(fd: int, act: str) -> bytes:
     """
     size = os.fstat(fd).st_size
     check_size(size, act)
-    data = BytesIO()  # which grows in place, and gives its bytes without a copy
+    data = BytesIO()  # a list of parts would need twice the memory to join them
     while part := read_part(fd, _LARGE_PART if size > _PART else _PART):
         data.write(part)
         check_size(data.tell(), act)
@@ -107,7 +107,7 @@ def read_part(fd: int, size: int) -> bytes:
     """Read what is there, up to `size` bytes; wait for the first of them. Raises OSError."""
     try:
         return os.read(fd, size)
-    except BlockingIOError:  # another process made this pipe non-blocking
+    except BlockingIOError:  # another process that shares this pipe made it non-blocking
         import select
 
         select.select([fd], [], [])
@@ -133,17 +133,17 @@ def check_unpacked(size: int, unpacked: int, act: str) -> None:
 def unpack_members(parts: Iterable[bytes], begin: Callable[[bytes, bool], Any]) -> Iterator[tuple[int, bytes]]:
     """Yield the data of all members in parts, each after the number of packed bytes that were read for it so far.
 
-    `begin` is called with the first bytes of a member, and True for the first one. It returns what unpacks it: an
-    object like those of zlib and bz2, or None if this is not a member and the rest is to be ignored. Zeros may stand
-    between members. Raises ValueError, and EOFError for a last one that is cut short.
+    `begin` is called with the first bytes of a member, and True for the first member. It returns an unpacker, as zlib
+    and bz2 have them, or None if these bytes begin no member: then the rest is ignored. Zeros may pad the members.
+    Raises ValueError, and EOFError if the last member is cut short.
     """
-    unpacker, data, is_first, size = None, b"", True, 0
     from itertools import chain
 
+    unpacker, data, is_first, size = None, b"", True, 0
     for part in chain(parts, [b""]):
         size += len(part)
         data, more = data + part, b""
-        while data or more:  # more may come out after the last data went in
+        while data or more:  # an unpacker may hold output back after its last input
             if unpacker is None:
                 data = data if is_first else data.lstrip(b"\0")
                 if not data or (part and len(data) < HEAD):
@@ -155,9 +155,9 @@ def unpack_members(parts: Iterable[bytes], begin: Callable[[bytes, bool], Any]) 
                 more = unpacker.decompress(data, _UNPACKED)
             except MemoryError:
                 raise
-            except Exception as error:  # each library has its own
+            except Exception as error:  # zlib, lzma and zstandard each raise a class of their own
                 raise ValueError(error) from error
-            if more:  # an empty part would look like the end
+            if more:  # for a reader an empty part is the end of the data
                 yield size, more
             data = unpacker.unused_data if unpacker.eof else getattr(unpacker, "unconsumed_tail", b"")
             if unpacker.eof:

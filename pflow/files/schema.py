@@ -54,7 +54,7 @@ def load_schema(schema: Any) -> dict[str, Any]:
 
 
 def load_many(schema: Any) -> dict[str, Any]:
-    """Return the schema of an object whose `items` each fit a schema. Its references lead to the same places."""
+    """Return the schema of an object whose `items` all fit a schema; references in that still lead to its parts."""
     text = _REFERENCE.sub(r"\g<0>/properties/items/items", compact(load_schema(schema)))
     items = {"type": "array", "items": decode(text.encode())}
     return {"type": "object", "properties": {"items": items}, "required": ["items"]}
@@ -105,7 +105,7 @@ def _short_form(text: str) -> dict[str, Any]:
 
 
 def _checked(schema: Any, name: str) -> dict[str, Any]:
-    """Return the schema if it is valid. An endless one is refused here, before an answer is paid for."""
+    """Return a valid schema. A schema whose check never ends is refused here, before an answer is paid for."""
     if not isinstance(schema, dict):
         raise PflowError(f"cannot use {name}: it is not a JSON object", exit=BAD_DATA)
     from jsonschema import SchemaError  # type: ignore[import-untyped,unused-ignore]
@@ -114,7 +114,7 @@ def _checked(schema: Any, name: str) -> dict[str, Any]:
         _validator_class(schema).check_schema(schema)
     except SchemaError as error:
         raise PflowError(f"cannot use {name}: {error_text(error)}", exit=BAD_DATA) from error
-    with suppress(PflowError):  # a $ref that leads nowhere may stand where no answer reaches it
+    with suppress(PflowError):  # a $ref to nowhere does no harm where no answer reaches it
         list(misfits(schema, None))
     return schema
 
@@ -124,7 +124,7 @@ def misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import EMPTY_REGISTRY
 
-    # With a registry of its own the validator fetches no $ref from the network.
+    # Its default registry would fetch a $ref from the network.
     validator = _validator_class(schema)(schema, registry=EMPTY_REGISTRY)
     try:
         yield from validator.iter_errors(value)
@@ -133,7 +133,7 @@ def misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
 
 
 def worst_misfit(schema: dict[str, Any], value: Any) -> Any:
-    """Return the error of a value that says most; None if it fits. Raises as `misfits` does."""
+    """Return the most telling error of a value; None if it fits. Raises as `misfits` does."""
     from jsonschema.exceptions import best_match
 
     return best_match(misfits(schema, value))
@@ -152,7 +152,7 @@ def error_text(error: Any) -> str:
 
 
 def endless(name: str) -> PflowError:
-    """Return the failure of a schema whose check does not end."""
+    """Return the failure of a schema whose check never ends."""
     why = "it is nested too deeply, or leads back to itself"
     return PflowError(f"cannot use {name}: {why}", exit=BAD_DATA, is_permanent=True)
 
@@ -175,4 +175,4 @@ def first_fault(error: ValidationError) -> str:
         return f"{place} is missing"
     if wanted := _WANTED.get(first["type"]):
         return f"{place} is {type_name(first['input'])}, not {wanted}"
-    return f"{place} {first['msg'].partition(' ')[2]}"  # "Input should be …"
+    return f"{place} {first['msg'].partition(' ')[2]}"  # pydantic says "Input should be …": our place is the subject

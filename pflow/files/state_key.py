@@ -1,4 +1,4 @@
-"""The user's key: random bytes in pflow's state, by which digests reveal nothing to others."""
+"""The user's key: random bytes in pflow's state directory. A digest made with them reveals nothing to others."""
 
 import os
 
@@ -11,7 +11,7 @@ _KEY_SIZE = 32
 
 
 def state_key() -> bytes:
-    """Return this user's 32 random bytes, made on the first call: digests with them reveal nothing to other users.
+    """Return this user's 32 random bytes, which the first call makes.
 
     Raises PflowError: 78 if the environment names no place for them, 73 if they cannot be written.
     """
@@ -26,16 +26,16 @@ def state_key() -> bytes:
 
 def _read_key(path: str) -> bytes:
     try:
-        os.chmod(path, 0o600)  # a confined command may have changed it: Landlock allows that
+        os.chmod(path, 0o600)  # a confined command may have opened it to others: Landlock does not stop chmod
     except FileNotFoundError:
         return b""
     except PermissionError:
-        pass  # it belongs to another user
+        pass  # another user's file: only its owner may chmod
     return read_regular(path)[: _KEY_SIZE + 1] or b"\0"
 
 
 def _make_key(path: str) -> bytes:
     make_private(os.path.dirname(path))
-    with Ignoring(FileExistsError):  # another process was faster
+    with Ignoring(FileExistsError):  # two first runs raced: the key of the faster one counts
         replace(path, os.urandom(_KEY_SIZE), mode=0o600, overwrite=False)
     return _read_key(path)

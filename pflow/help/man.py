@@ -1,4 +1,4 @@
-"""Man pages, made from the spec of each command."""
+"""Man pages, made from the spec of each command in mdoc, the markup of man; and a page as plain text again."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pflow.help.spec import COMMON, DATA, PARAMS, TITLES, CommandSpec, metavar, 
 from pflow.interface.interface import Field
 
 DATE = "November 22, 2026"
-"""The date of every page; a build does not change it."""
+"""The date of every page: today's would change all pages at each build."""
 
 _SENTENCES = {DATA: ["What it works on."], PARAMS: ["How it works."]}
 
@@ -81,13 +81,13 @@ FILES = (
     ("~/.config/io.datasette.llm/", "the keys, settings and aliases of the llm library"),
 )  # fmt: skip
 
-# Characters that roff would interpret, or replace by typographic ones.
+# roff would interpret these characters, or print typographic ones, which nobody could paste into a shell.
 _ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '"': "\\(dq", "^": "\\(ha", "~": "\\(ti"}
 _DELIMITERS = frozenset("([.,:;)]?!|")
 _OF_CODE = frozenset("/_=$<>{}[(\\@#|")
 _STANDARD = ("NAME", "SYNOPSIS", "DESCRIPTION", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 _WIDTH = 78
-"""The width at which source lines break; it does not show."""
+"""The width at which lines of the source break; man fills them anew."""
 _READ = {**{made: char for char, made in _ESCAPES.items()}, "\\&": "", "\\%": "", "\\fB": "", "\\fP": "", "\\ ": " "}
 _LONGEST = 16
 """The most characters of a tag that has its text beside it."""
@@ -108,11 +108,11 @@ def _page(spec: CommandSpec, specs: list[CommandSpec]) -> str:
     rows += [".Sh NAME", f".Nm {word(name)}", f".Nd {_about(spec)}"]
     for title, section in _sections(spec, specs):
         rows += [heading(title), *section] if section else []
-    return "\n".join([*rows, ""]).replace("\\[u2026]", "\\&...")  # a terminal without UTF-8 shows three dots
+    return "\n".join([*rows, ""]).replace("\\[u2026]", "\\&...")  # a terminal without UTF-8 has no …
 
 
 def _sections(spec: CommandSpec, specs: list[CommandSpec]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the sections in their order, each with its lines; the page omits those without lines."""
+    """Yield the sections in order, each with its lines; a section without lines is omitted."""
     titled = [note.partition("\n") for note in spec.notes if note.partition("\n")[0].endswith(":")]
     notes = [note for note in spec.notes if not note.partition("\n")[0].endswith(":")]
     yield "SYNOPSIS", [line for form in spec.synopsis for line in _synopsis(spec.name, form)]
@@ -123,7 +123,7 @@ def _sections(spec: CommandSpec, specs: list[CommandSpec]) -> Iterator[tuple[str
     yield "WRITES", listing([(f"Va {word(key)}", text) for key, text in spec.writes])
     for title, _, text in titled:
         yield title.removesuffix(":").upper(), paragraphs(text)
-    if spec.name == "pflow":  # nodes come and go: pflow nodes lists them
+    if spec.name == "pflow":  # not the nodes: users add some, and `pflow nodes` lists them
         yield "COMMANDS", _names("pflow ", specs)
         yield "TOOLS", _names("pflow-", [each for each in specs if not each.is_node])
     yield "ACTIONS", lines(spec.actions)
@@ -144,7 +144,7 @@ def _page_name(spec: CommandSpec) -> str:
 
 
 def _about(spec: CommandSpec) -> str:
-    """Return the one line that apropos finds."""
+    """Return the line about the command that apropos shows."""
     text = " ".join(spec.summary.split()).partition(". ")[0].removesuffix(".").strip()
     text = text[:1].lower() + text[1:] if text[1:2].islower() else text
     return word(text).replace("\\ ", " ") if text else "a node of pflow"
@@ -157,7 +157,7 @@ def _synopsis(name: str, form: str) -> list[str]:
 
 
 def _tag(flag: Field) -> str:
-    """Return the names of a flag and its value; a secret, which has no flag, goes by its name."""
+    """Return the names of a flag and of its value; for a secret, which has no flag, its own name."""
     names, value = flag.names, metavar(flag)
     if not names[0].startswith("-"):
         return f"Va {word(names[0])}"
@@ -175,7 +175,7 @@ def _names(prefix: str, specs: list[CommandSpec]) -> list[str]:
 
 
 def _see_also(spec: CommandSpec) -> list[str]:
-    """Return other pages, as text: mandoc warns of an Xr until pflow's pages are installed for all users."""
+    """Return other pages as text: mandoc warns of an Xr to a page that is not installed for all users."""
     said = re.findall(r"pflow[ -]([a-z-]+)", "\n".join([spec.summary, spec.description, *spec.examples]))
     others = ["exit(7)", "intro(7)", *(["flow(5)", "agents(7)"] if " " in spec.name else ["node(7)", "store(7)"])]
     others += [f"{name}(1)" for name in {*names_in("commands"), *names_in("store_commands")} & set(said)]
@@ -189,7 +189,7 @@ def escaped(text: str) -> str:
 
 
 def as_text(page: str) -> str:
-    """Turn one of our pages into plain text, for systems without man."""
+    """Return one of our pages as plain text, for systems without man."""
     rows = []
     for line in page.split("\n"):
         macro, _, rest = line.partition(" ") if line.startswith(".") else ("", "", line)
@@ -212,12 +212,12 @@ def word(text: str) -> str:
 
 
 def heading(title: str) -> str:
-    """Return a section's heading. Ours end in \\&, since mandoc takes ACTIONS for a misspelt AUTHORS."""
+    """Return a section's heading. Our own titles end in \\&: mandoc takes ACTIONS for a misspelt AUTHORS."""
     return f".Sh {escaped(title)}" + "\\&" * (title not in _STANDARD)
 
 
 def lines(text: str) -> list[str]:
-    """Split a text to be filled into lines: a line ends with each sentence, and where it gets long."""
+    """Split a text into source lines: mdoc wants a line for each sentence; a long one is broken."""
     made: list[str] = []
     line = ""
     for each in map(_unbroken, text.split()):

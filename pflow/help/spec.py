@@ -26,13 +26,13 @@ MODEL, NODE, FLOW, SAVED, STEP, WORD = "model", "node", "flow", "saved", "step",
 RUN, UNFINISHED, RUNNING = "run", "unfinished", "running"
 NODE_OR_FILE = "node or file"
 SERVER, PACK, CONFINED = "server", "pack", "confined"
-"""The kind of a value, for TAB (an item's `tab`): none (a switch), any text, one of its choices, a path (its choices
-may replace a directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved
-flow; a run; a step of the run that is named beside it; anything that may follow `pflow`; a node by its name or its
-file; an MCP server, after `serve` what it offers; an installed pack; or a pack or a node of one."""
+"""The kinds of values for TAB (a field's `tab`; "" for a switch). TEXT is any text, CHOICE one of the field's choices,
+FILE a path, DIRECTORY a directory or one of the choices. NODE is a node or saved flow by name, FLOW also a file or
+steps, SAVED a saved flow, NODE_OR_FILE a node by name or file. STEP is a step of the run that is named beside it, WORD
+whatever may follow `pflow`, SERVER an MCP server (after `serve`, what it offers), CONFINED a pack or a node of one."""
 
 SENTENCE = "pflow SENTENCE"
-"""The name of the spec of a sentence, which is not a command."""
+"""The name of the spec for sentences, which have no command."""
 
 HELP = Flag("help", "print this help", letter="h")
 
@@ -40,7 +40,7 @@ _COLUMN = 28
 
 
 class CommandSpec:
-    """Everything about one command. `name` is typed to run it: `pflow-llm`, `pflow runs`.
+    """The declaration of a command, a tool or a node. `name` is typed to run it: `pflow-llm`, `pflow runs`.
 
     `writes` are pairs of key and text, `notes` further paragraphs.
     """
@@ -74,9 +74,9 @@ class CommandSpec:
 
 
 def spec_of_command(name: str, docstring: str | None, *synopsis: str) -> CommandSpec:
-    """Return the spec that a file's docstring declares: `NAME: Summary`, the description, and last the examples.
+    """Return the spec in a file's docstring: `NAME: Summary`, the description, and last the examples.
 
-    A block that begins with \\b stays as it is; the last one has the examples.
+    A block that begins with \\b is not filled; such a last block has the examples.
     """
     first, *blocks = (docstring or "").strip().split("\n\n")
     spec = CommandSpec(name, first.partition(": ")[2], synopsis)
@@ -115,7 +115,7 @@ def spec_of_node(name: str, interface: Interface) -> CommandSpec:
 
 
 def text_of(field: Field) -> str:
-    """Return what help says of an item: its text, and notes on its default, marks, variable and short forms."""
+    """Return the text of a field in help: its own, with notes on its default, marks, variable and short forms."""
     notes = ["required"] if field.kind in (READ, INPUT) and field.required else []
     notes += default_note(field) if not isinstance(field, Flag) or isinstance(field.default, float) else []
     if "pipe" in field.marks:
@@ -133,7 +133,7 @@ def text_of(field: Field) -> str:
 
 
 def words_of(field: Field) -> int:
-    """Return how many words may follow for a value: 2 after the letter of a pair, 0 if it only comes after an =."""
+    """Return the number of words that a value takes: 2 after the letter of a pair, 0 for a switch, else 1."""
     return 0 if field.type.name == "bool" else 2 if field.letter and "pairs" in field.marks else 1
 
 
@@ -151,7 +151,7 @@ _TABS = {"FILE": FILE, "DIR": DIRECTORY, "MODEL": MODEL, "RUN": RUN, "STEP": STE
 
 
 def tab_of(field: Field) -> str:
-    """Return the kind of an item's value: as declared, by its value's name, its type, its mark, or its name."""
+    """Return the kind of a field's value: declared, or told by the value's name, type or mark, or the field's name."""
     type = field.type.items or field.type
     tab = field.tab or _TABS.get((field.metavar or field.word).rpartition("|")[2], "")
     if tab or (type.name == "bool" and not (field.metavar or field.word)):
@@ -169,7 +169,7 @@ def choices_of(field: Field) -> tuple[str, ...]:
 
 
 def default_note(field: Field) -> list[str]:
-    """Return the note on a default; none if it is empty."""
+    """Return the note on a default, in a list that is empty without one."""
     from pflow.values.jsontext import encode
 
     if field.required or field.default in (None, [], {}, ""):
@@ -178,7 +178,7 @@ def default_note(field: Field) -> list[str]:
 
 
 def help_text(spec: CommandSpec, *, is_whole: bool = True) -> str:
-    """Write the help: flags by group, writes, actions, effects. The short form has only common flags with letters."""
+    """Return the help: flags by group, writes, actions, effects. The short form has only common flags with letters."""
     parts = [
         "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(spec.synopsis)),
         spec.summary,

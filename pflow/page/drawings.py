@@ -20,37 +20,38 @@ from pflow.values.jsontext import encode
 from pflow.values.usage import amount
 
 MOST_ITEMS = 500
-"""How many items of one batch are drawn; of more a sample is."""
+"""The most items of one batch that are drawn; of more, a sample is drawn."""
 PARTLY = "partly"
-"""The state of a batch whose items did not all succeed, beside those of a visit."""
+"""The state of a batch of which some items failed, in addition to the states of a visit."""
 _HIGHEST = 160
 _MOST_VALUES = 50_000
-"""Characters that the values of all visits together may take on a page."""
+"""The most characters that the values of all visits together take on a page."""
 _LONGEST_VALUE = 4000
 
 WHOLE = 100.0
 _TICKS = 5
 _LAST = 95.0
-"""The place from which a time would not fit on the line any more."""
+"""The position on the line behind which a time does not fit."""
 _STEPS = (1, 2, 5)
 
 BOX = (190, 40)
 """The width and height of a step's box, in pixels."""
 _LANE = 16
-"""The width that an edge takes where it passes a row."""
+"""The width of an edge that passes a row, in pixels."""
 _GAP, _ROW, _BULGE = 24, 66, 70
 
 Cell = tuple[str, int]
-"""A step and its row; for an edge that passes a row, its number and that row."""
+"""A step with its row, or the number of an edge with a row that it passes."""
 
 
 class Axis:
-    """`parts` are the beginning and end of each part of a run, in seconds; `cuts` are the places where a part begins
-    that is not the first.
+    """The time of a run as a line from 0 to 100, without the pauses between the parts of a resumed run.
+
+    `parts` are the beginning and end of each part, in seconds; `cuts` are the positions where later parts begin.
     """
 
     def __init__(self, trace: Trace, now: float, moments: Sequence[float] = ()) -> None:
-        """`moments` are further ones, beside those of the events, that the line has to hold."""
+        """`moments` are times that the line must cover in addition to those of the events."""
         end: float = max([now if trace["status"] == RUNNING else trace["last"], *moments])
         resumed = [event["time"] for event in trace["events"] if event.get("event") == "resume"]
         timed = sorted([*(event["time"] for event in trace["events"] if "event" in event), *moments, end])
@@ -61,7 +62,7 @@ class Axis:
         self.cuts = [self.at(begin) for begin, _ in self.parts[1:]]
 
     def at(self, moment: float) -> float:
-        """Return the place of a moment; one in a pause is where the pause was cut out."""
+        """Return the position of a moment; in a pause, that of the cut."""
         before = 0.0
         for begin, end in self.parts:
             if moment <= end:
@@ -70,12 +71,12 @@ class Axis:
         return WHOLE
 
     def span(self, begin: float, end: float) -> tuple[float, float]:
-        """Return the place of a beginning, and the width up to an end."""
+        """Return the position of a beginning, and the width up to an end."""
         left = self.at(begin)
         return left, max(self.at(end) - left, 0.0)
 
     def ticks(self) -> list[tuple[float, float]]:
-        """Return round times to write on the line: the place of each, and its milliseconds."""
+        """Return the round times to write on the line: position and milliseconds of each."""
         power = 10.0 ** (len(f"{self.seconds * 1000 / _TICKS:.0f}") - 1)
         step = next((power * each for each in _STEPS if self.seconds * 1000 / (power * each) <= _TICKS), power * 10)
         places = [(step * n / 10 / self.seconds, step * n) for n in range(int(self.seconds * 1000 / step) + 1)]
@@ -84,7 +85,7 @@ class Axis:
 
 @dataclass
 class Access:
-    """Where a value of a read came from, or that of a write went: `number` is the visit that wrote it, if any did."""
+    """A read or write: its key, the path that its value came from or went to, and the `number` of the writing visit."""
 
     key: str
     path: str
@@ -94,7 +95,7 @@ class Access:
 
 @dataclass
 class Mark:
-    """A moment of a bar, or an item: its place from 0 to 100, its width, its lane, its state and words about it."""
+    """A try on a bar, or an item: its position from 0 to 100, its width, its lane, its state, and words about it."""
 
     left: float
     width: float
@@ -105,7 +106,7 @@ class Mark:
 
 @dataclass
 class Row:
-    """A visit: its bar from 0 to 100, how deep it is in flows, its reads and writes, and the items of a batch."""
+    """A visit: its bar from 0 to 100, its depth in subflows, its reads and writes, and the items of a batch."""
 
     visit: TracedVisit
     depth: int
@@ -137,8 +138,8 @@ class Row:
 
 
 def rows_of(trace: Trace, axis: Axis, now: float, values: dict[int, dict[str, Any]]) -> list[Row]:
-    """Return a row for each visit; `values` are what they wrote, by number and place, where that was kept."""
-    writers: dict[tuple[Any, Any], dict[str, int]] = {}  # each flow within, and each of its items, has its own store
+    """Return a row for each visit; `values` are the kept values that it wrote, by its number and by path."""
+    writers: dict[tuple[Any, Any], dict[str, int]] = {}  # by store: each subflow has its own, in each item
     depths = {0: -1}
     longest = min(_LONGEST_VALUE, _MOST_VALUES // max(sum(map(len, values.values())), 1))
     rows = []
@@ -180,7 +181,7 @@ def _places(said: dict[str, list[str]], otherwise: str) -> list[tuple[str, str]]
 
 
 def _writer(path: str, writers: dict[str, int]) -> int | None:
-    """Return the visit that wrote a place, or what holds it, last."""
+    """Return the visit that was the last to write a path, or a value around it."""
     while path and path not in writers:
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
     return writers.get(path)
@@ -191,7 +192,7 @@ def _text(kept: dict[str, Any], path: str, longest: int) -> str | None:
 
 
 def shown_value(value: Any, longest: int = _LONGEST_VALUE) -> str:
-    """Return a value as a person reads it: a text as it is, anything else as JSON; a long one is cut."""
+    """Return a value for a person: a text unchanged, anything else as JSON, cut if it is long."""
     text = value if isinstance(value, str) else encode(value, escape=False).decode("utf-8", "backslashreplace")
     return text if len(text) <= longest else f"{text[:longest]}… +{len(text) - longest:,} characters"
 
@@ -203,12 +204,12 @@ def _try(said: dict[str, Any], visit: TracedVisit, axis: Axis) -> Mark:
 
 
 def sample(things: list[Event], most: int) -> list[Event]:
-    """Return at most so many of them, evenly chosen."""
+    """Return at most so many of these, evenly chosen."""
     return things[:: -(-len(things) // most) or 1]
 
 
 def _add_items(row: Row, items: list[Event], axis: Axis) -> None:
-    """Draw the items of a batch in lanes, as many as worked at once."""
+    """Draw the items of a batch in as many lanes as items ran at once."""
     failed = [each for each in items if "exit" in each][:MOST_ITEMS]
     chosen = failed + sample([each for each in items if "exit" not in each], MOST_ITEMS)
     busy: list[tuple[float, int]] = []
@@ -225,7 +226,7 @@ def _add_items(row: Row, items: list[Event], axis: Axis) -> None:
 
 
 def shape_of(ir: Any) -> dict[str, Any]:
-    """Return the IR of a flow with its steps and edges alone; without steps if it cannot be read."""
+    """Return the steps and edges of a flow's IR; none if it cannot be read."""
     try:
         flow = load_document(ir, "flow")
     except PflowError:
@@ -236,7 +237,7 @@ def shape_of(ir: Any) -> dict[str, Any]:
 
 @dataclass
 class DrawnEdge:
-    """An edge: its path in SVG, its action, and the place of that word."""
+    """An edge: its path in SVG, its action, and the position of that word."""
 
     path: str
     action: str
@@ -246,7 +247,7 @@ class DrawnEdge:
 
 @dataclass
 class Drawing:
-    """The place of the upper left corner of each step's box, the edges, and the size of the whole."""
+    """The position of the upper left corner of each step's box, the edges, and the size of the drawing."""
 
     boxes: dict[str, tuple[float, float]] = field(default_factory=dict)
     lines: list[DrawnEdge] = field(default_factory=list)
@@ -287,14 +288,14 @@ def draw(shape: dict[str, Any]) -> Drawing:
 
 
 def _route(number: int, edge: Edge, rows: dict[str, int]) -> list[Cell]:
-    """Return the cells that an edge goes down through, from its source to its target; none for an edge back."""
+    """Return the cells that an edge passes on its way down, source and target included; none for an edge back."""
     first, last = rows[edge.source], rows[edge.target]
     passed = [(f"\0{number}", row) for row in range(first + 1, last)]
     return [(edge.source, first), *passed, (edge.target, last)] if first < last else []
 
 
 def _rows(graph: Graph) -> dict[str, int]:
-    """Return the row of each step: below all that lead to it, as far as loops allow."""
+    """Return the row of each step: below all steps that lead to it, except by an edge back."""
     rows: dict[str, int] = {}
     for id in graph.positions:
         earlier = [rows[each] + 1 for each in graph.before[id] if graph.positions[each] < graph.positions[id]]
@@ -308,7 +309,7 @@ def _width(cell: Cell) -> int:
 
 
 def _middles(table: list[list[Cell]], above: dict[Cell, list[Cell]]) -> dict[Cell, float]:
-    """Return the horizontal middle of each cell: in a row in the order of what leads to them, around 0."""
+    """Return the horizontal middle of each cell, around 0. A row has the order of the cells that lead to it."""
     middles: dict[Cell, float] = {}
     for row in table:
         wanted = {cell: [middles[each] for each in above.get(cell, ())] for cell in row}
@@ -333,7 +334,7 @@ def _down(edge: Edge, passed: list[tuple[float, float]]) -> DrawnEdge:
 
 
 def _back(edge: Edge, source: tuple[float, float], target: tuple[float, float]) -> DrawnEdge:
-    """Draw an edge back, outside of the column that its source is in."""
+    """Draw an edge back in a bulge beside the column of its source."""
     side = -1 if source[0] < target[0] else 1
     (x, y), (to_x, to_y) = ((x + side * BOX[0] / 2, y) for x, y in (source, target))
     apart = 10 * (edge.source == edge.target)

@@ -29,23 +29,23 @@ if TYPE_CHECKING:
     import jinja2
 
 _MOST_FAILURES = 50
-"""Kinds of failures of items that are listed, of all batches together."""
+"""The most kinds of failures of items that are listed, for all batches together."""
 _LONGEST_ITEM = 60
 _MOST_STORE = 40_000
-"""Characters that the values of the final store may take on a page."""
+"""The most characters that the values of the final store take on a page."""
 
 _LEAST_MS = 0.1
 
 _BEGIN, _END = b'<script type="application/gzip" id="trace">', b"</script>"
-"""Of a type that no browser runs."""
+"""A script of a type that no browser runs is data."""
 _GZIP = 31
 _MOST = 1 << 28
-"""The most bytes of a page, and of the trace in it: a page may come from anybody."""
+"""The most bytes that are read of a page, and of the trace in it: anybody may have made the page."""
 
 
 @cache
 def _environment() -> jinja2.Environment:
-    import jinja2  # who reads the trace in a page does without
+    import jinja2  # not at the top: reading the trace in a page does not need it, and its import is slow
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("pflow.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
@@ -60,12 +60,12 @@ def _moment(seconds: float) -> str:
 
 
 def _place(value: float) -> str:
-    """Return a place or a size in a drawing, as short as it can be told."""
+    """Return a position or a size in a drawing, without needless digits: a page has many."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 _ESCAPES = {code: f"\\u{code:04x}" for code in (*CONTROLS, ord("\r"))}
-"""Characters that control a terminal or turn the direction of the text around them, as JSON escapes them."""
+"""JSON's escapes of the characters that control a terminal or reverse the direction of text."""
 
 
 def _render(template: str, **members: Any) -> bytes:
@@ -74,12 +74,12 @@ def _render(template: str, **members: Any) -> bytes:
 
 
 def members_of(run: RecordedRun) -> Trace:
-    """Return what a page has of a run beside its trace and values: the `ir` of its flow, the `dots` of a map."""
+    """Return the members that a page adds to a run's trace: the `ir` of its flow, the `dots` of a map."""
     return {"ir": shape_of(run.read_json(FLOW)), "dots": map_dots(run) if run.ledger else []}
 
 
 def run_page(trace: Trace, *, now: float) -> bytes:
-    """Return the page of a run, or of a store's stages; `members_of` adds to a run's trace what belongs on it."""
+    """Return the page of a run, whose trace has what `members_of` returns, or of a store's stages."""
     report, dots, shape = trace.get("map"), trace.get("dots", []), trace.get("ir") or shape_of(None)
     values = trace.get("values")
     trace = store_with(trace)
@@ -117,7 +117,7 @@ def runs_page(runs: Iterable[RecordedRun], *, now: float) -> bytes:
 
 
 def _states(trace: Trace) -> dict[str, int]:
-    """Return how many visits ended how, those alone that contain no other; for a map, how many items."""
+    """Return the number of visits in each state, without visits around others; for a map, the number of items."""
     if "map" in trace:
         return {status: count for status, count in trace["map"]["statuses"].items() if count}
     visits = trace["execution_trace"]
@@ -127,7 +127,7 @@ def _states(trace: Trace) -> dict[str, int]:
 
 
 def _stopped(trace: Trace) -> dict[str, Any] | None:
-    """Return where a run failed or was killed, and why: step, node, exit, message, hint, the number of the visit."""
+    """Return the step where a run failed or was killed: step, node, exit, message, hint, and number of the visit."""
     error, unfinished = trace["error"], [visit for visit in trace["execution_trace"] if visit["state"] != DONE]
     if error:
         at = [visit for visit in unfinished if visit["step"] == error.get("step")]
@@ -142,8 +142,9 @@ def _stopped(trace: Trace) -> dict[str, Any] | None:
 
 
 def _failures(trace: Trace, values: WrittenValues) -> dict[str, Any]:
-    """Return the failed items of batches: how many, and those of one step, code and message together: the visit, and
-    the items as far as they are known, by their index if no journal has kept them.
+    """Return the number of failed items of batches, and the items in groups of one visit, exit code and message.
+
+    Without a journal an item is known by its index alone.
     """
     steps = {visit["number"]: visit for visit in trace["execution_trace"]}
     groups: dict[tuple[Any, ...], list[str]] = {}
@@ -159,7 +160,7 @@ def _failures(trace: Trace, values: WrittenValues) -> dict[str, Any]:
 
 
 def _used_by(trace: Trace, by: str) -> list[tuple[str, Usage]]:
-    """Return what models took by the member of an event, the most expensive first."""
+    """Return the usage of models by a member of the events, the most expensive first."""
     found: dict[str, Usage] = {}
     for event in trace["events"] if trace["flow"] else trace["execution_trace"]:
         if calls := Usage(event).calls:
@@ -170,7 +171,7 @@ def _used_by(trace: Trace, by: str) -> list[tuple[str, Usage]]:
 
 
 def _graph(shape: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
-    """Return the drawing of the flow, and what is to be said of each step's visits. A pipe is a chain of its stages."""
+    """Return the drawing of the flow, and the visits of each step. A pipe is drawn as a chain of its stages."""
     if not shape["nodes"]:
         stages = {row.visit["step"]: row.visit["node"] for row in rows if "outer" not in row.visit}
         shape = shape_of({"nodes": [{"id": id, "type": type} for id, type in stages.items()]})
@@ -181,9 +182,9 @@ def _graph(shape: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
 
 
 def _dots(dots: list[list[Any]], axis: Axis) -> dict[str, Any] | None:
-    """Return the items of a map as points by status: from left to right when they ended, upwards how long they took.
+    """Return the items of a map as points by status: when they ended from left to right, their duration upwards.
 
-    Those that an earlier map has ended are left out.
+    Items that ended in an earlier map are left out.
     """
     dots = [dot for dot in dots if dot[1] >= axis.parts[0][0]]
     if not dots:
@@ -200,7 +201,7 @@ def _dots(dots: list[list[Any]], axis: Axis) -> dict[str, Any] | None:
 
 
 def _store(store: dict[str, dict[str, Any]] | None) -> list[dict[str, Any]] | None:
-    """Return the keys of the final store: type, size, and the value where it is known."""
+    """Return the keys of the final store: type, size, and the value if it is known."""
     if store is None:
         return None
     longest = _MOST_STORE // max(len(store), 10)
@@ -222,7 +223,7 @@ def _snapshot(snapshot: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def embed(trace: Trace) -> str:
-    """Return a trace as text that stands between _BEGIN and _END."""
+    """Return a trace as the text between _BEGIN and _END."""
     whole = public_members(trace, with_store=True)
     return b64encode(zlib.compress(encode({**whole, "execution_trace": []}), level=9, wbits=_GZIP)).decode()
 
@@ -247,7 +248,7 @@ def read_page(file: str) -> Trace:
             each for each in kept["events"] if not is_run or (isinstance(each.get("event"), str) and is_sound(each))
         ]
         trace = with_visits({"error": {}, **kept, "events": events})
-        # What cannot be shown was not made by pflow.
+        # A trace that cannot be shown is not ours: it fails here, where the error names the file.
         if not isinstance(trace["began"] + trace["last"], int | float):
             raise ValueError("the times are no numbers")
         trace_text(trace, now=trace["last"], with_store=True)

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from pflow.cache.differences import Facts
 
 _MOST = 20
-"""The visits of a step that are explained; a batch may have thousands."""
+"""The most visits of a step that are explained; a batch may have thousands."""
 
 _TIMES, _MS = 1.5, 10
-"""Times differ where one is so many times the other, and by so many milliseconds."""
+"""Two times differ if one is more than so many times the other, and so many milliseconds longer."""
 
 
 class StepKeys:
-    """The keys of one step in a run: an event for each visit or item, by its path."""
+    """The cache keys of one step in a run: by path, an event for each visit or item."""
 
     def __init__(self, run: RecordedRun, step: str) -> None:
         self.run = run
@@ -40,7 +40,7 @@ class StepKeys:
         self._values: dict[str, Any] = {}
 
     def value(self, part: Facts) -> Any:
-        """Return the value of a part, if the run's snapshot or its flow has one of that digest; else `...`."""
+        """Return the value of a part, if the run's snapshot or flow has a value of that digest; else `...`."""
         if "value" in part:
             return part["value"]
         if not self._values:
@@ -48,7 +48,7 @@ class StepKeys:
         return self._values.get(str(part.get("path", part["digest"]))[:SHORT], ...)
 
     def nearest(self, event: Event) -> Event | None:
-        """Return the visit of the same path, else the one that shares most parts."""
+        """Return the visit of the same path; without one, the visit that shares most parts of its key."""
         parts = _digests(event)
         same = self.events.get(event["visit"])
         return same or max(self.events.values(), key=lambda each: len(parts & _digests(each)), default=None)
@@ -79,18 +79,18 @@ def _is_part(part: Any) -> bool:
 
 
 def _kept_values(run: RecordedRun) -> Iterator[Any]:
-    """Yield the values in a run's snapshot and its flow, for whatever step."""
+    """Yield the values in a run's snapshot and in its flow, of all steps."""
     for values in [run.snapshot.get("cli_injections", {}), *run.snapshot.get("config_overrides", {}).values()]:
         yield from values.values()
-    with suppress(*UNSOUND):  # the flow is missing or damaged
+    with suppress(*UNSOUND):  # a damaged flow costs only the words for its values
         for node in run.read_json(FLOW).get("nodes", ()):
             yield from [*node.get("params", {}).values(), *node.get("inputs", {}).values()]
 
 
 def find_earlier(run: RecordedRun, step: str) -> StepKeys | None:
-    """Return the newest run before this one, of the same flow, that has keys of the step.
+    """Return the step's keys in the newest run of the same flow before this one.
 
-    A flow is the same if it has the same name, or, without a name, the same wiring.
+    Flows are the same if they have one name, or no name and the same wiring.
     """
     before = islice(dropwhile(lambda directory: directory != run.directory, run_directories()), 1, None)
     for directory in before:
@@ -104,7 +104,7 @@ def find_earlier(run: RecordedRun, step: str) -> StepKeys | None:
 
 
 def reasons(run: RecordedRun, step: str, against: RecordedRun | None) -> list[str]:
-    """Return lines for each visit of the step that missed, and the number of hits. Raises PflowError (1)."""
+    """Return lines about each visit that missed the cache, and the number of hits. Raises PflowError (1)."""
     visits = StepKeys(run, step)
     if not visits.events:
         raise PflowError(f"cannot tell why '{step}' ran: no cached step of the run has this name", hint=_how(run))
@@ -151,7 +151,7 @@ def _lines(visits: StepKeys, event: Event, before: StepKeys | None) -> list[str]
 
 
 def _unchanged(event: Event, then: Event) -> str:
-    """Say why a step ran again although its key had not changed."""
+    """Return the reason why a step ran again although its key had not changed."""
     if event["cache"]["verdict"] == "hit":
         return "nothing changed"
     if event.get("refreshed"):
@@ -161,8 +161,9 @@ def _unchanged(event: Event, then: Event) -> str:
 
 
 def difference(one: Trace, other: Trace) -> dict[str, Any]:
-    """Return the `runs`; the `steps` that differ, each with its `visit` and the members that `differ`, with both values
-    (null where a run has no such visit); and how many visits are the `same`.
+    """Return the `runs`, the `steps` that differ, and how many visits are the `same`.
+
+    Each of `steps` has its `visit` and the members that `differ`, with both values; null if a run has no such visit.
     """
     visits = [_by_name(trace["execution_trace"]) for trace in (one, other)]
     steps, keys = [], dict.fromkeys([*visits[0], *visits[1]])
@@ -175,7 +176,7 @@ def difference(one: Trace, other: Trace) -> dict[str, Any]:
 
 
 def _by_name(visits: list[TracedVisit]) -> dict[tuple[str, int], TracedVisit]:
-    """Return the visits by step, with the item of a batch around it, and number: of those that this step had."""
+    """Return the visits by step, with the item of the batch around it, and the step's first, second … visit."""
     found: dict[tuple[str, int], TracedVisit] = {}
     counts: dict[str, int] = {}
     for each in visits:
@@ -192,7 +193,7 @@ def _summary(trace: Trace) -> dict[str, Any]:
 
 
 def _members(visit: TracedVisit | None) -> dict[str, Any]:
-    """Return what is compared of a visit."""
+    """Return the members of a visit that are compared."""
     names = ("node", "version", "state", "action", "exit", "message", "ms", "tokens", "items", "tries")
     found: dict[str, Any] = {name: visit.get(name) if visit else None for name in names}
     found |= {name: visit[name] if visit else None for name in ("reads", "writes")}
@@ -206,7 +207,7 @@ def _differ(name: str, one: Any, other: Any) -> bool:
 
 
 def difference_text(found: dict[str, Any], colour: Colour) -> str:
-    """Return a difference for a person: the runs, and below a step what differs in it."""
+    """Return a difference for a person: the runs, and below each step the members that differ."""
     lines = [f"{sign} {_run_text(run)}" for sign, run in zip("-+", found["runs"], strict=True)]
     for each in found["steps"]:
         name = clean(each["step"]) + (f"  visit {each['visit']}" if each["visit"] > 1 else "")

@@ -40,13 +40,13 @@ NEW_RUN_HINT = "pflow run, or pflow map, begins another one"
 
 
 class Journal:
-    """Keeps the records of a run, one line each, in the process of its driver; `key` seals the secrets in them.
+    """The file with the records of a run, one a line, written by its driver's process; `key` seals the secrets in them.
 
-    `records` is what it held when it was opened: None for a new one, and where nothing in it is whole.
+    `records` is what the file held when it was opened: None if it was new, or had no whole line.
     """
 
     def __init__(self, directory: str, secrets: Secrets, key: bytes) -> None:
-        """Open or make the journal, and cut off a torn last line of a killed process: whoever opens it has the lock.
+        """Open or make the journal, and cut off a torn last line. The caller has the run's lock.
 
         Raises PflowError: 73 if that fails, 65 if it is damaged.
         """
@@ -59,7 +59,7 @@ class Journal:
         self._note_size(0)
         try:
             self._fd = open_private(self.path, os.O_APPEND)
-            unlink(self.path + _DRAFT)  # of a process that was killed
+            unlink(self.path + _DRAFT)  # left by a process that was killed while it compacted
             self._recover()
         except OSError as error:
             raise self._cannot_keep(error) from error
@@ -78,12 +78,12 @@ class Journal:
         self._note_size(os.fstat(self._fd).st_size)
 
     def _note_size(self, size: int) -> None:
-        """Note the size, and the one at which it is compacted."""
+        """Note the file's size, and set the size at which it is compacted next."""
         self._size = size
         self._limit = max(2 * size, _SMALL)
 
     def write(self, record: Record) -> None:
-        """Add a record, which survives kill -9. Raises PflowError (73), from then on each time."""
+        """Add a record, which survives kill -9. Raises PflowError (73), and again at each call after that."""
         if self.secrets and "changes" in record:
             record = {**record, "changes": [self._sealed(change) for change in record["changes"]]}
         pieces = pieces_of(record)
@@ -95,11 +95,11 @@ class Journal:
                 for piece in pieces:
                     write_all(self._fd, piece)
                     self._size += len(piece)
-                self._limit = max(self._limit, 3 * (self._size - before))  # one record alone replaces nothing
+                self._limit = max(self._limit, 3 * (self._size - before))  # one record replaces nothing in itself
                 failpoint(f"{name}.written")
                 if "begin" in record:
                     self._has_begun = True
-                    self._note_size(self._size)  # nothing of it is replaced yet, however large the store was
+                    self._note_size(self._size)  # nothing has replaced any of it yet, however large
                 elif self._size > self._limit:
                     self._compact()
             except OSError as error:
@@ -107,7 +107,7 @@ class Journal:
                 raise self._cannot_keep(error) from error
 
     def _compact(self) -> None:
-        """Rewrite the journal, aside, without values that were replaced later; a full disk leaves it as it is."""
+        """Rewrite the journal without values that were replaced later, in a draft: a full disk leaves it as it was."""
         draft = self.path + _DRAFT
         records = compacted(read_lines(read_regular(self.path))[0])
         data = b"".join(piece for record in records for piece in pieces_of(record))
@@ -129,7 +129,7 @@ class Journal:
         failpoint("journal.compact.written")
 
     def _sealed(self, change: list[Any]) -> list[Any]:
-        """Return a change; with a digest in place of its value if that has a secret in it."""
+        """Return a change, with a digest in place of a value that has a secret in it."""
         if len(change) == 1 or not self.secrets.are_in(change[1]):
             return change
         return [change[0], None, keyed_digest(self.key, change[1])]
@@ -157,15 +157,15 @@ class Journal:
 
 
 def unlink(path: str) -> None:
-    with Ignoring(OSError):  # who removed the run's directory has removed it
+    with Ignoring(OSError):  # it is gone if somebody removed the whole directory of the run
         os.unlink(path)
 
 
 def pieces_of(record: Record) -> Iterator[bytes]:
-    """Yield the line of a record, in pieces for a long text in its `changes`, or for `texts`, bytes by key.
+    """Yield the line of a record; with a long text in its `changes`, or with `texts` (bytes by key), in several pieces.
 
-    In `texts` a character stands for each byte; `text_bytes` returns them. Raises PflowError (65) for what JSON cannot
-    hold.
+    `texts` are JSON strings with one character for each byte; `text_bytes` returns the bytes. Raises PflowError (65)
+    for what JSON cannot hold.
     """
     if "texts" not in record and not holds_long(record.get("changes")):
         data = encode(record)
@@ -197,7 +197,7 @@ def _data_of(record: Record) -> Iterator[bytes]:
 
 
 def text_bytes(text: str | bytes | memoryview) -> bytes:
-    """Return the bytes of one of the `texts` of a record that was read, or is to be written."""
+    """Return the bytes of one of a record's `texts`: a str if the record was read, bytes if it is to be written."""
     return text.encode("latin-1") if isinstance(text, str) else bytes(text)
 
 
@@ -218,9 +218,9 @@ def read_lines(data: bytes) -> tuple[list[Record], int]:
 
 
 def first_record(directory: str) -> Record | None:
-    """Return what a run began with; None before its journal has that. Raises PflowError (65) for a damaged one."""
+    """Return the record that a run began with; None without one. Raises PflowError (65) if the journal is damaged."""
     try:
-        with open(open_regular(os.path.join(directory, JOURNAL)), "rb") as file:  # not whole: it may be long
+        with open(open_regular(os.path.join(directory, JOURNAL)), "rb") as file:  # one line: a journal may be long
             line = file.readline()
     except OSError:
         return None
@@ -237,7 +237,7 @@ def _record_in(line: bytes) -> Record | None:
 
 
 def bounds_seal(run: str, about: Mapping[str, Any]) -> str:
-    """Return the seal of the bounds that a record says a run has: it fits no other run, and no other bounds.
+    """Return the seal of a run's bounds, as `about` has them: it fits no other run, and no other bounds.
 
     Raises PflowError (73, 78) without a key.
     """
@@ -245,7 +245,7 @@ def bounds_seal(run: str, about: Mapping[str, Any]) -> str:
 
 
 def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
-    """Put a digest in place of each value that has a secret in it, the first time."""
+    """Replace each value with a secret in it by a digest; a record that is sealed already stays."""
     if "sealed" in begin:
         return
     sealed = begin["sealed"] = []
@@ -267,9 +267,9 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
 
 
 def _find_in_texts(begin: Begin, secrets: Secrets, key: bytes) -> Iterator[tuple[str, str]]:
-    """Decode the texts that have a secret in them, so that it can be put back.
+    """Move texts with a secret in them, decoded, to the store's values, where the secret can be sealed and put back.
 
-    Of a text that cannot be decoded, only a digest is kept: yield it with its name.
+    A text that cannot be decoded is emptied: yield its name, and the digest that is kept of it.
     """
     for name, text in list(begin["texts"].items()):
         data = text_bytes(text)
@@ -286,7 +286,7 @@ def _find_in_texts(begin: Begin, secrets: Secrets, key: bytes) -> Iterator[tuple
 
 
 def _unescaped(data: bytes) -> str | bytes:
-    """Return JSON that pflow refuses (NaN, a number that is too large) as a text without escapes; else the bytes."""
+    """Return JSON that pflow refuses (NaN, a number too large) as a text without escapes; else return `data` itself."""
     import json
 
     refused = (ValueError, RecursionError)
@@ -294,7 +294,7 @@ def _unescaped(data: bytes) -> str | bytes:
 
 
 def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:
-    """Put back the secrets that `find` returns by name; return the names of those that have changed."""
+    """Put back the secrets, which `find` returns by name; return the names of secrets that have changed."""
     texts: dict[str, str] = {}
     others = []
     for path, digest in begin.get("sealed", ()):
@@ -309,7 +309,7 @@ def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:
 
 
 def _possible_values(text: str) -> Iterator[Any]:
-    """Yield the values that a text may have been: itself, with a newline, decoded JSON."""
+    """Yield the values that a secret's text may have been: itself, itself with a newline, the JSON in it."""
     yield from (text, f"{text}\n")
     with Ignoring(ValueError):
         yield decode(text.encode())

@@ -40,13 +40,13 @@ else:
 
 FLOW, SNAPSHOT, EVENTS, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
 STATUS = "status.json"
-"""The files in a run's directory; the last is that of a map, which others read while it goes."""
+"""The files in a run's directory. Only a map has a status, which other processes read while it runs."""
 
 AHEAD = ".ahead"
-"""A file beside the runs. Each line has the id of a run that began while the clock was ahead, and of the next run."""
+"""A file beside the runs: each line has the ids of a run that began while the clock was ahead, and of the next run."""
 
 PRUNED = ".pruned"
-"""A file beside the runs: its time is that of the last pruning."""
+"""A file beside the runs, whose time stamp is that of the last pruning."""
 
 _LARGE = 1 << 20
 _DAY = 86_400
@@ -67,11 +67,11 @@ _TYPES = {
     **dict.fromkeys(("tried", "asked"), list),
 }
 _LATEST = 1e12
-"""A moment in seconds, or a duration in ms, that no clock tells."""
+"""An upper bound of a moment in seconds and of a duration in ms: no clock tells more."""
 
 
 def runs_directory() -> str | None:
-    """Return where runs are kept; None if the environment names no place."""
+    """Return the directory of the runs; None if the environment names no directory."""
     state = state_directory()
     return os.path.join(state, "runs") if state else None
 
@@ -79,31 +79,31 @@ def runs_directory() -> str | None:
 class RunLog:
     """The files of one run; only its snapshot and its journal hold values.
 
-    If something cannot be written, one warning says so and the run goes on; but with a journal, it needs all that a
-    resume takes. A forked child may write lines too; `finish` is for the process that opened the log.
+    If something cannot be written, one warning says so and the run goes on, unless it has a journal: then it needs all
+    that a resume takes. A forked child may write events too; only the process that opened the log calls `finish`.
     """
 
     def __init__(self, directory: str) -> None:
-        """Lock the directory of a run. Raises OSError: a BlockingIOError while the run, or a program of it, goes on."""
+        """Lock the directory of a run. Raises OSError: BlockingIOError while the run, or a program of it, goes on."""
         self.directory = directory
-        self.lock = _lock(directory)  # before there is a trace, by which others know a run
-        """A descriptor that children and programs inherit: the run goes on while one of them has it."""
+        self.lock = _lock(directory)  # first: others take a directory for a run as soon as it has a file of events
+        """A descriptor that children and programs inherit: the run counts as running while one of them holds it."""
         self._files = {EVENTS: open_private(os.path.join(directory, EVENTS), os.O_APPEND)}
         """The descriptors of the files of events; -1 for one that cannot be written."""
         self.journal: Journal | None = None
         self._begun = time.monotonic()
         self._size = 0
         try:
-            take_lock(self._files[EVENTS])  # a program could release the lock that it inherits, but not this one
+            take_lock(self._files[EVENTS])  # a second lock: a program could release the one that it inherits
         except BlockingIOError:
             self.release()
             raise
 
     @classmethod
     def open(cls, run_id: str, flow: bytes, about: dict[str, Any], *, is_needed: bool = False) -> RunLog | None:
-        """Begin the log of a run; return None if there is no place for it, with a warning if there should be one.
+        """Begin the log of a run; return None if the environment names no directory or, with a warning, if it fails.
 
-        If it `is_needed`, raises PflowError instead: 78 without a place, 73 if nothing can be written there.
+        If it `is_needed`, raises PflowError instead: 78 without a directory, 73 if nothing can be written there.
 
         `flow` is the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
         version: name, flow_hash, steps, traceparent (the run's own span), parent (the span that began it).
@@ -130,9 +130,9 @@ class RunLog:
 
     @classmethod
     def reopen(cls, directory: str, ms: float) -> RunLog:
-        """Reopen the log of a run that took so many milliseconds, and cut off a torn last line of its events.
+        """Reopen the log of a run that took `ms` milliseconds so far, and cut off a torn last line of its events.
 
-        Raises PflowError: 75 while the run, or a program of it, goes on, 73 if nothing can be written.
+        Raises PflowError: 75 while the run, or a program that it started, runs, 73 if nothing can be written.
         """
         run = os.path.basename(directory)
         try:
@@ -161,7 +161,7 @@ class RunLog:
             _warn(f"cannot keep the snapshot of this run: {why}")
 
     def _put(self, name: str, data: bytes) -> None:
-        """Write a file. Without fsync: a log need not outlast a power cut, and a short run would take twice as long.
+        """Write a file without fsync: a log need not survive a power cut, and a short run would take twice as long.
 
         Raises OSError.
         """
@@ -184,7 +184,7 @@ class RunLog:
             raise
 
     def write_line(self, data: bytes, name: str = EVENTS) -> None:
-        """Write an event, which survives kill -9; the parts of a cached step's key go to KEYS."""
+        """Write a line of the file of events, or of KEYS for the parts of a cached step's key; it survives kill -9."""
         try:
             if name not in self._files:
                 self._files[name] = open_private(os.path.join(self.directory, name), os.O_APPEND)
@@ -198,11 +198,10 @@ class RunLog:
         self, exit: int, error: dict[str, Any] | None, store: dict[str, Any], failed_items: int = 0,
         usage: dict[str, Any] | None = None, *, is_kept: bool = False,
     ) -> bool:  # fmt: skip
-        """Write the last event, and release the lock. Of the final `store`, keys, types and sizes are written.
-        `failed_items` counts the items that batches left out, `usage` is what models took. The journal of a successful
-        run is removed unless it `is_kept`.
+        """Write the last event, with the keys, types and sizes of the final `store`, and release the lock.
 
-        Returns True if old runs are to be pruned: once a day, and after a large one.
+        `failed_items` counts the items that batches left out, `usage` is what models took. The journal of a successful
+        run is removed unless it `is_kept`. Return True if old runs are to be pruned: once a day, and after a large run.
         """
         ms, shapes = (time.monotonic() - self._begun) * 1000, {key: describe(value) for key, value in store.items()}
         some = {"error": error, "failed_items": failed_items, "usage": usage}
@@ -219,28 +218,28 @@ class RunLog:
     def release(self) -> None:
         """Release the lock; nothing is written any more."""
         for fd in (self.lock, self._files[EVENTS]):
-            with Ignoring(OSError):  # a full disk ended the log before, or a node closed what is not its own
+            with Ignoring(OSError):  # write_line gave up on a full disk, or a node closed a descriptor of ours
                 self._size += os.fstat(fd).st_size
                 os.close(fd)
         self._files[EVENTS] = -1
 
 
 def write_status(directory: str, counts: dict[str, Any]) -> None:
-    """Replace the status: total, left (None if unknown), done, failed, begun, usage (as Usage.total), time (seconds).
+    """Replace the status of a map: total, left (None if unknown), done, failed, begun, usage (Usage.total), time (s).
 
-    `begun` counts the failed items that have begun a step which does not repeat. A map calls it at most once a second,
-    and goes on if it cannot be written.
+    `begun` counts the failed items that have begun a step which does not repeat. A map calls this at most once a
+    second, and goes on if it fails.
     """
-    with Ignoring(OSError):  # a later one may fit
+    with Ignoring(OSError):  # the disk may have room again for the next status
         replace(os.path.join(directory, STATUS), encode(counts) + b"\n", mode=0o600, lasts=False)
 
 
 def _note_order(place: str, run_id: str) -> None:
     """Note the runs whose ids are from a later time than this one's: the clock was ahead when they began."""
-    times = 10  # characters of an id
+    times = 10  # a ULID begins with ten characters of time; the rest is random
     later = {id for id in os.listdir(place) if len(id) == len(run_id) and id[:times] > run_id[:times]}
     if later and (later := later - noted_order(place).keys()):
-        # Where it cannot be written, they stay the newest.
+        # If it cannot be written, `pflow runs` lists those runs as the newest until the clock has caught up.
         with Ignoring(OSError), open(open_private(os.path.join(place, AHEAD), os.O_APPEND), "w") as file:
             file.write("".join(f"{id} {run_id}\n" for id in later))
 
@@ -259,33 +258,34 @@ def _no_journal(why: str, exit: int) -> PflowError:
 
 def _remove(directory: str) -> None:
     """Remove the directory of a run that has not begun."""
-    with Ignoring(OSError):  # no descriptor is left for a module
+    with Ignoring(OSError):  # to import shutil takes a descriptor, and a failure may be that none is left
         import shutil
 
         shutil.rmtree(directory, ignore_errors=True)
 
 
 def _lock(directory: str) -> int:
-    """Lock a run's directory, and write into the lock whose it is. Raises BlockingIOError if it stays locked."""
+    """Lock a run's directory, and write its process into the lock. Raises BlockingIOError if it stays locked."""
     mark, fd = open_lock(os.path.join(directory, LOCK))
     with Opened(mark):
         take_lock(fd)
-        with Ignoring(OSError):  # a full disk
-            os.pwrite(mark, mark_of(os.getpid()), 0)  # for `pflow cancel`; each mark has the same length
+        with Ignoring(OSError):  # on a full disk the lock alone must do
+            # `pflow cancel` reads it. Marks have one length, so a new one covers the old.
+            os.pwrite(mark, mark_of(os.getpid()), 0)
         return fd
 
 
 def open_lock(file: str) -> tuple[int, int]:
-    """Open a lock's file twice: to write whose it is, and to lock it. Programs inherit only the second."""
+    """Open a lock's file twice: to write which process has it, and to lock it. Programs inherit only the second."""
     mark = open_private(file)
-    # What programs inherit is open for reading, except on NFS, which locks only what is open for writing.
+    # Programs cannot write what they inherit for reading; but NFS locks only what is open for writing.
     fd = os.dup(mark) if is_on_network(file) else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     os.set_inheritable(fd, True)
     return mark, fd
 
 
 def mark_of(pid: int) -> bytes:
-    """Return a process's number and, if the system has /proc, its start: the mark of no other process.
+    """Return a process's number and, if the system has /proc, its start, so that no later process has the same mark.
 
     Raises OSError if it has ended.
     """
@@ -316,7 +316,7 @@ def read_events(data: bytes) -> tuple[list[Event], list[str]]:
 
 
 def parse_event(line: bytes) -> Event | None:
-    """Return the event in a line; None for anything that this pflow does not know."""
+    """Return the event in a line; None for a damaged line, and for an event of another version of pflow."""
     event: Any = result_of(decode, line, of=ValueError, otherwise=None)
     is_ours = isinstance(event, dict) and event.get("v") == 1 and isinstance(event.get("event"), str)
     return event if is_ours and is_sound(event) else None

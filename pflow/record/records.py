@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     """The key of a file or listing, the path of what changed, a visit that read it, and how it changed."""
 
 JOURNAL = "journal.jsonl"
-"""The journal's name in a run's directory."""
+"""The name of the journal in a run's directory."""
 
 UNSOUND = (AttributeError, LookupError, TypeError, ValueError)
 """The errors that damaged records raise."""
 
 MISSING = "missing"
-_LARGEST = 1 << 30  # bytes; of a larger file, which a step may only move, size and time count
+_LARGEST = 1 << 30  # bytes; a larger file, which most steps only move, takes too long to digest: size and time count
 
 
 class Records:
-    """The state of a run that has not finished, by the paths of its visits and items (Context.visit_path).
+    """The state of an unfinished run, by the paths of its visits and items (Context.visit_path).
 
     `begin` is the first record (driver/initial_state.py), with the `models` that were chosen since, each with its step
     and param, the first visit that `started` and may not repeat, and True if the run was `superseded` by another.
@@ -71,23 +71,23 @@ class Records:
             self.failed[record["failed"]] = record
         elif "again" in record:
             self.forget(record["again"])
-        elif "decided" in record:  # all of it or nothing
+        elif "decided" in record:  # one line, so that a kill keeps all decisions of a person or none
             for each in record["decided"]:
                 self.add(each)
         else:
             self.files.add(record)
 
     def outermost_done(self, path: str) -> str:
-        """Return the outermost visit that is done, of a visit and those around it; empty if none is."""
+        """Return the outermost finished visit among a visit and those around it; "" if none is finished."""
         return next((each for each in (*outer_paths(path), path) if each in self.done), "")
 
     def _end(self, path: str, record: Record) -> None:
         for path_in_store, *_ in [[record.get("carried", ())], *record.get("changes", ())]:
-            hash(tuple(path_in_store))  # if the record is damaged this raises, before anything is changed
+            hash(tuple(path_in_store))  # raises for a damaged record before it has changed anything here
         start = self.interrupted.get(path)
         self._forget_one(path)
         over = (f"{path}/", f"{path}[", *record.get("over", ()))
-        for index in (self.interrupted, self.failed):  # what stopped inside it no longer matters
+        for index in (self.interrupted, self.failed):  # it is done: whatever stopped inside it is not run again
             for each in [each for each in index if each.startswith(over)]:
                 del index[each]
         if not is_withheld(record):
@@ -100,46 +100,46 @@ class Records:
             index.pop(path, None)
 
     def forget(self, path: str) -> None:
-        """Forget a visit or item and all inside it: it begins anew."""
+        """Forget a visit or item and all inside it, because it runs again from its beginning."""
         for index in (self.done, self.interrupted, self.failed):
             for each in [each for each in index if is_within(each, path)]:
                 del index[each]
 
 
 def is_within(path: str, outer: str) -> bool:
-    """Return True if a visit or item is `outer`, or inside it: a step of its flow, an item of its batch."""
+    """Return True if a visit or item is `outer` itself, a step of its flow, or an item of its batch."""
     return path == outer or path.startswith((f"{outer}/", f"{outer}["))
 
 
 def outer_paths(path: str) -> Iterator[str]:
-    """Yield the visits and items that contain a visit."""
+    """Yield the visits and items around a visit, the outermost first."""
     return (path[:at] for at, letter in enumerate(path) if letter in "/[")
 
 
 def batch_of(item: str) -> str:
-    """Return the path of the batch that an item, by its own path, belongs to."""
+    """Return the path of the batch that an item belongs to, from the item's path."""
     return item.rpartition("[")[0]
 
 
 def step_name(path: str) -> str:
-    """Return the step of a visit's path: `outer/inner` for `outer@1/inner@2[…]`."""
+    """Return the name of the step that a path visits: `outer/inner` for `outer@1/inner@2[…]`."""
     return "/".join(part.partition("@")[0] for part in path.split("/"))
 
 
 def is_withheld(record: Record) -> bool:
-    """Return True if a change in a record is not kept, since there is a secret in it."""
+    """Return True if a record keeps only a digest of a changed value, since there is a secret in it."""
     return any(len(change) > 2 for change in record.get("changes", ()))
 
 
 def compacted(every: list[Record]) -> Iterator[Record]:
-    """Yield the records that are enough for a journal with these: those inside a finished visit are not needed."""
+    """Yield the records that say as much as all of these; records inside a finished visit are left out."""
     known = Records(every)
     yield known.begin
     yield from known.files.compacted()
     kept = {outer for path, record in known.done.items() if "error" in record for outer in outer_paths(path)}
-    finished = known.done.keys() - kept  # where items failed, those and what is around them may run again
+    finished = known.done.keys() - kept  # a failed item may run again, and so may all around it
     ends = [record for path, record in known.done.items() if finished.isdisjoint(outer_paths(path))]
-    is_whole = any(map(is_withheld, every))  # then a step that runs again for its secret may need any value
+    is_whole = any(map(is_withheld, every))  # a step that runs again for its secret may read any value
     yield from ends if is_whole else _without_replaced(ends)
     for path, record in (known.interrupted | known.failed).items():
         if known.done.keys().isdisjoint(outer_paths(path)):
@@ -147,9 +147,9 @@ def compacted(every: list[Record]) -> Iterator[Record]:
 
 
 def _without_replaced(ends: list[Record]) -> Iterator[Record]:
-    """Yield ends without the values that a later visit of the same step replaced: those are null, in their order.
+    """Yield ends in order, with null in place of each value that a later visit of the same step replaced.
 
-    Such an end is marked `dropped`. A value stays if another was put inside it.
+    Such an end is marked `dropped`. A value stays if a later change put another value inside it.
     """
     last: dict[tuple[str, Any], Record] = {}
     inner: set[tuple[str, Any]] = set()
@@ -172,19 +172,19 @@ def _without_replaced(ends: list[Record]) -> Iterator[Record]:
 
 
 def _step_of(record: Record) -> str:
-    """Return the path of a visit's step; of an item, its own."""
+    """Return the path of the step that a record's visit is of; the record's own path for an item."""
     path: str = record["end"]
     scope, _, last = path.rpartition("/")
     return path if path.endswith("]") else f"{scope}/{last.partition('@')[0]}"
 
 
 def file_key(path: str) -> str:
-    """Return the name of a file in the records: its absolute path, with a character for each byte."""
+    """Return the key of a file in the records: its absolute path, with one character for each byte."""
     return str(os.fsencode(os.path.abspath(path)), "latin-1")
 
 
 def listing_key(pattern: str, directory: str, hidden: bool, kind: str) -> str:
-    """Return the name of a listing in the records, by the arguments of `list_paths`."""
+    """Return the key of a listing in the records: the arguments of `list_paths` as JSON."""
     return encode([str(os.fsencode(pattern), "latin-1"), file_key(directory), hidden, kind]).decode()
 
 
@@ -193,13 +193,13 @@ def path_of(key: str) -> str:
 
 
 def state_of(key: str) -> State:
-    """Return the state of a file or listing as it is now."""
+    """Return the present state of a file or listing."""
     if not key.startswith("/"):
         return _list(*decode(key.encode()))
     path = path_of(key)
     if not os.path.exists(path):
         return MISSING
-    if key.startswith(("/dev/", "/proc/")) or not os.path.isfile(path):  # to open a pipe is to disturb it
+    if key.startswith(("/dev/", "/proc/")) or not os.path.isfile(path):  # opening a pipe would disturb it
         return None
     try:
         status = os.stat(path)
@@ -220,10 +220,13 @@ def _list(pattern: str, directory: str, hidden: bool, kind: str) -> list[str]:
 
 
 class FileStates:
-    """`reads` has, by key, the state that each visit found. `touched` are the files that the run wrote or removed.
+    """The files that the steps of a run have read: their states then, or as a later step of the run left them.
 
-    `inside` has the keys by the flow around their visits. It is made of these records: `{"read": VISIT, "files": {KEY:
-    STATE}}`, and `{"left": {KEY: STATE}}` for what a visit changed (a None goes before it, and stays if it is killed).
+    `reads` has, by key, the state that each visit found. `changed_files` are the files that the run wrote or removed.
+
+    `inside` has the keys by the flow around their visits. Two forms of records make it: `{"read": VISIT, "files": {KEY:
+    STATE}}`, and `{"left": {KEY: STATE}}` for what a visit changed; before the change a state of None is written, which
+    stays if the process is killed.
     """
 
     def __init__(self) -> None:
@@ -242,7 +245,7 @@ class FileStates:
             self.changed_files[key] = None
 
     def compacted(self) -> Iterator[dict[str, Any]]:
-        """Yield the records that are enough."""
+        """Yield the records that say as much as all that were added."""
         if self.changed_files:
             yield {"left": dict.fromkeys(self.changed_files)}
         for key, readers in self.reads.items():
@@ -250,7 +253,7 @@ class FileStates:
                 yield {"read": visit, "files": {key: state}}
 
     def changes(self, counts: Callable[[str], bool]) -> Iterator[Change]:
-        """Yield each change since a visit that `counts`, one for each file."""
+        """Yield the first change of each file since a visit that `counts`."""
         for key, readers in self.reads.items():
             found = [(visit, then) for visit, then in readers.items() if then is not None and counts(visit)]
             now = state_of(key) if found else None
@@ -264,6 +267,6 @@ class FileStates:
                     break
 
     def accepted(self) -> Iterator[dict[str, Any]]:
-        """Yield the record that takes all files as they are now, if any have changed."""
+        """Yield the record that accepts all changed files as they are now; nothing if none has changed."""
         if changed := {key: state_of(key) for key, *_ in self.changes(lambda visit: True)}:
             yield {"left": changed}

@@ -43,37 +43,37 @@ _AS_BASE_32 = str.maketrans(BASE32, "0123456789abcdefghijklmnopqrstuv")
 _AMOUNTS = ("total", "left", "done", "failed", "begun", "time")
 
 DAYS, SIZE = 30, 200 << 20
-"""The greatest age of runs, and the bytes that all of them may take."""
+"""The greatest age of kept runs, in days, and the bytes that all of them may take."""
 
 
 class RecordedRun:
-    """One run, as far as its log says.
+    """A run, as its log tells it.
 
-    `status` is done, finished with failures (of items of batches), failed (with `exit`), running, or killed: it has no
-    end, and nothing of it runs any more. `steps` counts those of the flow, `steps_done` those that succeeded at least
-    once; `missed` is the first that was looked for in the cache, and ran. `failed_items` counts the items that batches
-    left out, `usage` is what models took in all, `limits` are the flags of those that ended it. `begun` is in seconds;
-    `ms` is its duration, for a killed run until its last event, None for a running one. A map has a `ledger`, and
-    counts `items`: total, done, failed, left, None where that is unknown; `begun_items` failed and take --redo. Maps of
-    one `map_digest` are of the same flow, flags and items.
+    `status` is done, finished with failures (of items of batches), failed (with `exit`), running, or killed: the log
+    has no end, and no process of the run is left. `steps` counts the steps of the flow, `steps_done` those that
+    succeeded at least once; `missed` is the first step that the cache had no answer for. `failed_items` counts items
+    that batches left out, `usage` is what models took in all, `limits` are the flags of the limits that ended the run.
+    `begun` is in seconds; `ms` is the duration, for a killed run until its last event, None for a running one. A map
+    has a `ledger`, and counts `items`: total, done, failed, left, None if unknown; `begun_items` failed and take
+    --redo. Maps of the same flow, flags and items have the same `map_digest`.
     """
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.id = os.path.basename(directory)
-        is_running = is_locked(directory)  # before the log is read: a run writes its end, then lets go
+        is_running = is_locked(directory)  # asked before the log is read: a run writes its end first, then unlocks
         log = self.read(EVENTS)
         first, last = parse_event(log.partition(b"\n")[0]) or {}, next(_events(log, is_back=True), {})
         self.about = first if first.get("event") == "run" else {}
-        """The event of its beginning, and that of its end; empty if there is none."""
+        """The first event of the run, and `end`, the last one; empty without such an event."""
         self.end = last if last.get("event") == "finish" else {}
         self.damaged = [] if self.about else [EVENTS]
-        """The files in its directory that do not say what they should."""
+        """The files in the run's directory that are damaged."""
         self.name = str(self.about.get("name") or "")
         self.flow_hash = str(self.about.get("flow_hash") or "")
         self.begun: float = float(self.about["time"]) if self.about else time_of(self.id)
         self.is_map = "map" in self.about if self.about else _is_map(directory)
-        """None if neither its log nor its journal says that."""
+        """None if neither the log nor the journal tells."""
         self.steps: int = self.about.get("steps", 0)
         self.steps_done = len(set(_steps_done(log)))
         self.missed = str(next(_events(log, b'"cache":{"verdict":"miss"'), {}).get("step", ""))
@@ -96,7 +96,7 @@ class RecordedRun:
             self.ms = max(0.0, (max(last.get("time", self.begun), counts.get("time") or 0.0) - self.begun) * 1000)
 
     def progress(self) -> list[str]:
-        """Return `1/3`, the steps done; of a map `142,310/1,000,000`, the items, and `3 failed`."""
+        """Return the steps done, as `1/3`; of a map the items, as `142,310/1,000,000`, and `3 failed`."""
         if not self.ledger:
             return [f"{self.steps_done}/{self.steps}"]
         total, failed = self.items["total"], self.items["failed"] or 0
@@ -105,7 +105,7 @@ class RecordedRun:
 
     @property
     def is_resumable(self) -> bool:
-        """True if it stopped before its end and has a journal that it began."""
+        """True if the run stopped before its end and its journal has begun."""
         return self.status in (FAILED, KILLED) and self.has_journal
 
     @property
@@ -114,9 +114,9 @@ class RecordedRun:
         return os.path.exists(journal) and os.path.getsize(journal) > 0
 
     def next_commands(self) -> list[str]:
-        """Return what to type next: one command, or several to choose from.
+        """Return the command to type next, or several to choose from.
 
-        A running run is cancelled, one that is not done goes on, one that is done explains a step that was missed.
+        It cancels a running run, resumes an unfinished one, and explains why a step of a finished one was not cached.
         """
         from shlex import quote
 
@@ -140,7 +140,7 @@ class RecordedRun:
             return []
         from pflow.record.records import Records, step_name
 
-        with Ignoring(PflowError):  # it is damaged, as pflow resume says
+        with Ignoring(PflowError):  # `pflow resume` tells that the journal is damaged; a list of runs must not fail
             return list(dict.fromkeys(map(step_name, Records(self.records()).interrupted)))
         return []
 
@@ -160,7 +160,7 @@ class RecordedRun:
 
     @property
     def snapshot(self) -> dict[str, Any]:
-        """The members of its snapshot; none if it is missing or damaged."""
+        """The members of the run's snapshot; empty if it is missing or damaged."""
         members: dict[str, Any] = self.read_json(SNAPSHOT)
         try:
             overrides = members.get("config_overrides", {})
@@ -176,11 +176,11 @@ class RecordedRun:
         return read_lines(self.read(JOURNAL))[0]
 
     def written(self) -> dict[str, dict[str, Any]] | None:
-        """Return what each visit and item wrote, by its path and by the places of a trace's `write_keys`, as far as the
-        journal kept it; None for a run without a journal. Raises PflowError (65) if that is damaged.
+        """Return the values that each visit and item wrote, by its path, then by place as in a trace's `write_keys`.
 
-        What has a secret in it is masked. Left out is what a later visit of the step replaced before the journal was
-        compacted, and what was removed. Of a visit that ran again, the values are those of the last time.
+        None for a run without a journal. A value with a secret in it is masked. Values are missing that were removed,
+        or that a later visit of the step replaced before the journal was compacted. A visit that ran again has the
+        values of its last time. Raises PflowError (65) if the journal is damaged.
         """
         if not self.has_journal:
             return None
@@ -189,7 +189,7 @@ class RecordedRun:
 
 
 def read_status(directory: str) -> dict[str, Any]:
-    """Return the status of a map; empty if there is none, as of a run that is no map, or if it is damaged."""
+    """Return the status of a map; empty if it is damaged, and for a run that is not a map."""
     counts: Any = result_of(decode, read_kept(directory, STATUS), of=ValueError, otherwise=None)
     are_sound = isinstance(counts, dict) and isinstance(counts.get("usage", {}), dict)
     is_sound = are_sound and all(counts.get(name) is None or amount(counts[name]) is not None for name in _AMOUNTS)
@@ -197,7 +197,7 @@ def read_status(directory: str) -> dict[str, Any]:
 
 
 def _is_map(directory: str) -> bool | None:
-    """Return True if the journal of a run says that it is a map; None if there is none, or it is damaged."""
+    """Return True if a run's journal says that it is a map; None if the journal is missing or damaged."""
     from pflow.record.journal import first_record
 
     record = result_of(first_record, directory, of=PflowError, otherwise=None)
@@ -205,7 +205,7 @@ def _is_map(directory: str) -> bool | None:
 
 
 def is_locked(directory: str) -> bool:
-    """Return True while the run, or a program that it started, goes on."""
+    """Return True while the run, or a program that it started, is running."""
     return any(_is_file_locked(os.path.join(directory, name)) for name in (EVENTS, LOCK))
 
 
@@ -238,9 +238,9 @@ def time_of(id: str) -> float:
 
 
 def _events(log: bytes, mark: bytes = b'"event"', *, is_back: bool = False) -> Iterator[Event]:
-    """Yield the events in the whole lines of a log that have a mark, the last first if it `is_back`.
+    """Yield the events in those whole lines of a log that contain `mark`, the last one first if `is_back`.
 
-    Other lines are not decoded: a log may be long.
+    Other lines are not decoded: the log of a batch may have a million.
     """
     stop = log.rfind(b"\n") + 1
     at = log.rfind(mark, 0, stop) if is_back else log.find(mark, 0, stop)
@@ -255,7 +255,7 @@ _END = b'{"v":1,"event":"end",'
 
 
 def _steps_done(log: bytes) -> Iterator[bytes]:
-    """Yield the flow's own steps that succeeded. Only ends that may have failed are decoded."""
+    """Yield the flow's own steps that succeeded. Only the ends that have an exit code are decoded, to save time."""
     for line in log.split(_END)[1:]:
         at, end = line.find(b'"step":"') + 8, line.find(b"\n")
         step = line[at : line.find(b'"', at)]
@@ -265,7 +265,7 @@ def _steps_done(log: bytes) -> Iterator[bytes]:
 
 
 def _limits_reached(log: bytes, end: Event) -> list[str]:
-    """Return the flags of the limits that ended a run, each to be given a higher one."""
+    """Return the flags of the limits that ended a run, as a resume has to raise them: `--max-cost=N`."""
     hint = str(end.get("error", {}).get("hint", ""))
     if end.get("exit") != OVER_BUDGET:
         return ["--max-visits=N"] if "--max-visits=" in hint else []
@@ -278,7 +278,7 @@ def _limits_reached(log: bytes, end: Event) -> list[str]:
 
 
 def _usage_so_far(log: bytes) -> dict[str, Any]:
-    """Return what models took in a run that has no end."""
+    """Return what models took in a run whose log has no end."""
     usage = Usage()
     for event in _events(log):
         usage.add_event(event)
@@ -286,7 +286,7 @@ def _usage_so_far(log: bytes) -> dict[str, Any]:
 
 
 def _values_in(record: Record) -> dict[str, Any]:
-    """Return the values of a record's changes: one of a secret has a digest, one that was replaced is null."""
+    """Return the values of a record's changes, by place: a secret masked, a replaced value left out."""
     changes = [(path, value[0] if len(value) == 1 else MASK) for path, *value in record["changes"] if value]
     return {write_path(path): value for path, value in changes if value is not None or "dropped" not in record}
 
@@ -331,7 +331,7 @@ def _with_files() -> Iterator[tuple[float, str]]:
 
 
 def _runs_in(place: str) -> list[tuple[float, str]]:
-    """Return when each run in a place began, and its directory, newest first; an unreadable place has none."""
+    """Return when each run in `place` began, and its directory, newest first; nothing if `place` is unreadable."""
     ids = filter(is_ulid, result_of(os.listdir, place, otherwise=[]))
     noted = noted_order(place)
     orders = sorted(((*_order(id, noted), id) for id in ids), reverse=True)
@@ -339,9 +339,10 @@ def _runs_in(place: str) -> list[tuple[float, str]]:
 
 
 def _order(id: str, noted: dict[str, str]) -> tuple[str, int]:
-    """Return what a run is sorted by: its id and 0.
+    """Return the sort key of a run: its id and 0.
 
-    If it began while the clock was ahead: the id of the first later run that did not, and minus the steps to that one.
+    For a run that began while the clock was ahead: the id of the first run after it that did not, and minus the number
+    of runs up to that one.
     """
     steps = 0
     while is_ulid(after := noted.get(id, "")) and after < id:
@@ -352,7 +353,7 @@ def _order(id: str, noted: dict[str, str]) -> tuple[str, int]:
 def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
     """Remove runs that are older than so many days, then the oldest until the rest takes so many bytes.
 
-    The newest and those that go on stay. A run that cannot be removed is left for the next time.
+    The newest run and running ones stay. A run that cannot be removed is tried again at the next pruning.
     """
     oldest = time.time() - days * 86_400
     taken = 0

@@ -1,4 +1,4 @@
-"""The snapshot of a run: the params it sets in its flow, the values it puts into the store, and its place."""
+"""The snapshot of a run: the params that it sets in its flow, the values that it puts into the store, its directory."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     Values = Mapping[str, Mapping[str, Any]]
 
 MOST_PIPED = 10_000_000
-"""Bytes of piped input that are kept."""
+"""The most bytes of piped input that are kept."""
 
 PLACE = ("directory", "flow_directory", "file")
-"""Where a run began, where the relative paths of flows in its flow begin, and the flow's file or script."""
+"""The working directory of a run, the one that relative paths in its flow start from, and the flow's file or script."""
 
 
 class Snapshot:
-    """All that a replay needs beside the flow. It holds no secret: `secrets` are masked in what the pipe brings."""
+    """All that a replay needs beside the flow. It holds no secret: `secrets` are masked in the values from the pipe."""
 
     def __init__(self, secrets: Secrets | None = None) -> None:
         self.flow_hash = ""
@@ -44,8 +44,8 @@ class Snapshot:
         self.cli_injections: dict[str, Any] = {}
         self.place: dict[str, Any] = {}
         self.piped: dict[str, Any] = {"as": NOTHING, "last": None, "paths": [], "again": []}
-        """The form of the pipe's data (`as`: raw, store or json), the place that it carried (`last`), the `paths` where
-        it is injected, and those to be piped `again`, since they are secret or too large to be kept.
+        """The form of the piped data (`as`: raw, store or json), the place that the pipe carried (`last`), the `paths`
+        that the data is put at, and the paths that a replay needs from a pipe `again`: secret or too large to be kept.
         """
         self._size = 0
         self._secrets = secrets
@@ -78,7 +78,7 @@ class Snapshot:
             raise ValueError(piped["as"])
 
     def note_inputs(self, wired: WiredFlow, params: Values, data: Values, stored: Mapping[Path, Any]) -> None:
-        """Note the values that flags and answers give, and those of variables, which may be others in a replay.
+        """Note the values of flags and answers, and of variables, since a replay may have others.
 
         `params` and `data` are by step and name, `stored` go into the store.
         """
@@ -86,7 +86,7 @@ class Snapshot:
             self._note_flags_of_steps(wired, data)
         for id, values in params.items():
             for name, value in values.items():
-                if name != "config":  # which holds the others once more
+                if name != "config":  # a dict of the other params
                     self.override(id, name, value)
         for id, values in data.items():
             for key, value in values.items():
@@ -98,7 +98,7 @@ class Snapshot:
                 self.override(id, key, MASK if field.is_secret else from_environment(field))
 
     def _note_flags_of_steps(self, wired: WiredFlow, data: Values) -> None:
-        """Note the flags inside pipe syntax that no other replaces; those with a template are wiring."""
+        """Note the flags inside pipe syntax that no flag of the run replaces; a flag with a template is wiring."""
         for step in wired.steps.values():
             for key, source in step.params.items():
                 if isinstance(source, Constant):
@@ -115,7 +115,7 @@ class Snapshot:
         return (step.id, key) if is_own or write_path(place) in self.cli_injections else place
 
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
-        """Note raw input; of a store, the keys that the flow may look at (`store`), and the first step's read."""
+        """Note raw input, or from a piped store the keys that the flow may read (`store`) and the first step's read."""
         document = intake.document
         secret = {str(path[0]) for step in wired.steps.values() for path in step.secret_paths()}
         secret |= {str(each.path[0]) for each in wired.inputs.values() if each.secret}
@@ -135,7 +135,7 @@ class Snapshot:
                 self._inject_unless(secret, (id, key), find(document, parse_path(last)), str(parse_path(last)[0]))
 
     def follow(self, other: Snapshot) -> None:
-        """Add the values of the run that this one replays. Raises PflowError (65) if the pipe brings other data."""
+        """Add the values of the run that is replayed. Raises PflowError (65) if the pipe brings other data."""
         for path in other.piped["paths"] if other.piped["again"] else ():
             if self.cli_injections.get(path) != other.cli_injections[path]:
                 what = f"cannot replay the run: '{path}' from the pipe differs from that of the run"
@@ -145,11 +145,11 @@ class Snapshot:
             self.config_overrides[id] = {**params, **self.config_overrides.get(id, {})}
 
     def override(self, step: str, param: str, value: Any) -> None:
-        """Note the value of a param, which goes over that of the flow."""
+        """Note the value of a param, which replaces the flow's."""
         self.config_overrides.setdefault(step, {})[param] = kept(value)
 
     def inject(self, path: Path, value: Any) -> None:
-        """Note a value that is put at a path of the store, in place of the pipe's."""
+        """Note a value that is put at a path of the store, instead of a value from the pipe."""
         text = write_path(path)
         self.cli_injections[text] = kept(value)
         for name in ("paths", "again"):
@@ -157,9 +157,9 @@ class Snapshot:
                 self.piped[name].remove(text)
 
     def _inject_unless(self, secret: set[str], path: Path, value: Any, key: str) -> None:
-        """Note what came through the pipe under a key, with its secrets masked.
+        """Note a value from the pipe under a key, with its secrets masked.
 
-        Only its digest is noted if all of it together exceeds 10 MB. Bytes that are UTF-8 are text, as in the store.
+        Only a digest is noted once the values from the pipe exceed 10 MB. Bytes that are UTF-8 are noted as text.
         """
         shown = MASK if key in secret else _masked(value, secret) if key == "stdin" else value
         shown = self._secrets.without(shown) if self._secrets else shown
@@ -185,7 +185,7 @@ class Snapshot:
 
 
 def place_of(flow: FlowSpec) -> dict[str, Any]:
-    """Return where this process is, whose flow it runs, and the bounds of a run that has any."""
+    """Return the directories and the file in PLACE, and the bounds of the run if it has any."""
     file = os.path.abspath(os.path.join(here(), flow.file)) if flow.file else ""
     place = zip(PLACE, (here(), directory_of(flow), file), strict=True)
     confined = os.environ.get(CONFINED)
@@ -193,7 +193,7 @@ def place_of(flow: FlowSpec) -> dict[str, Any]:
 
 
 def directory_of(flow: FlowSpec) -> str:
-    """Return the absolute path where the relative paths of flows in a flow begin."""
+    """Return the absolute path of the directory that relative paths in a flow start from."""
     return here() if flow.directory == "." else os.path.normpath(os.path.join(here(), flow.directory))
 
 
@@ -203,7 +203,7 @@ def here() -> str:
 
 
 def environment_params(wired: WiredFlow, given: Values) -> Iterator[tuple[str, str, Field]]:
-    """Yield each param that only a variable sets: its step, its name (`inner.param` in a flow within), and itself.
+    """Yield each param that only an environment variable sets: step, name (`inner.param` in a subflow) and field.
 
     `given` are the params that are set otherwise, by step and name.
     """
@@ -213,7 +213,7 @@ def environment_params(wired: WiredFlow, given: Values) -> Iterator[tuple[str, s
 
 
 def own_params(step: WiredStep) -> Iterator[tuple[str, Field]]:
-    """Yield the params of a step; of a flow those that its steps do not set."""
+    """Yield the params of a step; for a subflow, those that its steps do not set."""
     if step.subflow is None:
         yield from step.interface.params.items()
         return
@@ -222,19 +222,19 @@ def own_params(step: WiredStep) -> Iterator[tuple[str, Field]]:
 
 
 def _is_pipe_secret(wired: WiredFlow) -> bool:
-    """Return True if what the pipe carries is taken as a secret."""
+    """Return True if the flow reads the piped value as a secret."""
     if wired.first_read is not None and wired.steps[wired.first_read[0]].is_secret(wired.first_read[1]):
         return True
     return any(each.secret and (each.pipe or wired.first_read in each.readers) for each in wired.inputs.values())
 
 
 def _masked(value: Any, secret: set[str]) -> Any:
-    """Mask the secret members of a user's own object, which are keys of the store too."""
+    """Mask the secret members of a piped object of the user's, which become keys of the store."""
     if not isinstance(value, dict):
         return value
     return {key: MASK if key in secret else member for key, member in value.items()}
 
 
 def kept(value: Any) -> Any:
-    """Return a copy, which no step can change; a path that is not UTF-8 as its bytes."""
+    """Return a copy that no step can change, with bytes for a path that is not UTF-8."""
     return change_texts(value, path_value)

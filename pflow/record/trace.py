@@ -19,26 +19,26 @@ from pflow.values.usage import MEMBERS, Usage, usage_words
 
 Trace = dict[str, Any]
 """run, flow {name, hash} (None for a document), status, exit, began, last (the last known moment; both in seconds), ms
-(None while it runs), resumed (how often), error {step, node, exit, message} or empty, usage (what models took in all:
-pflow.values.usage), snapshot, next (commands to type), execution_trace, batch_items, store and events.
+(None while it runs), resumed (how often), error {step, node, exit, message} or empty, usage (of all models together, as
+Usage.total), snapshot, next (commands to type), execution_trace, batch_items, store and events.
 
 `traceparent` is the run's own span in a wider trace, `parent` the span that began it. `store` gives for each key of the
-final store its type and size, and its value where that was kept; it is None where the run has no end.
-`execution_trace` has each visit of a step, in the order in which they began. `batch_items` gives the events of a
-batch's items by the number of its visit; programs find them among the events.
+final store its type and size, and its value if that was kept; it is None if the run has no end. `execution_trace` has
+each visit of a step, in the order in which they began. `batch_items` gives the events of a batch's items by the number
+of its visit; it is not printed, since `events` has them too.
 """
 
 TracedVisit = dict[str, Any]
-"""number (in the trace), step, node, version, visit (which of this step's it is), state, began (seconds), ms (None
-where it has no end), reads and writes (the places of each), read_keys and write_keys (every place once). What not every
-visit has: lane (the branch of a fork), item (of the batch that it is in), outer (the number of the visit that it is
-in), and all of MORE."""
+"""number (in the trace), step, node, version, visit (the step's first, second …), state, began (seconds), ms (None
+without an end), reads and writes (the places of each), read_keys and write_keys (every place once). Some visits have
+lane (the branch of a fork), item (of the batch around it), outer (the number of the visit around it), and some of
+OPTIONAL_MEMBERS."""
 
 WrittenValues = dict[int, dict[str, Any]]
-"""The values that each visit wrote, by its number, then by their places. One with a secret in it is the mask."""
+"""The values that each visit wrote, by its number, then by place; the mask for a value with a secret in it."""
 
 CUT = "cut"
-"""The state of a visit that has no end and does not run any more, beside the states of a run."""
+"""The state of a visit whose process has ended before it did. The other states are those of a run."""
 
 OPTIONAL_MEMBERS = (
     "pack", "action", "exit", "message", *MEMBERS, "tries", "tried", "asked", "items", "cache", "dry", "skipped",
@@ -49,7 +49,7 @@ _LONGEST = 1000
 
 
 def trace_of_run(run: RecordedRun, events: list[Event]) -> Trace:
-    """Return the trace of a run, as far as its events say."""
+    """Return the trace of a run, from its events."""
     return with_visits(
         {
             "run": run.id,
@@ -73,7 +73,7 @@ def trace_of_run(run: RecordedRun, events: list[Event]) -> Trace:
 
 
 def trace_of_document(document: Document, *, with_store: bool) -> Trace:
-    """Return the trace of the stages that a store has passed; it has durations, not times."""
+    """Return the trace of the stages that a store has passed; its header has durations, no times."""
     header = document.header
     run = str(header.get("run", ""))
     error = header.get("error", {})
@@ -118,7 +118,7 @@ def with_visits(trace: Trace) -> Trace:
 
 
 def _is_sound(step: Any) -> bool:
-    """Return True if an entry of a header has the shape of ours: any JSON tool may have written it."""
+    """Return True if an entry of a header has our form: another JSON tool may have changed it."""
     return isinstance(step, dict) and is_sound(_event_of(step, 0.0))
 
 
@@ -127,7 +127,7 @@ def _event_of(step: dict[str, Any], time: float) -> Event:
 
 
 def values_of(run: RecordedRun, trace: Trace) -> WrittenValues | None:
-    """Return what each visit of a run wrote; None if no journal has kept it, or if that is damaged."""
+    """Return the values that each visit of a run wrote; None without a journal, or with a damaged one."""
     try:
         kept = run.written()
     except PflowError as error:
@@ -138,13 +138,14 @@ def values_of(run: RecordedRun, trace: Trace) -> WrittenValues | None:
 
 
 def store_with(trace: Trace) -> Trace:
-    """Return a trace with the values of its final store that are known: what the run began with, and its `values`.
+    """Return a trace whose final store has its known values: those that the run began with, and its `values`.
 
-    A value that is not of its key's type and size is left out: a part of it was not kept.
+    A value without its key's type and size is left out: a part of it was not kept.
     """
     known, values = Document(), trace.get("values") or {}
     injected = (trace["snapshot"] or {}).get("cli_injections", {})
-    begun = {path: value for path, value in injected.items() if "$digest" not in str(value)[:9]}  # else too large
+    # A digest stands for a value that was too large.
+    begun = {path: value for path, value in injected.items() if "$digest" not in str(value)[:9]}
     visits = [visit for visit in trace["execution_trace"] if "outer" not in visit]
     for places, wrote in [((), begun), *((visit["write_keys"], values.get(visit["number"], {})) for visit in visits)]:
         with Ignoring(PflowError, ValueError):
@@ -161,7 +162,7 @@ def store_with(trace: Trace) -> Trace:
 
 
 def visit_paths(visits: Iterable[TracedVisit]) -> dict[int, str]:
-    """Return the path of each visit, by its number, as Run.written has it; inside an item of a batch it finds none."""
+    """Return the paths of visits by number, as RecordedRun.written has them; paths inside items are not among those."""
     paths: dict[int, str] = {}
     for visit in visits:
         scope = f"{paths[visit['outer']]}/" if "outer" in visit else ""
@@ -170,14 +171,15 @@ def visit_paths(visits: Iterable[TracedVisit]) -> dict[int, str]:
 
 
 def _visits(events: list[Event], *, unfinished: str) -> tuple[list[TracedVisit], dict[int, list[Event]]]:
-    """Join each start of a step to its end; an end without a start is a visit of its own.
+    """Return the visits, each from the start and the end of a step, and the events of items by the numbers of batches.
 
-    Returns the visits, and the events of items by the numbers of their batches.
+    An end without a start is a visit of its own: the header of a document has only ends.
     """
     visits: list[TracedVisit] = []
     items: dict[int, list[Event]] = {}
     latest: dict[tuple[str, str], int] = {}
-    open_visits: dict[tuple[str, int, str, str], list[TracedVisit]] = {}  # old logs have no items
+    # Old logs name no items, so that the visits in several items have one key here.
+    open_visits: dict[tuple[str, int, str, str], list[TracedVisit]] = {}
     for event in events:
         if event["event"] == "resume":
             for visit in (visit for same in open_visits.values() for visit in same):
@@ -224,7 +226,7 @@ def _begun(event: Event, number: int, outer: int | None) -> TracedVisit:
 
 
 def _add_item(visit: TracedVisit, event: Event) -> None:
-    """Count an item of a batch. At the end of the batch stands the usage of all of them."""
+    """Count an item of a batch. Its usage counts until the end of the batch, which has the sum of all items."""
     usage = Usage(visit, event)
     counts = visit.setdefault("items", {"done": 0, "failed": 0})
     counts["failed" if "exit" in event else "done"] += 1
@@ -245,7 +247,7 @@ def _end(visit: TracedVisit, event: Event) -> None:
 
 
 def _keys_in(place: str) -> list[str]:
-    """Return a place of the store; of a flag, `--prompt (a.b, c)`, those that its templates refer to."""
+    """Return the place of a read; for a flag, such as `--prompt (a.b, c)`, the places that its template refers to."""
     if not place.startswith("--"):
         return [place]
     return list(filter(None, place.partition(" (")[2].removesuffix(")").split(", ")))
@@ -291,7 +293,7 @@ def _lines_of_visit(visit: TracedVisit, now: float, colour: Colour) -> list[str]
 
 
 def facts_of(visit: TracedVisit, now: float) -> list[str]:
-    """Return what is to be said of a visit beside its places: time, action, exit code, usage, tries, items, cache."""
+    """Return the facts of a visit, except its reads and writes: time, action, exit code, usage, tries, items, cache."""
     facts = [_took(visit, now)]
     facts += [f"visit {visit['visit']}"] if visit["visit"] > 1 else []
     facts += [f"branch {visit['lane']}"] if "lane" in visit else []
@@ -330,7 +332,7 @@ def status_text(trace: Trace, now: float) -> str:
     """Return how a run ended, and after how long."""
     if trace["status"] == RUNNING:
         return f"running for {duration(max(0.0, now - trace['began']) * 1000)}"
-    if trace["status"] == KILLED:  # nobody wrote down when
+    if trace["status"] == KILLED:  # a killed process writes no end
         return f"killed, its last event after {duration(trace['ms'])}"
     how = f"failed with {trace['exit']}" if trace["status"] == FAILED else trace["status"]
     return how if trace["ms"] is None else f"{how} after {duration(trace['ms'])}"
@@ -342,7 +344,7 @@ def _resumed(trace: Trace) -> str:
 
 
 def _store(store: dict[str, Any] | None) -> str:
-    """Return a line for each key, `response: str, 12 characters: "It is fine."`; `store` is as a trace has it."""
+    """Return a line for each key of a trace's store: `response: str, 12 characters: "It is fine."`."""
     if store is None:
         return "the store is known when the run has ended\n"
     lines = [f"    {key}: {_shape(shape)}" for key, shape in store.items()]

@@ -42,7 +42,7 @@ Span = dict[str, Any]
 _INTERNAL, _CLIENT = 1, 3
 _NO_END = "it did not end"
 _LATEST = 1e10
-"""The last second that 64 bits have nanoseconds for, about."""
+"""The last second, roughly, whose nanoseconds fit in 64 bits."""
 _MOST = 1000
 """The spans in a line: receivers limit the size of a request."""
 
@@ -56,13 +56,13 @@ def as_json(trace: Trace, *, now: float, with_store: bool) -> bytes:
 
 
 def public_members(trace: Trace, *, with_store: bool) -> dict[str, Any]:
-    """Return a trace as other programs get it."""
+    """Return the members of a trace that other programs get."""
     unwanted = {"batch_items", "values", "store" if not with_store else "", "error" if not trace["error"] else ""}
     return {name: value for name, value in trace.items() if name not in unwanted}
 
 
 def as_chrome(trace: Trace, *, now: float, with_store: bool) -> bytes:
-    """Return one JSON object. Times are microseconds since the run began; each lane has a track, the flow the first.
+    """Return one JSON object. Times are microseconds since the run began; each lane has a track, after the flow's.
 
     A visit without an end lasts until now if the run goes on, else until the last known moment.
     https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
@@ -85,7 +85,7 @@ def as_chrome(trace: Trace, *, now: float, with_store: bool) -> bytes:
 
 
 def as_otlp(trace: Trace, *, now: float, with_store: bool) -> bytes:
-    """Return OTLP's JSON, a line for so many spans.
+    """Return OTLP's JSON: each line has up to _MOST spans.
 
     https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
     """
@@ -95,7 +95,7 @@ def as_otlp(trace: Trace, *, now: float, with_store: bool) -> bytes:
 def requests_of(trace: Trace) -> Iterator[list[Span]]:
     """Yield the spans of a run, of its visits and items that have ended, and of its calls of models, in requests."""
     spans = _spans(trace)
-    yield [*islice(spans, _MOST)]  # empty, if nothing has ended: receivers take that too
+    yield [*islice(spans, _MOST)]  # even if nothing has ended: receivers accept an empty request
     while request := [*islice(spans, _MOST)]:
         yield request
 
@@ -112,13 +112,13 @@ def _name(trace: Trace) -> str:
 
 
 def _spans(trace: Trace) -> Iterator[Span]:
-    """Yield the spans; the run's own has ids of the wider trace that began it, else made of the run's id."""
+    """Yield the spans. The ids come from the wider trace that the run is part of; without one, from the run's id."""
     run, last = trace["run"], trace["last"]
     number = number_of(run)
     own = f"{number:032x}" if number else hashlib.sha256(run.encode()).hexdigest()[:32]
     wider, parent = span_parts(trace["traceparent"]), span_parts(trace["parent"])
     trace_id = wider[1] if wider else own
-    root = wider[2] if wider and trace["flow"] else own[16:]  # a document's is the span of its last stage alone
+    root = wider[2] if wider and trace["flow"] else own[16:]  # a document's traceparent is that of its last stage
     ids = {0: root, **{each["number"]: _span_id(run, each["number"]) for each in trace["execution_trace"]}}
 
     def within(outer: str, id: str, span: Span) -> Span:
@@ -186,21 +186,21 @@ def _calls_in(visit: TracedVisit, items: list[Event]) -> Iterator[dict[str, Any]
 
 
 def _call_span(call: dict[str, Any], last: float) -> Span:
-    """Return the span of a call of a model, or of several of which only the sum is known, as of an agent's."""
+    """Return the span of a call of a model, or of several if only their sum is known, as for an agent."""
     used = Usage(call)
     model = _model_of(str(call.get("model") or ""))
     name, end = f"chat {model['gen_ai.request.model']}".strip(), _end_of(call, last)
     about = {"gen_ai.operation.name": "chat", **model}
     about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in used.tokens.items()}
     about |= {"pflow.cost.usd": used.cost, **_named(used.members(), "calls", "unpriced")}
-    if used.cost is not None:  # else mlflow takes another price
+    if used.cost is not None:  # mlflow would compute a price of its own
         about["mlflow.llm.cost"] = str(encode({"input_cost": 0, "output_cost": 0, "total_cost": used.cost}), "utf-8")
     about |= {"pflow.item": call.get("index"), **_named(call, "step", "exit")}
     return _span(name, call["began"], end, about, _error(call), _CLIENT)
 
 
 def _model_of(name: str) -> dict[str, Any]:
-    """Return the model, and of `http://HOST/v1#NAME`, which speaks OpenAI's protocol, the server."""
+    """Return the attributes of a model, and of its server if it is `http://HOST/v1#NAME` (OpenAI's protocol)."""
     address, _, model = name.partition("#")
     try:
         url = urlsplit(address)
@@ -278,7 +278,7 @@ def send(requests: Iterable[list[Span]]) -> str:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
     class ObservedSession(http.Session):
-        """Keeps what the exporter only logs: the address, and its answer or the reason for none."""
+        """Keep what the exporter only logs: the address, and the answer or the error."""
 
         url = ""
         answer: Any = None
@@ -326,7 +326,8 @@ def _check(act: str, url: str, answer: Any) -> None:
     try:
         check(Response(status, answer.reason, headers, answer.content, "POST", url), secrets)
     except PflowError as error:
-        error.hint = "try again" if error.exit == TRY_AGAIN else error.hint  # there are no --retries here
+        # The hint advises --retries, which `pflow trace` does not have.
+        error.hint = "try again" if error.exit == TRY_AGAIN else error.hint
         raise
     if "protobuf" in kind:
         from google.protobuf.message import DecodeError
@@ -341,7 +342,7 @@ def _check(act: str, url: str, answer: Any) -> None:
 
 
 def _readable(spans: list[Span]) -> list[ReadableSpan]:
-    """Return the spans as the exporter takes them, of the resource that OpenTelemetry's variables describe."""
+    """Return the spans in the exporter's form, with the resource that OpenTelemetry's variables describe."""
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope

@@ -1,4 +1,4 @@
-"""The executable of a saved flow, an MCP server's tool or a pack's node: pflow-NAME, which runs it from anywhere."""
+"""Executables called pflow-NAME, each of which runs a saved flow, a tool of an MCP server or a node of a pack."""
 
 import os
 import shlex
@@ -14,10 +14,10 @@ from pflow.files.atomic import replace
 from pflow.saved_flows.saved import file_failure
 
 _LARGEST = 1 << 14
-"""The most bytes of such a script."""
+"""The most bytes of an executable of ours: a longer file is somebody else's."""
 
 _LONGEST_FIRST_LINE = 120
-"""The most letters of a #! line that every system takes."""
+"""The most letters of a #! line on every system: old Linux cuts it at 127."""
 
 
 _ENDS = (' "$@"\n', ", sys.argv[1:])\n")
@@ -25,14 +25,14 @@ _ENDS = (' "$@"\n', ", sys.argv[1:])\n")
 
 
 class Script(NamedTuple):
-    """The text of an executable, and its end, which says what it runs, wherever pflow itself is."""
+    """The text of an executable, and its end, which is the same for each installation of pflow."""
 
     text: str
     end: str
 
 
 def flow_script(file: str) -> Script:
-    """Return the script for a flow. It names pflow, the flow and the library in full: cron has another PATH and HOME.
+    """Return the script for a flow, with full paths of pflow, the flow and the data directory: cron sets none of them.
 
     Raises PflowError (78).
     """
@@ -45,12 +45,12 @@ def flow_script(file: str) -> Script:
 
 
 def tool_script(name: str, file: str) -> Script:
-    """Return the script for the tool with this class, in Python, as fast as the executable of any other node."""
+    """Return the script for a tool's class, in Python, so that it starts as fast as any other node."""
     return _in_python(f"{RUNS_TOOL.decode()}pflow mcp remove takes it away.\n", "main_of_file", file, name)
 
 
 def pack_script(pack: str, path: str, name: str) -> Script:
-    """Return the script for a pack's node. It does not name the version, so that an update need not change it."""
+    """Return the script for a pack's node. It names no version, so that an update leaves it as it is."""
     return _in_python(f"{RUNS_NODE.decode()}pflow uninstall takes it away.\n", "main_of_pack", pack, path, name)
 
 
@@ -58,7 +58,7 @@ def _in_python(about: str, function: str, *arguments: str) -> Script:
     """Return a script that calls a function of pflow.stage.main with these arguments and its own command line."""
     first = f"#!{sys.executable} -P\n"
     if len(first) > _LONGEST_FIRST_LINE or " " in sys.executable:
-        first = "#!/bin/sh\n"  # it runs the line after the comment, which is a text for Python
+        first = "#!/bin/sh\n"  # sh runs the line after the comment; for Python that line is a string
         about += f"'''exec' {shlex.quote(sys.executable)} -P \"$0\" \"$@\"\n' '''\n"
     library = f'os.environ["XDG_DATA_HOME"] = {_data_home()!r}\n' if _data_home() else ""
     imports = f"import os\nimport sys\n\nfrom pflow.stage.main import {function}\n\n"
@@ -88,7 +88,7 @@ def is_on_path(folder: str) -> bool:
 
 
 def path_fault(folder: str) -> str:
-    """Say that a directory is not on PATH and how to add it; empty if it is."""
+    """Return the words that a directory is not on PATH, and how to add it; empty if it is."""
     return "" if is_on_path(folder) else f"'{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile"
 
 
@@ -114,17 +114,17 @@ def make_executable(name: str, script: Script) -> str:
 
 
 def executables_of(name: str, script: Script) -> list[str]:
-    """Return the executables on PATH, in ~/.local/bin and in ~/bin with this end."""
+    """Return the executables of this name on PATH, in ~/.local/bin and in ~/bin that run the same as the script."""
     return [file for file in _candidates(name) if _runs_same(file, script)]
 
 
 def edited_executables_of(name: str) -> list[str]:
-    """Return the executables that were made for a flow or tool of this name and edited since."""
+    """Return the executables of pflow for this name that somebody has edited."""
     return [file for file in _candidates(name) if _is_ours(file) and not _text(file).endswith(_ENDS)]
 
 
 def remove_executables(name: str, script: Script) -> list[str]:
-    """Remove the executables with this end, and return their files. Raises PflowError (73, 77)."""
+    """Remove the executables that run the same as the script; return their files. Raises PflowError (73, 77)."""
     files = executables_of(name, script)
     for file in files:
         with Attempt("cannot remove the command", file_failure):
@@ -133,7 +133,7 @@ def remove_executables(name: str, script: Script) -> list[str]:
 
 
 def _candidates(name: str) -> list[str]:
-    """Return every place of an executable: in ~/.local/bin, in ~/bin, and on PATH."""
+    """Return every file that an executable may be: in ~/.local/bin, in ~/bin, and on PATH."""
     folders = dict.fromkeys(map(os.path.realpath, [*_home_folders(), *_path_folders()]))
     return [os.path.join(folder, f"pflow-{name}") for folder in folders]
 
@@ -158,7 +158,7 @@ def _runs_same(file: str, script: Script) -> bool:
 
 
 def _is_stale(file: str) -> bool:
-    """Return True for an executable of this library's whose pack is gone, for example with a lost lock file."""
+    """Return True for an executable of a pack that is not installed any more, as after a lost lock file."""
     text = _text(file)
     begin, _, end = text.rpartition("\nmain_of_pack('")
     is_of_this = f"= {_data_home()!r}\n" in begin if _data_home() else "XDG_DATA_HOME" not in begin

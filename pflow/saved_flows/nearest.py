@@ -1,4 +1,4 @@
-"""The saved flows or nodes that a text is about: by words (BM25), or by meaning if an embedding model is configured."""
+"""The saved flows or nodes that a text is about, found by words (BM25), or by meaning with an embedding model."""
 
 import re
 import unicodedata
@@ -24,15 +24,15 @@ _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?<=\w{3})(?:i[sz](?:e|es|ed|er|ers|ing)|ations?|ings?|ies|ied|ers?|ed|es|s|e|y)$")
 
 _LONGEST = 2_000
-"""Characters of a text that go to a model: small models refuse more."""
+"""The most characters of a text that go to an embedding model: small ones refuse more."""
 
 _failed: set[str] = set()
-"""The embedding models that failed in this process: they are not asked again."""
+"""The embedding models that failed in this process, and are not asked again."""
 
 
 @dataclass(frozen=True)
 class SearchTarget:
-    """A thing that can be found: its name, its description, and other words that lead to it."""
+    """A flow or node that can be found: its name, its description, and `more` words that lead to it."""
 
     name: str
     text: str
@@ -40,17 +40,16 @@ class SearchTarget:
 
 
 def target_of_flow(saved: SavedFlow) -> SearchTarget:
-    """Describe a saved flow for the search: its inputs and steps lead to it too."""
+    """Return the target for a saved flow: the names of its inputs and steps lead to it too."""
     docs = [declared.get("description") for declared in saved.inputs.values()]
     more = [*saved.inputs, *(doc for doc in docs if isinstance(doc, str)), *saved.types]
     return SearchTarget(saved.name, saved.description, " ".join(more))
 
 
 def nearest(text: str, abouts: Sequence[SearchTarget]) -> dict[str, float]:
-    """Return the names of the nearest to a text, best first, each with its nearness: above 0, at most 1.
+    """Return the names of targets near to a text, the nearest first, each with a score above 0, at most 1.
 
-    They are found by meaning if an embedding model is configured, else by words. If the model fails, stderr says so,
-    and the words decide.
+    An embedding model finds them, if one is configured; else words do, also if the model fails, as stderr then says.
     """
     model = configured() if abouts else None
     if model is None or model in _failed:
@@ -70,7 +69,7 @@ def nearest_by_meaning(text: str, abouts: Sequence[SearchTarget], model: str) ->
 
 
 def nearest_by_words(text: str, abouts: Sequence[SearchTarget]) -> dict[str, float]:
-    """Return the nearest by BM25. Each score is the share of the query's weight that was found."""
+    """Return the nearest by BM25. A score is the share of the weight of the text's words that a target has."""
     counts = [Counter(words(f"{_plain_name(about.name)} {about.text} {about.more}")) for about in abouts]
     lengths = [sum(count.values()) for count in counts]
     mean = sum(lengths) / len(lengths) if any(lengths) else 1

@@ -50,16 +50,16 @@ from pflow.terminal.messages import say
 from pflow.values.fast_json import write_json
 
 LONGEST = 100
-"""Letters of a name: a file name has room for them and for the additions of old versions and drafts."""
+"""The most letters of a name: a file name has room for them, and for what old versions and drafts add."""
 
 MOST = 10
-"""Older versions of a name that are kept."""
+"""The number of older versions that are kept of a name."""
 _OLD = re.compile(rf"(?P<name>[^.].*)\.(?P<number>[0-9]{{1,9}}){re.escape(SUFFIX)}")
 
 
 @dataclass
 class SavedFlow:
-    """A saved flow, or a project's own, as its file describes it, not wired or checked.
+    """A saved flow, or a flow in a project's directory, as its file describes it; it is neither wired nor checked.
 
     `inputs` and `outputs` are the IR's members, `types` the types of its steps; `fault` says why it cannot be read.
     """
@@ -74,19 +74,19 @@ class SavedFlow:
 
     @property
     def is_of_project(self) -> bool:
-        """True if it is not saved, but in a file of this directory: that is its name."""
+        """True if the flow is not saved, but in a file below this directory, whose path is its name."""
         return self.name == self.file
 
     @property
     def command(self) -> str:
-        """What a person types to run it."""
+        """The command that runs the flow."""
         return f"pflow run {shlex.quote(self.file)}" if self.is_of_project else f"pflow {self.name}"
 
 
 def list_saved() -> list[SavedFlow]:
-    """Return every saved flow by name, then those of packs; unreadable flows too.
+    """Return all saved flows by name, then those of packs, unreadable flows included.
 
-    Raises PflowError (77) if the directory cannot be read. Packs that cannot be read are left out.
+    Packs that cannot be read are left out. Raises PflowError (77) if the directory of saved flows cannot be read.
     """
     folder = data_directory("flows")
     with Attempt(f"cannot list the saved flows in '{folder}'"):
@@ -97,14 +97,14 @@ def list_saved() -> list[SavedFlow]:
 
 
 def list_project(saved: list[SavedFlow]) -> list[SavedFlow]:
-    """Return the flows in this directory and in flows/ below it that are not `saved`, each named by its path."""
+    """Return the flows in this directory and in flows/, named by their paths, except those that are `saved`."""
     known = {os.path.realpath(each.file) for each in saved}
     found = [file for folder in ("./", "flows/") for file in sorted(glob(f"{folder}*{SUFFIX}"))]
     return [_read(file, file) for file in found if os.path.realpath(file) not in known]
 
 
 def readable(saved: list[SavedFlow], program: str) -> list[SavedFlow]:
-    """Return the readable ones; for each of the others stderr says why it cannot be read."""
+    """Return the readable flows; say on stderr why each other one is not."""
     for each in saved:
         if each.fault:
             say(program, each.fault)
@@ -137,7 +137,7 @@ def name_of(file: str) -> str:
 
 
 def check_name(name: str) -> None:
-    """Raise PflowError (65) for a name that no saved flow can have, or that pflow itself uses."""
+    """Raise PflowError (65) for a name that no saved flow may have, or that is one of pflow's own."""
     act = f"cannot call a flow '{shorten(name)}'"
     if not is_node_name(name):
         raise PflowError(act, hint="a name has letters, digits, - and _: fix-issue", exit=BAD_DATA)
@@ -158,12 +158,12 @@ def flows_folder() -> str:
 
 
 def file_for(name: str) -> str:
-    """Return the file of the user's own flow of this name, or the file that it would get."""
+    """Return the file of the user's own flow of this name, which may be missing."""
     return registry.own_flow(name) or os.path.join(flows_folder(), name + SUFFIX)
 
 
 def saved_name(type: str, directory: str) -> str:
-    """Return the name of the saved flow that a step's type means, `flow:NAME` or a path from `directory`; else ""."""
+    """Return the name of the saved flow in a step's type, which is `flow:NAME` or a path from `directory`; else ""."""
     if type.startswith("flow:"):
         return type.removeprefix("flow:")
     folder, file = os.path.split(os.path.abspath(os.path.join(directory, type)))
@@ -178,7 +178,7 @@ def users_of(name: str) -> list[SavedFlow]:
 
 def _read(name: str, file: str) -> SavedFlow:
     act = f"cannot read the flow '{file}'"
-    if not name.isprintable():  # a model cannot be told of it
+    if not name.isprintable():  # neither a list nor a model's prompt can show such a name
         return SavedFlow(name, file, fault=f"{act}: its name has characters that cannot be shown")
     if os.path.lexists(file) and not os.path.isfile(file):  # opening a FIFO would wait for its writer
         what = "not a file" if os.path.exists(file) else "a link to nowhere"
@@ -198,9 +198,9 @@ def _read(name: str, file: str) -> SavedFlow:
 
 @dataclass
 class SaveResult:
-    """The result of saving: the flow's `file`, the file of the version that it replaced (`old`), notes for its user.
+    """The result of saving: the flow's `file`, the file that keeps the replaced version (`old`), notes for the user.
 
-    `is_changed` is false if the same flow was there already.
+    `is_changed` is False if the same flow was saved already.
     """
 
     file: str
@@ -210,12 +210,12 @@ class SaveResult:
 
     @property
     def name(self) -> str:
-        """The flow's name, in the spelling that it was first saved under."""
+        """The flow's name, in the spelling of its first version."""
         return name_of(self.file)
 
 
 class AlreadySaved(PflowError):
-    """Failure to save because another flow has the name (73); saving with `replace` would replace it."""
+    """Another flow has the name (73); saving with `replace` would replace it."""
 
 
 def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult:
@@ -262,7 +262,7 @@ def save_in_pack(name: str, flow: FlowSpec, folder: str, *, replace: bool = Fals
 
 
 def remove_flow(name: str) -> str:
-    """Remove a saved flow, and return the file of its kept version. Raises PflowError (127, 73, 77)."""
+    """Remove a saved flow, and return the file that keeps it as an old version. Raises PflowError (127, 73, 77)."""
     with lock_folder(flows_folder(), f"cannot remove '{name}'"):
         file = find_saved(name)
         old = _keep_old(name_of(file), Path(file).read_bytes())
@@ -281,13 +281,13 @@ def older_versions(name: str) -> list[str]:
 
 
 def file_failure(act: str, error: OSError) -> PflowError:
-    """Return the PflowError for an OSError, with its file."""
+    """Return the failure of an act with a file, which it names."""
     return PflowError(f"{act}: {reason_with_file(error)}", exit=not_written(act, error).exit)
 
 
 @contextmanager
 def lock_folder(folder: str, act: str) -> Iterator[None]:
-    """Lock a directory of the library, so that another process waits. Raises PflowError (73, 77) for any OSError."""
+    """Lock a directory of saved flows, so that other processes wait. Raises PflowError (73, 77) for any OSError."""
     with Attempt(act, file_failure):
         make_private(folder)
         with Opened(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as fd:
@@ -296,7 +296,7 @@ def lock_folder(folder: str, act: str) -> Iterator[None]:
 
 
 def _keep_old(name: str, data: bytes) -> str:
-    """Keep a flow's content, and return the file: the last version's if that is the same. Raises OSError."""
+    """Keep a flow's content as an old version, unless the last one is the same, and return its file. Raises OSError."""
     before = older_versions(name)
     with suppress(OSError):
         if before and Path(before[-1]).read_bytes() == data:
@@ -321,10 +321,10 @@ def _encoded(flow: FlowSpec, act: str) -> bytes:
 
 
 def portable(flow: FlowSpec, name: str, file: str, pack: str = "") -> tuple[FlowSpec, list[str]]:
-    """Return the flow under its new name, with absolute paths to its subflows, and notes for its user.
+    """Return the flow under its new name, with paths to its subflows that work from everywhere, and notes for the user.
 
-    `file` is its future place, in a `pack` or in the library; in a pack paths are relative. Raises PflowError (65) for
-    a secret in it, if it would contain itself, and for a path that leads out of the pack.
+    `file` is its future file. In a `pack` the paths are relative, else absolute. Raises PflowError (65) for a secret in
+    the flow, a flow that would contain itself, and a path that leads out of the pack.
     """
     wired = wire(flow)
     act = f"cannot save '{name}'"
@@ -347,7 +347,7 @@ def portable(flow: FlowSpec, name: str, file: str, pack: str = "") -> tuple[Flow
 
 
 def _path_in(pack: str, file: str, act: str) -> str:
-    """Return a file's path as the pack's flows write it. Raises PflowError (65) for a file outside the pack."""
+    """Return a file's path relative to the pack's flows. Raises PflowError (65) for a file outside the pack."""
     path = os.path.relpath(os.path.realpath(file), os.path.realpath(os.path.join(pack, "flows")))
     if path.startswith("../") and not path.startswith("../nodes/"):
         hint = f"pflow save NAME {quote(file)} --to={quote(pack)} brings it"

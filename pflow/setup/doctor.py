@@ -1,6 +1,6 @@
-"""The examination of an installation: a table of checks, each of which yields lines.
+"""`pflow doctor`: a table of checks of an installation, each of which yields diagnoses.
 
-Checks import in their functions, so that a damaged part does not stop the other checks.
+Checks import in their functions, so that one damaged part does not stop the other checks.
 """
 
 import os
@@ -25,7 +25,7 @@ WELL, ADVICE, BROKEN = "ok", "advice", "broken"
 
 
 class Diagnosis(NamedTuple):
-    """A finding about a part: its state, a text, and what to do."""
+    """A part of the installation, its state in a word and in a text, and what to do about it."""
 
     about: str
     state: str
@@ -34,7 +34,7 @@ class Diagnosis(NamedTuple):
 
 
 def examine() -> Iterator[Diagnosis]:
-    """Yield the lines of every check in order; a check that fails is a line itself."""
+    """Yield the diagnoses of every check in order; a check that fails is a diagnosis too."""
     installation = read_installation()
     for about, check in CHECKS.items():
         try:
@@ -91,7 +91,7 @@ def _llm(installation: Installation) -> Iterator[Diagnosis]:
 
 
 def _plugins() -> dict[str, EntryPoint]:
-    """Return the plugins that llm loads, without pflow's own, each by its distribution and version."""
+    """Return the plugins that llm loads, except pflow's own, by distribution and version."""
     wanted = os.environ.get("LLM_LOAD_PLUGINS")
     found = [(entry.dist, entry) for entry in entry_points(group="llm") if entry.dist and entry.dist.name != NAME]
     loaded = [(dist, entry) for dist, entry in found if wanted is None or dist.name in wanted.split(",")]
@@ -152,7 +152,7 @@ def _shells(installation: Installation) -> Iterator[Diagnosis]:
     answers = ask_shells()
     texts = {False: "does not find pflow's files", None: "cannot tell: its start-up files wait, or end the shell"}
     places = [Path(installation.prefix, "share")]
-    with suppress(PflowError):  # there is no home
+    with suppress(PflowError):  # without a home only the installation itself may have pages
         places.append(find_share(None))
     filled = [place for place in places if (place / "man/man1/pflow.1").exists()]
     has_pages = any(not advise(place, {}).get("man", ("", []))[0] for place in filled)

@@ -1,4 +1,4 @@
-"""Installing man pages and completions below a prefix, and removing them by the list of what was written."""
+"""`pflow setup`: man pages and completions installed below a prefix, listed there, and removed by that list."""
 
 import json
 import os
@@ -29,7 +29,7 @@ FOLDERS = {
     "zsh": "zsh/site-functions",
     "fish": "fish/vendor_conf.d",
 }
-"""The directory below share/ that each program reads."""
+"""The directory below share/ in which each program looks."""
 
 WRITE, UPDATE, REMOVE, KEEP, CHANGED = "write", "update", "remove", "keep", "changed"
 """The changes of a file: it is new, another version, no longer wanted, up to date, or edited by somebody."""
@@ -60,10 +60,10 @@ def find_share(prefix: str | None) -> Path:
 
 @dataclass
 class Setup:
-    """The work of setup below a share directory, as its list there records it.
+    """The things that setup has installed below a share directory, as its list there records them.
 
-    `files` are names below share/, each with the SHA-256 of every version that setup wrote; `directories` those that
-    it made; `blocks` the lines that it added to start-up files, by file; `made` those of these files that it made.
+    `files` are names below share/, each with the SHA-256 of every version that setup wrote; `directories` are those
+    that it made; `blocks` the lines that it added to start-up files, by file; `made` the start-up files that it made.
     """
 
     share: Path
@@ -77,7 +77,7 @@ class Setup:
         return self.share / "pflow" / "setup.json"
 
     def changes(self, wanted: dict[str, bytes]) -> dict[str, str]:
-        """Return the change of each file if these are wanted. Raises PflowError (73) if another file is in the way."""
+        """Return the change of each file that leads to the wanted ones. Raises PflowError (73) for a file of others."""
         names = [*wanted, *sorted(self.files.keys() - wanted)]
         found = {name: self._change(name, wanted.get(name)) for name in names}
         return {name: change for name, change in found.items() if change}
@@ -120,7 +120,7 @@ class Setup:
         self._save()
 
     def add_block(self, shell: str) -> None:
-        """Add a shell's line to the end of its start-up file, behind all that may start completion. Raises OSError."""
+        """Add a shell's line at the end of its start-up file: it must follow what starts completion. Raises OSError."""
         file, line = start_line(shell, self.share)
         text = text_of(file)
         self.blocks[file] = "\n".join([""] * bool(text and text[-1] != "\n") + [_BEGIN, line, _END, ""])
@@ -130,11 +130,11 @@ class Setup:
         _write(file, text + self.blocks[file])
 
     def has_block(self, file: str) -> bool:
-        """Return True if the block in a start-up file is as setup wrote it."""
+        """Return True if nobody has changed the block in a start-up file."""
         return self.blocks[file] in text_of(file)
 
     def uninstall(self) -> None:
-        """Remove the blocks and the files of the list that nobody edited, then the list. Raises OSError."""
+        """Remove the blocks and files that nobody has edited, then the list. Raises OSError."""
         for file in filter(self.has_block, self.blocks):
             rest = text_of(file).replace(self.blocks[file], "", 1)
             if rest or file not in self.made:
@@ -152,14 +152,14 @@ class Setup:
         self._remove_directories()
 
     def _make_directory(self, directory: Path) -> None:
-        """Make a directory that only its owner can write: zsh asks before it trusts any other."""
+        """Make a directory that only its owner can write: zsh asks before it reads completions from any other."""
         if not directory.is_dir():
             self._make_directory(directory.parent)
             directory.mkdir(mode=0o755)
             self.directories.append(os.path.relpath(directory, self.share))
 
     def _remove_directories(self) -> None:
-        """Remove the empty directories that setup made; parents stand before their children."""
+        """Remove the empty directories that setup made, children first: the list has parents before them."""
         for name in self.directories[::-1]:
             with suppress(OSError):
                 os.rmdir(os.path.normpath(self.share / name))
@@ -185,7 +185,7 @@ def read_setup(share: Path) -> Setup:
 
 
 def find_wanted() -> tuple[dict[str, bytes], list[str]]:
-    """Return the files to install by name, and why some own nodes have none. Raises PflowError (66) without pflow's."""
+    """Return the files to install by name, and why the user's faulty nodes have none. Raises PflowError (66)."""
     specs: list[CommandSpec] = []
     left_out: list[str] = []
     for node_type in [each for each in list_types() if each.origin in (PYTHON, PROGRAM)]:
@@ -198,7 +198,7 @@ def find_wanted() -> tuple[dict[str, bytes], list[str]]:
     pages = {f"{FOLDERS['man']}/man1/{name}": text for name, text in man_pages(specs).items()}
     loaders = {f"{FOLDERS['bash']}/{spec.name}": LOADER.format(name=spec.name) for spec in specs}
     own = {name: text.encode("utf-8", "replace") for name, text in (pages | loaders).items()}
-    return own | _bundled(), left_out  # a file of pflow wins over an own node's
+    return own | _bundled(), left_out  # a user's node must not replace a page of pflow's
 
 
 def _bundled() -> dict[str, bytes]:
@@ -216,7 +216,7 @@ def _bundled() -> dict[str, bytes]:
 
 
 def text_of(file: str | Path) -> str:
-    """Read a start-up file; empty if it is missing. Surrogates stand for bytes that are not UTF-8."""
+    """Read a start-up file; empty if it is missing. Bytes that are not UTF-8 become surrogates, and are kept."""
     return Path(file).read_bytes().decode("utf-8", "surrogateescape") if os.path.isfile(file) else ""
 
 
@@ -225,7 +225,7 @@ def _write(file: str, text: str) -> None:
 
 
 def start_line(shell: str, share: Path) -> tuple[str, str]:
-    """Return a shell's start-up file, and the line there that makes it complete pflow-llm."""
+    """Return a shell's start-up file, and the line that makes the shell complete pflow's commands."""
     file, script = {
         "bash": ("~/.bashrc", "pflow"),
         "zsh": (f"{os.environ.get('ZDOTDIR') or '~'}/.zshrc", "pflow.zsh"),
@@ -235,7 +235,7 @@ def start_line(shell: str, share: Path) -> tuple[str, str]:
 
 
 def advise(share: Path, answers: Mapping[str, bool | None]) -> dict[str, tuple[str, list[str]]]:
-    """Return for man and each shell that has answered what to do, if anything, and the lines to add there."""
+    """Return for man and each shell what a person must do, or "", and the lines to add. `answers` are of ask_shells."""
     lines = _man_lines(str(share / FOLDERS["man"])) if shutil.which("man") else []
     advice = {"man": ("add to your shell's profile" if lines else "", lines)} if shutil.which("man") else {}
     for shell, is_there in answers.items():
@@ -257,12 +257,12 @@ def _man_lines(pages: str) -> list[str]:
 
 
 def ask_shells() -> dict[str, bool | None]:
-    """Return for each installed shell True if it completes pflow-llm; None if it does not say so in 5 s.
+    """Return for each installed shell True if it completes pflow-llm; None if it does not answer in 5 s.
 
-    All are asked at the same time, each in a session of its own, without a terminal. They answer by exit codes that no
-    start-up file has.
+    A new shell runs its start-up files, which may ask, loop or print: so each shell has a session of its own without a
+    terminal, all run at once, and each answers by an exit code that no start-up file has.
     """
-    environment = os.environ | {"TMUX": "/nowhere/tmux,0,0"}  # for start-up files that start tmux unless it is there
+    environment = os.environ | {"TMUX": "/nowhere/tmux,0,0"}  # else some start-up files start tmux
     asked: dict[str, Child] = {}
     with ExitStack() as programs:
         for shell in filter(shutil.which, SHELLS):

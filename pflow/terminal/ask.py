@@ -20,9 +20,9 @@ _READLINE = ("set expand-tilde on", "set convert-meta off", "set input-meta on",
 
 
 class Terminal:
-    """The terminal of the person: /dev/tty, whatever stdin and stdout are.
+    """The person's terminal, /dev/tty: stdin and stdout may be pipes.
 
-    An answer of None means the end of input: end of file, or a terminal that is gone or cannot be read.
+    An answer of None is the end of input: ^D, or a terminal that is gone.
     """
 
     def __init__(self, fd: int) -> None:
@@ -32,7 +32,8 @@ class Terminal:
     def wait_for_turn(self) -> None:
         """Wait until no other pflow process asks at this terminal; hold it until it is closed."""
         with suppress(OSError):
-            self.turn = os.open(os.ttyname(2), os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)  # all share /dev/tty
+            # By its own name: /dev/tty is one file for all terminals.
+            self.turn = os.open(os.ttyname(2), os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
             take_turn(self.turn)
 
     def ask(self, question: str) -> str | None:
@@ -40,7 +41,7 @@ class Terminal:
         return line if line is None else line.strip()
 
     def choose(self, question: str, keys: dict[str, str], *, otherwise: str = "n", help: str = "") -> str:
-        """Ask until a key or its word is the answer; return `otherwise` at the end of input. Others get the `help`."""
+        """Ask until the answer is a key or its word; `otherwise` at the end of input. Other answers get the `help`."""
         while (answer := self.ask(question)) is not None:
             for key, word in keys.items():
                 if answer.lower() in (key, word):
@@ -60,7 +61,7 @@ class Terminal:
             line = os.read(self.fd, 1 << 16)
         except OSError:
             return None
-        except BaseException:  # a signal
+        except BaseException:  # a signal: what is printed next begins a line
             self.say("\n")
             raise
         if not line.endswith(b"\n"):
@@ -89,7 +90,7 @@ class Terminal:
         except (ImportError, OSError):
             return self.read_line(prompt)
         os.dup2(self.fd, 1)
-        readline.set_completer_delims("")  # or a blank would end the name
+        readline.set_completer_delims("")  # by default a blank ends what is completed, and file names may have some
         is_libedit = "libedit" in (readline.__doc__ or "")
         for setting in (*_READLINE, "bind ^I rl_complete" if is_libedit else "tab: complete"):
             readline.parse_and_bind(setting)
@@ -101,13 +102,13 @@ class Terminal:
             self.say("\n")
             if isinstance(error, EOFError):
                 return None
-            raise  # a signal
+            raise  # ^C and other signals end the run, not the question
         finally:
             os.dup2(before, 1)
             os.close(before)
 
     def discard_typed(self) -> None:
-        """Drop what was typed before the question was shown."""
+        """Drop what was typed before the question was shown: an Enter too many must not answer it."""
         with suppress(termios.error, OSError):
             termios.tcflush(self.fd, termios.TCIFLUSH)
 
@@ -125,7 +126,7 @@ class Terminal:
 
 
 def open_terminal() -> Terminal | None:
-    """Open the terminal; None without one, or if stderr is not a terminal: nobody would see the question."""
+    """Open the terminal; return None if there is none, or if stderr is not a terminal: nobody may be watching."""
     if not os.isatty(2):
         return None
     return result_of(lambda: Terminal(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)), otherwise=None)
@@ -162,7 +163,8 @@ def edit(text: str, name: str, terminal: Terminal) -> str:
             if code == 127:
                 raise PflowError(f"cannot find the editor '{editor}'", hint="set VISUAL or EDITOR", exit=NOT_FOUND)
             if code:
-                how = f"exit code {code}" if 0 < code <= 128 else f"signal {abs(code) % 128}"  # sh says 128+n
+                # The shell that runs the editor adds 128 to a signal.
+                how = f"exit code {code}" if 0 < code <= 128 else f"signal {abs(code) % 128}"
                 raise PflowError(f"cannot use the edited text: the editor ended with {how}", exit=FAILED)
             with open(file, encoding="utf-8", newline="") as opened:
                 return opened.read()
@@ -179,7 +181,7 @@ def _run(argv: list[str], terminal: int) -> int:
     handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGQUIT)}
     modes = termios.tcgetattr(terminal) if os.isatty(terminal) else None
     for signum in handlers:
-        signal.signal(signum, lambda signum, frame: None)  # not SIG_IGN, which a program inherits
+        signal.signal(signum, lambda signum, frame: None)  # not SIG_IGN, which the editor would inherit
     try:
         return subprocess.run(argv, stdin=terminal, stdout=terminal, check=False).returncode
     finally:

@@ -41,7 +41,7 @@ PLAIN = Colour(is_on=False)
 
 
 def colour_of(fd: int, when: str = AUTO) -> Colour:
-    """Return the colour for a stream: by --color (`when`), else NO_COLOR, else CLICOLOR_FORCE, else on a terminal."""
+    """Return the colour for a stream: --color (`when`) decides, then NO_COLOR, CLICOLOR_FORCE, and the terminal."""
     if when != AUTO:
         return Colour(is_on=when == ALWAYS)
     is_forced = os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0")
@@ -50,7 +50,7 @@ def colour_of(fd: int, when: str = AUTO) -> Colour:
 
 
 _ASCII = str.maketrans("─│╭╮╰╯├┤┼○◀←→…·×", "-|++++++|o<<>~-x")
-"""Our own characters in ASCII, with the same width."""
+"""The characters that pflow draws with, and ASCII of the same width."""
 
 _GAP = 2
 
@@ -81,7 +81,7 @@ def stderr_width() -> int:
 
 
 def for_locale(text: str) -> str:
-    """Return a text in ASCII if the locale shows nothing else."""
+    """Return a text with our drawn characters in ASCII, unless the locale is UTF-8."""
     return text if is_utf8(os.environ) else text.translate(_ASCII)
 
 
@@ -139,7 +139,7 @@ def table(
 
 
 def _fitted(columns: list[list[int]], width: int) -> list[int]:
-    """Return the width of each column: that of its widest cell; if they do not fit, the widest columns shrink."""
+    """Return the widths of columns: of their widest cells; if these do not fit, the widest columns shrink."""
     widths = [max(column) for column in columns]
     room = width - _GAP * (len(widths) - 1)
     while sum(widths) > room and max(widths, default=0) > 8:

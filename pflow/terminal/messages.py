@@ -1,9 +1,7 @@
-"""What is printed on stderr, with its secrets masked: our own messages, and what libraries and nodes print.
+"""All text on stderr, with its secrets masked: pflow's own messages, and what libraries and nodes print.
 
-Of their tracebacks the frames are left out.
-
-Logs, warnings, and exceptions of threads, of destructors and of asyncio end in `sys.stderr`, of which ForeignText takes
-all; pflow itself writes to the descriptor.
+pflow writes to the descriptor. Logs, warnings, and the exceptions of threads, of destructors and of asyncio go to
+`sys.stderr`, which ForeignText replaces: it leaves out the frames of tracebacks.
 """
 
 from __future__ import annotations
@@ -17,13 +15,13 @@ from pflow.errors import Ignoring, PflowError, shorten
 from pflow.text.printable import harmless
 
 is_quiet = False
-"""True under -q: what is merely good to know is not said."""
+"""True under -q: messages that are only good to know are not printed."""
 
 unfinished = 0
-"""The descriptor on which the parts of an answer end within a line; 0 if there is none."""
+"""The descriptor on which the streamed parts of an answer stopped within a line; 0 if there is none."""
 
 is_drawn = False
-"""True while the last line on the terminal is one that is drawn again and again."""
+"""True while the last line on the terminal is a line of progress, which is drawn again and again."""
 
 
 def be_quiet(quiet: bool) -> None:
@@ -32,7 +30,7 @@ def be_quiet(quiet: bool) -> None:
 
 
 def note_output(fd: int, data: bytes = b"\n") -> None:
-    """Note what was written last as output: unless it ends a line, a message on the same terminal begins a new one."""
+    """Note the last output: if it stops within a line, the next message on the same terminal begins a new line."""
     global unfinished
     unfinished = 0 if data.endswith(b"\n") else fd
 
@@ -57,7 +55,7 @@ def error_text(error: PflowError) -> str:
 
 
 def write_stderr(text: str | bytes) -> None:
-    """Write a text in place of a line that is drawn; if nobody reads stderr, the exit code must do."""
+    """Write a text in place of a drawn line. Ignore errors: if nobody reads stderr, the exit code must tell."""
     global unfinished, is_drawn
     data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     unfinished = 0 if data.endswith(b"\n") and _break() else unfinished
@@ -72,7 +70,7 @@ def write_line(text: str) -> None:
 
 
 def draw_line(text: str, number: str = "") -> None:
-    """Draw the last line of the terminal, which whatever is shown next replaces; a wrapped one could not be cleared."""
+    """Draw the last line of the terminal, which the next text replaces; cut, since a wrapped line cannot be cleared."""
     from pflow.terminal.columns import colour_of, stderr_width
 
     global unfinished, is_drawn
@@ -82,13 +80,13 @@ def draw_line(text: str, number: str = "") -> None:
 
 
 def clear_line() -> None:
-    """Clear a line that is drawn, before something else than a message is shown."""
+    """Clear a drawn line before a text that is not a message, such as an answer, is shown."""
     if is_drawn:
         write_stderr("")
 
 
 def for_terminal(fd: int, data: bytes, *, is_data: bool = False) -> bytes:
-    """Return what may be written to a descriptor: unchanged, unless it is a terminal, which no text may control."""
+    """Return data for a descriptor: unchanged, or harmless if it is a terminal, which no text may control."""
     if not os.isatty(fd):
         return data
     return harmless(data.decode("utf-8", "surrogateescape"), is_data=is_data).encode("utf-8", "surrogateescape")
@@ -104,7 +102,7 @@ def _say(paint: str, program: str, text: str) -> None:
     try:
         from pflow.terminal.columns import colour_of
         from pflow.text.printable import message_line
-    except OSError:  # no descriptor is left for a module
+    except OSError:  # an import takes a descriptor, and that none is left may be the very message
         write_stderr(f"{program}: {ascii(text)[1:-1]}\n")
         return
     painted = getattr(colour_of(2), paint)(f"{program}:")
@@ -163,7 +161,7 @@ class ForeignText(_thread._local):
     def write(self, text: str) -> int:
         *lines, self._rest = (self._rest + text).split("\n")
         self._write("".join([line + "\n" for line in lines if self._is_shown(line)]))
-        if "\r" in self._rest or len(self._rest) > _LONGEST:  # as a text file of Python's does
+        if "\r" in self._rest or len(self._rest) > _LONGEST:  # where a TextIOWrapper of Python flushes too
             self.flush()
         return len(text)
 

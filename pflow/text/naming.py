@@ -1,4 +1,4 @@
-"""Names: suggestions for a misspelt one, lists of them, valid variable names, and NAME=VALUE."""
+"""Names: suggestions for a misspelt name, lists of names, valid variable names, and NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def nearest(name: str, there: Iterable[str]) -> str | None:
 
 
 def is_slip(one: str, other: str) -> bool:
-    """Return True if one slip is between two names, both so long that it is hardly chance."""
+    """Return True if two names differ by one slip, and are so long that this is hardly chance."""
     return min(len(one), len(other)) >= 6 and _may_be_near(one, other) and _distance(one, other) == 1
 
 
@@ -27,7 +27,7 @@ def _slips(one: str, other: str) -> int:
 
 
 def _may_be_near(one: str, other: str) -> bool:
-    """Return False if more than slips are between two names: a name may be megabytes, and a flow has many of them."""
+    """Return False if two names cannot be within slips of each other: a cheap test, since a name may have megabytes."""
     slips = _slips(one, other)
     return abs(len(one) - len(other)) <= slips and len({*one} ^ {*other}) <= 2 * slips
 
@@ -55,7 +55,7 @@ def guess(name: str, there: Iterable[str], otherwise: str = "", most: int = 1) -
 
 
 def tries_hint(name: str, tries: object, ours: str) -> str:
-    """Say what is here for pocketflow's max_retries, which counts the first try too; empty for any other name."""
+    """Return the hint for pocketflow's max_retries, which counts the first try too; empty for any other name."""
     if name.replace("-", "_") != "max_retries":
         return ""
     value = f"{max(int(str(tries)) - 1, 0)} for it" if str(tries).isdecimal() else "one less"

@@ -1,4 +1,4 @@
-"""Text that is safe to print: control characters and lone surrogates are escaped."""
+"""Text that is safe to print: characters that would control the terminal, and lone surrogates, are escaped."""
 
 
 def clean(text: str) -> str:
@@ -12,7 +12,7 @@ def clean(text: str) -> str:
 
 
 def clean_json(text: str) -> str:
-    """Escape the same characters in JSON text, as JSON does."""
+    """Escape characters that would control the terminal in JSON text, as JSON escapes them."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char == "\n" else _in_json(char) for char in text)
@@ -25,14 +25,14 @@ def _in_json(char: str) -> str:
 
 CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t\r"}
 CONTROLS |= {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(128, 160)}
-CONTROLS |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}  # order of text
-"""The escape of each character that a terminal obeys, or that turns the direction of text."""
+CONTROLS |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+"""The escape of each character that a terminal obeys, or that reverses the direction of text."""
 
 
 def harmless(text: str, *, is_data: bool = False) -> str:
-    """Escape what could change a terminal, or what it shows elsewhere; lines, tabs and colours stay, progress too.
+    """Escape what would control the terminal, or change what it shows elsewhere; lines, tabs and colours stay.
 
-    Data shows no progress: a line that returns to its beginning, or erases itself, would hide some of it.
+    A line of progress may also return to its beginning and erase itself. Data may not: it would hide a part of itself.
     """
     kept = ("m",) if is_data else ("m", "K")
     text = text.replace("\r\n", "\n").replace("\r", "\\r") if is_data else text
@@ -45,7 +45,7 @@ def harmless(text: str, *, is_data: bool = False) -> str:
 
 
 def message_line(text: str) -> str:
-    """Put a message on one line: a blank for white space between its words, escapes for it inside a quoted name."""
+    """Put a message on one line: white space between words becomes a blank, inside a quoted name it is escaped."""
     shown, is_quoted = "", False
     for number, part in enumerate(text.strip().split("'")):
         if number:
@@ -80,10 +80,10 @@ def clause(text: str) -> str:
 
 
 def from_one(place: object) -> str:
-    """Return the place of an item in its batches, `3/0` from 0, with numbers from 1: `4/1`."""
+    """Return an item's index in its batches with numbers from 1: `4/1` for `3/0`."""
     return "/".join(str(int(part) + 1) if part.isdecimal() else part for part in str(place).split("/"))
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number of things: `1 row`, `1,200 rows`."""
+    """Return a number with its noun: `1 row`, `1,200 rows`."""
     return f"{number:,} {noun}{'s' * (number != 1)}"

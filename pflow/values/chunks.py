@@ -1,4 +1,4 @@
-"""Cutting a text into chunks at the ends of paragraphs, lines, sentences or words."""
+"""Chunks of a text, cut at the ends of paragraphs, lines, sentences or words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def chunks(text: str, size: int, by: str, overlap: int = 0) -> Iterator[str]:
 
 
 def parts(text: str, by: str) -> Iterator[str]:
-    """Yield each paragraph, line, sentence, word or character, with its ending and the blanks after that."""
+    """Yield each paragraph, line, sentence, word or character, with its ending and the blanks behind it."""
     start = 0
     for end in _ends(text, by) if by in ENDS else range(1, len(text)):
         while by not in ("line", "character") and end < len(text) and text[end].isspace():

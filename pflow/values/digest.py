@@ -1,4 +1,4 @@
-"""Digests: SHA-256 of values in a form that no two values share."""
+"""Digests: the SHA-256 of a value, written as bytes that no other value has."""
 
 from __future__ import annotations
 

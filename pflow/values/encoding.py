@@ -17,20 +17,21 @@ PACKED = {
     b"\xfd7zXZ\0": ("xz data", "xzcat unpacks it"),
     b"(\xb5/\xfd": ("Zstandard data", "zstdcat unpacks it"),
 }
-"""What the nodes for tables and maps unpack themselves."""
+"""The packed data that the nodes for tables and `pflow map` unpack themselves."""
 POINTER = b"version https://git-lfs.github.com/spec/"
 WORKBOOK = "an Excel workbook"
 UNIT = "\x1f"
-"""The unit separator of ASCII, between the cells of a workbook: no flag changes how they are read."""
+"""The unit separator of ASCII, between the cells of a workbook; the flags for CSV do not apply to it."""
 LOW = 7
-"""The control characters below this stand in no text of one byte a character."""
+"""No text of one byte a character has a control character below this one."""
 
 _TABLE, _ATTACH = "soffice --headless --convert-to csv FILE", "pflow-llm --attachment=FILE"
 ZIP, _OFFICE = ("a zip archive", "unzip -p FILE"), ("an old Office file", _TABLE)
 _KINDS = {
     **{(0, magic): kind for magic, kind in PACKED.items() if magic != b"BZh"},
     **dict.fromkeys(((4, b"1AY&SY"), (4, b"\x17rE8P\x90")), PACKED[b"BZh"]),
-    **dict.fromkeys([(0, bytes([each]) + b"*M\x18") for each in range(0x50, 0x60)], PACKED[b"(\xb5/\xfd"]),  # no data
+    # Zstandard's skippable frames hold no data, but a file may begin with one.
+    **dict.fromkeys([(0, bytes([each]) + b"*M\x18") for each in range(0x50, 0x60)], PACKED[b"(\xb5/\xfd"]),
     **dict.fromkeys(((0, b"PK\3\4"), (0, b"PK\5\6"), (0, b"PK\7\x08")), ZIP),
     **dict.fromkeys(((257, b"ustar\0"), (257, b"ustar  ")), ("a tar archive", "tar -xOf FILE NAME")),
     **dict.fromkeys(((0, b"ARROW1\0"), (0, b"FEA1")), ("an Arrow (Feather) file", "pyarrow")),
@@ -57,7 +58,7 @@ _INSIDE = {
     b"B\0o\0o\0k\0": ("an old Excel workbook (.xls)", _TABLE),
     b"b\0o\0o\0k\0": ("an old Excel workbook (.xls)", _TABLE),
 }
-"""What zip archives and old Office files are, by a name in them."""
+"""The kinds of zip archives and old Office files, by a name that is stored in them."""
 
 
 def split_encoding(encoding: str) -> tuple[str, str]:
@@ -70,7 +71,7 @@ def split_encoding(encoding: str) -> tuple[str, str]:
 
         from pflow.text.naming import guess
 
-        is_for_bytes = "not a text encoding" in str(error)  # as hex is
+        is_for_bytes = "not a text encoding" in str(error)  # hex and base64 are codecs for bytes
         near = [] if is_for_bytes else [name.replace("_", "-") for name in aliases]
         why = "it is not a text encoding" if is_for_bytes else "no such encoding"
         hint = guess(codec, near, "utf-8, latin-1, utf-16, cp1252, …")
@@ -87,12 +88,13 @@ def decode_as(encoding: str, data: bytes, name: str) -> str:
     hint = f"--encoding={codec}:replace takes it"
     with Attempt(f"cannot read '{name}' as {codec}", of=UnicodeError, hint=hint, exit=BAD_DATA):
         text = data.decode(codec, handler)
-        text.encode()  # some codecs know lone surrogates
-        return text if data.startswith(b"\xef\xbb\xbf") else text.removeprefix("\ufeff")  # utf-16le leaves it
+        text.encode()  # utf-7 and others let lone surrogates through, which no store takes
+        # utf-16le and its like keep the mark.
+        return text if data.startswith(b"\xef\xbb\xbf") else text.removeprefix("\ufeff")
 
 
 def not_utf8(data: bytes) -> str:
-    """Return why data cannot be read as UTF-8: what it is, or the first byte that does not fit; empty if it can."""
+    """Return why data cannot be read as UTF-8: its kind, or the first byte that does not fit; empty if it can."""
     if kind := _binary(data)[0]:
         return f"it is {kind}"
     codec = wide_codec(data)
@@ -112,7 +114,7 @@ def text_in(data: bytes, act: str) -> str:
 
 
 def _binary(data: bytes) -> tuple[str, str]:
-    """Return what data is, if that is known, and what reads it; two empty texts for text, such as a PDF in ASCII."""
+    """Return the kind of binary data, and what reads it; two empty texts for text, and for a PDF in ASCII."""
     if data.isascii() and b"\0" not in data:
         return "", ""
     kind, hint = recognize(data)
@@ -122,7 +124,7 @@ def _binary(data: bytes) -> tuple[str, str]:
 
 
 def wide_codec(data: bytes) -> str:
-    """Return UTF-16 or UTF-32 if data is that, by its mark or its zero bytes, as a codec; else an empty text."""
+    """Return the codec of data in UTF-16 or UTF-32, told by its mark or its zero bytes; else an empty text."""
     for mark, codec in _MARKS:
         if data.startswith(mark):
             return codec
@@ -136,14 +138,14 @@ def wide_codec(data: bytes) -> str:
 
 
 def wide_bytes(value: object) -> bytes:
-    """Return the bytes of a value that is UTF-16 or UTF-32, be it bytes or their beginning read as text; else none."""
+    """Return the bytes of a value in UTF-16 or UTF-32, or the first of them if it was read as text; else no bytes."""
     if isinstance(value, str):
         value = value[:_GLANCE].encode("utf-8", "replace") if "\0" in value else b""
     return value if isinstance(value, bytes) and wide_codec(value) else b""
 
 
 def conversion(data: bytes) -> str:
-    """Return what to type to make UTF-8 of data."""
+    """Return the command that converts data to UTF-8, or that reads data of its kind."""
     if hint := _binary(data)[1]:
         return hint
     return f"iconv -f {codec_of(data).upper() or 'ENCODING'} -t UTF-8"
@@ -162,15 +164,15 @@ def codec_of(data: bytes) -> str:
     high = data.translate(None, _ASCII)
     if (codec := wide_codec(data)) or not high or len(high) * 2 > len(data):
         return codec
-    # Latin-1 is part of it, and the next line may have its curly quotes
+    # cp1252 contains Latin-1, and a later line may have the curly quotes that only cp1252 has.
     return "cp1252" if high.decode("cp1252", "ignore").encode("cp1252") == high else ""
 
 
 def recognize(data: bytes) -> tuple[str, str]:
-    """Return what the data of a file is, and what reads it; two empty texts for text and for what is unknown."""
+    """Return the kind of a file, from its data, and what reads it; two empty texts for text and for unknown kinds."""
     head = data[:_GLANCE]
     for (offset, magic), kind in _KINDS.items():
-        # A text may begin with a short mark, as the header PAR1;PAR2 does.
+        # A text may begin with the letters of a short mark, as a CSV with the header PAR1;PAR2 does.
         if head.startswith(magic, offset) and (len(magic) > 4 or not magic.isascii() or min(head) < LOW):
             is_container = kind in (ZIP, _OFFICE)
             return next((each for mark, each in _INSIDE.items() if is_container and mark in data), kind)

@@ -15,10 +15,10 @@ from pflow.values import jsontext
 from pflow.values.jsontext import LONG, check_text, plain, revive, scanstring, write_bytes
 
 LARGE = 1_000_000
-"""The size in bytes from which orjson is imported: to import it takes more than a whole stage."""
+"""The size in bytes from which orjson is imported: the import takes longer than a whole plain stage."""
 
 _DEPTH = 200
-"""More brackets may be nested more deeply than jsontext reads; orjson does, but writes only 254 levels."""
+"""With more brackets, data may be nested more deeply than jsontext reads. orjson reads it, but writes 254 levels."""
 
 _PART = 1 << 20
 """The characters or bytes of a long text that are written or read at once."""
@@ -37,7 +37,8 @@ def decode(data: bytes) -> Any:
     import orjson
 
     try:
-        # Of 19 digits in a row a sixth of the bytes has three: most data has no such integer, which may be rounded.
+        # orjson rounds integers past 64 bits. Where 19 digits are in a row, three are in a row among every sixth byte:
+        # most data has none, and is not searched as a whole.
         if b"000" in data[::6].translate(_DIGITS) and _LONG_INTEGER in data.translate(_DIGITS):
             return jsontext.decode(data)
         value = orjson.loads(data)
@@ -48,7 +49,7 @@ def decode(data: bytes) -> Any:
             return revive(value)
         return value
     except (TypeError, ValueError, RecursionError):
-        return jsontext.decode(data)  # it says why, in words
+        return jsontext.decode(data)  # raises the same refusal in our words
 
 
 def encode(value: Any) -> bytes:
@@ -58,12 +59,12 @@ def encode(value: Any) -> bytes:
 
 
 def encode_each(values: list[Any], ends: tuple[bytes, bytes, bytes] = _LINES, *, escape: bool = True) -> bytes:
-    """Encode each of some values, with `ends` before, between and behind them. Raises PflowError (65)."""
+    """Encode each value, and put the `ends` before, between and behind them. Raises PflowError (65)."""
     before, between, behind = ends
     written = _dumps(values)
     rows: bytes | memoryview
     if written is not None and {*map(type, values)} == {dict} and written.count(b"},{") == len(values) - 1:
-        rows = memoryview(written.replace(b"},{", b"}%b{" % between))[1:-1]  # no text has it
+        rows = memoryview(written.replace(b"},{", b"}%b{" % between))[1:-1]  # by the count no text has a },{
     else:
         rows = between.join([encode(each) if written else jsontext.encode(each, escape=escape) for each in values])
     return b"".join((before, rows, behind)) if values else b""
@@ -91,23 +92,24 @@ def _dumps(value: Any, indent: int = 0, sort: bool = False) -> bytes | None:
     try:
         written = orjson.dumps(value, None, option)
         return written if _is_exact(value, written) else None
-    except (TypeError, ValueError):  # also one of marshal
+    except (TypeError, ValueError):  # orjson and marshal raise them for the values that they do not take
         return None
 
 
 def _is_exact(value: Any, written: bytes) -> bool:
     """Return True if jsontext would write a value as orjson did. Raises ValueError for enums, UUIDs and their like.
 
-    marshal walks a value in C: it refuses other classes than JSON's, and its first version has floats as texts.
+    marshal checks a value in C: it refuses classes that are not JSON's, and its version 1 writes floats as text, where
+    nan and inf can be found.
     """
     parts = marshal.dumps(value, 1)
     if b"null" in written and (b"f\x03nan" in parts or b"f\x03inf" in parts or b"f\x04-inf" in parts):
         return False
-    return b"$" not in written or b'bytes":' not in written  # jsontext escapes such keys
+    return b"$" not in written or b'bytes":' not in written  # an object of our own form gains a `$` in jsontext
 
 
 def _size(value: Any, levels: int = 4) -> int:
-    """Guess the size of a value's JSON, from the first parts of what is long."""
+    """Estimate the size of a value's JSON from the first members of its lists and objects."""
     if isinstance(value, str):
         return len(value)
     if not value or not levels or not isinstance(value, list | dict):
@@ -145,12 +147,12 @@ def json_parts(value: Any) -> Iterator[bytes]:
 
 
 def holds_long(value: Any) -> bool:
-    """Return True if a value is a long text or a list, also nested, with one."""
+    """Return True if a value is a long text, or a list that holds one at any depth."""
     return is_long(value) or (isinstance(value, list) and any(map(holds_long, value)))
 
 
 def decode_long(data: bytes | memoryview) -> str | None:
-    """Decode a long JSON string; None for any other text, or for a string that a store cannot hold."""
+    """Decode a long JSON string; None for any other JSON, and for a string that no store can hold."""
     if len(data) < LONG or data[0] != ord('"') or data[-1] != ord('"'):
         return None
     text = ""
@@ -166,7 +168,7 @@ def decode_long(data: bytes | memoryview) -> str | None:
 
 
 def _parts(data: bytes | memoryview) -> Iterator[str]:
-    """Yield consecutive texts, cut so that no escape is split."""
+    """Yield consecutive parts of the data as text, cut so that no escape is split."""
     start = 0
     while start < len(data):
         end = _safe_end(data, start, start + _PART)
@@ -175,7 +177,7 @@ def _parts(data: bytes | memoryview) -> Iterator[str]:
 
 
 def _safe_end(data: bytes | memoryview, start: int, end: int) -> int:
-    """Return the last place up to `end` that splits no escape and no character; the end of the data without one."""
+    """Return the last cut up to `end` that splits no escape and no character; without one, the end of the data."""
     while start < end < len(data):
         escape = bytes(data[max(end - _ESCAPE, start) : end]).rfind(b"\\")
         if escape < 0 and not 0x80 <= data[end] < 0xC0:

@@ -13,10 +13,10 @@ _FOREIGN = {
     "False": "JSON spells it false",
     "None": "JSON spells it null",
 }
-"""What other languages have at a place where JSON has an error."""
+"""The signs of other languages, each with the words for it: people and models write them in JSON."""
 
 MOST_VALUES = 5_000_000
-"""The most values of JSON that somebody else has written; they take up to 1 GB."""
+"""The most values in JSON from elsewhere, which take up to 1 GB when they are parsed."""
 
 _OTHERS = bytes({*range(256)} - {*b',[{"\r\n'})
 _PIECE = 1 << 20
@@ -57,9 +57,9 @@ def _value(text: str, start: int, end: int) -> Any:
 
 
 def place_of(text: str, error: ValueError, start: int = 0, first_line: int = 1) -> str:
-    """Name the place and reason of an error in JSON: `line 2, column 5: no JSON value`."""
+    """Return the place and the reason of an error in JSON: `line 2, column 5: no JSON value`."""
     at: int | None = getattr(error, "pos", None)
-    if at is not None and str(error).startswith(TRAILING):  # from Python 3.13 on it is the place of the comma
+    if at is not None and str(error).startswith(TRAILING):  # since Python 3.13 the place is that of the comma
         at = len(text) - len(text[at + 1 :].lstrip(WHITESPACE))
     said = ""
     if at is None:
@@ -73,7 +73,7 @@ def place_of(text: str, error: ValueError, start: int = 0, first_line: int = 1) 
 
 
 def _refused(text: str, start: int) -> int:
-    """Find the number or word that the scanner refused without naming its place."""
+    """Return the place of a number or word that the scanner refused: its error has no place."""
     import re
 
     for token in re.compile(r'"(?:[^"\\]|\\.)*+"|[^\s\[\]{},:"]+', re.DOTALL).finditer(text, start):
@@ -96,9 +96,9 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def fences(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each Markdown fence's language, and where its content begins and ends; an open fence ends with the text.
+    """Yield each Markdown fence's language, and where its content begins and ends; an open one ends with the text.
 
-    It may stand on one line; JSON in it may hold the sign of a fence.
+    A fence may stand on one line, and JSON in a fence may contain the sign of one.
     """
     import re
 
@@ -115,7 +115,7 @@ def fences(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def has_too_many_values(data: bytes | bytearray) -> bool:
-    """Return True if JSON, or lines that hold some, have more than MOST_VALUES values."""
+    """Return True if JSON, or lines of it, have more than MOST_VALUES values: `[],…` parsed takes 25 times its size."""
     most = MOST_VALUES
     if sum(map(data.count, (b",", b"[", b"{"))) <= most:
         return False
@@ -124,9 +124,9 @@ def has_too_many_values(data: bytes | bytearray) -> bool:
     bare = data.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _OTHERS).replace(b'""', b"")
     string = re.compile(rb'"[^"\r\n]*(?:["\r\n]|\Z)|[\r\n]+')
     opened = b""
-    for at in range(0, len(bare), _PIECE):  # in parts: the pieces of all would fill the memory
+    for at in range(0, len(bare), _PIECE):  # in parts: the pieces of all of it would fill the memory
         part = opened + bare[at : at + _PIECE]
         most -= sum(map(len, string.split(part)))
         last = max(part.rfind(b"\n"), part.rfind(b"\r")) + 1
-        opened = b'"' if part.count(b'"', last) % 2 else b""  # a string goes on in the next part
+        opened = b'"' if part.count(b'"', last) % 2 else b""  # the cut was inside a string
     return most < 0

@@ -1,4 +1,4 @@
-"""JSON text to Python values and back, strictly: nothing is rounded, dropped or made up; and values as JSON has them.
+"""JSON text to Python values and back, strictly: nothing is rounded, dropped or made up.
 
 Bytes become {"$bytes": "<base64>"} in JSON; a user's object whose only key is `$bytes`, `$$bytes`, … gains one `$`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-# json's C parts without its `re` and `enum`, which would take half of a stage's start.
+# json itself imports `re` and `enum`, which would take half of a stage's start; its C parts need neither.
 from _json import encode_basestring, make_encoder, make_scanner
 from _json import scanstring as _scanstring
 
@@ -18,14 +18,14 @@ from pflow.errors import BAD_DATA, PflowError
 quote = encode_basestring
 
 LOWEST, HIGHEST = -(1 << 63), 1 << 64
-"""The range of integers that are kept, without its end; others are refused."""
+"""The range of integers that JSON may have here, without its end. Others are refused, since a float rounds them."""
 
 LONG = 1 << 24
-"""The size of a text, in bytes or characters, from which pflow.values.fast_json takes it in parts."""
+"""The size of a text, in bytes or characters, from which it is read and written in parts (fast_json)."""
 
 WHITESPACE = " \t\n\r"
 BLANK = WHITESPACE + "\ufeff"
-"""What may stand around a JSON text: some programs write a byte order mark."""
+"""The characters that may stand around a JSON text: some programs write a byte order mark."""
 
 
 class ScanError(ValueError):
@@ -91,7 +91,7 @@ _WORDS = {
     "Expecting property name enclosed in double quotes": "a key in double quotes is missing",
     **dict.fromkeys([f"Illegal trailing comma before end of {each}" for each in ("object", "array")], TRAILING),
 }
-"""Plainer words for json's own."""
+"""Plainer words for the messages of json."""
 
 
 def plain_words(message: str) -> str:
@@ -103,7 +103,7 @@ def _call(scan: Callable[..., tuple[Any, int]], *arguments: Any) -> tuple[Any, i
     try:
         try:
             return scan(*arguments)
-        except SystemError:  # the C parts raise json's own error, which needs its module to be loaded
+        except SystemError:  # the C parts look up json's error class, whose module is not loaded yet
             import json.decoder  # noqa: F401
 
             return scan(*arguments)
@@ -125,7 +125,7 @@ def _scanner(context: type[_Strict]) -> Callable[..., tuple[Any, int]]:
             raise ScanError("no JSON value", stop.value) from None
         except RecursionError:
             raise ScanError("nested too deeply", at) from None
-        if sys.version_info >= (3, 12):  # where json's C parts go past the depth that our functions can walk
+        if sys.version_info >= (3, 12):  # where the C parts nest more deeply than our functions can follow
             limit = sys.getrecursionlimit()
             if text.count("[", at, end) + text.count("{", at, end) > limit and is_deeper(value, limit):
                 raise ScanError("nested too deeply", at)
@@ -184,7 +184,7 @@ def _bytes(base64: Any) -> bytes:
 
 
 BYTES = "bytes"
-"""The --encoding of data that is not to be decoded."""
+"""The --encoding of data that stays bytes."""
 
 
 def text_or_bytes(data: bytes | bytearray) -> str | bytes:
@@ -213,7 +213,7 @@ def encode(value: Any, *, escape: bool = True) -> bytes:
 
 
 def compact(value: Any) -> str:
-    """Encode a value of our own making as JSON, without checks."""
+    """Encode a value that pflow itself made as JSON, without checks."""
     return "".join(_write(value, 0))
 
 
@@ -278,7 +278,7 @@ def _copy(value: Any, escape: bool) -> Any:
             if item.__class__ is str and item.isascii()
             else _copy(item, escape)
             for key, item in value.items()
-        }  # inlined for plain text: rows hold millions of such members
+        }  # written out for plain text, without a call: rows have millions of such members
         if escape and len(members) == 1 and is_bytes_key(key := next(iter(members))):
             return {"$" + key: members[key]}
         return members
@@ -295,7 +295,7 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
 
 
 def _kin_of(value: Any) -> Any:
-    """Convert a tuple, an enum member or an instance of a subclass of str to the JSON value it resembles."""
+    """Convert an instance of a class like a JSON type, such as a tuple, an enum member or a subclass of str, to it."""
     for like, kind in _KINDS:
         if isinstance(value, like):
             return kind(value)

@@ -52,7 +52,7 @@ def _bracket(text: str, at: int) -> tuple[str | int, int]:
 
 
 def write_path(steps: Path, *, in_template: bool = False) -> str:
-    """Write a path as text, the way a person would, or so that it reads the same between the braces of a template."""
+    """Write a path as a person would; `in_template`, so that it means the same between the braces of a template."""
     text = ""
     for step in steps:
         if isinstance(step, int):
@@ -70,12 +70,12 @@ def _is_word(step: str, *, is_first: bool) -> bool:
 
 
 def are_nested(one: Path, other: Path) -> bool:
-    """Return True if two paths lead to the same place, or one leads to a part of the other's."""
+    """Return True if two paths are the same, or one of them leads into the value at the other."""
     return all(a == b for a, b in zip(one, other, strict=False))
 
 
 def look_up(value: Any, steps: Path, at: int = 0) -> Any:
-    """Return the value at `steps[at:]` below `value`, to which `steps[:at]` led. Raises PflowError (66)."""
+    """Return the value at `steps[at:]` in `value`, which is the value at `steps[:at]`. Raises PflowError (66)."""
     for n in range(at, len(steps)):
         value = _step_into(value, steps, n)
     return value
@@ -118,7 +118,7 @@ def fault_inside(text: str) -> str:
 
 
 def missing(name: str, there: list[str], place: str) -> PflowError:
-    """Return the error for a missing name: it lists what the place has and suggests the nearest."""
+    """Return the error for a missing name: it lists the names that the place has, and suggests the nearest."""
     from pflow.text.naming import did_you_mean, listed, meant
 
     near = did_you_mean(meant(name, there))

@@ -1,6 +1,6 @@
-"""Secrets: the values, names and words that are secret, and masking them in texts however they are written there.
+"""Secrets: which values, names and words are secret, and how they are masked in any text, quoted or escaped.
 
-What a node marks `[secret]` its interface says; all else is judged here.
+An interface marks its own secrets with `[secret]`; everything else is judged here.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Secrets:
     """The secret values known so far, which mask texts and errors."""
 
     def __init__(self, others: Secrets | None = None) -> None:
-        """Begin with those that are known to `others`, which learn nothing from these."""
-        # The forms, and of how many texts they are: another thread may add texts while the forms are being made.
+        """Begin with the secrets of `others`; those that are added here are not added there."""
+        # With the forms stands the number of their texts: another thread may add a text while the forms are made.
         self._forms: tuple[int, list[str]] = others._forms if others else (0, [])
         self._texts: set[str] = set(others._texts) if others else set()
 
@@ -37,14 +37,14 @@ class Secrets:
         return bool(self._texts)
 
     def add(self, value: Any) -> bool:
-        """Add a value's text and each of its lines; of a list or object, all items. Return True if any is new."""
+        """Add a value's text and each of its lines, or the items of a list or object; return True if any is new."""
         new = {*_texts(value)} - self._texts
         for known in (self, all_secrets) if new else ():
             known._texts |= new
         return bool(new)
 
     def mask(self, text: str) -> str:
-        """Mask each secret in a text, be it plain, quoted, escaped or URL-encoded."""
+        """Mask each secret in a text, also where it is quoted, escaped or URL-encoded."""
         if self._forms[0] < len(self._texts):
             texts = self._texts.copy()
             forms = {form for secret in texts for form in _forms(secret)}
@@ -54,7 +54,7 @@ class Secrets:
         return text
 
     def are_in(self, value: Any) -> bool:
-        """Return True if a value contains a secret, in keys and bytes too."""
+        """Return True if a value contains a secret, also in a key or in bytes."""
         if not self._texts:
             return False
         if isinstance(value, bytes):
@@ -79,7 +79,7 @@ class Secrets:
         return change_texts(value, self.mask)
 
     def without(self, value: Any) -> Any:
-        """Return a value with its secrets masked; where they are in keys, bytes or numbers, the mask alone."""
+        """Return a value with its secrets masked; the mask alone if a secret is in a key, in bytes or in a number."""
         shown = self.masked(value) if self._texts else value
         return MASK if self.are_in(shown) else shown
 
@@ -111,7 +111,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Yield a secret as Python, JSON, a URL and a shell word write it, also nested, and as `shorten` cuts it."""
+    """Yield a secret as Python, JSON, URLs and shell words write it, one in another too, and as `shorten` cuts it."""
     from json import dumps
     from shlex import quote as shell_word
     from urllib.parse import quote, quote_plus
@@ -153,16 +153,17 @@ _WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "cre
 _KEYS = r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)"
 _LIKELY = ("token", "password", "secret", "api_key")
 
-# A name is short, and no second dash begins one: else a long text would be searched from each of its dashes.
+# A name has at most 100 letters and begins after the first dashes only: else a long row of letters or dashes would be
+# searched from each of them.
 _FLAG = r"""(?x)
 (?: (?<!-)-{2,}([\w.][\w.-]{0,99}) (?: :?= | @ | \s+(?!-) )  |  \b([A-Za-z_][\w.-]{0,99}) :?= )
 ( (?: '[^']*(?:'|$) | "(?:[^"\\]|\\.)*(?:"|$) | \\. | [^\s'"\\] )+ )"""
 
 
 def find_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int]]:
-    """Find the values of secret flags in a text, by flag name: secret by its words, in `names`, or a near miss.
+    """Find the values of secret flags in a text. A flag is secret by the words of its name, in `names`, or almost so.
 
-    A word without dashes before a = counts as a flag too.
+    NAME=VALUE without dashes counts as a flag too.
     """
     import re
 
@@ -199,20 +200,20 @@ def of_environment(least: int = 6) -> list[str]:
 
 
 def _unlike_words() -> list[str]:
-    """Return the values of such variables that do not stand in a text by chance: no word, no short one and no path."""
+    """Return those secrets of the environment that no text has by chance: not a word, not short, not a path."""
     values = of_environment(8)
     return [each for each in values if not each.isalpha() and not (os.path.isabs(each) and os.path.exists(each))]
 
 
 def is_secret_value(text: str) -> bool:
-    """Return True if a text holds something like a key, or a secret of the environment."""
+    """Return True if a text holds a key of a known form, or a secret of the environment."""
     import re
 
     return re.search(_VALUES, text) is not None or any(value in text for value in _unlike_words())
 
 
 def hider() -> Callable[[str], str]:
-    """Return a function that masks keys and the environment's secrets in texts: it reads the environment once, now."""
+    """Return a function that masks keys, and the secrets that the environment has now, in texts."""
     import re
 
     values = sorted(_unlike_words(), key=len, reverse=True)
@@ -226,14 +227,14 @@ def hider() -> Callable[[str], str]:
 
 
 def mask_logins(text: str) -> str:
-    """Mask what follows the scheme of an Authorization header."""
+    """Mask the credentials after the scheme of an Authorization header."""
     import re
 
     return re.sub(_LOGIN, rf"\1 {MASK}", text)
 
 
 def secret_variables(text: str) -> list[str]:
-    """Return the variables in a text, `$NAME` or `printenv NAME`, whose names promise secrets."""
+    """Return the environment variables in a text, as `$NAME` or `printenv NAME`, whose names promise secrets."""
     import re
 
     names = [match[1] or match[2] for match in re.finditer(_VARIABLE, text)]

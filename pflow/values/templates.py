@@ -85,7 +85,7 @@ def braced_path(text: str) -> Path | None:
 
 
 class Directories(str):
-    """The directories of a relative path, as a template inserts them; where they are empty, a `/` after them goes."""
+    """The directories of a relative path, for a template; if they are empty, the `/` after them is left out."""
 
     __slots__ = ()
 
@@ -106,10 +106,10 @@ def double_braces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def unfilled_references(text: str) -> Iterator[list[Path]]:
-    """Yield the paths that each reference in a text without templates may mean: for `$a.b` both (a,) and (a, b).
+    """Yield what each reference in a text without templates may mean, as paths: for `$a.b` both (a,) and (a, b).
 
-    A shell's own forms (`${a:-x}`, `${#a}`) are references too. The variables that the text sets are left out, and so
-    is `$name` where no shell expands it: behind a backslash and in single quotes.
+    A shell's own forms (`${a:-x}`, `${#a}`) are references too. Left out are variables that the text itself sets, and
+    each `$name` that no shell would expand: behind a backslash and in single quotes.
     """
     at, quote = 0, ""
     while at < len(text):
@@ -140,7 +140,7 @@ def _shell_reference(text: str, at: int) -> tuple[Path | None, int]:
 
 
 def uses_arguments(command: str) -> bool:
-    """Return True if a shell's command may use its arguments, as a file does that it reads by `.`."""
+    """Return True if a shell command may use its arguments: by a `$`, or in a file that it reads with `.`."""
     return "$" in command or command.startswith(". ")
 
 
@@ -179,7 +179,7 @@ def references(written: Any) -> list[Path]:
 
 
 def leading_references(written: Any) -> list[Path]:
-    """List the references at the beginning of a text, or of a list's texts: in a path they may choose the directory."""
+    """List the references that begin a text, or each text of a list: in a path they may choose the directory."""
     if isinstance(written, list):
         return [path for item in written for path in leading_references(item)]
     first = parse_template(written)[:1] if isinstance(written, str) else []
@@ -189,10 +189,10 @@ def leading_references(written: Any) -> list[Path]:
 def expand(
     written: Any, look_up: Callable[[Path], Any], join: Callable[[str, list[Part], list[str]], str] | None = None
 ) -> Any:
-    """Replace each reference in `written` by what `look_up` finds, once: inserted text is never expanded.
+    """Replace each reference in `written` by the value that `look_up` finds. Inserted text is not expanded again.
 
-    One whole reference keeps its value's type. Inside text, null is empty, bytes are decoded, with lone surrogates for
-    invalid ones, and anything else is JSON. `join`, if given, makes one text of the literal and the inserted ones.
+    A text that is one reference gets the value itself. Inside other text, null is empty, bytes are decoded (invalid
+    ones to lone surrogates), and anything else is JSON. `join`, if given, joins the literal and the inserted texts.
     Raises ValueError for a reference in an object's key.
     """
     if isinstance(written, list):
@@ -233,7 +233,7 @@ def _refuse_member(written: str, name: str, after: str) -> None:
 
 
 def join_path(written: str, parts: list[Part], texts: list[str]) -> str:
-    """Join the parts of a path, or an address. Raises PflowError (77) if a value after text leaves its component."""
+    """Join the parts of a path or a URL. Raises PflowError (77) if a value after text leads out of its directory."""
     if written.lower().startswith(("http://", "https://")):
         return join_url(written, parts, texts)
     path, at, is_begun = "".join(texts), 0, False
@@ -260,7 +260,7 @@ def _inside_text(value: Any) -> str:
 
 
 def _refuse_wide(value: Any) -> None:
-    """Raise PflowError (65) if an inserted value is in UTF-16, which nobody can read behind other text."""
+    """Raise PflowError (65) for an inserted value in UTF-16: nothing can decode it behind other text."""
     from pflow.values.encoding import not_utf8, remedy, wide_bytes
 
     if data := wide_bytes(value):
@@ -268,7 +268,7 @@ def _refuse_wide(value: Any) -> None:
 
 
 def join_url(written: str, parts: list[str | Path], texts: list[str]) -> str:
-    """Join the parts of a URL, values as RFC 6570 encodes them. Raises PflowError (77) in its origin, and for `..`."""
+    """Join the parts of a URL, values as in RFC 6570. Raises PflowError (77) for a value in the origin and for `..`."""
     url = like = ""
     for at, (part, text) in enumerate(zip(parts, texts, strict=True)):
         if isinstance(part, str) or at == 0:
@@ -306,6 +306,6 @@ def _quoted(text: str) -> str:
 
 
 def _dots(url: str) -> int:
-    """Count the parts of a path that lead to its own directory or the one above."""
+    """Count the parts `.` and `..` in the path of a URL, also percent-encoded ones."""
     path = url.partition("#")[0].partition("?")[0].replace("\\", "/")
     return sum(part.lower().replace("%2e", ".") in (".", "..") for part in path.split("/"))

@@ -256,11 +256,11 @@ def list_in(value: Any) -> Any:
 
 
 _CUT = ('["', "[{", "[[", '{"')
-"""The beginnings of JSON that goes on after its first line; a line of a log may begin with `[2`."""
+"""The beginnings of a first line whose JSON goes on. `[2` is none of them: a line of a log may begin so."""
 
 
 def items_in(value: Any) -> Any:
-    """Return the items of a batch: of a text, the JSON list in it, or else its lines that are not blank.
+    """Return the items of a batch. A text has those of the JSON list in it, or else its lines that are not blank.
 
     Truncated JSON stays one text: its lines are not items.
     """
@@ -285,7 +285,7 @@ _LEAVES = {"int": "an int", "float": "a float", "bool": "a bool", "bytes": "byte
 
 
 def type_below(type: Type, path: Path, at: int) -> tuple[Type, str]:
-    """Return the type at a path, whose `path[:at]` leads to `type`, and an error's text; `any` if unknown."""
+    """Return the type at a path, of which `path[:at]` leads to `type`, and a fault or ""; `any` if it is unknown."""
     for n in range(at, len(path)):
         step, fault = path[n], ""
         if type.fields and str(step) in type.fields:

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     """Calls, tokens and cost, each where it has a limit."""
 
     Gate = Callable[[str, dict[str, Any]], Any]
-    """Asks the account of a run (pflow.driver.budget) or the limiter of a map.
+    """A question to the budget of a run (pflow.driver.budget) or to the limiter of a map, and its answer.
 
-    `begin` returns the ticket of a call, or None while it has to wait, `reserved` what it reserves, `end` True if the
-    call was refused and is to be sent again.
+    `begin` returns the ticket of a call, or None while the call has to wait; `reserved` the amounts reserved for it;
+    `end` True if the provider refused the call and it is to be sent again.
     """
 
 MEMBERS = ("model", "tokens", "cost", "calls", "unpriced")
-"""The members of an event, or of an entry in a document's header, that hold usage."""
+"""The members of an event, and of a step in a document's header, that hold usage."""
 
 
 class Usage:
-    """A sum over answers: `calls` counts them, `unpriced` those without a known price. No price is ever guessed."""
+    """A sum over models' answers: `calls` counts them, `unpriced` those without a known price. No price is guessed."""
 
     def __init__(self, *parts: dict[str, Any]) -> None:
         self.model = ""  # the model of all calls; empty if they differ
@@ -35,12 +35,12 @@ class Usage:
             self.add(part)
 
     def add_event(self, event: dict[str, Any]) -> None:
-        """Add an event of a run, except the end of a batch, which repeats what its items said."""
+        """Add an event of a run, except the end of a batch: it has the sum of items that were added already."""
         if "items" not in event:
             self.add(event)
 
     def add(self, about: dict[str, Any]) -> None:
-        """Add usage in the form that `members` returns; without a call of a model it adds nothing."""
+        """Add usage as `members` returns it; nothing if there was no call of a model."""
         model, said, cost = about.get("model"), about.get("tokens"), amount(about.get("cost"))
         counts = {side: amount(said.get(side)) for side in ("in", "out")} if isinstance(said, dict) else {}
         tokens = {side: count for side, count in counts.items() if count is not None}
@@ -89,9 +89,9 @@ class Usage:
 
 
 def calls_in(about: dict[str, Any], began: float) -> list[dict[str, Any]]:
-    """Return the calls in the account of a visit or item: began (seconds), ms, usage, and exit if it failed.
+    """Return the calls in an event of a visit or item: began (seconds), ms, usage, and exit if a call failed.
 
-    What does not tell its calls one by one is one call, with their sum.
+    An event that does not list its calls is one call with their sum.
     """
     if "asked" in about:
         return [{**call, "began": _begin_of(call, began)} for call in about["asked"]]
@@ -115,7 +115,7 @@ def dollars(cost: float, digits: int = 2) -> str:
 
 
 def usage_words(about: dict[str, Any]) -> list[str]:
-    """Format what `members` or `total` returned, as `Usage.words` does."""
+    """Format usage as `members` or `total` returned it, in the words of `Usage.words`."""
     return Usage(about).words()
 
 
@@ -141,16 +141,16 @@ BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"
 """The flag of each amount that a budget limits."""
 
 BYTES = 4
-"""The bytes of UTF-8 that a token of a question stands for, before a model has counted them."""
+"""The bytes of UTF-8 that a token of a question has on average; models count the real number only afterwards."""
 
 _MAY_BILL = (TIMED_OUT, TRY_AGAIN, BAD_DATA)
-"""The failures of calls that a provider may bill, unless it refused them with a status."""
+"""The exit codes of calls that a provider may bill though they failed, unless it refused them with an HTTP status."""
 
 _TOLD = ("message", "hint", "exit", "retry_after", "refusal", "ends_run")
 
 
 def unlimited(name: str, question: dict[str, Any]) -> Any:
-    """Let each call begin; there is nothing to count."""
+    """Let each call begin: without a budget there is nothing to count."""
     return {}
 
 
@@ -158,7 +158,7 @@ class Calls:
     """The calls of models that a run, a map or one visit makes; the `gate` may limit them.
 
     If money is limited (`is_priced`), no model without a known price is asked. A map (`in_map`) ends at a failure that
-    each other item would have too.
+    every other item would meet too.
     """
 
     def __init__(self, gate: Gate = unlimited, *, is_priced: bool = False, in_map: bool = False) -> None:
@@ -173,7 +173,7 @@ class Calls:
         return Calls(self.gate, is_priced=self.is_priced, in_map=self.in_map)
 
     def spend(self, usage: dict[str, Any]) -> None:
-        """Count what models took that were asked without a Call, failed tries too (pflow.values.usage)."""
+        """Count the usage of models that were asked without a Call, such as an agent's, failed tries too."""
         if usage:
             self.gate("spent", {"spent": usage})
 
@@ -181,11 +181,11 @@ class Calls:
 class Call:
     """A call of a model: `with Call(calls, model) as call`, which sets `call.usage` once that is known.
 
-    `size` is the bytes of the question, `most` the tokens and dollars that it reserves until it has ended. A call that
-    `is_capped` keeps to what is `reserved` for it: as much as is left, `most` at most. Raises PflowError (79) if the
-    budget has no room for it. In a map a refusal of the provider ends the block without an exception: the call is to be
-    made again. A call that a signal, a time limit or a broken answer ends counts as it was reserved: nobody knows
-    what it has cost, and the exception's `usage` says so.
+    `size` is the bytes of the question, `most` the tokens and dollars that the call reserves until it has ended. A call
+    that `is_capped` stays within what is `reserved` for it: all that is left, up to `most`. Raises PflowError (79) if
+    the budget has no room for the call. In a map, a refusal by the provider ends the block without an exception: the
+    call is to be made again. A call that ends by a signal, a time limit or a broken answer counts as much as it
+    reserved: nobody knows its cost, and the `usage` of the exception says so.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class Call:
         about["is_untold"] = not about["spent"] and (may_bill or not isinstance(error, Exception | None))
         if about["is_untold"]:
             vars(error)["usage"] = {"model": self.about["model"]}
-        elif not about["spent"] and getattr(error, "status", None):  # refused: it counts, and costs nothing
+        elif not about["spent"] and getattr(error, "status", None):  # refused: a call, which no provider bills
             vars(error)["usage"] = {"model": self.about["model"], "cost": 0}
         used = about["spent"] or usage_of(error) or {"model": self.about["model"]}
         self.calls.made.append((self._begun, time.monotonic(), used, error))

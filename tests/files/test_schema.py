@@ -7,7 +7,7 @@ from llm import schema_dsl
 from pydantic import BaseModel
 
 from pflow.errors import PflowError
-from pflow.files.schema import load_many, load_schema, misfits, read_as, words_of, worst_misfit
+from pflow.files.schema import error_text, load_many, load_schema, misfits, read_as, worst_misfit
 
 _FIELDS = st.builds(
     "{}{}{}".format,
@@ -102,4 +102,4 @@ def test_a_reference_that_leads_nowhere_is_said_when_a_value_comes_to_it():
         worst_misfit(schema, {"a": 1})
     assert caught.value.exit == 65
     fault = worst_misfit({"properties": {"a": {"type": "string"}}}, {"a": 5})
-    assert words_of(fault) == "$.a: 5 is not of type 'string'"
+    assert error_text(fault) == "$.a: 5 is not of type 'string'"
