@@ -182,7 +182,7 @@ class RunFlags:
 
 
 def spec_of_run(wired: WiredFlow | None = None) -> CommandSpec:
-    """Return the usage of this flow, or of any."""
+    """Return the spec of `pflow run`, with the flags of a flow if there is one."""
     from pflow.help import spec as kinds
 
     usage = kinds.spec_of_command(PROGRAM, _HELP, "pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …")
@@ -192,7 +192,7 @@ def spec_of_run(wired: WiredFlow | None = None) -> CommandSpec:
 
 
 def flags_of_runs(without: Container[str] = ()) -> list[Field]:
-    """Return the flags of `pflow run` itself, without some."""
+    """Return the flags of `pflow run` itself, except those `without`."""
     flags = [flag for name, flag in OWN.items() if not flag.refused and name not in without]
     return [flag.but(doc=flag.doc.replace("the node", "the run")) for flag in flags]
 

@@ -90,7 +90,7 @@ class Driver:
         return self._execute(*parse(wired, words), intake)
 
     def _note(self, wired: WiredFlow) -> None:
-        """Note what the trace of the document says of the flow, if it fails too."""
+        """Note what the trace will say of the flow; a failure needs it too."""
         self.name = wired.flow.name or "flow"
         self.entry = {"node": f"flow:{self.name}"}
         if carries := carried_behind(wired):

@@ -233,7 +233,7 @@ def _refuse_finished(run: RecordedRun, choices: ResumeFlags) -> None:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def exclusive_search() -> Iterator[None]:
     """Keep other processes from looking for an unfinished run until this one has found or begun one.
 
     Two that look at once would both find none, and both begin.

@@ -114,9 +114,9 @@ class Execution:
     def _listen(self) -> Listeners:
         """Begin a run, or resume one."""
         if self.flags.resume:
-            from pflow.driver.earlier_run import alone, find_unfinished
+            from pflow.driver.earlier_run import exclusive_search, find_unfinished
 
-            with alone():
+            with exclusive_search():
                 self.reopened = find_unfinished(self.initial, self.flags)
                 if self.reopened is None:
                     return Listeners(self.initial, self.flags)

@@ -13,7 +13,7 @@ from pflow.driver.arguments import PROGRAM
 from pflow.driver.driver import Driver
 from pflow.driver.inputs import RunInputs, inputs_missing, missing_inputs
 from pflow.engine.context import Context
-from pflow.engine.engine import Engine, goes_on, outputs_of
+from pflow.engine.engine import Engine, default_edge_warning, outputs_of
 from pflow.engine.step import copied
 from pflow.errors import MISSING, USAGE, PflowError
 from pflow.flow.flags import FlowFlags, read_argument
@@ -133,7 +133,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         """As pocketflow's; a declared `error` without an edge takes the default edge."""
         default = curr.successors.get("default")
         if action == ERROR and ERROR not in curr.successors and default is not None and _declares_error(curr):
-            _warn(goes_on(type(curr).__name__))
+            _warn(default_edge_warning(type(curr).__name__))
             return default
         return super().get_next_node(curr, action)
 

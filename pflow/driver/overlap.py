@@ -34,7 +34,7 @@ def name_of_lock(file: str, directory: str, ir: Any) -> str:
     return digest_of(about)[:32]
 
 
-class Other:
+class OngoingRun:
     """A run that goes on, its process (0 if unknown), and the file that it has locked."""
 
     def __init__(self, run: str, pid: int, lock: str) -> None:
@@ -64,7 +64,7 @@ class FlowLock:
             mark, self.fd = open_lock(self.path)
             os.close(mark)
 
-    def try_lock(self) -> Other | None:
+    def try_lock(self) -> OngoingRun | None:
         """Take the lock, or return the run that keeps us from it. The programs of a killed run get a moment to end."""
         limit = time.monotonic() + _PATIENCE
         while (other := self._other()) and not other.is_alive() and time.monotonic() < limit:
@@ -80,16 +80,16 @@ class FlowLock:
                     fcntl.flock(lock, fcntl.LOCK_SH)
                 time.sleep(0.02)  # one of its programs may have released the lock, which would make this spin
 
-    def _other(self) -> Other | None:
+    def _other(self) -> OngoingRun | None:
         """Try to take the lock; return the run of this flow that goes on, even if it did not take the lock."""
         is_ours = self._lock(fcntl.LOCK_NB)
         going = (RecordedRun(directory) for directory in run_directories() if is_locked(directory))
         same = (
-            Other(run.id, run.about.get("pid", 0), os.path.join(run.directory, LOCK))
+            OngoingRun(run.id, run.about.get("pid", 0), os.path.join(run.directory, LOCK))
             for run in going
             if self._is_of(run)
         )
-        return next(same, None if is_ours else Other("", int(holder(self.path).partition(" ")[0] or 0), self.path))
+        return next(same, None if is_ours else OngoingRun("", int(holder(self.path).partition(" ")[0] or 0), self.path))
 
     def _is_of(self, run: RecordedRun) -> bool:
         """Return True if the run is one of this flow."""

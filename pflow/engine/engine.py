@@ -154,7 +154,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         """Return the next node for an action that has no edge: the default one for a declared `error`, else None."""
         following = node.successors.get("default")
         if action == ERROR and ERROR in node.interface.actions and following is not None:
-            self.context.warn(goes_on(node.id))
+            self.context.warn(default_edge_warning(node.id))
             return following
         self._warn_of_end(node, action)
         return None
@@ -187,7 +187,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return StepFailed(node.id, node.wired.step.type, error)
 
 
-def goes_on(name: str) -> str:
+def default_edge_warning(name: str) -> str:
     """Return the warning for a step without an edge for the action `error` that its node declares."""
     return f"'{name}' returned error, which has no edge: the default one is taken"
 

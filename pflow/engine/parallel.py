@@ -13,7 +13,7 @@ from pflow.errors import BAD_DATA, FAILED, Ignoring, PflowError
 from pflow.flow.graph import Fork
 from pflow.flow.wired_flow import WiredStep
 from pflow.node import pocketflow
-from pflow.process.loop import Here, ListLoop, WorkItem, claiming, run_all
+from pflow.process.loop import ListLoop, SerialExecutor, WorkItem, claiming, run_all
 from pflow.process.pool import Died, Pool
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.process.worker import Parent
@@ -27,12 +27,12 @@ from pflow.values.usage import usage_of
 if TYPE_CHECKING:
     from pflow.binding.resolve import Binding, Places
 
-    Done = tuple[dict[str, Any], Places, dict[str, Any], dict[str, Any]]
+    ItemResult = tuple[dict[str, Any], Places, dict[str, Any], dict[str, Any]]
     """The result of one item: its writes, the places of its reads, its failure (exit and message; empty if it did not
     fail), and the rest of its event: usage of models (pflow.values.usage), the cache, failed tries, milliseconds.
     """
     Note = Callable[[int | None, dict[str, Any], dict[str, Any]], None]
-    """Takes the end of an item for the trace: its number (None without a result), its failure, the rest of Done."""
+    """Takes the end of an item for the trace: its number (None without a result), its failure, and the rest."""
 
 
 _TOLD = ("cache", "tries", "tried", "asked", "warning")
@@ -97,7 +97,7 @@ class BatchStep(StepNode):
         visit.writes = self.places_of(keys)
         self.carry(key for key in keys if key in self.places or not self.names_keys)
 
-    def _only_value(self, key: str, values: list[Any], done: list[Done]) -> Any:
+    def _only_value(self, key: str, values: list[Any], done: list[ItemResult]) -> Any:
         """Return the value of the one item that has this key. Raises PflowError (65) if several items have it."""
         found = [value for value, each in zip(values, done, strict=True) if key in each[0]]
         if len(found) > 1:
@@ -105,7 +105,7 @@ class BatchStep(StepNode):
             raise PflowError(what, hint="output_key is the same for them", exit=BAD_DATA)
         return found[0]
 
-    def _result(self, key: str, item: Any, done: Done) -> Any:
+    def _result(self, key: str, item: Any, done: ItemResult) -> Any:
         """Return an item's value of a write, None if it failed; with `keep_item` an object with the value or error."""
         changes, _, why, _ = done
         value = changes.get(key)
@@ -114,7 +114,7 @@ class BatchStep(StepNode):
         return {"item": item, "error": why["message"]} if why else {"item": item, key: value}
 
     def _tell_failures(self, visit: Visit, errors: list[dict[str, Any]], count: int) -> None:
-        """Report how many items failed, and the first of them, on stderr and in the trace. Raises it if all did."""
+        """Report the number of failed items, and the first failure, on stderr and in the trace; raise it if all failed."""
         first = errors[0]
         what = self._named(first["index"], first["item"])
         text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"
@@ -138,7 +138,7 @@ class BatchStep(StepNode):
     def _writer(self, path: str) -> str:
         return f"{self._named(*self.items[self.paths.index(path)])} of this batch"
 
-    def _noted_items(self, shared: Any, visit: Visit) -> list[Done]:
+    def _noted_items(self, shared: Any, visit: Visit) -> list[ItemResult]:
         """Run the items, record an event at the end of each, and add up their usage."""
         before = self._done_before()
         failed = sum(bool(done[2]) for done in before.values())
@@ -163,7 +163,7 @@ class BatchStep(StepNode):
 
         return self._run_items(shared, before, note)
 
-    def _done_before(self) -> dict[int, Done]:
+    def _done_before(self) -> dict[int, ItemResult]:
         """Return the results, by number, of the items that an earlier part of the run has finished."""
         journal = self.context.journal
         found = {} if journal is None else {number: journal.take(path) for number, path in enumerate(self.paths)}
@@ -173,7 +173,7 @@ class BatchStep(StepNode):
             if end is not None
         }
 
-    def _run_items(self, shared: Any, before: dict[int, Done], note: Note) -> list[Done]:
+    def _run_items(self, shared: Any, before: dict[int, ItemResult], note: Note) -> list[ItemResult]:
         """Run the items that are not done yet, and write the end of each to the journal before the trace has it.
 
         In a batch that is cached, equal items wait for the first of them, and then find its answer in the cache.
@@ -202,7 +202,7 @@ class BatchStep(StepNode):
             return WorkItem(number, key=digest * shares_equals, is_alone=context.isolate)
 
         loop = ListLoop(map(work, rest), keep)
-        loop.run(self._pool(shared) if is_apart else Here(lambda number: self._run_item(shared, number)))
+        loop.run(self._pool(shared) if is_apart else SerialExecutor(lambda number: self._run_item(shared, number)))
         done = before | loop.results
         return [done[number] for number in range(len(self.items))]
 
@@ -215,7 +215,7 @@ class BatchStep(StepNode):
 
         return Pool(serve, jobs=self.batch.jobs or 1, take=self.context.take, ask=self.context.coordinator.answer)
 
-    def _run_item(self, shared: Any, number: int) -> Done:
+    def _run_item(self, shared: Any, number: int) -> ItemResult:
         """Run the node on a store in which the item stands under its name."""
         visit = Visit()
         index, item = self.items[number]
@@ -258,7 +258,7 @@ class BatchStep(StepNode):
         fixed = [finder for finder in finders if all(path[0] != self.batch.item for path in finder.source.paths)]
         self.put_data(shared, {finder.key: finder.find(shared) for finder in fixed})
 
-    def _all_reads(self, shared: Any, done: list[Done]) -> Places:
+    def _all_reads(self, shared: Any, done: list[ItemResult]) -> Places:
         """Return the places of all items' reads; for a read from the item, the place of the list."""
         over = tuple(map(write_path, self.over.places(shared)))
         reads: Places = {"batch.over": over}

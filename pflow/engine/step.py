@@ -62,9 +62,9 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         return action
 
     def made(self) -> Any:
-        """Return the node of one visit, which has what it asks before it writes a file or calls a model.
+        """Return the node for one visit, equipped with what it asks before it writes a file or calls a model.
 
-        So has each node inside a pocketflow Flow that is one step.
+        The nodes inside a pocketflow Flow that is one step are equipped too.
         """
         node = copied(self.node)
         self.equip(node)
@@ -111,7 +111,7 @@ class StepNode(PlainStep, Visitor):
         self.files = StepFiles(wired) if context.journal is not None else None
 
     def _cached(self) -> CachedNode | None:
-        """Return the node as the cache knows it, if it is used. Raises StepFailed if it is required and impossible."""
+        """Return the node as the cache knows it, None if it is not cached. Raises StepFailed if it must and cannot be."""
         wishes, wired = self.context.cache, self.wired
         if wishes is None or wired.node_type is None:
             return None

@@ -10,7 +10,6 @@ from pflow.catalog.find import Catalog
 from pflow.errors import BAD_DATA, MISSING, USAGE, Attempt, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.ir import load_document
-from pflow.process.start import first_bytes
 from pflow.text.printable import clause
 from pflow.values.encoding import text_in
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, is_deeper, scan_without_duplicates
@@ -41,6 +40,8 @@ def is_lasting(file: str) -> bool:
 
 def is_script(file: str) -> bool:
     """Return True for a shell script, told by its name or its first line."""
+    from pflow.process.start import first_bytes  # a flow in pipe syntax has no file
+
     first = first_bytes(file).partition(b"\n")[0]
     return file.endswith(".sh") or (first.startswith(b"#!") and any(word.endswith(b"sh") for word in first.split()))
 

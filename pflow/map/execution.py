@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pflow.driver.arguments import RunFlags
 from pflow.driver.budget import Budget
 from pflow.driver.decisions import ResumeFlags
-from pflow.driver.earlier_run import Reopened, alone
+from pflow.driver.earlier_run import Reopened, exclusive_search
 from pflow.driver.listeners import end_of, open_log
 from pflow.errors import BAD_STDIN, FAILED, OK, PflowError
 from pflow.flow.rules.paths import check_unfilled
@@ -72,7 +72,7 @@ class MapExecution:
         self.options = map.options
         begin_run()
         output.choose_form(quiet=self.flags.quiet, raw=self.options.raw, json=False)
-        with alone() if map.resumes else nullcontext():
+        with exclusive_search() if map.resumes else nullcontext():
             reopened = reopened or map.unfinished()
             if reopened is not None:
                 reopened.settle(map.initial)

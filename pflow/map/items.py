@@ -317,7 +317,7 @@ def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes | BadItem]:
     yield BadItem(f"cannot read '{name}': it ends in the middle of item {count + 1}", data)
 
 
-class Chosen:
+class ItemSelection:
     """The items that a map takes, each after its number: all, the first `limit` ones, or of these a `sample` at random.
 
     A sample is drawn once. If the items `are_read_once`, nobody can count them before they run.

@@ -39,7 +39,7 @@ class _Model:
 
     The window and the rate grow with each success, and shrink once for all refusals of the calls in flight. Between two
     refusals a provider has taken as many calls as its limit allows: that is the rate, from the first refusal on.
-    If refusals go on all the same, they are by chance: the rate is lowered no further, to a call in each wait at least.
+    If refusals go on all the same, they are by chance, and lower the rate no further; the least is a call in each wait.
     """
 
     def __init__(self, window: float, now: float) -> None:
@@ -139,7 +139,7 @@ class Limiter:
         return (what, seconds) if seconds >= 1 else ("", 0.0)
 
     def answer(self, name: str, question: Any, reply: Callable[[Any], None]) -> None:
-        """Answer a worker's gate, at once or later."""
+        """Answer a question that Calls asks in a worker, at once or later."""
         if name == "begin":
             self.begin(question, reply)
         elif name == "lost":

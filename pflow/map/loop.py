@@ -122,7 +122,7 @@ class MapLoop(ItemLoop):
         self._causes: dict[tuple[bool, str], tuple[int, str]] = {}
 
     def answer(self, name: str, question: Any, reply: Callable[[Any], None]) -> None:
-        """Answer what the flow of an item asks (ItemFlow.run), or a gate, at once or later."""
+        """Answer what the flow of an item asks (ItemFlow.run), or its Calls, at once or later."""
         if name == "start":
             self.start(question)
             reply(None)

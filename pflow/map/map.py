@@ -23,7 +23,7 @@ from pflow.flow.subflow import checked, load_named
 from pflow.interface.common import MOST_JOBS
 from pflow.map.estimate import Estimate, estimate
 from pflow.map.item import ITEM, ItemFlow
-from pflow.map.items import Chosen, Items
+from pflow.map.items import Items, ItemSelection
 from pflow.map.ledger import DONE, Ledger, parse_shard
 from pflow.map.loop import Halt, ItemPolicy
 from pflow.map.rows import check_errors
@@ -107,7 +107,7 @@ class Map:
             what = f"cannot take --jobs={flags.jobs}: each item of this flow has a process of its own"
             raise PflowError(what, hint=f"at most {MOST_JOBS}, but for flows that only wait", exit=USAGE)
         self.shard = parse_shard(options.shard) if options.shard else (0, 1)
-        self.chosen = Chosen(self.items, options.limit, options.sample)
+        self.chosen = ItemSelection(self.items, options.limit, options.sample)
         self.total = self.chosen.count() if self.shard[1] == 1 else None
         self.policy = ItemPolicy(
             id_field=options.id_field, timeout=flags.timeout if options.executor == "local" else None,

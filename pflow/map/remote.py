@@ -107,11 +107,11 @@ class TaskLoop(ItemLoop):
     Once it is `stopped`, the process is of no use any more: an order failed, or an item left no result.
     """
 
-    def __init__(self, service: Service, texts: list[str], timeout: float | None) -> None:
+    def __init__(self, pools: WorkerPools, texts: list[str], timeout: float | None) -> None:
         until = time.monotonic() + LONG
         in_time = takewhile(lambda text: not self.results or time.monotonic() <= until, texts)
         super().__init__(map(WorkItem, in_time), timeout=timeout)
-        self.service = service
+        self.pools = pools
         self.results: list[Result] = []
         self._claims: list[str] = []
 
@@ -122,7 +122,7 @@ class TaskLoop(ItemLoop):
         reply(None)
 
     def rest(self) -> None:
-        if not self.service.is_wanted:
+        if not self.pools.is_wanted:
             self.stop(PflowError("cannot go on: the map is gone"), at_once=True)
 
     def end(self, work: WorkItem, result: Any) -> None:
@@ -133,8 +133,8 @@ class TaskLoop(ItemLoop):
         self._claims.clear()
 
 
-class Service:
-    """What a dask worker does for a map. Each of its threads has a process, which has the flow of the `order`."""
+class WorkerPools:
+    """The processes of a dask worker for a map: one for each of its threads, with the flow of the `order`."""
 
     def __init__(self, order: str) -> None:
         self.order = order
@@ -178,7 +178,7 @@ class Service:
             self._idle.pop().close()
 
 
-_served: dict[str, Service] = {}
+_served: dict[str, WorkerPools] = {}
 """The maps that this process, a worker, was asked to work for."""
 
 _begun: set[tuple[str, int]] = set()
@@ -192,7 +192,7 @@ def run_items(map: str, task: int, lines: str, order: str = "") -> str:
     are as on one machine.
     """
     if order and map not in _served:
-        _served[map] = Service(order)
+        _served[map] = WorkerPools(order)
         Thread(target=_watch, args=(map, _is_wanted()), daemon=True).start()
     if (
         map not in _served or (map, task) in _begun

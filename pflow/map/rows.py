@@ -36,7 +36,7 @@ class Rows:
 
     `raw` prints the carried value alone, `nul` ends each row with NUL. `errors` is a file for the failed items, which
     are then not among the rows. `secret` names members of items that are not shown.
-    Raises PflowError: 2 for what does not go together, 73 or 77 if `errors` cannot be written.
+    Raises PflowError: 2 for flags that exclude each other, 73 or 77 if `errors` cannot be written.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Rows:
             self.write(data)
 
     def close(self) -> None:
-        """Write what still waits, past the items that have no end."""
+        """Write what still waits, even behind items that never ended."""
         for each in self.reordering.until(None) if self.reordering else ():
             self._print(each)
         self.waiting += self.table.lines() if self.table else b""
@@ -249,7 +249,7 @@ class MapOutput(Output):
         self.is_torn = False
 
     def write_document(self, document: Document) -> None:
-        """Write a store if a stage of pflow reads it, behind rows without its members; without any it is one line."""
+        """Write a store if a stage of pflow reads it: behind rows only its header, which is one line."""
         if self.form != DOCUMENT or not feeds_pflow(self.fd):
             return
         document = Document(document.header) if self.has_begun else document
@@ -260,7 +260,7 @@ class MapOutput(Output):
             write_pieces(self.fd, pieces)
 
     def note_failed(self, count: int) -> None:
-        """Write how many items failed, of a map that has run them all; the rows stay good."""
+        """Write how many items failed, after all have run: the rows stay good."""
         if self.has_begun:
             self.write_document(Document({"failed": count}))
         else:

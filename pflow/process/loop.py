@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pflow.process.worker import Serve
 
     class Executor(Protocol):
-        """Works on items, each try of which has a `number` of its own: `Here`, `Pool`, or a cluster."""
+        """Works on items, each try of which has a `number` of its own: `SerialExecutor`, `Pool`, or a cluster."""
 
         def has_room(self, *, alone: bool = False) -> bool:
             """Return True if it takes one more item now, or one that runs `alone`."""
 
         def submit(self, number: int, /, *about: Any, alone: bool = False) -> None:
-            """Begin an item. `alone`: nothing else runs in its process, since it may have ended another."""
+            """Begin an item. `alone`: nothing else runs in its process, since it may have ended that of others."""
 
         def wait(self, seconds: float | None) -> list[tuple[int, Any]]:
             """Return the numbers that have ended with their results, or with a PflowError for work without a result.
@@ -91,7 +91,7 @@ class ItemLoop:
         self._looked = time.monotonic()
 
     def end(self, work: WorkItem, result: Any) -> None:
-        """Keep the result of a work, or the PflowError of its last try."""
+        """Keep the result of an item, or the PflowError of its last try."""
         raise NotImplementedError
 
     def flush(self) -> None:
@@ -159,7 +159,7 @@ class ItemLoop:
             self._begin(self._again.popleft())
 
     def _next(self) -> WorkItem | None:
-        """Return the next new work, past those that wait for one of the same key."""
+        """Return the next item that has not begun, past those that wait for one of the same key."""
         for work in self._items:
             if not work.key or work.key not in self._equals:
                 if work.key:
@@ -206,7 +206,7 @@ class TooLate(PflowError):
         super().__init__(f"cannot finish: it took longer than the {timeout:g} s of its timeout", exit=TIMED_OUT)
 
 
-class Here:
+class SerialExecutor:
     """Runs items in this process, one after another: `serve` gets an item's `about`, and returns its result."""
 
     def __init__(self, serve: Callable[..., Any]) -> None:

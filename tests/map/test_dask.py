@@ -19,7 +19,7 @@ from pflow.flow.subflow import load_named
 from pflow.flow.wiring import wire
 from pflow.map.dask import DaskExecutor
 from pflow.map.item import ITEM, ItemFlow
-from pflow.map.remote import Service, _is_wanted, order_of
+from pflow.map.remote import WorkerPools, _is_wanted, order_of
 from pflow.process.pool import Lost
 from pflow.stage.document import NOTHING, Document, Intake
 from pflow.values.digest import digest_of
@@ -235,7 +235,7 @@ def test_a_node_that_a_worker_does_not_have_is_named():
     order["ir"]["nodes"][0]["type"] = "no-such-node"
     before = {*children_of(os.getpid())}  # of which some may end meanwhile
     with pytest.raises(PflowError, match="it has no node 'no-such-node'"):
-        Service(json.dumps(order)).run("")
+        WorkerPools(json.dumps(order)).run("")
     assert {*children_of(os.getpid())} <= before
 
 
@@ -250,7 +250,7 @@ def test_a_node_that_a_worker_does_not_have_is_named():
 )
 def test_a_process_where_something_differs_says_what(facts, words):
     with pytest.raises(PflowError, match=words):
-        Service(changed(**facts)).run("")
+        WorkerPools(changed(**facts)).run("")
 
 
 @pytest.mark.parametrize(

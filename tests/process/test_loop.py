@@ -3,7 +3,7 @@
 import pytest
 
 from pflow.errors import PflowError
-from pflow.process.loop import Here, ItemLoop, ListLoop, TooLate, WorkItem, claiming
+from pflow.process.loop import ItemLoop, ListLoop, SerialExecutor, TooLate, WorkItem, claiming
 from pflow.process.pool import Died
 
 
@@ -77,7 +77,7 @@ def test_the_death_of_a_process_may_be_a_result():
 def test_what_runs_here_ends_before_the_next_begins():
     said = []
     loop = ListLoop(map(WorkItem, "ab"), lambda about, result: said.append(result))
-    loop.run(Here(lambda about: said.append(about)))
+    loop.run(SerialExecutor(lambda about: said.append(about)))
     assert said == ["a", None, "b", None]
 
 
