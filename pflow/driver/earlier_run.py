@@ -95,7 +95,7 @@ class Reopened:
         enter(place["directory"], "resume the run")
         restore_environment(self.begin)
         flow = restore_flow(self.run.directory, place)
-        flow.items = ("item",) if "map" in self.begin else flow.items
+        flow.item_names = ("item",) if "map" in self.begin else flow.item_names
         wired = wire(flow)
         refuse_errors(check(wired), "resume")
         return wired

@@ -70,6 +70,7 @@ class Provenance:
         return self._of_source(self.flow.outputs.get(name), END, OUTPUT, name)
 
     def _of_source(self, source: Source | None, step: str, role: str, key: str, field: Field | None = None) -> Origin:
+        # An account is printed: no text of a secret may be in it.
         if field is not None and field.is_secret and isinstance(source, Constant | TemplateSource):
             return {"from": "secret"}
         if isinstance(source, Constant):

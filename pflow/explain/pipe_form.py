@@ -4,7 +4,7 @@ from copy import copy
 from typing import Any
 
 from pflow.errors import BAD_DATA, Attempt, PflowError
-from pflow.flow.expressions import escaped, literal, reference
+from pflow.flow.expressions import escape_dollars, literal, reference_text
 from pflow.flow.flow import Batch, FlowSpec, Step
 from pflow.flow.graph import END
 from pflow.flow.ir import literal_secrets
@@ -24,9 +24,8 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
     """
     if any(literal_secrets(wired)):
         raise _no_pipe("a secret stands in it, and a secret is never a flag")
-    with Attempt(
-        "", lambda act, error: _no_pipe(str(error)), of=ValueError
-    ):  # a mapping is no path: nothing has checked the flow
+    # A mapping is no path: nothing has checked the flow.
+    with Attempt("", lambda act, error: _no_pipe(str(error)), of=ValueError):
         flow = with_literals(wired, values or {})
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
@@ -43,7 +42,7 @@ def _check_kept(wired: WiredFlow, flow: FlowSpec) -> None:
     for _, id, key, writes in uses(wire(flow)):
         for write in writes:
             if write.is_data and write.key not in wired.steps[write.step].step.inputs:
-                raise _no_pipe(f"'{id}' and its '{key}' would take the {write.key} that '{write.step}' is given")
+                raise _no_pipe(f"the read '{key}' of '{id}' would take the {write.key} that '{write.step}' is given")
 
 
 def _no_pipe(why: str) -> PflowError:
@@ -130,13 +129,13 @@ class _Literals:
     def _filled_text(self, text: str) -> Any:
         parts = parse_template(text)
         if len(parts) == 1 and not isinstance(parts[0], str) and parts[0][0] in self.known:
-            return escaped(self._value(parts[0]))
+            return escape_dollars(self._value(parts[0]))
         return "".join(self._part(part) for part in parts)
 
     def _part(self, part: str | Path) -> str:
         if isinstance(part, str) or part[0] in self.known:
-            return str(escaped(part if isinstance(part, str) else text_of(self._value(part))))
-        return reference(("stdin", *part[1:]) if part[0] in self.piped else part)
+            return str(escape_dollars(part if isinstance(part, str) else text_of(self._value(part))))
+        return reference_text(("stdin", *part[1:]) if part[0] in self.piped else part)
 
     def _value(self, path: Path) -> Any:
         """Return the value at a path into a known input. Raises PflowError (65) if there is none."""

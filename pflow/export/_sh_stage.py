@@ -7,7 +7,7 @@ from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSou
 from pflow.catalog.find import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.expressions import literal, rewritten
+from pflow.flow.expressions import literal, move_references
 from pflow.flow.flags import only_binds
 from pflow.flow.pipe.scan import free_id, quote
 from pflow.flow.pipe.steps import batch_words, filled_by_item, flag_words, manner_words
@@ -150,7 +150,7 @@ class ShellStage:
         elif isinstance(source, TemplateSource):
             places = {path: self._place(key, each) for path, each in source.sources.items()}
             self._used += places.values()
-            value = rewritten(source.written, places)
+            value = move_references(source.written, places)
         if field is None and key not in self.wired.step.params:
             raise self._refused(key, "a stage makes a param, too, of a key that its interface does not name")
         if "\0" in str(value) or isinstance(value, bytes):

@@ -69,26 +69,24 @@ def expressions_of_outputs(flow: FlowSpec) -> Iterator[Expression]:
         yield Expression(("outputs", name), OUTPUT, name, value)
 
 
-def rewritten(written: Any, places: Mapping[Path, Path]) -> Any:
+def move_references(written: Any, places: Mapping[Path, Path]) -> Any:
     """Replace the references to paths in `places`. A template without such a reference keeps its text."""
 
     def change(text: str) -> str:
         parts = parse_template(text)
         if not any(part in places for part in parts if not isinstance(part, str)):
             return text
-        return "".join(
-            [escaped(part) if isinstance(part, str) else reference(places.get(part, part)) for part in parts]
-        )
+        moved = (part if isinstance(part, str) else places.get(part, part) for part in parts)
+        return "".join([escape_dollars(part) if isinstance(part, str) else reference_text(part) for part in moved])
 
     return change_texts(written, change)
 
 
-def renamed(source: Mapped, places: Mapping[Path, tuple[Path, ...]]) -> Mapped:
+def move_source(source: Mapped, places: Mapping[Path, tuple[Path, ...]]) -> Mapped:
     """Return the source of a mapping with each path in `places` replaced by its places."""
     if isinstance(source, str) and source.startswith(TEMPLATE):
-        return TEMPLATE + str(
-            rewritten(source.removeprefix(TEMPLATE), {path: each[0] for path, each in places.items()})
-        )
+        single = {path: each[0] for path, each in places.items()}
+        return TEMPLATE + str(move_references(source.removeprefix(TEMPLATE), single))
     paths = list(map(parse_path, source if isinstance(source, list) else [source]))
     is_same = not any(path in places for path in paths)
     return source if is_same else source_of(place for path in paths for place in places.get(path, (path,)))
@@ -100,17 +98,17 @@ def source_of(places: Iterable[Path]) -> Mapped:
     return several[0] if len(several) == 1 else several
 
 
-def escaped(value: Any) -> Any:
+def escape_dollars(value: Any) -> Any:
     """Return a template that gives exactly this value: each dollar in its texts is doubled."""
     return change_texts(value, lambda text: text.replace("$", "$$"))
 
 
 def literal(field: Field | None, value: Any) -> Any:
-    """Return a value as a flow holds it for an item: escaped, unless the item is `[verbatim]`."""
-    return value if field is not None and "verbatim" in field.marks else escaped(value)
+    """Return a value as a flow holds it for an item: escape_dollars, unless the item is `[verbatim]`."""
+    return value if field is not None and "verbatim" in field.marks else escape_dollars(value)
 
 
-def reference(path: Path) -> str:
+def reference_text(path: Path) -> str:
     """Write a reference to a path: `${a.b[0]}` with quoted keys where necessary, or `$a` if the flow has it bare."""
     if isinstance(path, Bare):
         return f"${path[0]}"
@@ -175,14 +173,14 @@ def misfit(field: Field, value: Any) -> str:
     return ""
 
 
-def named(type: Type) -> str:
+def type_words(type: Type) -> str:
     """Name a type in words: `an int`, `a list[str]`, `plain or fancy`."""
     if type.choices:
         return shorten(" or ".join(type.choices), 200)
     return "any value" if type.name == "any" else f"an {type}" if type.name == "int" else f"a {type}"
 
 
-def is_liftable(field: Field, value: Any) -> bool:
+def can_be_mapping(field: Field, value: Any) -> bool:
     """Return True if a mapping could replace the flag: its value is a text with references, not a list or an object."""
     if "verbatim" in field.marks or field.type.name in ("list", "dict"):
         return False

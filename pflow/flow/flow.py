@@ -15,7 +15,7 @@ from pflow.values.types import Type
 if TYPE_CHECKING:
     from pflow.flow.findings import Finding
 
-Items = tuple[str, ...]
+ItemNames = tuple[str, ...]
 """The names of the items around a flow inside a step: one for each step around it, "" for a step without a batch."""
 Mapped = str | list[str]
 """The source of a read as the flow has it: a path, `template:` and a text, or a list of paths."""
@@ -213,7 +213,7 @@ class FlowSpec:
         self.max_visits: int | None = None
         self.dialect = "pflow"
         self.catalog = Catalog()
-        self.items: Items | None = None
+        self.item_names: ItemNames | None = None
         """The names of the items around it; None unless the flow stands inside a step."""
         self.warnings: list[str] = []
         self.findings: list[Finding] = []
@@ -233,7 +233,7 @@ class FlowSpec:
     @property
     def item_parts(self) -> dict[str, str]:
         """The names that batches around the flow give an item and the parts of its path, each with the part, or ""."""
-        batches = [Batch("", item) for item in self.items or () if item]
+        batches = [Batch("", item) for item in self.item_names or () if item]
         return {name: part for batch in batches for name, part in {batch.item: "", **batch.parts}.items()}
 
     def usable(self) -> FlowSpec:

@@ -308,9 +308,8 @@ def lost_arguments(node: Any) -> list[str]:
     given: dict[str, Any] = {}
     for name, value in list(bound.items())[1:]:
         given |= value if parameters[name].kind is inspect.Parameter.VAR_KEYWORD else {name: value}
-        if (
-            parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
-        ):  # most classes hand these on to pocketflow's constructor
+        # Most classes hand these on to pocketflow's constructor.
+        if parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
             kept[name] = (getattr(node, "max_retries", 1), getattr(node, "wait", 0))[: len(value)]
     tries = ("max_retries", "wait")
     return [name for name in given if name not in tries and not is_same(given[name], kept.get(name, ...))]

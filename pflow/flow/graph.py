@@ -121,6 +121,7 @@ class Graph:
                 return found
 
     def _find_order(self) -> list[str]:
+        # Depth first, but without recursion: a flow may have thousands of steps in a row.
         seen = {self.first}
         done: list[str] = []
         stack = [] if self.first is None else [(self.first, iter(self.after(self.first)[::-1]))]

@@ -105,7 +105,7 @@ def _step(id: str, node: Document, mapping: Document, location: Path) -> Step:
     batch = {"item" if name == "as" else name: value for name, value in node.get("batch", {}).items()}
     inside = build_flow({name: node[name] for name in INLINE_MEMBERS if name in node}) if "nodes" in node else None
     if inside is not None:
-        inside.document, inside.items = node, ()
+        inside.document, inside.item_names = node, ()
     return Step(
         id,
         str(node.get("type", INLINE if "nodes" in node else node.get("name", id))),

@@ -21,6 +21,7 @@ def load_file(file: str, catalog: Catalog | None = None) -> FlowSpec:
     Raises PflowError (65, 66, 77; 2 for pipe syntax and scripts).
     """
     is_kept = is_lasting(file)
+    # A FIFO or /dev/fd/63 lies in no directory, so paths of subflows are relative to the working directory.
     catalog = (catalog or Catalog()).at(os.path.dirname(file) or "." if is_kept else ".")
     text = read_text(file, f"the flow '{file}'")
     if is_kept and is_script(file):
@@ -55,6 +56,7 @@ def read_text(file: str | int, what: str) -> str:
     from pflow.catalog.packs import pack_of, verified
 
     act = f"cannot read {what}"
+    # A file of a pack that has changed since its install is refused: nobody agreed to that.
     if isinstance(file, str) and (pack := pack_of(os.path.abspath(file))):
         return text_in(verified(pack, file), act).removeprefix("\ufeff")
     with Attempt(act), open(file, "rb", closefd=isinstance(file, str)) as opened:
@@ -95,7 +97,7 @@ def _parse(text: str) -> Any:
     rest = text[end:].lstrip(WHITESPACE)
     if rest:
         raise ScanError("the JSON ends before this", len(text) - len(rest))
-    if is_deeper(value, LEVELS):
+    if is_deeper(value, LEVELS):  # what walks a document recurses, and Python ends that at 1,000 calls
         raise ValueError(f"it is nested more than {LEVELS} levels deep")
     data = text.encode()
     return decode(data) if '$bytes"' in text or "\\u" in text else value
@@ -123,7 +125,7 @@ def load_python(file: str, name: str, catalog: Catalog, *, is_run_here: bool = F
 
     if not is_run_here:
         remember_arguments()
-    with Diverted():
+    with Diverted():  # what the file prints is not to stand in the document on stdout
         module = _run_file(file)
         flow = flow_from(_flow_in(module, name, file), catalog, vars(module), is_run_here=is_run_here)
     if is_run_here:
@@ -146,6 +148,7 @@ def _run_file(file: str) -> Any:
     from pflow.node import pocketflow
 
     read_text(file, f"the flow '{file}'")
+    # As Python does for a script, so that the file can import its neighbours.
     sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
     run, run_async = pocketflow.BaseNode.run, pocketflow.AsyncNode.run_async
     pocketflow.BaseNode.run = pocketflow.AsyncNode.run_async = refuse_to_run

@@ -109,6 +109,7 @@ def _facts_of_step(wired: WiredStep) -> Facts:
     code = code_of(node_type)
     parts = {"unknown": code.fault} if code.fault else {**code.parts}
     if node_type.pack is not None:
+        # The pack is a fact of its own, with more about it.
         parts.pop(pack_part(node_type.pack), None)
         facts["pack"] = {name: getattr(node_type.pack, name) for name in ("name", "version", "commit", "tree")}
     return {**facts, "version": node_type.version, "code": parts, "interface": _interface(wired.interface)}

@@ -14,7 +14,7 @@ from pflow.catalog.registry import flow_file, is_flow_type, own_flow, pack_flow,
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, result_of
 from pflow.flow.expressions import path_text
 from pflow.flow.findings import refuse_errors
-from pflow.flow.flow import INLINE, ITEM, FlowInput, FlowSpec, Items, item_reader
+from pflow.flow.flow import INLINE, ITEM, FlowInput, FlowSpec, ItemNames, item_reader
 from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired_flow import WiredFlow, WiredStep
@@ -53,7 +53,7 @@ class FlowCatalog(Catalog):
         file = flow_file(type, self.directory) if type.startswith("flow:") or may_be_file else None
         if file is None or not (type.startswith("flow:") or self._may_name(file)):
             return None
-        if file in self.loading:
+        if file in self.loading:  # it contains itself, which `load` refuses with all files on the way
             return FlowType(type, file, self)
         if (type, file) not in self.node_types:
             self.node_types[type, file] = node_in(file) or FlowType(type, file, self)
@@ -67,7 +67,7 @@ class FlowCatalog(Catalog):
 
     def inline(self, flow: FlowSpec, items: tuple[str, ...]) -> NodeType:
         if (flow, items) not in self.node_types:
-            flow.catalog, flow.items = self, items
+            flow.catalog, flow.item_names = self, items
             self.node_types[flow, items] = node_type = FlowType(INLINE, "", self)
             node_type.spec = flow
         return self.node_types[flow, items]
@@ -99,7 +99,8 @@ class FlowType(NodeType):
     @property
     def flow(self) -> WiredFlow:
         """The wired flow. Raises PflowError (65) if the file has no flow, or one that contains itself."""
-        levels = len(self._catalog.loading) + len((self.spec and self.spec.items) or ("",))
+        # Loading a flow loads the flows inside it, and running it runs them, one inside the other.
+        levels = len(self._catalog.loading) + len((self.spec and self.spec.item_names) or ("",))
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS + _CALLS_A_LEVEL * levels))
         if self._flow is None and self.spec is not None:
             from pflow.flow.wiring import wire
@@ -108,9 +109,8 @@ class FlowType(NodeType):
             written = {write.key: write.target for id in flow.order for write in flow.writes[id] if write.field}
             is_chain = all([*next] in ([], ["default"]) for next in flow.graph.next.values())
             if is_chain and not self.spec.outputs and any(len(place) > 1 for place in written.values()):
-                spec = copy(
-                    self.spec
-                )  # outputs, so that a name means its latest write outside too, wherever that moved
+                # Outputs, so that a name means its latest write outside too, wherever that moved.
+                spec = copy(self.spec)
                 spec.outputs = {key: path_text(place) for key, place in written.items()}
                 self._flow = wire(spec)
         elif self._flow is None:
@@ -218,10 +218,10 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
     return roots
 
 
-def load_named(words: Sequence[str], *, is_run_here: bool = False, items: Items | None = None) -> FlowSpec:
+def load_named(words: Sequence[str], *, is_run_here: bool = False, item_names: ItemNames | None = None) -> FlowSpec:
     """Load the flow that words name: `-` (stdin), a file, a saved flow or pipe syntax. Raises PflowError (2, 65, 66).
 
-    Pipe syntax may use the names in `items`, as FlowSpec has them.
+    Pipe syntax may use the names in `item_names`, as FlowSpec has them.
     """
     if not words:
         raise PflowError("cannot load a flow: none is named", hint="a file, a saved flow or 'a => b'", exit=USAGE)
@@ -241,7 +241,7 @@ def load_named(words: Sequence[str], *, is_run_here: bool = False, items: Items 
     looks_like_file = " " not in word and (word.endswith(".json") or "/" in word)
     if len(words) == 1 and looks_like_file and not file and not is_pipe(words):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
-    return parse_pipe(words, FlowCatalog(), items)
+    return parse_pipe(words, FlowCatalog(), item_names)
 
 
 def python_source(word: str) -> tuple[str, str] | None:

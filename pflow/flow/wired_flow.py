@@ -156,9 +156,8 @@ class WiredStep:
         """Return the place that a write goes to."""
         if key in self.targets:
             return self.targets[key]
-        is_named = "$" in str(
-            self.step.params.get(OUTPUT_KEY, "")
-        )  # the visit fills in the template, which gives a path
+        # The visit fills in the template, which gives a path.
+        is_named = "$" in str(self.step.params.get(OUTPUT_KEY, ""))
         return (*self.targets.get(REST, ()), *(named_place(key) if is_named else (key,)))
 
     @property

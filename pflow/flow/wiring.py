@@ -36,6 +36,7 @@ def _used(flow: FlowSpec, *, is_draft: bool = False) -> set[tuple[str, str]] | N
     """Return the writes that are used, as (step, key); None if that matters to no step, since none has such a flow."""
     if not any(step.flow is not None and not step.flow.outputs for step in flow.steps):
         return None
+    # Only a flow with all its names resolved shows who uses what, so such a flow is laid out twice.
     layout = _Layout(flow, None, is_draft=is_draft).resolved()
     return {(write.step, write.key) for _, _, _, writes in uses(layout) for write in writes}
 
@@ -76,7 +77,7 @@ class _Layout:
             self.inputs[name] = _declared(flow, name)
 
     def _wired_step(self, step: Step, number: int) -> WiredStep:
-        catalog, items = self.flow.catalog, (*(self.flow.items or ()), step.batch.item if step.batch else "")
+        catalog, items = self.flow.catalog, (*(self.flow.item_names or ()), step.batch.item if step.batch else "")
         try:
             node_type = catalog.find(step.type) if step.flow is None else catalog.inline(step.flow, items)
             mapped = [*step.input_mappings.values(), *step.output_mappings.values()]
@@ -152,9 +153,8 @@ class _Layout:
         name = reference.input
         if name is None or name == "stdin":
             return
-        is_typed = (
-            self.flow.items is None or expr.role == MAPPING
-        )  # a template inside converts what the flow around gives
+        # A template inside converts what the flow around gives.
+        is_typed = self.flow.item_names is None or expr.role == MAPPING
         is_path, is_whole = _is_one_path(expr) and is_typed, len(reference.path) == 1
         field = wired.interface.reads.get(expr.key) if wired and is_path else None
         needed = self._input(name, field if is_whole else None)
@@ -213,9 +213,8 @@ class _Wiring(_Layout):
                 wired.over = source
             elif expr.role == PARAM:
                 wired.params[expr.key] = source
-            elif (
-                expr.role == INPUT or expr.key not in wired.step.inputs
-            ):  # an input comes before a mapping, as a flag does
+            # An input comes before a mapping, as a flag does.
+            elif expr.role == INPUT or expr.key not in wired.step.inputs:
                 wired.sources[expr.key] = source
         for key, field in wired.interface.reads.items():
             mapped = wired.sources.pop(key, None) if key in (wired.step.soft or ()) else None
@@ -318,9 +317,8 @@ class _Wiring(_Layout):
 
 def _declared(flow: FlowSpec, name: str) -> FlowInput:
     written = flow.inputs[name]
-    type, _ = result_of(
-        parse_type, written.type, of=ValueError, otherwise=(Type("any"), 0)
-    )  # PF00 says why it is no type
+    # PF00 says why it is no type.
+    type, _ = result_of(parse_type, written.type, of=ValueError, otherwise=(Type("any"), 0))
     said = {fact: getattr(written, fact) for fact in ("required", "pipe", "default", "has_default")}
     return FlowInput(name, (name,), type, doc=written.description, declared=True, **said)
 

@@ -124,8 +124,8 @@ class Map:
         cls, flow: str, flow_flags: list[str], flags: RunFlags, options: MapOptions, secrets: Secrets, **about: bool
     ) -> Map:
         """Load and check the flow. Raises PflowError as `pflow run` does."""
-        spec = load_named([flow], is_run_here=True, items=(ITEM,))
-        spec.items = (ITEM,)
+        spec = load_named([flow], is_run_here=True, item_names=(ITEM,))
+        spec.item_names = (ITEM,)
         refuse_errors(spec.findings)
         if strays := [field.flag for found, _ in groups(flow_flags, OWN, is_open=True) for field in found]:
             raise PflowError(f"cannot take {strays[0]} for a map", hint="pflow map --help", exit=USAGE)

@@ -69,7 +69,7 @@ def flow_of(order: Order) -> ItemFlow:
     enter(order["place"]["directory"], "run the map")
     restore_environment(order)
     flow = restore_flow("", order["place"], compact(order["ir"]))
-    flow.items = (ITEM,)
+    flow.item_names = (ITEM,)
     secrets, intake = Secrets(), Intake(Document(), NOTHING)
     wired = wire(flow)
     if missing := next((step.step.type for step in wired.all_steps() if step.node_type is None), ""):

@@ -12,7 +12,7 @@ from typing import Any
 from pflow.binding.sources import find
 from pflow.driver.inputs import names_stdin
 from pflow.errors import PflowError, result_of
-from pflow.flow.expressions import INPUT, MAPPING, OVER, PARAM, renamed, rewritten
+from pflow.flow.expressions import INPUT, MAPPING, OVER, PARAM, move_references, move_source
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec, Input, Step
 from pflow.flow.rules import check
@@ -297,9 +297,9 @@ def _rename(wired: WiredFlow, flow: FlowSpec, places: dict[Path, Path]) -> None:
         for expr in wired.expressions[step.id]:
             if expr.role in (INPUT, PARAM) and expr.is_template:
                 values = step.inputs if expr.role == INPUT else step.params
-                values[expr.key] = rewritten(expr.written, places)
+                values[expr.key] = move_references(expr.written, places)
             elif expr.role == MAPPING:
-                step.input_mappings[expr.key] = renamed(step.input_mappings[expr.key], several)
+                step.input_mappings[expr.key] = move_source(step.input_mappings[expr.key], several)
             elif expr.role == OVER and step.batch is not None:
-                step.batch.over = str(renamed(step.batch.over, several))
-    flow.outputs = {name: str(renamed(source, several)) for name, source in flow.outputs.items()}
+                step.batch.over = str(move_source(step.batch.over, several))
+    flow.outputs = {name: str(move_source(source, several)) for name, source in flow.outputs.items()}

@@ -100,14 +100,14 @@ def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
     named = set()
     for reference in wired.references:
         name = reference.input
-        if name is not None and name != "stdin" and name not in wired.flow.inputs and wired.flow.items is None:
+        if name is not None and name != "stdin" and name not in wired.flow.inputs and wired.flow.item_names is None:
             named.add(name)
             message = f"'{_shown(name)}' is neither an earlier step's write nor a declared input"
             yield Finding("PL02", reference.location, message, "${STEP.WRITE} of a step before, or $$ for a dollar")
     for needed in wired.inputs.values():
         is_piped = wired.first_read in needed.readers and not needed.type.is_url  # the plan names the page to fetch
         is_given = not needed.required or needed.declared or is_piped or needed.name in named
-        for id, key in [] if is_given or wired.flow.items is not None else needed.readers[:1]:
+        for id, key in [] if is_given or wired.flow.item_names is not None else needed.readers[:1]:
             message = f"nothing gives '{id}' its '{key}'" + (f" ({needed.doc})" if needed.doc else "")
             step = wired.steps[id]
             remedy = f"{step.step.type} {step.interface.reads[key].flag}=…"

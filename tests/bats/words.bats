@@ -69,7 +69,7 @@ teardown_file() { stop_server; }
 2~pflow check 'list-files x => shell wc --each -j4'~shell cannot take -j4: no such flag; --jobs=4
 2~pflow run 'llm hi' -m a~cannot take -m: no such flag; -m stands in the quotes of the flow; --model=… may stand behind
 2~echo a | pflow map -n 'shell cat'~cannot take -n: the items come from stdin; pflow map FLOW FILE -n
-0~echo a | pflow map 'shell "cat" -n'~-n of 'shell' is not a part of the flow; -n stands behind the flow
+0~echo a | pflow map 'shell "cat" -n'~-n of 'shell' does nothing in a flow: put -n after the flow
 0~pflow map -n 'shell cat' l1.txt --dry-run && pflow map 'shell cat' l1.txt -n --dry-run~would run shell
 2~pflow-read-file a --encoding=rot13~cannot read as 'rot13': it is not a text encoding; utf-8, latin-1
 65~pflow-llm -n --prompt@l1.txt~'l1.txt' for --prompt: it is not UTF-8 (byte 0xff at 1); iconv

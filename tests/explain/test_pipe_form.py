@@ -94,7 +94,7 @@ def test_a_write_that_an_output_names_stays_under_its_step():
 def test_a_literal_that_its_step_would_hand_to_another_is_refused():
     inputs, mapped = {"who": {"type": "str", "default": "x"}}, {"a": {"content": "who"}}
     steps = (node(id, "write-file", path=id) for id in "ab")
-    with pytest.raises(PflowError, match="'b' and its 'content' would take the content that 'a' is given"):
+    with pytest.raises(PflowError, match="the read 'content' of 'b' would take the content that 'a' is given"):
         pipe_of(plan(*steps, inputs=inputs, mappings=mapped))
 
 

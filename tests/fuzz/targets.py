@@ -23,7 +23,7 @@ from pflow.errors import EXIT_CODES, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text
 from pflow.export import exporter, targets
-from pflow.flow.expressions import escaped, rewritten
+from pflow.flow.expressions import escape_dollars, move_references
 from pflow.flow.findings import errors_of
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
@@ -206,7 +206,7 @@ def held(flow: FlowSpec) -> None:
 def templates(drawn: tuple[str, list[Any]]) -> None:
     text, given = drawn
     assert len([*double_braces(text)]) <= text.count("{{")
-    assert expand(escaped(text), lambda path: "WRONG") == text
+    assert expand(escape_dollars(text), lambda path: "WRONG") == text
     try:
         parts = parse_template(text)
     except ValueError:
@@ -214,7 +214,7 @@ def templates(drawn: tuple[str, list[Any]]) -> None:
     broken_references(text)
     paths = [each for each in parts if not isinstance(each, str)]
     assert references(text) == paths
-    assert parse_template(rewritten(text, {path: tuple(path) for path in paths})) == parts
+    assert parse_template(move_references(text, {path: tuple(path) for path in paths})) == parts
     asked: list[Any] = []
     found = tried(expand, text, lambda path: asked.append(path) or given[len(asked) % len(given)])
     assert asked == paths

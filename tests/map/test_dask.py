@@ -67,7 +67,7 @@ def cluster(tmp_path_factory):
 def a_map(text, *words):
     """The flow of a map, and the first record of its journal."""
     spec = load_named([text])
-    spec.items = (ITEM,)
+    spec.item_names = (ITEM,)
     flags, inputs = parse(wire(spec), list(words))
     secrets = Secrets()
     record = InitialState(inputs, Intake(Document(), NOTHING), secrets).record(flags)

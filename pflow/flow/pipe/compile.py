@@ -6,7 +6,16 @@ from copy import copy
 
 from pflow import Any, Iterable
 from pflow.errors import USAGE, PflowError
-from pflow.flow.expressions import INPUT, OVER, PARAM, is_liftable, path_text, renamed, rewritten, source_of
+from pflow.flow.expressions import (
+    INPUT,
+    OVER,
+    PARAM,
+    can_be_mapping,
+    move_references,
+    move_source,
+    path_text,
+    source_of,
+)
 from pflow.flow.flow import REST, FlowSpec, Step
 from pflow.flow.graph import Write, latest
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, find_moved, is_certain, is_whole
@@ -135,7 +144,7 @@ class _Compiler:
         If the name ends like the key, as `$code_report` for `report`, the template takes it even from the step's own
         [pipe] read.
         """
-        if self.flow.flow.items is not None:  # in a flow inside a step, it is an input that the flow around it fills
+        if self.flow.flow.item_names is not None:  # inside a step it is an input, which the flow around it fills
             return
         batches = [id for id, step in self.flow.steps.items() if step.step.takes_pipe_apart]
         taken = {writer for id in batches for writer in self.carriers[id]}
@@ -185,7 +194,7 @@ class _Compiler:
         if step.is_unfed and wired.id == self.flow.graph.first:
             what = f"cannot take --map-in of '{step.id}' without a path: the first step takes what the flow is given"
             raise PflowError(what, hint="pflow run -n keeps stdin from it", exit=USAGE)
-        step.input_mappings = {key: renamed(source, places) for key, source in wired.step.input_mappings.items()}
+        step.input_mappings = {key: move_source(source, places) for key, source in wired.step.input_mappings.items()}
         step.params = {key: self._rewritten(wired, key, value) for key, value in wired.step.params.items()}
         step.inputs = {}
         for key, value in wired.step.inputs.items():
@@ -210,9 +219,8 @@ class _Compiler:
         if wired.id in self.moved:
             writes = wired.interface.writes
             own = {key: path_text((wired.id, key)) for key in writes}
-            if wired.id in self.apart and (
-                wired.interface.open or not writes
-            ):  # only REST maps writes that nobody knows
+            # Only REST maps writes that nobody knows.
+            if wired.id in self.apart and (wired.interface.open or not writes):
                 own = {REST: path_text((wired.id,))}
             step.output_mappings = own | wired.step.output_mappings
         named = {each.path[:2] for each in self.flow.references}
@@ -233,7 +241,7 @@ class _Compiler:
 
     def _as_mapping(self, step: WiredStep, field: Field | None, value: Any) -> str | list[str] | None:
         """Return a mapping for a flag with a reference, if no stage would store it or it means several writes."""
-        if field is None or not is_liftable(field, value):
+        if field is None or not can_be_mapping(field, value):
             return None
         if not (field.is_textual and is_reference(value)):
             return None if field.is_stored else TEMPLATE + self._rewritten(step, field.name, value)
@@ -250,7 +258,7 @@ class _Compiler:
             if len(places.get(path, ())) > 1:
                 what = f"'{path_text(path)}' in {spell_flag(key)} of '{step.id}'"
                 self.warnings.append(f"{what} may mean {_either(places[path])}: name one")
-        return rewritten(value, {path: there[0] for path, there in places.items() if len(there) == 1})
+        return move_references(value, {path: there[0] for path, there in places.items() if len(there) == 1})
 
     def _map_by_name(self, wired: WiredStep, step: Step) -> None:
         """Map reads that take the store's key of their name to the place to which the latest write has moved."""

@@ -10,7 +10,7 @@ from pflow.catalog.find import Catalog, find_type
 from pflow.catalog.node_type import node_in
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.flow.flow import INLINE, Edge, FlowSpec, Items
+from pflow.flow.flow import INLINE, Edge, FlowSpec, ItemNames
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.scan import (
     ARROWS,
@@ -41,8 +41,8 @@ from pflow.values.secrets import mask_flags
 from pflow.values.templates import parse_template
 
 
-def parse_pipe(words: Sequence[str], catalog: Catalog | None = None, items: Items | None = None) -> FlowSpec:
-    """Read and compile a flow in pipe syntax; its `warnings` have the doubts. `items` are those of a FlowSpec.
+def parse_pipe(words: Sequence[str], catalog: Catalog | None = None, item_names: ItemNames | None = None) -> FlowSpec:
+    """Read and compile a flow in pipe syntax; its `warnings` have the doubts. `item_names` are those of a FlowSpec.
 
     One word is a text with quotes and comments; several words were split by a shell. Without a `catalog`, steps can
     only be nodes. Raises PflowError (2) for wrong syntax and flags, and quotes the text around them.
@@ -51,7 +51,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None, items: Item
         if len(words) > 1:
             _check_words(words)
         text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
-        return _compiled(text, tokens, catalog or Catalog(), items)
+        return _compiled(text, tokens, catalog or Catalog(), item_names)
     except PflowError as error:
         raise mask_flags(error, words, secret_flags(" ".join(words))) from None
 
@@ -65,8 +65,8 @@ def _check_words(words: Sequence[str]) -> None:
         raise PflowError(what, hint="put it inside the quotes, after its step", exit=USAGE)
 
 
-def _compiled(text: str, tokens: list[Token], catalog: Catalog, items: Items | None) -> FlowSpec:
-    compiled = compile_flow(*read_flow(text, tokens, catalog, items))
+def _compiled(text: str, tokens: list[Token], catalog: Catalog, item_names: ItemNames | None) -> FlowSpec:
+    compiled = compile_flow(*read_flow(text, tokens, catalog, item_names))
     for step in [step for step in compiled.steps if step.takes_pipe_apart]:
         what = f"cannot run '{step.id}' for each item: no single step passes a value to it"
         raise PflowError(what, hint="--each=PATH names a list", exit=USAGE)
@@ -74,7 +74,7 @@ def _compiled(text: str, tokens: list[Token], catalog: Catalog, items: Items | N
 
 
 def read_flow(
-    text: str, tokens: list[Token], catalog: Catalog, items: Items | None = None, *, is_script: bool = False
+    text: str, tokens: list[Token], catalog: Catalog, item_names: ItemNames | None = None, *, is_script: bool = False
 ) -> tuple[FlowSpec, set[str]]:
     """Read a flow without the mappings that it implies; return it and the steps with --id. Raises PflowError (2)."""
     chains = read_chains(text, grouped(text, tokens))
@@ -85,7 +85,7 @@ def read_flow(
         ]  # every pipe of a script but the last needs -q
     flow = FlowSpec([draft.step for draft in reader.drafts], reader.edges(chains))
     flow.dialect = "pipe"
-    flow.catalog, flow.items = catalog, items
+    flow.catalog, flow.item_names = catalog, item_names
     flow.warnings = [*reader.warnings, *(each for draft in reader.drafts for each in draft.all_warnings())]
     flow.warnings += [each for step in flow.steps if step.flow is not None for each in step.flow.warnings]
     return flow, {draft.step.id for draft in reader.drafts if draft.is_kept_apart}

@@ -331,9 +331,8 @@ def _is_step(file: str) -> bool:
     if is_flow_type(file):
         return os.path.getsize(file) > 0
     name = split_name(file.removeprefix("pflow-"))[0]
-    return (
-        result_of(find_type, name, of=PflowError, otherwise=None) is not None
-    )  # damaged packs are no reason to fail here
+    # Damaged packs are no reason to fail here.
+    return result_of(find_type, name, of=PflowError, otherwise=None) is not None
 
 
 def _redirected(operator: str, left: str, file: str) -> PflowError:
@@ -350,6 +349,7 @@ def _file_of_stdout() -> str:
         there = os.fstat(1)
         if stat.S_ISREG(there.st_mode):
             with os.scandir(".") as entries:
+                # Only an entry of the same inode is worth a system call; another file system may have that number too.
                 own = (each for each in entries if each.inode() == there.st_ino)
                 return next((each.name for each in own if os.path.samestat(each.stat(), there)), "")
     return ""

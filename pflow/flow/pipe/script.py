@@ -45,6 +45,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     for words in split_chains(scan(text)):
         is_plain = len(words) == 1 and not set("~&<>()") & set(words[0].bare)
         plain = _PLAIN.fullmatch(words[0].loose) if is_plain else None
+        # In a shell, to set a variable of the environment changes what programs see, and IFS how words are split.
         if plain and plain[1] not in {**inputs, **values, **os.environ, "IFS": ""}:
             if plain[3] is not None:
                 values[plain[1]] = words[0].text.partition("=")[2]
@@ -71,9 +72,8 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
         if id not in apart and wired.inline is None:
             step = flow.step(id)
             step.output_mappings = {key: key for key in wired.interface.writes} | step.output_mappings
-    flow = compile_flow(
-        flow, apart
-    )  # it has all inputs still, so that no `$name` of one is guessed to be what the pipe carries
+    # The flow still has all inputs, so that compiling takes no `$name` of one for what the pipe carries.
+    flow = compile_flow(flow, apart)
     flow.inputs = {name: each for name, each in flow.inputs.items() if name in inputs or given[name].declared}
     flow.edges += [Edge(flow.steps[at - 1].id, flow.steps[at].id) for at in heads]
     _check_values(text, lay_out(flow), [stage for pipe in pipes for stage in pipe], heads, {*inputs})
@@ -136,9 +136,8 @@ def _expand(text: str, word: Token, values: dict[str, str], inputs: dict[str, In
             raise fault(text, word.at, f"no line before sets '{match[0]}'", "NAME=$1 or NAME=text does")
         if word.bare.startswith("$", start) and not _WHOLE.fullmatch(values.get(name, "")):
             raise fault(text, word.at, f"a shell would split '{match[0]}'", f'"{match[0]}" keeps it whole')
-        mask = "\0" * len(
-            values.get(name, match[0])
-        )  # as if it were quoted, so that nothing warns of a `$` in the value
+        # As if it were quoted, so that nothing warns of a `$` in the value.
+        mask = "\0" * len(values.get(name, match[0]))
         word.text = word.text[:start] + values.get(name, match[0]) + word.text[end:]
         word.bare, word.loose = (each[:start] + mask + each[end:] for each in (word.bare, word.loose))
 

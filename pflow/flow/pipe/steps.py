@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.flag_value import FlagValue
 from pflow.catalog.find import Catalog, interface_of_type
 from pflow.errors import USAGE, Attempt, PflowError
-from pflow.flow.expressions import OVER, escaped, expressions_of_step, path_text
+from pflow.flow.expressions import OVER, escape_dollars, expressions_of_step, path_text
 from pflow.flow.flow import Batch, FlowSpec, Step, item_reader
 from pflow.flow.pipe.scan import full_type, quote, split_name
 from pflow.flow.wired_flow import WiredFlow, WiredStep
@@ -62,7 +62,7 @@ class Draft:
         flags = [OF_STREAMS[name] for name in self.stream if takes_pipe or name != "no_stdin"]
         return [
             *self.warnings,
-            *(f"{each} of '{step.id}' is not a part of the flow; {each} stands behind the flow" for each in flags),
+            *(f"{each} of '{step.id}' does nothing in a flow: put {each} after the flow" for each in flags),
         ]
 
 
@@ -134,6 +134,7 @@ def split_step(words: list[str], own: Items) -> tuple[list[str], list[str]]:
 
 
 def _refuse_files(words: list[str]) -> None:
+    """Refuse --KEY@FILE in a flow that a model or an MCP client wrote: it would bring any file into the flow."""
     for word in words:
         flag, sign, _ = split_flag(word)
         if sign == "@" and flag.startswith("--"):
@@ -202,7 +203,7 @@ def _escaped(flag: str, value: Any) -> Any:
     """Return a template that gives exactly this value. Raises PflowError (2) for a reference in an object's key."""
     with Attempt(f"cannot take {flag}", of=ValueError, hint="choose another key", exit=USAGE):
         list(references(value))
-    return escaped(value)
+    return escape_dollars(value)
 
 
 def step_words(step: Step, catalog: Catalog) -> list[str]:

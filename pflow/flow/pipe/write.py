@@ -7,7 +7,7 @@ from copy import copy
 
 from pflow import Any
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.expressions import OVER, is_liftable, path_text, reference
+from pflow.flow.expressions import OVER, can_be_mapping, path_text, reference_text
 from pflow.flow.flags import only_binds
 from pflow.flow.flow import REST, Edge, FlowSpec, Step
 from pflow.flow.graph import latest
@@ -47,7 +47,8 @@ def _lines(flow: FlowSpec) -> list[str]:
     wanted = wire(flow)
     facts = _facts(wanted)
     lines = _steps(*_draft(wanted, facts))
-    compiled = parse_pipe(["\n".join(lines)], flow.catalog, flow.items)
+    # No text is given out that may mean another flow: it is compiled again, and all facts are compared.
+    compiled = parse_pipe(["\n".join(lines)], flow.catalog, flow.item_names)
     if wrong := _difference(_facts(wire(compiled)), facts):
         raise PflowError(f"it cannot express {wrong}")
     return lines
@@ -194,11 +195,10 @@ def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
             if key in step.inputs or (key not in step.input_mappings and made.get(at) == facts[at]):
                 continue
             is_from_step = any(each.writes for each in wanted.references_to(step.id, key))
-            is_flag = is_from_step or _is_unknown_beside(
-                wanted, step, source
-            )  # a flag keeps the value from other reads
+            # A flag keeps the value from other reads.
+            is_flag = is_from_step or _is_unknown_beside(wanted, step, source)
             if is_flag and isinstance(source, str) and _has_flag(reads.get(key)):
-                step.inputs[key] = reference(parse_path(source))
+                step.inputs[key] = reference_text(parse_path(source))
                 step.input_mappings.pop(key, None)
             else:
                 step.input_mappings[key] = source
@@ -275,7 +275,7 @@ def _without_mappings(wired: WiredStep) -> Step:
 
 def _has_flag(field: Field | None) -> bool:
     """Return True if a flag with a reference does the same as a mapping: its text is not kept in the store."""
-    return field is not None and not field.is_stored and field.is_textual and is_liftable(field, "$name")
+    return field is not None and not field.is_stored and field.is_textual and can_be_mapping(field, "$name")
 
 
 def _steps(flow: FlowSpec, apart: set[str]) -> list[str]:

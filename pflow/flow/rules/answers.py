@@ -140,9 +140,8 @@ def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, field: Field
         return Dropped(reader.id, field, list(dict.fromkeys(older))) if older and gives else None
     is_declared = field.name in flow.flow.inputs or flow.first_read == (reader.id, field.name)
     is_templated = any(expr.paths for expr in flow.expressions[reader.id])
-    is_left = (
-        field.required or is_declared or is_templated
-    )  # without a value, a required read stops the run or is an input
+    # Without a value, a required read stops the run or is an input.
+    is_left = field.required or is_declared or is_templated
     if older or not (found or is_left or set(writer.interface.effects) - ONLY_GIVES):
         return Dropped(reader.id, field, list(dict.fromkeys(older)))
     return None

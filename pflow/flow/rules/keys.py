@@ -36,9 +36,8 @@ def check_words(flow: WiredFlow) -> Iterator[Finding]:
             steps = steps[:-1]  # the author of the node chose this name, not that of the flow
         names = [step for step in steps if isinstance(step, str)]
         odd = [name for name in names if not (name.isascii() and name.isidentifier() and name == name.lower())]
-        is_variable = (
-            location == ("inputs", *path) and str(path[0]).isupper()
-        )  # scripts have capitals for variables, and `pflow import` keeps their names
+        # Scripts have capitals for variables, and `pflow import` keeps their names.
+        is_variable = location == ("inputs", *path) and str(path[0]).isupper()
         if odd and not is_variable and not str(path[0]).startswith("$") and path not in warned:
             warned.add(path)
             message = f"'{odd[0]}' is not a plain snake_case word"
@@ -64,7 +63,7 @@ def _made_keys(flow: WiredFlow) -> Iterator[tuple[Path, Path]]:
 
 def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
-    is_map = bool(flow.flow.items)  # in a map, the items give what the flow names: no flag has to
+    is_map = bool(flow.flow.item_names)  # in a map, the items give what the flow names: no flag has to
     named = {} if is_map else {reference.input: reference.location for reference in flow.references}
     for name, given in flow.inputs.items():
         flag, plain = spell_flag(name), name.replace("-", "_")

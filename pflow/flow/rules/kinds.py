@@ -21,7 +21,7 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             remedy = f"see pflow check {type}" if is_flow_type(type) else "fix the file"
             yield Finding("PF11", location, wired.fault, remedy)
         elif node_type is None and type:  # an empty type is a wrong shape, and PF00 has reported it
-            from pflow.flow.schema import OTHER_WORDS
+            from pflow.flow.schema import OTHER_WORDS  # pipe syntax needs no schema, so a run does not load it
 
             fault, what = fault_of(type), "saved flow" if type.startswith("flow:") else "node"
             there = f"there is no {what} '{type.removeprefix('flow:')}'"

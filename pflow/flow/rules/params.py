@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Collection, Iterator
 from pflow.binding.store import KEY_PARAMS, key_mappings
 from pflow.errors import Ignoring
-from pflow.flow.expressions import INPUT, NO, PARAM, Expression, fits, misfit, named, template_fits
+from pflow.flow.expressions import INPUT, NO, PARAM, Expression, fits, misfit, template_fits, type_words
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
 from pflow.flow.ir import OF_BINDINGS, secrets_of
@@ -121,10 +121,10 @@ def _check_value(flow: WiredFlow, wired: WiredStep, expr: Expression, reference:
         why = misfit(field, expr.written)
     elif not isinstance(expr.written, str):
         there = Type("list" if isinstance(expr.written, list) else "dict")
-        why = f"it is {named(there)}" if fits(there, field.type) == NO else ""
+        why = f"it is {type_words(there)}" if fits(there, field.type) == NO else ""
     elif is_reference(expr.written) and reference is not None and not reference.trouble:
         there = flow.type_of(reference)
-        why = f"'{expr.written}' is {named(there)}" if template_fits(there, field.type) == NO else ""
+        why = f"'{expr.written}' is {type_words(there)}" if template_fits(there, field.type) == NO else ""
     if why:
         yield Finding("PF13", expr.location, f"'{expr.key}' does not fit: {why}", _wanted(field, expr.written))
     elif is_constant and (fault := flow.form_fault(wired.id, field, expr.written)):
@@ -137,7 +137,7 @@ def _wanted(field: Field, value: object) -> str:
     with Ignoring(ValueError):
         if isinstance(value, str):
             return f"write {text_of(from_text(field.type, value))}, without quotes"
-    return f"write {named(field.type)}"
+    return f"write {type_words(field.type)}"
 
 
 RULES = (Rule("PF13", "every param exists, or names a read, and its value fits", check_params),)

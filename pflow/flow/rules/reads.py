@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import Iterable, Iterator
-from pflow.flow.expressions import MAPPING, MAYBE, NO, OVER, YES, fits, named, template_fits
+from pflow.flow.expressions import MAPPING, MAYBE, NO, OVER, YES, fits, template_fits, type_words
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import END
 from pflow.flow.pipe.carry import is_certain
@@ -25,7 +25,7 @@ def check_sources(flow: WiredFlow) -> Iterator[Finding]:
     warning, for a read that an earlier step could give. In a flow inside a step and in a map it is none: the flow
     around it, or an item, may give the read.
     """
-    for (id, key), source in sources_before(flow).items() if flow.flow.items is None else ():
+    for (id, key), source in sources_before(flow).items() if flow.flow.item_names is None else ():
         message = f"only a flag gives '{id}' its '{key}', though '{source}' fits it"
         location, remedy = flow.steps[id].step.location, mapping_of(flow, id, key, source)
         yield Finding("PF03", location, message, remedy, is_warning=True, is_said_by_run=True)
@@ -49,6 +49,7 @@ def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Field]]:
     """Yield the required reads that have no mapping, input or param and do not take the pipe."""
     if not flow.flow.inputs or flow.is_uncertain:
         return
+    # A step whose mappings stand under a misspelt id has its sources there: PF12 reports the id.
     mismapped = {meant(id, flow.steps) for id in flow.flow.stray_mappings}
     for wired in [flow.steps[id] for id in flow.order if id not in mismapped]:
         misspelt = slips(wired) if wired.is_known else set()
@@ -130,36 +131,31 @@ def _check_by_name(flow: WiredFlow, wired: WiredStep, field: Field) -> Iterator[
     writes = [write for _, write in flow.writes_at(wired.id, (key,))]
     given = flow.inputs.get(key)
     if not writes and given is not None and given.declared and fits(given.type, field.type) == NO:
-        message = f"'{wired.id}' reads '{key}' as {named(field.type)}, but the input is {named(given.type)}"
+        message = f"'{wired.id}' reads '{key}' as {type_words(field.type)}, but the input is {type_words(given.type)}"
         yield Finding("PF15", ("inputs", key, "type"), message, f'"type": "{field.type}"')
     if len(writes) == 1 and writes[0].target == (key,) == (writes[0].key,):
         there = flow.write_type(writes[0])
         if fits(there, field.type) == NO:
-            what = f"'{wired.id}' reads '{key}' as {named(field.type)}"
-            message = f"{what}, but '{writes[0].step}' writes it as {named(there)}"
+            what = f"'{wired.id}' reads '{key}' as {type_words(field.type)}"
+            message = f"{what}, but '{writes[0].step}' writes it as {type_words(there)}"
             yield Finding("PF15", wired.step.location, message, mapping_of(flow, wired.id, key, "…"))
 
 
 def _check_reference(flow: WiredFlow, reference: Reference, wired: WiredStep) -> Iterator[Finding]:
     there, expr, path = flow.type_of(reference), reference.expression, write_path(reference.path)
-    if reference.role == OVER and there.name not in (
-        "list",
-        "dict",
-        "any",
-        "str",
-    ):  # a text may be a list in JSON, or lines
-        message = f"a batch runs over a list or an object, but '{path}' is {named(there)}"
+    if reference.role == OVER and there.name not in ("list", "dict", "any", "str"):  # a text may hold JSON or lines
+        message = f"a batch runs over a list or an object, but '{path}' is {type_words(there)}"
         yield Finding("PF15", expr.location, message, "the path of a list or an object")
     field = wired.interface.reads.get(expr.key)
     if expr.role != MAPPING or field is None or (expr.is_template and not is_reference(expr.written)):
         return
     outcome = (template_fits if expr.is_template else fits)(there, field.type)
-    what = f"'{expr.key}' wants {named(field.type)}, but '{path}'"
+    what = f"'{expr.key}' wants {type_words(field.type)}, but '{path}'"
     if outcome == NO:
-        yield Finding("PF15", expr.location, f"{what} is {named(there)}", f"map it from {named(field.type)}")
+        yield Finding("PF15", expr.location, f"{what} is {type_words(there)}", f"map it from {type_words(field.type)}")
     elif outcome == MAYBE and reference.writes and all(write.field for write in reference.writes):
-        remedy = f"it fails if that is not {named(field.type)}"
-        yield Finding("PF15", expr.location, f"{what} may be {named(there)}", remedy, is_warning=True)
+        remedy = f"it fails if that is not {type_words(field.type)}"
+        yield Finding("PF15", expr.location, f"{what} may be {type_words(there)}", remedy, is_warning=True)
 
 
 RULES = (

@@ -159,7 +159,7 @@ def test_an_id_names_a_step_and_puts_it_under_it():
     ],
 )
 def test_flags_of_a_stream_are_left_to_the_run(text, warnings):
-    assert [warning.partition(" is not a part")[0] for warning in parse_pipe([text]).warnings] == warnings
+    assert [warning.partition(" does nothing in a flow")[0] for warning in parse_pipe([text]).warnings] == warnings
 
 
 @pytest.mark.parametrize(
