@@ -114,7 +114,7 @@ class BatchStep(StepNode):
         return {"item": item, "error": why["message"]} if why else {"item": item, key: value}
 
     def _tell_failures(self, visit: Visit, errors: list[dict[str, Any]], count: int) -> None:
-        """Report the number of failed items, and the first failure, on stderr and in the trace; raise it if all failed."""
+        """Report on stderr and in the trace how many items failed, and the first failure; raise it if all failed."""
         first = errors[0]
         what = self._named(first["index"], first["item"])
         text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"

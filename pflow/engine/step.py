@@ -111,7 +111,7 @@ class StepNode(PlainStep, Visitor):
         self.files = StepFiles(wired) if context.journal is not None else None
 
     def _cached(self) -> CachedNode | None:
-        """Return the node as the cache knows it, None if it is not cached. Raises StepFailed if it must and cannot be."""
+        """Return the node as the cache knows it; None if it is not cached. Raises StepFailed if it had to be."""
         wishes, wired = self.context.cache, self.wired
         if wishes is None or wired.node_type is None:
             return None

@@ -19,7 +19,7 @@ def step_files(*effects, origin=PYTHON, is_open=False):
         "\n".join(["It.", "", "Interface:", PATH, *([f"- Effects: {', '.join(effects)}"] if effects else [])])
     )
     interface.open = is_open
-    return StepFiles(SimpleNamespace(interface=interface, kind=SimpleNamespace(origin=origin)))
+    return StepFiles(SimpleNamespace(interface=interface, node_type=SimpleNamespace(origin=origin)))
 
 
 @pytest.mark.parametrize(
