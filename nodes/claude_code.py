@@ -66,9 +66,9 @@ class ClaudeCode(Node):
 
     def exec(self, task: AgentTask) -> AgentReply:
         from pflow.kit.agents.claude import CLAUDE
-        from pflow.kit.agents.work import work
+        from pflow.kit.agents.work import run_agent
 
-        return work(CLAUDE, task, self.calls)
+        return run_agent(CLAUDE, task, self.calls)
 
     def post(self, shared: Shared, task: AgentTask, done: AgentReply) -> None:
         shared["report"], shared["session"] = done.report, done.session

@@ -83,21 +83,21 @@ class ModelAnswer:
     """An answer: its text, or its value if there was a schema; and `usage` (model, input, output, cost, conversation).
 
     `flaw` says why another answer to the same question may be better, and keeps this one out of the cache; `warning`
-    is for its reader. `none` is the failure of an answer without text, for a caller that takes it all the same.
+    is for its reader. `no_text` is the failure of an answer without text, for a caller that takes it all the same.
     `is_limited` is true if the answer stopped at its token limit.
 
-    With a grammar, `guess` is the word of which the model was least sure, or empty, and `begins` has the probability
-    of each token with which the answer could have begun.
+    With a grammar, `guess` is the word of which the model was least sure, or empty, and `first_tokens` has the
+    probability of each token with which the answer could have begun.
     """
 
     value: Any
     usage: dict[str, Any] = field(default_factory=dict)
     flaw: str = ""
     warning: str = ""
-    none: PflowError | None = None
+    no_text: PflowError | None = None
     is_limited: bool = False
     guess: str = ""
-    begins: dict[str, float] = field(default_factory=dict)
+    first_tokens: dict[str, float] = field(default_factory=dict)
 
 
 def ask(conversation: Conversation, request: ModelRequest, emit: Callable[[str], None]) -> ModelAnswer:
@@ -165,12 +165,19 @@ def _answer(
     try:
         text = _read(response, model, ending, emit if schema is None else lambda _: None, request)
         check_ending(ending, response, model, text)
-        none = no_answer(ending, response, model, text, request.options)
-        if none and not _may_be_empty(none, request):
-            raise none
+        no_text = no_answer(ending, response, model, text, request.options)
+        if no_text and not _may_be_empty(no_text, request):
+            raise no_text
         if request.takes_any:
             usage, is_limited = usage_in(response, ending, model), ending.kind == LIMIT
-            return ModelAnswer(text, usage, none=none, is_limited=is_limited, guess=ending.guess, begins=ending.begins)
+            return ModelAnswer(
+                text,
+                usage,
+                no_text=no_text,
+                is_limited=is_limited,
+                guess=ending.guess,
+                first_tokens=ending.first_tokens,
+            )
         value = text if schema is None else read_answer(text, schema, model.model_id)
         usage = usage_in(response, ending, model)
         if request.calls.is_priced and "cost" not in usage:
@@ -183,18 +190,18 @@ def _answer(
         # A map repeats a refused call silently; once a part was emitted, its reader would get that part twice.
         error.refusal = "" if is_begun else error.refusal
         raise
-    warning = none.message.partition("': ")[2] if none else _warn(ending, usage, model, request.calls)
+    warning = no_text.message.partition("': ")[2] if no_text else _warn(ending, usage, model, request.calls)
     conversation: Any = response.conversation
-    if request.is_logged and not none and log.write(response, text):
+    if request.is_logged and not no_text and log.write(response, text):
         usage["conversation"] = conversation.id
     flaw = warning or "it stands among other words" * (schema is not None and not is_bare(text))
     return ModelAnswer(value, usage, flaw, warning)
 
 
-def _may_be_empty(none: PflowError, request: ModelRequest) -> bool:
+def _may_be_empty(no_text: PflowError, request: ModelRequest) -> bool:
     if request.takes_any:
-        return not none.is_permanent
-    return request.allows_no_answer if request.schema is None else none.exit == TRY_AGAIN
+        return not no_text.is_permanent
+    return request.allows_no_answer if request.schema is None else no_text.exit == TRY_AGAIN
 
 
 def _read(response: Response, model: Model, ending: Ending, emit: Callable[[str], None], request: ModelRequest) -> str:

@@ -230,7 +230,7 @@ def _fault_of_ollama() -> str:
     from llm_ollama.auth import get_client
 
     try:
-        with reporting_to(Ending(most=settings.PATIENCE)):
+        with reporting_to(Ending(time_limit=settings.PATIENCE)):
             get_client().list()
     except Exception as error:
         return foreign_line(str(error))

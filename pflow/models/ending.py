@@ -63,12 +63,12 @@ class Ending:
 
     `tool` is the tool that the answer wants to call; `has_reasoned` is true if thoughts came beside the text. `sent`
     are the members of the request, `refused` the one that a server's error names (pflow.models.request_form).
-    `headers`, and the `error` for a status, come from pflow.models.transport, which lets the request take `most`
-    seconds. `tokens` are pairs of a token and the logarithm of its probability, if these were asked for; `begins` has
-    the probability of each token with which the answer could have begun.
+    `headers`, and the `error` for a status, come from pflow.models.transport, which keeps the request to `time_limit`
+    seconds. `tokens` are pairs of a token and the logarithm of its probability, if these were asked for, and
+    `first_tokens` has the probability of each token with which the answer could have begun.
     """
 
-    def __init__(self, model: Any = None, most: float | None = None) -> None:
+    def __init__(self, model: Any = None, time_limit: float | None = None) -> None:
         self.reason: str | None = None
         self.refusal = self.words = self.tool = self.refused = ""
         self.has_reasoned = False
@@ -80,8 +80,8 @@ class Ending:
         self.error: Any = None
         self.sent: list[str] = []
         self.tokens: list[tuple[str, float]] = []
-        self.begins: dict[str, float] = {}
-        self.most = most
+        self.first_tokens: dict[str, float] = {}
+        self.time_limit = time_limit
 
     @property
     def kind(self) -> str:
@@ -93,17 +93,17 @@ class Ending:
     def guess(self) -> str:
         """The word of the answer that holds the least likely token; empty if the model was sure of all."""
         text, at, least = "", 0, _SURE
-        for token, likeliness in self.tokens:
-            if likeliness < least:
-                at, least = len(text) + len(token), likeliness
+        for token, logprob in self.tokens:
+            if logprob < least:
+                at, least = len(text) + len(token), logprob
             text += token
         return next((word[0] for word in re.finditer(r"\S+", text) if at and word.end() >= at), "")
 
     def _take(self, tokens: Iterable[tuple[str, float, Iterable[Any]]]) -> None:
-        for token, likeliness, others in tokens:
+        for token, logprob, others in tokens:
             if not self.tokens:
-                self.begins = {each["token"]: exp(each["logprob"]) for each in others}
-            self.tokens.append((token, likeliness))
+                self.first_tokens = {each["token"]: exp(each["logprob"]) for each in others}
+            self.tokens.append((token, logprob))
 
     def read(self, answer: Any) -> None:
         """Read the end from llm's `response_json`, unless `note` has found a reason."""

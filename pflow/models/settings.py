@@ -118,7 +118,7 @@ def load_models() -> dict[str, Model]:
         own = [alias for alias, id in chosen.items() if id == model.model_id]
         found.append(ModelWithAliases(model, async_model, {*(aliases or ()), *own}))
 
-    with reporting_to(Ending(most=PATIENCE)):  # llm-ollama asks its server without a time limit of its own
+    with reporting_to(Ending(time_limit=PATIENCE)):  # llm-ollama asks its server without a time limit of its own
         register_openai(register)
         others(register=register, model_aliases=found)
     return {name: each.model for each in found if each.model for name in (*each.aliases, each.model.model_id)}

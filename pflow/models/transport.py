@@ -28,7 +28,7 @@ _PIECE, _PIECES = 1 << 16, 16
 _asking = threading.local()
 
 
-class Refused(Exception):
+class ErrorResponse(Exception):
     """A response whose status is an error: the library's object, and its text as `body`."""
 
     def __init__(self, response: Any) -> None:
@@ -71,7 +71,7 @@ def _make_report(library: Any) -> None:
         ending = current_ending()
         if ending is None:
             return send(transport, request)
-        if (left := time_left(ending.most)) is not None:
+        if (left := time_left(ending.time_limit)) is not None:
             limits = request.extensions.get("timeout") or {}
             kinds = ("connect", "read", "write", "pool")
             request.extensions["timeout"] = {each: min(limits.get(each) or left, left) for each in kinds}
@@ -80,7 +80,7 @@ def _make_report(library: Any) -> None:
         response.headers["x-should-retry"] = "false"  # anthropic's client asks again by itself, unseen
         if response.status_code >= 400:
             response = _read(library, response)
-            ending.error = Refused(response)
+            ending.error = ErrorResponse(response)
         else:
             response.stream = in_place_of(response.stream, _in_time(response.stream), library)
         return response

@@ -151,9 +151,9 @@ def converse(
                 break
             heard.append({*map(str, findings)})
             text = text if is_held else turns.correction(best.tries, said, findings)
-    if best.result is None and said.none:
-        said.none.hint = "try again, or name another model with --model"
-        raise said.none
+    if best.result is None and said.no_text:
+        said.no_text.hint = "try again, or name another model with --model"
+        raise said.no_text
     return best
 
 
@@ -179,7 +179,7 @@ def read_plan(said: ModelAnswer, catalog: Catalog) -> tuple[dict[str, Any] | Non
             why = error.why if isinstance(error, Unfit) else error.message.partition(": ")[2]
             remedy = _CUT if said.is_limited else _OF_JSON
             return None, [_finding(f"its JSON cannot be read: {_shown(why, 200)}", remedy)]
-    empty = said.none.message.partition("': ")[2] if said.none else "it is empty"
+    empty = said.no_text.message.partition("': ")[2] if said.no_text else "it is empty"
     none = f"it holds no flow: '{_shown(text)}'" if text else empty
     return None, [_finding(none, _CUT if said.is_limited else _REMEDY)]
 

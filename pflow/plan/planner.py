@@ -165,7 +165,7 @@ _MIGHT = 0.01
 
 def _guessed_beginning(said: ModelAnswer) -> str:
     """Return the first word of an answer that might as well have been a refusal; else empty."""
-    might = [share for word, share in said.begins.items() if word[2:] and "cannot".startswith(word)]
+    might = [share for word, share in said.first_tokens.items() if word[2:] and "cannot".startswith(word)]
     return plan_line(said).partition(" ")[0] if sum(might) > _MIGHT else ""
 
 

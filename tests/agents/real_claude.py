@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pflow.errors import PflowError
-from pflow.kit.agents.claude import words
+from pflow.kit.agents.claude import arguments
 from pflow.kit.agents.work import AgentTask
 from pflow.nodes.claude_code import ClaudeCode
 from tests.agents.messages_server import STALLS, MessagesServer, fails, says, uses
@@ -75,7 +75,7 @@ def refuse(**params: object) -> PflowError:
 def test_it_has_every_flag_that_is_set():
     shown = subprocess.run(["claude", "--help"], capture_output=True, text=True, check=True).stdout
     task = AgentTask("x", allowed_tools=["Edit"], model="opus", max_turns=1, max_budget=1.0)
-    flags = {word.partition("=")[0] for word in words(task)}
+    flags = {word.partition("=")[0] for word in arguments(task)}
     assert "--bare" in flags
     assert flags - HIDDEN - set(re.findall(r"(?<![\w-])--?[\w-]+", shown)) == set()
 

@@ -64,7 +64,7 @@ _IN_RESULT = {
 """The names of its counts of tokens, for one model and for the whole result."""
 
 
-def words(task: AgentTask) -> list[str]:
+def arguments(task: AgentTask) -> list[str]:
     """Return the arguments of the program. A person's values follow a =, so that none of them is taken for a flag."""
     # Without sources of settings, since their permissions count even in safe mode.
     isolation = ["--safe-mode", "--setting-sources=", "--no-session-persistence"]
@@ -107,7 +107,7 @@ def as_text(prompt: str) -> str:
     return f"\n{prompt}" if prompt.startswith("/") else prompt
 
 
-class _Story:
+class _Output:
     """What the lines of its output tell: the result, and the model, text, end, error and rate limit before it.
 
     `text` is that of the last message, whose blocks may come as events of their own, and `stop` why that message ended.
@@ -169,17 +169,17 @@ def _events(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def read(lines: Iterable[bytes]) -> AgentReply | None:
-    story = _Story(lines)
-    if story.result is None and not story.error:
+    output = _Output(lines)
+    if output.result is None and not output.error:
         return None
-    result = story.result or {}
+    result = output.result or {}
     said = result.get("result")
     report = said if isinstance(said, str) else ""
-    if report.strip() in story.text:  # the result may have only one of several blocks, or none
-        report = story.text
-    failure = _failure(result, story, report)
+    if report.strip() in output.text:  # the result may have only one of several blocks, or none
+        report = output.text
+    failure = _failure(result, output, report)
     session = str(result.get("session_id") or "")
-    return AgentReply(report=report, session=session, usage=_usage(result, story.model), failure=failure)
+    return AgentReply(report=report, session=session, usage=_usage(result, output.model), failure=failure)
 
 
 def _usage(result: dict[str, Any], model: str) -> dict[str, Any]:
@@ -203,19 +203,19 @@ def _amount(value: Any) -> float:
     return value or 0
 
 
-def _failure(result: dict[str, Any], story: _Story, report: str) -> PflowError | None:
+def _failure(result: dict[str, Any], output: _Output, report: str) -> PflowError | None:
     """Return the failure, if any. `subtype` alone does not tell: it is `success` after a failed login, too."""
     subtype, ended = result.get("subtype"), result.get("terminal_reason")
     limit = next((each for each in (subtype, ended) if each in _BY_LIMIT), None)
     if limit is not None:
-        error = _unfinished(_words(result, story), _BY_LIMIT[limit], OVER_BUDGET, is_permanent=True)
+        error = _unfinished(_words(result, output), _BY_LIMIT[limit], OVER_BUDGET, is_permanent=True)
         error.ends_run = limit in _OF_BUDGET
         return error
-    if result.get("is_error") is not False or subtype != "success" or story.error or report.startswith("API Error"):
-        return _error(result, story)
+    if result.get("is_error") is not False or subtype != "success" or output.error or report.startswith("API Error"):
+        return _error(result, output)
     if denials := result.get("permission_denials"):
         return _denied(denials)
-    for reason in (result.get("stop_reason") or story.stop, ended):
+    for reason in (result.get("stop_reason") or output.stop, ended):
         if reason in _BY_REASON:
             exit, why, hint = _BY_REASON[reason]
             said = f": {shorten(foreign_line(report))}" if report.strip() else ""
@@ -227,10 +227,10 @@ def _unfinished(why: str, hint: str, exit: int, **more: Any) -> PflowError:
     return PflowError(f"cannot finish 'claude': {why}", hint=hint, exit=exit, **more)
 
 
-def _error(result: dict[str, Any], story: _Story) -> PflowError:
-    said = _words(result, story)
+def _error(result: dict[str, Any], output: _Output) -> PflowError:
+    said = _words(result, output)
     status = re.match(r"API Error:? \(?(\d{3})\b", said)
-    reason = Reason(codes=[story.error])
+    reason = Reason(codes=[output.error])
     reason.note(result.get("api_error_status") or (status and status[1]))
     reason.words = foreign_line(reason.read(said))
     own = (kind for kind, words in _OWN_WORDS.items() if re.search(words, said, re.IGNORECASE))
@@ -238,10 +238,10 @@ def _error(result: dict[str, Any], story: _Story) -> PflowError:
     exit, hint = _OWN_KINDS.get(kind, (exit_of(kind), _HINTS.get(kind, "")))
     wait = None
     if until := re.search(r"\|(\d{10})$", said):  # how older versions say when a limit ends
-        story.resets_at = float(until[1])
-    if exit == TRY_AGAIN and story.resets_at is not None:
-        wait = max(story.resets_at - time.time(), 0)
-        hint = f"its limit ends at {time.strftime('%Y-%m-%d %H:%M:%S %z', time.localtime(story.resets_at))}"
+        output.resets_at = float(until[1])
+    if exit == TRY_AGAIN and output.resets_at is not None:
+        wait = max(output.resets_at - time.time(), 0)
+        hint = f"its limit ends at {time.strftime('%Y-%m-%d %H:%M:%S %z', time.localtime(output.resets_at))}"
     is_permanent = True if exit == BAD_DATA or kind == "filter" else None
     return _unfinished(reason.words, hint, exit, retry_after=wait, is_permanent=is_permanent)
 
@@ -261,10 +261,10 @@ def _rule_for(tool: str, what: str) -> str:
     return "'Bash(…)'" if tool == "Bash" else shlex.quote(tool)
 
 
-def _words(result: dict[str, Any], story: _Story) -> str:
+def _words(result: dict[str, Any], output: _Output) -> str:
     """Return Claude Code's own words for the failure."""
     errors = result.get("errors")
-    said = "; ".join(map(str, errors)) if isinstance(errors, list) else result.get("result") or story.text
+    said = "; ".join(map(str, errors)) if isinstance(errors, list) else result.get("result") or output.text
     return foreign_line(str(said or result.get("subtype") or "it failed"))
 
 
@@ -275,7 +275,7 @@ CLAUDE = Agent(
     # With attachments it reads any @FILE in a prompt, even without the right to, and a prompt may come from strangers.
     # With CLAUDECODE set, as in the terminal of another Claude Code, it refuses to start.
     variables={"CLAUDE_CODE_DISABLE_ATTACHMENTS": "1", "CLAUDECODE": ""},
-    words=words,
+    arguments=arguments,
     prompt=as_text,
     read=read,
 )

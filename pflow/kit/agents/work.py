@@ -61,24 +61,24 @@ class Agent:
     how_to_get: str
     secrets: Sequence[str]
     variables: Mapping[str, str]
-    words: Callable[[AgentTask], list[str]]
+    arguments: Callable[[AgentTask], list[str]]
     prompt: Callable[[str], str]
     read: Callable[[Iterable[bytes]], AgentReply | None]
     """Return the reply, None if it is incomplete. A `failure` that `ends_run` means that its budget is used up."""
 
 
-def work(agent: Agent, task: AgentTask, calls: Calls) -> AgentReply:
+def run_agent(agent: Agent, task: AgentTask, calls: Calls) -> AgentReply:
     """Have an agent do a task, once the budget behind `calls` allows it. Raises PflowError; its changes stay then."""
     _check(agent, task)
     while True:
         most = {"cost": task.max_budget} if task.max_budget else {}
         with Call(calls, task.model or agent.program, most=most, is_capped=True) as call:
-            answer = _work(agent, task, call.reserved().get("cost"))
-            call.usage = answer_members(answer.usage)
-            return answer
+            reply = _run_once(agent, task, call.reserved().get("cost"))
+            call.usage = answer_members(reply.usage)
+            return reply
 
 
-def _work(agent: Agent, task: AgentTask, reserved: float | None) -> AgentReply:
+def _run_once(agent: Agent, task: AgentTask, reserved: float | None) -> AgentReply:
     """Do a task once. `reserved` are the dollars that it may take in a run whose money is limited, else None."""
     is_by_run = reserved is not None and (task.max_budget is None or reserved < task.max_budget)
     if is_by_run:
@@ -88,25 +88,25 @@ def _work(agent: Agent, task: AgentTask, reserved: float | None) -> AgentReply:
         secrets.add(os.environ.get(name))
     before = _states_in(task.directory)
     expected = {name: _state_of(task.directory, name) for name in map(str, task.expect)}
-    answer = AgentReply(usage={"model": task.model or agent.program})
+    reply = AgentReply(usage={"model": task.model or agent.program})
     try:
         with Deadline(task.time_limit, "--time-limit", act=f"cannot wait for '{agent.program}'"):
-            answer = _answer(agent, task, secrets)
-            if answer.failure:
-                raise answer.failure
-            if not (answer.report.strip() or task.allow_no_answer):
+            reply = _run_program(agent, task, secrets)
+            if reply.failure:
+                raise reply.failure
+            if not (reply.report.strip() or task.allow_no_answer):
                 what = f"cannot finish '{agent.program}': it reported nothing"
                 raise PflowError(what, hint="its changes stay", exit=TRY_AGAIN)
             for name, state in expected.items():
                 _check_expected(task, name, state, secrets)
     except PflowError as error:
-        error.usage = answer_members(answer.usage)
+        error.usage = answer_members(reply.usage)
         error.ends_run = error.ends_run and is_by_run
         if error.ends_run:
             error.hint = "--max-cost allows more"
         secrets.hide(error)
         raise
-    return replace(answer, report=secrets.mask(answer.report), changed_files=_changed_files(task.directory, before))
+    return replace(reply, report=secrets.mask(reply.report), changed_files=_changed_files(task.directory, before))
 
 
 def _check(agent: Agent, task: AgentTask) -> None:
@@ -119,12 +119,12 @@ def _check(agent: Agent, task: AgentTask) -> None:
         raise PflowError(f"cannot run '{agent.program}': it is not installed", hint=agent.how_to_get, exit=BAD_CONFIG)
 
 
-def _answer(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
+def _run_program(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
     """Run the agent and return its reply. Its stdout is a file: a pipe was seen to cut it at 65,536 bytes."""
     program, said = os.path.abspath(shutil.which(agent.program) or agent.program), bytearray()
     with tempfile.TemporaryFile() as output:
         ended = run(
-            [program, *agent.words(task)],
+            [program, *agent.arguments(task)],
             input=encode_text(agent.prompt(task.prompt), "cannot hand on the prompt"),
             on_stdout=output.fileno(),
             on_stderr=partial(_keep_end, said),
@@ -133,21 +133,21 @@ def _answer(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
         )
         output.seek(0)
         try:
-            answer = agent.read(output)
+            reply = agent.read(output)
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             what = f"cannot read the answer of '{agent.program}': its result or its usage is malformed"
             raise PflowError(what, exit=BAD_DATA) from error
     code = 128 - ended if ended < 0 else ended
     stderr = secrets.mask(said.decode(errors="replace"))
     write_stderr(stderr)
-    if answer is None:
+    if reply is None:
         why = f": {shorten(stderr.strip().splitlines()[-1])}" if stderr.strip() else ""
         what = f"cannot read the answer of '{agent.program}': it ended with {code} and without a result{why}"
         raise PflowError(what, exit=code or FAILED, is_permanent=False)
-    if code and answer.failure is None:
+    if code and reply.failure is None:
         what = f"cannot accept the result of '{agent.program}': it ended with {code}"
-        answer.failure = PflowError(what, exit=code, is_permanent=False)
-    return answer
+        reply.failure = PflowError(what, exit=code, is_permanent=False)
+    return reply
 
 
 def _keep_end(said: bytearray, part: bytes) -> None:
