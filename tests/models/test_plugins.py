@@ -69,7 +69,7 @@ def failure(plugin: str, scene: dict[str, Any], **params: Any) -> PflowError:
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_a_whole_answer_counts_with_its_tokens_and_is_kept(servers, plugin):
     said = answer(plugin, "Name three trees")
-    assert (said.value, said.flaw) == (TEXT, "")
+    assert (said.response, said.flaw) == (TEXT, "")
     assert {"model": PLUGINS[plugin], "input": 12, "output": 5}.items() <= said.usage.items()
 
 
@@ -97,7 +97,7 @@ LIMITS = {"anthropic": "max_tokens", "gemini": "MAX_TOKENS", "ollama": "length"}
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_an_answer_that_stops_at_its_limit_counts_with_a_warning_and_is_not_kept(servers, plugin, stream, capfd):
     said = answer(plugin, {"end": LIMITS[plugin]}, option=[f"stream={stream}"])
-    assert (said.value, said.flaw) == (TEXT, "the answer stops at its token limit, after 5 tokens")
+    assert (said.response, said.flaw) == (TEXT, "the answer stops at its token limit, after 5 tokens")
     assert "stops at its token limit, after 5 tokens" in capfd.readouterr().err
 
 
@@ -123,7 +123,7 @@ def test_what_is_no_whole_answer_fails(servers, plugin, scene, exit, words):
 
 
 def test_what_a_plugin_stumbles_over_after_the_end_costs_no_answer(servers):
-    assert answer("gemini", {"more": {"modelVersion": None}}).value == TEXT
+    assert answer("gemini", {"more": {"modelVersion": None}}).response == TEXT
 
 
 class Unknown(llm.Model):
@@ -167,7 +167,7 @@ def test_a_stream_counts_with_a_word_and_is_not_kept_if_its_plugin_tells_no_end(
         return
     assert answer("anthropic", {}, option=["stream=false"]).flaw == flaw.replace(SILENT, "")
     answers = [answer("anthropic", {}) for _ in range(2)]
-    assert [(each.value, each.flaw) for each in answers] == [(TEXT, flaw)] * 2
+    assert [(each.response, each.flaw) for each in answers] == [(TEXT, flaw)] * 2
     assert capfd.readouterr().err.count("does not say whether its answers are whole") == (flaw == SILENT)
 
 
@@ -286,7 +286,7 @@ def test_a_server_that_is_not_there_is_unavailable(servers, monkeypatch, plugin,
 def test_a_plugin_reaches_this_machine_without_a_proxy_unless_no_proxy_says_otherwise(servers, monkeypatch, plugin):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("NO_PROXY", "")
-    assert answer(plugin, "Name three trees").value == TEXT
+    assert answer(plugin, "Name three trees").response == TEXT
     monkeypatch.setenv("NO_PROXY", "x.example")
     assert failure(plugin, {}).exit in (69, 78)  # a plugin that asks its server for its models has none
 
