@@ -14,6 +14,7 @@ from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
 from pflow.interface.interface import Interface
 from pflow.stage.flags import flags_of
+from pflow.stage.words import is_asked, part
 
 NODE = parse_interface("""Ask.
 
@@ -170,6 +171,50 @@ def test_a_pattern_that_the_shell_expanded_is_to_be_quoted(tmp_path, monkeypatch
         "cannot take the bare word 'b.txt': --pattern has 'a.txt'",
         "quotes keep a pattern from the shell: '*.txt'",
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["a.txt", "why"], "quotes keep words together: 'a.txt why'"),
+        (["why", "a.txt"], "<a.txt reads that file; quotes keep words together: 'why a.txt'"),
+        (["why", "a\0"], "quotes keep words together: 'why a"),
+        (["why", "gone"], "quotes keep words together: 'why gone'"),
+    ],
+)
+def test_words_without_quotes_may_be_a_text_or_the_file_that_was_meant(tmp_path, monkeypatch, words, hint):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").touch()
+    with pytest.raises(PflowError) as caught:
+        values(*words, node=parse_interface('Ask.\n\nInterface:\n- Reads: shared["text"]: str [word]'))
+    assert caught.value.message.endswith(f": --text has '{words[0]}'")
+    assert caught.value.hint.startswith(hint)
+
+
+def test_the_last_of_several_switches_counts():
+    for words, is_on in (
+        (["--loud", "--no-loud"], False),
+        (["--no-loud", "--loud"], True),
+        (["-l"], True),
+        ([], False),
+    ):
+        assert is_asked("loud", words, NODE.params) == is_on
+
+
+@pytest.mark.parametrize(
+    ("words", "others", "own"),
+    [
+        (["-lr", "x"], ["-l", "x"], ["-r"]),
+        (["-rl", "x"], ["-l", "x"], ["-r"]),
+        (["-rq"], [], ["-rq"]),
+        (["-mx", "-r"], ["-mx"], ["-r"]),
+        (["-rmx"], ["-mx"], ["-r"]),
+        (["--raw", "--loud", "--what"], ["--loud", "--what"], ["--raw"]),
+        (["-rz"], ["-rz"], []),
+    ],
+)
+def test_a_commands_own_flags_are_taken_out_of_the_words(words, others, own):
+    assert part(words, NODE.params, {name: COMMON[name] for name in ("raw", "quiet")}) == (others, own)
 
 
 def test_a_node_without_the_mark_and_an_open_one_take_no_words():
