@@ -14,7 +14,7 @@ from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
 from pflow.interface.interface import Interface
 from pflow.stage.flags import flags_of
-from pflow.stage.words import is_asked, part
+from pflow.stage.words import is_on, part
 
 NODE = parse_interface("""Ask.
 
@@ -192,13 +192,8 @@ def test_words_without_quotes_may_be_a_text_or_the_file_that_was_meant(tmp_path,
 
 
 def test_the_last_of_several_switches_counts():
-    for words, is_on in (
-        (["--loud", "--no-loud"], False),
-        (["--no-loud", "--loud"], True),
-        (["-l"], True),
-        ([], False),
-    ):
-        assert is_asked("loud", words, NODE.params) == is_on
+    found = [is_on("loud", said) for said in ({"loud": ["true", "false"]}, {"loud": ["false", "true"]}, {})]
+    assert found == [False, True, False]
 
 
 @pytest.mark.parametrize(
