@@ -179,7 +179,7 @@ def test_what_holds_no_flow_is_a_finding(text, message):
 
 def test_an_answer_without_text_is_a_finding_with_its_reason():
     none = PflowError("cannot take the answer of 'm': it is all reasoning")
-    assert read("", none=none)[1][0].message == "it is all reasoning"
+    assert read("", no_text=none)[1][0].message == "it is all reasoning"
 
 
 @pytest.mark.parametrize("text", [FLOW[:-3], f"For example {OTHER}, so {FLOW[:-3]}"])
