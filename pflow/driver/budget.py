@@ -73,7 +73,7 @@ class Budget:
                 raise self._refused(name, model, most[name])
         self._tickets += 1
         self._reserved[self._tickets] = (model, question.get("owner", ()), most)
-        self._add(most)
+        self._add(most)  # as if used, so that no call sums up all those in flight
         return self._tickets
 
     def reserved(self, question: dict[str, Any]) -> Amounts:
@@ -93,7 +93,7 @@ class Budget:
         if about.get("ends_run") and about["exit"] != OVER_BUDGET:  # over the budget, the amounts refuse the next call
             self._stopped = PflowError(about["message"], hint=about["hint"], exit=about["exit"], is_permanent=True)
             self._stopped.ends_run = True
-        if usage.calls:
+        if usage.calls:  # a failed call tells nothing of its model: the next one is made alone, too
             seen = self.seen.setdefault(model, {})
             seen |= {name: max(seen.get(name, 0), amount or 0) for name, amount in told.items()}
         self._add({name: amount - most.get(name, 0) for name, amount in took.items()})

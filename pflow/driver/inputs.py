@@ -119,7 +119,7 @@ class RunInputs:
         return data
 
     def fit(self, store: Any, items: Collection[str] = ()) -> None:
-        """Fit a store's values of declared inputs to their types; `items` came with an item. Raises PflowError (65)."""
+        """Fit declared inputs in a store to their types; an item gave those in `items`. Raises PflowError (65)."""
         for name, given in self.wired.inputs.items():
             if given.declared and given.type.name != "any" and name in store:
                 origin = "the item" if name in items else self.origins.get(name, "")
@@ -199,7 +199,7 @@ class RunInputs:
     def _take_carried(self, document: Document, place: Path) -> dict[str, str]:
         """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.
 
-        Returns the one that takes it, with its place. A value that a dry stage would have written is None.
+        Return that input or read, with the place of the value. A value that a dry stage would have written is None.
         """
         name = self._pipe_input()
         if name is not None:

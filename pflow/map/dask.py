@@ -83,7 +83,7 @@ class DaskExecutor:
     ) -> None:  # fmt: skip
         """`record` is the first of the map's journal, `answer` answers what a flow tells (ItemFlow.run).
 
-        `most` returns what the calls of an item may take, for the budget: the limiter knows them only as one.
+        `most` returns what the calls of an item may take, for the budget: the limiter counts them as one call.
 
         Raises PflowError: 2 without a scheduler, 75 if it does not answer or has no workers, 78 if the flow cannot run
         on one of them.
@@ -140,7 +140,7 @@ class DaskExecutor:
             self._waiting.append(taken)
 
     def _let(self, item: _Item, ticket: Any) -> None:
-        """Let an item begin whose call of a model may; one that may not is left."""
+        """Queue an item that has a ticket for its call of a model; give back one that may not make the call."""
         self.held -= 1
         if isinstance(ticket, PflowError):
             self._results.append((item.number, unfinished(TODO, ticket.exit, ticket.message)))
@@ -281,7 +281,7 @@ class DaskExecutor:
             self.size = max(1, min(2 * self.size, int(SHORT / max(self._mean, SHORT / MOST))))
 
     def _take_result(self, item: _Item, result: Result) -> None:
-        """Take an item's result; none if it has to ask again."""
+        """Take an item's result, or queue the item again if its model has refused the call."""
         if result["status"] == LOST:
             self._lose([item], result["error"], result["exit"])
             return

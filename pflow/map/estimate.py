@@ -103,7 +103,7 @@ def estimate(
 
 @dataclass
 class Question:
-    """What a step asks a model, once an item: `size` is the bytes that it adds to those of the item.
+    """What a step asks a model, once for each item: `size` is the bytes that it adds to those of the item.
 
     `model` is None if only an item says which, or if an agent asks it.
     """

@@ -99,7 +99,7 @@ class MapExecution:
         try:
             with closing(Ledger(self.ledger_path)) as ledger:
                 ledger.begin(self.map.facts(), self.run_id, accepts_changes=self.map.accepts_changes)
-                total = self._begun(ledger)
+                total = self._announce(ledger)
                 progress = MapProgress(self.log.directory, self.options.progress, total)
                 for each in ledger.usages(self.run_id):
                     progress.usage.add(each)
@@ -115,7 +115,7 @@ class MapExecution:
             done = progress and (progress.failed, progress.usage.total())
             self.log.finish(*end, {}, *(done or ()))
 
-    def _begun(self, ledger: Ledger) -> int | None:
+    def _announce(self, ledger: Ledger) -> int | None:
         """Say what is to do, and ask a person before it costs much; return the number of items, if it is known."""
         chosen = self.map.chosen
         if chosen.are_read_once and self.options.limit is None:
@@ -140,17 +140,17 @@ class MapExecution:
             options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
             write=self.output.write_rows, secret=policy.secret_members, escapes=options.escape_formulas,
         )  # fmt: skip
-        loop = MapLoop(self._warned(), ledger, rows, policy, limiter, progress)
+        loop = MapLoop(self._items_with_warnings(), ledger, rows, policy, limiter, progress)
         self.map.items.while_idle = loop.while_idle
         try:
             loop.run(self._pool(loop, jobs) if is_local else self._cluster(loop))
             rows.close()
         finally:
             progress.finish()
-        return self._ended(loop, progress)
+        return self._report_end(loop, progress)
 
-    def _warned(self) -> Iterator[tuple[int, Any]]:
-        """Yield the items; warn if a command has the name of a member of the first one, which it does not get."""
+    def _items_with_warnings(self) -> Iterator[tuple[int, Any]]:
+        """Yield the items; warn if a command names a member of the first one in a way that does not take its value."""
         for number, (index, item) in enumerate(self.map.chosen):
             for doubt in check_unfilled(self.map.wired, item) if not number and isinstance(item, dict) else ():
                 say(PROGRAM, str(doubt))
@@ -186,7 +186,7 @@ class MapExecution:
         most = partial(most_of_item, flow, questions_of(flow)) if self.flags.limits else None
         return DaskExecutor(self.options.scheduler, flow, record, loop.answer, jobs=self.flags.jobs, most=most)
 
-    def _ended(self, loop: MapLoop, progress: MapProgress) -> int:
+    def _report_end(self, loop: MapLoop, progress: MapProgress) -> int:
         """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""
         is_resumed, items = self.map.is_resumed, self.map.items
         for cause in loop.causes():
@@ -219,7 +219,7 @@ class MapExecution:
 def resume_map(
     run: RecordedRun, choices: ResumeFlags, flags: RunFlags, secrets: Secrets, output: MapOutput, *, redo: bool
 ) -> int:  # fmt: skip
-    """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
+    """Go on with a map, with its flags, except limits that are set anew. Raises PflowError as `Reopened` does."""
     # Reopened refuses a finished run otherwise; a map with failures can go on.
     failed, choices.failed = choices.failed, True
     reopened = Reopened(run, choices, secrets)
@@ -228,7 +228,7 @@ def resume_map(
         flags = flags.replaced(reopened.flags(flags))
         options = MapOptions(**reopened.begin["map"])
         options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
-        options.allow_empty = True  # _ended has a better message than that of an empty pipe
+        options.allow_empty = True  # _report_end has a better message than that of an empty pipe
         choices.failed = False  # it means the items of the map: those of a batch inside an item are not kept
         inputs = reopened.restore(wired)[0]
         if not options.words and not is_readable("items"):

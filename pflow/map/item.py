@@ -97,8 +97,8 @@ class ItemFlow:
     def run(self, id: str, item: Any, tell: Tell = lambda name, about: None) -> Result:
         """Run the flow for an item, on a store of its own.
 
-        `tell` is asked to keep that a step begins that does not repeat (`start`, the id), and that the item writes a
-        file (`claim_file`, the id and the file's digest): it answers with the id of the item that wrote the file first.
+        `tell` gets `start` and the id before a step begins that may not repeat. Before the item writes a file, it gets
+        `claim_file`, the id and a digest of the file, and returns the id of the item that wrote the file first.
         """
         # A copy: no item masks the secrets of another in its own output.
         began, tally, secrets = time.perf_counter(), Tally(), Secrets(self.secrets)
@@ -157,7 +157,7 @@ class ItemFlow:
 
 
 class Tally(Recorder):
-    """Counts the usage of models in the events of one item, with each call, and keeps their warnings alone."""
+    """Counts the usage of models in the events of one item, with each call; of the rest it keeps only warnings."""
 
     def __init__(self) -> None:
         super().__init__(lambda line: self._add(parse_event(line) or {}))  # lines come from child processes

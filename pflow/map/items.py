@@ -176,7 +176,7 @@ class Items:
                 yield _decoded(line, read, name, f"line {number}")
 
     def _carried(self, data: bytes, name: str) -> Iterator[Any]:
-        """Yield the items of the list that a store carries; none if its pipe does nothing."""
+        """Yield the items of the list that a store carries; none if the pipe before was skipped or dry."""
         self.before = document = read_document(data) or Document()
         self.check_end()
         if document.header.get("skipped") or "dry" in document.header:
@@ -211,7 +211,7 @@ def _recoded(parts: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes
 
 
 def _fitting(item: Any, path: str, encoding: str) -> Any:
-    """Return an item, which is bad if a byte of it was not in the encoding."""
+    """Return an item; a BadItem if a byte of it was not in the encoding."""
     why = f"it is not {encoding.partition(':')[0]}"
     if isinstance(item, BadItem):
         item.message = re.sub(r"it is not UTF-8 \(.*\)$", why, item.message)
@@ -243,7 +243,7 @@ def _is_pattern(word: str) -> bool:
 
 
 def _is_binary(head: bytes) -> bool:
-    """Return True if most lines are binary; a single one is a bad item."""
+    """Return True if most lines are binary. A single binary line is only a bad item."""
     lines = [line for line in head.split(b"\n") if line.strip(_BLANK)]
     odd = [line for line in lines if line.translate(None, _CONTROLS) != line]
     return sum("\ufffd" in line.decode(errors="replace") for line in odd) * 2 > len(lines)
@@ -254,7 +254,7 @@ def _fault(name: str, what: str, hint: str = "") -> PflowError:
 
 
 def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -> Any:
-    """Return an item from JSON; one that --errors put beside its error is what it was."""
+    """Return an item from JSON; from a line of --errors, the item that failed."""
     try:
         item = read(data)
     except ValueError as error:
@@ -286,7 +286,7 @@ def _pieces(parts: Iterable[bytes], mark: bytes, name: str) -> Iterator[tuple[in
 
 
 def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes | BadItem]:
-    """Yield the JSON text of each item of an array as it comes; a last one that has no end is bad."""
+    """Yield the JSON text of each item of an array as it comes; a BadItem if the array breaks off in the last one."""
     data, at, depth, count = b"", 0, 0, 0
     while more := b"".join(islice(parts, 1 + len(data) // _PART)):
         data, begin = data + more, 0
@@ -345,7 +345,7 @@ class ItemSelection:
         return iter(items)
 
     def first(self) -> list[tuple[int, Any]]:
-        """Return the first item of a stream, which is still to come."""
+        """Return the first item of a stream, and leave it to be read again."""
         items = iter(self)
         first = [*islice(items, 1)]
         self._begun = chain(first, items)

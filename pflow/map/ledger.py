@@ -76,7 +76,7 @@ _SOUND = {
     ),
     "map": f"rowid > 1 OR (typeof(pass) = 'integer' AND {_OBJECT.format('about')})",
 }
-"""A condition for each table that all of its rows meet, or the file is damaged: a person can edit it with sqlite3."""
+"""A condition that all rows of a table meet: damaged fields would pass for bugs, or for items without outputs."""
 _SAVE = (
     f"INSERT INTO items ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split()))}) ON CONFLICT DO UPDATE SET"
     f" {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS.split(', ')[1:])}"

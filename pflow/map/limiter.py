@@ -17,7 +17,8 @@ START = 8
 MOST = 256
 """The most calls, and items that only wait, in flight, unless --jobs says more."""
 _FIRST_RATE = 100.0
-"""Calls a second at first; twice as many after each second without a refusal."""
+"""Calls a second at first; twice as many after each second without a refusal. A faster start had twice as many refused.
+"""
 _LATE = 0.1
 """Seconds for which calls that were not begun in time are made up for."""
 _STEP, _STEADY = 0.0001, 60
@@ -80,6 +81,7 @@ class _Model:
             self.window *= 0.97
             lower = max(self.sent / took * 0.98, self.rate / 2)
             wait = max(self.wait if retry_after is None else retry_after, 1)
+            # The waits count as time: a provider that refuses at any rate would lower the rate to nothing.
             self.rate = lower if self.doubt < _SURE else max(self.rate, 1 / wait)
             if took > 60:  # old calls count less and less
                 self.begun, self.sent = now - took / 2, self.sent // 2
@@ -185,7 +187,7 @@ class Limiter:
         return bool(refusal)
 
     def lost(self, owner: int) -> None:
-        """End all calls of a process that is gone."""
+        """End all calls of a process that is gone: nothing else does, if its items were given up."""
         for ticket in self.budget.lost(owner):
             self._models[self._open.pop(ticket)[0]].in_flight -= 1
         for model in self._models.values():

@@ -200,7 +200,7 @@ class Map:
         terminal = None if self.items.is_stdin or self.asks_nothing else open_terminal()
         if terminal is None:
             new = "has a budget of its own" if self.options.ledger else "begins anew"
-            if not self.items.is_stdin or self.chosen.first():
+            if not self.items.is_stdin or self.chosen.first():  # behind a stage that failed, no map begins
                 say(PROGRAM, f"{told}: {self.again(run.id)}; this map {new}, --resume goes on")
             return False
         with terminal:

@@ -174,7 +174,7 @@ class WorkerPools:
     def end(self) -> None:
         """End the processes that are idle; the others end as soon as their threads look again."""
         self.is_wanted = False
-        while self._idle:
+        while self._idle:  # threads of the worker change the list meanwhile
             self._idle.pop().close()
 
 

@@ -233,7 +233,10 @@ def _open_errors(path: str) -> IO[bytes]:
 
 
 class MapOutput(Output):
-    """The output of a map, which writes its rows as they come."""
+    """The output of a map, which writes its rows as they come.
+
+    Without a mark behind them, a stage would take the rows of a stopped map for all of them, and end with 0.
+    """
 
     is_torn = False
     """True while the last row is not whole."""

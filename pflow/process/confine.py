@@ -52,9 +52,10 @@ def _landlock_version() -> int:
 def confine(text: str) -> None:
     """Hold the files that this process opens to bounds (pflow.files.beneath), and confine to them all that it starts.
 
-    The process itself goes on writing its log, its journal and the cache. With Landlock, its programs and the steps of
-    nodes that are not ours write only within the bounds, into temporary files of their own, and into the files that
-    they have open. Reads, modes and times are free: Landlock's writes are of content and names.
+    The process itself goes on writing its log, its journal and the cache. It does not enter Landlock: what it may write
+    its programs could write too, such as wider bounds in the journal. They, and the steps of nodes that are not ours,
+    write only within the bounds, into temporary files of their own, and into the files that they have open. Reads,
+    modes and times are free: Landlock's writes are of content and names.
     """
     os.environ[CONFINED] = text
     if has_landlock() and (cache := cache_directory()):

@@ -61,7 +61,7 @@ class Died(Lost):
         if most_memory:
             how, exit = f"it grew over {most_memory >> 20} MB", NO_MEMORY
         super().__init__(f"cannot finish: its process is gone: {how}", exit=exit)
-        self.is_cut = True
+        self.is_cut = True  # no record may say that the work failed: a resume asks before it runs it again
 
 
 class Worker(Child):

@@ -112,6 +112,7 @@ def _send_again(unraisable: sys.UnraisableHookArgs) -> None:
         _arm()
     elif isinstance(error, Interrupted):
         _caught.remove(error.signal)
+        # By a thread, not by the timer: a time limit that begins or ends meanwhile sets that anew.
         _thread.start_new_thread(_send, (_thread.get_ident(), error.signal))
     else:
         sys.__unraisablehook__(unraisable)
@@ -164,8 +165,8 @@ _held: list[Callable[[], None]] = []
 class HeldSignals:
     """Keeps signals and time limits from raising until `release`, or the end of a `with`.
 
-    Blocking the signals would not do: the system would give them to another thread, and Python still call the handler
-    in ours.
+    Blocking them is not enough: the kernel would give a signal to another thread, and Python would still call the
+    handler in this one.
     """
 
     def __init__(self) -> None:
@@ -180,13 +181,13 @@ class HeldSignals:
         self.release()
 
     def notify(self, call: Callable[[], None] | None) -> None:
-        """Call `call` for each one held from now on, and now if one is held already."""
+        """Call `call` at once if a signal is held already, and then for each that comes."""
         self.on_held = call
         if _held and call is not None:
             call()
 
     def release(self) -> None:
-        """Handle what came meanwhile."""
+        """Let the held signals and time limits raise."""
         if self in _holders:
             _holders.remove(self)
         while _held and not _holders and is_main_thread():
@@ -335,7 +336,7 @@ def sleep(seconds: float) -> None:
 
 
 class Paused:
-    """A time that counts for no deadline: `with Paused():`."""
+    """A pause that no deadline counts: `with Paused():`."""
 
     def __enter__(self) -> None:
         self.deadlines = _open if is_main_thread() else _of_thread.open
