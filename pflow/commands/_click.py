@@ -1,4 +1,4 @@
-"""Run a command with click: its parameters are what the command declares, and make its values."""
+"""Run a command with click, whose parameters are made from the command's declaration and convert its values."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ _TYPES = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT, "path": cl
 
 
 class ClickCommand(click.Command):
-    """A command of click's whose words are parsed by `parse`, as those of a stage are; its parameters convert them."""
+    """A click command. Its words are parsed by `parse`, in the same way as a stage's, and converted by click."""
 
     def __init__(self, spec: CommandSpec, work: Callable[..., Any], parse: Callable[..., dict[str, Any]]) -> None:
         params = [_parameter(each) for each in [*spec.flags, *spec.arguments]]
@@ -27,14 +27,14 @@ class ClickCommand(click.Command):
         return []
 
     def run(self, words: list[str], more: dict[str, Any]) -> Any:
-        """Return what the work returns for the values of the words, and `more`."""
+        """Do the command's work with the values of the words and `more`, and return its result."""
         with self.make_context(self.name, words) as context:
             context.params |= more
             return self.invoke(context)
 
 
 class Parameter(click.Parameter):
-    """A parameter of click's that makes its value of all texts of a flag, as the declaration says."""
+    """A click parameter that makes one value from all texts of a flag, as the declaration says."""
 
     field: Field
 
@@ -51,7 +51,7 @@ class Argument(Parameter, click.Argument):
 
 
 def _parameter(field: Field) -> click.Parameter:
-    """Return a declaration as click has it. A flag whose value may be left out has a flag value."""
+    """Return click's parameter for a declaration. A flag whose value may be left out has click's `flag_value`."""
     type, is_list = field.type.items or field.type, field.type.name == "list"
     is_switch = field.type.name == "bool" and not field.word
     about: dict[str, Any] = {"metavar": metavar(field) or None, "required": field.required}

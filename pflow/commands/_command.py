@@ -1,6 +1,6 @@
-"""Commands as data: what one declares, how its words are parsed, and the flags that several have.
+"""A command as data: its declaration, the parsing of its words, and the flags that several commands have.
 
-This loads no click, so that the list of nodes and the help of pflow stay quick.
+This module does not load click, which takes 40 ms, so that pflow --help and pflow nodes stay quick.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ FRESH = Flag("fresh", "ask the model again, even if it planned the sentence befo
 
 
 def own(flag: Flag, doc: str = "", **facts: Any) -> Flag:
-    """Return a common flag as a command's own: perhaps in other words, with another letter, range or default."""
+    """Return a copy of a common flag for a command, which may have other words, another letter, range or default."""
     return flag.but(**facts, kind=OPTION, doc=doc or flag.doc)
 
 
 class Command:
-    """A command of pflow, which decorates the function that does its work: it gets the values of what is declared.
+    """A command of pflow. It decorates the function that does the work, which gets the values of the declared items.
 
-    `doc` is its file's docstring, which begins with its name, and the epilog a note in its help. `others` is the name
-    by which the function gets the flags that are not declared, as they were typed; without the name they are refused.
-    `refused` says why a run's flag is of no use here. With `of_run` the function gets what a run has too as its
-    `flags`. A `quick` command runs without click.
+    `doc` is the docstring of the command's file and begins with its name; `epilog` is a note in its help. The function
+    gets undeclared flags, as they were typed, under the name `others`; without that name they are refused. `refused`
+    says why a flag of `pflow run` is of no use here. With `of_run`, flags that a run has too come as one `flags`. A
+    `quick` command runs without click.
     """
 
     work: Callable[..., int | None]
@@ -69,11 +69,11 @@ class Command:
         return self
 
     def call(self, **values: Any) -> int | None:
-        """Do its work with these values, `from_` for --from."""
+        """Do the work with these values. The value of --from is called `from_`, since `from` is a keyword."""
         return self.work(**{f"{name}_" if iskeyword(name) else name: value for name, value in values.items()})
 
     def parse(self, words: list[str], convert: Callable[..., Any] = value_of) -> dict[str, Any]:
-        """Return the values for its work, made by `convert`. Raises PflowError (2) for the first wrong word."""
+        """Return the values of the words, made by `convert`. Raises PflowError (2) for the first wrong word."""
         fields, found = self.spec.fields, dict[str, Any]()
         if is_of_flow(self.spec):
             words, found[self.spec.arguments[-1].name] = own_words(self.spec, words)
@@ -103,7 +103,7 @@ class Command:
 
 
 def known_words(words: list[str], fields: Mapping[str, Field], *, is_open: bool = False) -> tuple[list[str], list[str]]:
-    """Split the words from the flags that are not declared; with `is_open` the values of these go with them."""
+    """Split the words into known ones and undeclared flags; with `is_open`, the values of these go with them."""
     known, others = list[str](), list[str]()
     for found, group in groups(words, fields, is_open=is_open):
         (others if not found and is_flag(group[0]) else known).extend(group)
@@ -119,7 +119,7 @@ def is_of_flow(spec: CommandSpec) -> bool:
 
 
 def own_words(spec: CommandSpec, words: list[str]) -> tuple[list[str], list[str]]:
-    """Part the words of a command from those of the flow that follows them, if one does."""
+    """Split the words into the command's own and those of the flow that follows them, if there is one."""
     if not is_of_flow(spec):
         return words, []
     from pflow.driver.arguments import split_flow
@@ -128,7 +128,7 @@ def own_words(spec: CommandSpec, words: list[str]) -> tuple[list[str], list[str]
 
 
 def run_command(command: Command, words: list[str], **more: Any) -> int:
-    """Run a command, with `more` than its words give, or print its help. Raises PflowError (2) for wrong words."""
+    """Run a command with the values of its words and `more`, or print its help. Raises PflowError (2)."""
     if is_asked("help", own_words(command.spec, words)[0], command.spec.fields):
         from pflow.help.spec import help_text
 
@@ -150,16 +150,16 @@ def say_in_json(words: list[str], error: PflowError) -> bool:
     from pflow.completion.names import read_table
 
     name = f"pflow {words[0]}"
-    spec = read_table([name])[name]  # the command's own module may be what failed
+    spec = read_table([name])[name]  # not from the command's own module, whose import may be what failed
     is_wanted = is_asked("json", own_words(spec, words[1:])[0], spec.fields)
     if is_wanted and 1 not in written_to:
-        with Ignoring(ClosedPipe, PflowError):  # without a reader the exit code is enough
+        with Ignoring(ClosedPipe, PflowError):  # nobody reads stdout, and the error is on stderr already
             print_json({"error": error_document(error, words[0])})
     return is_wanted
 
 
 def error_document(error: PflowError, command: str) -> dict[str, Any]:
-    """Return an error as a document: its words, its exit code, the names that may have been meant, its details."""
+    """Return an error as a document: message, hint, exit code, names that may have been meant, details."""
     about: dict[str, Any] = {"message": error.message, "hint": error.hint, "exit": error.exit, "command": command}
     if near := names_meant(error.hint):
         about["near"] = near

@@ -1,4 +1,4 @@
-"""The dispatch of `pflow WORD…`: to a command, a node, a store command, a saved flow, pipe syntax or a sentence."""
+"""Dispatch `pflow WORD…` to a command, a node, a store command, a saved flow, pipe syntax or a sentence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RUNS = ("run", "resume", "replay")
 """The commands that run a flow; with -q they need no stdout."""
 
 _LATE = ("install", "uninstall", "update")
-"""The newer commands: a user may have saved a flow under such a name before the command existed."""
+"""The newer commands. A user may have saved a flow under such a name before there was the command."""
 
 
 def run(words: list[str]) -> int:
@@ -37,10 +37,10 @@ def run(words: list[str]) -> int:
 
 
 def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
-    """Print an error, also as JSON for a command with --json (the --json of a run is about the store).
+    """Print an error, also as JSON for a command with --json. (The --json of a run is the form of its store.)
 
-    A stage passes on an error document; so do the commands that print a store as a run does, and `pflow trace` of a
-    store if its words are wrong. Nothing goes into a file: a > that was meant for a flow may have opened it.
+    Whatever prints a store also prints an error document, as does `pflow trace` of a store if its words are wrong. But
+    nothing is written to a file: the shell may have taken the > of a separator for a redirection.
     """
     from pflow.values.secrets import mask_flags
 
@@ -68,10 +68,10 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
 def _run(words: list[str], closed: list[int]) -> int:
     """Run the words as pipe syntax, a command, a node, a saved flow or a sentence, whichever fits first.
 
-    `closed` are the standard files that were closed, which a flow or node gets closed again.
+    `closed` are the standard files that were closed at the start; a flow or node gets them closed again.
     """
     asked = [word for word in words[1:] if word != "--"] if words[:1] == ["help"] else []
-    is_help = len(asked) == 1 and _is_called(asked[0])
+    is_help = len(asked) == 1 and _has_own_help(asked[0])
     words = [*["run"] * asked[0].startswith("flow:"), *asked, "--help"] if is_help else words
     commands = names_in("commands")
     if not words and is_readable():
@@ -82,7 +82,7 @@ def _run(words: list[str], closed: list[int]) -> int:
         raise closed_stdout()
     word, rest = words[0], words[1:]
     if word in ("--help", "-h") or (word.startswith("-") and word.strip("-") and not _is_pipe(words)):
-        return _answer(words)
+        return _print_help_or_version(words)
     if _is_pipe(words) and not (word in _OF_FLOWS and not separates(rest[0])):
         return _run_flow(words, closed)
     if word == "run":
@@ -90,7 +90,7 @@ def _run(words: list[str], closed: list[int]) -> int:
         return _run_flow(rest, closed)
     if word in commands:
         if word in _LATE:
-            _tell_of_own(word)
+            _say_flow_is_shadowed(word)
         _close_again(closed if word in _RUNS else [])
         return _run_command(word, rest)
     program = _find_program(word)
@@ -101,8 +101,8 @@ def _run(words: list[str], closed: list[int]) -> int:
     return _run_program(program, word, rest, is_help=is_help)
 
 
-def _answer(words: list[str]) -> int:
-    """Print the help of pflow or its version, beside wrong flags too. Raises PflowError (2) for any other flag."""
+def _print_help_or_version(words: list[str]) -> int:
+    """Print pflow's help or version, even beside wrong flags. Raises PflowError (2) if neither is asked for."""
     from pflow.commands.help import DRIVER, driver_help
     from pflow.stage.flags import values_of
     from pflow.stage.words import is_asked, take_words
@@ -115,8 +115,8 @@ def _answer(words: list[str]) -> int:
     return 0
 
 
-def _is_called(word: str) -> bool:
-    """Return True if something is called so, or if it is a text; `pflow help` itself knows the pages."""
+def _has_own_help(word: str) -> bool:
+    """Return True if `pflow help` should ask the word itself for help: it has a name or is pipe syntax, not a page."""
     from pflow.catalog.registry import saved_flow
 
     is_known = len(word.split()) > 1 or word in names_in("commands") or _find_program(word) is not None
@@ -125,7 +125,7 @@ def _is_called(word: str) -> bool:
 
 def _is_pipe(words: list[str]) -> bool:
     if not any(map(separates, words)) and not {" ", "\t", "\n"} & set(words[0]):
-        return False  # quick, without the modules of pipe syntax
+        return False  # decided without the modules of pipe syntax, which most commands need not load
     if os.path.isfile(words[0]):
         return False
     from pflow.flow.pipe.scan import is_pipe
@@ -134,7 +134,7 @@ def _is_pipe(words: list[str]) -> bool:
 
 
 def _check_redirection(words: list[str], *, is_node: bool) -> None:
-    """Raise PflowError (2) if the shell took a separator for a redirection: `a => b` leaves an = and a file b."""
+    """Raise PflowError (2) if the shell took a separator for a redirection: from `a => b`, pflow gets `a =`."""
     if any(map(is_cut_separator, words)) or (is_node and _is_file(1)):
         from pflow.flow.pipe.scan import taken_for_redirection
 
@@ -144,7 +144,7 @@ def _check_redirection(words: list[str], *, is_node: bool) -> None:
 
 
 def _is_written_down(word: str) -> bool:
-    """Return True for a word that is a whole flow: a > after it was meant."""
+    """Return True for a word that is a whole flow, after which a > is a redirection that was meant."""
     return " " in word or "/" in word or word.endswith(".json") or os.path.isfile(word)
 
 
@@ -158,7 +158,11 @@ def _is_file(fd: int) -> bool:
 def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
     from pflow.catalog.registry import saved_flow
 
-    for name in (words[0], words[0].removeprefix("pflow-")):  # the flow's own command is called pflow-NAME
+    for name in (
+        words[0],
+        words[0].removeprefix("pflow-"),
+        # The program that `pflow save --command` makes is called pflow-NAME.
+    ):
         if saved_flow(name) is not None:
             return _run_flow([name, *words[1:]], closed)
     if is_sentence(words[0]):
@@ -169,7 +173,7 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
 
 
 def _not_found(words: list[str]) -> PflowError:
-    """Return the error (127) for words that mean nothing to pflow, with the nearest names."""
+    """Return the error (127) for words that pflow does not know, with the nearest names."""
     from pflow.catalog.find import fault_of, list_types, version_hint
     from pflow.catalog.registry import saved_flows
     from pflow.flow.load import is_script
@@ -201,7 +205,7 @@ def _run_flow(words: list[str], closed: list[int]) -> int:
     return Driver().run(words)
 
 
-def _tell_of_own(word: str) -> None:
+def _say_flow_is_shadowed(word: str) -> None:
     """Say once how to run a user's saved flow whose name has since become a command."""
     from pflow.catalog.registry import own_flow
     from pflow.files.atomic import write_cached
@@ -214,22 +218,22 @@ def _tell_of_own(word: str) -> None:
 
 
 def _close_again(closed: list[int]) -> None:
-    """Close standard files again, so that the program that runs next sees them closed."""
+    """Close standard files again, so that the flow or program that runs next finds them closed."""
     for fd in closed:
         os.close(fd)
 
 
 def _run_program(program: str, word: str, words: list[str], *, is_help: bool) -> int:
-    """Run a class, a pack's program, or one with an interface, as a stage; any other program replaces this process.
+    """Run a Python class, a pack's program, or a program with an interface as a stage; replace us with any other.
 
-    Raises PflowError (66) for help on a program without an interface: only running it would tell.
+    Raises PflowError (66) for the help of a program without an interface, since only running it would tell.
     """
     name = os.path.splitext(os.path.basename(program).removeprefix("pflow-"))[0]
     name = name.replace("_", "-") if program.endswith(".py") else name
     from pflow.catalog.node_type import has_interface
     from pflow.catalog.packs import pack_of
 
-    if os.path.dirname(os.path.dirname(program)) == PACKAGE:  # no executable is beside us: we are a zipapp
+    if os.path.dirname(os.path.dirname(program)) == PACKAGE:  # we are in a zipapp, which has no executables for nodes
         sys.argv = [f"pflow-{name}", *words]
         _run_bundled(program, name)
     if program.endswith(".py") or has_interface(program) or pack_of(os.path.abspath(program)):
@@ -273,7 +277,7 @@ def _run_command(word: str, words: list[str]) -> int:
 def _find_program(word: str) -> str | None:
     if "/" in word:
         return word if _is_node_file(word) else None
-    word = word.removeprefix("pflow-")  # the guard of a program started by its bare name calls it so
+    word = word.removeprefix("pflow-")  # a guard calls the program that it watches by its full name
     if not word or word.startswith("-"):
         return None
     from pflow.catalog.find import BUNDLED, STORE_COMMAND, find_node, launcher
@@ -293,10 +297,9 @@ def _is_node_file(file: str) -> bool:
 
 
 def is_sentence(text: str) -> bool:
-    """Return True if a text is a sentence for a model. A misspelt node is not: it never goes to one.
+    """Return True if a text is a sentence for a model, which costs money.
 
-    Nor is a text whose first word (after `pflow`) is followed by a flag or a separator, or begins a step as a misspelt
-    node.
+    It is not one if its first word (after `pflow`) is a misspelt node, or is followed by a flag or a separator.
     """
     from pflow.flow.pipe.scan import is_flag_in_text, is_misspelt_step
 

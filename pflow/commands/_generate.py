@@ -1,4 +1,4 @@
-"""`make generate`: write all files that follow from nodes and commands; with --check, name the stale ones."""
+"""`make generate`: write the files that are made from nodes and commands; with --check, name those that are stale."""
 
 import json
 import os
@@ -21,13 +21,13 @@ from pflow.terminal.messages import say_error
 ROOT = Path(__file__).parent.parent.parent
 RULES_PAGE = "pflow-flow.5"
 
-# Every line of a launcher costs each stage time.
+# A launcher is not cached as bytecode: each stage compiles every line of it anew.
 NODE_LAUNCHER = '#!python\nfrom pflow.stage.main import main\n\nmain("{name}")\n'
 MODULE_LAUNCHER = "#!python\nfrom pflow.{module} import main\n\nmain()\n"
 
 
 class Difference(NamedTuple):
-    """A file that differs from what is generated: its path, the problem, the text it should have (None: orphan)."""
+    """A file that differs from what is generated: its path, the problem, and its right text, None for an orphan."""
 
     path: Path
     problem: str
@@ -36,7 +36,7 @@ class Difference(NamedTuple):
 
 
 def launchers(root: Path) -> dict[str, str]:
-    """Make the executables: the driver, one for each file in pflow/store_commands/, one for each node in nodes/."""
+    """Make the executables: the driver, one for each file in pflow/store_commands/, and one for each node."""
     texts = {"pflow": MODULE_LAUNCHER.format(module="commands.main")}
     for name in names_in(str(root / "pflow" / "store_commands")):
         texts[f"pflow-{name}"] = MODULE_LAUNCHER.format(module=f"store_commands.{name.replace('-', '_')}")
@@ -52,7 +52,10 @@ def table(root: Path) -> dict[str, str]:
     """Make the table of commands and store commands for TAB, which reads the interfaces of nodes itself."""
     rows: dict[str, Any] = {each.name: [each.summary, _rows(each.flags), _rows(each.arguments)] for each in typed()}
     nodes = [read_interface(str(file)) for file in (root / "nodes").glob("[!_]*.py")]
-    rows["pflow-get"][2][0]["choices"] = sorted({key for node in nodes for key in node.writes})  # of its PATH
+    rows["pflow-get"][2][0]["choices"] = sorted(
+        {key for node in nodes for key in node.writes}
+        # TAB offers the keys of nodes for PATH, since a store has them.
+    )
     lines = [f"{json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}" for name, row in rows.items()]
     return {TABLE: "{" + ",\n".join(lines) + "}\n"}
 

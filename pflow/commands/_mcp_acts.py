@@ -1,4 +1,4 @@
-"""The acts of `pflow mcp`: each takes the names behind it and its flags, and may return an exit code."""
+"""The acts of `pflow mcp`. Each gets the words after it and the flags, and may return an exit code."""
 
 import os
 import sys
@@ -31,7 +31,7 @@ def serve(names: list[str], flags: Flags) -> None:
 
 
 def add(words: list[str], flags: Flags) -> int:
-    """Add one server, as it is typed, or those of another client."""
+    """Add the server whose command or URL is typed, or the servers of another client."""
     if flags["from"]:
         return _add_from(words, flags)
     name, *command = words or [""]
@@ -39,7 +39,7 @@ def add(words: list[str], flags: Flags) -> int:
         what = "a command and a URL" if command else "neither a command nor a URL" if name else "no name"
         raise PflowError(f"cannot add a server with {what}", hint=ADD, exit=USAGE)
     with Within(f"cannot add '{name}'"):
-        read_headers(list(flags["header"]))  # refuses a key that is written out
+        read_headers(list(flags["header"]))  # a key written here is refused: a shell's history keeps it
         env = servers.inherited() | servers.kept_variables(list(flags["env"]))
     pairs = (text.partition(":") for text in flags["header"])
     headers = {key.strip(): value.strip() for key, _, value in pairs}
@@ -49,7 +49,7 @@ def add(words: list[str], flags: Flags) -> int:
 
 
 def _add_from(names: list[str], flags: Flags) -> int:
-    """Add the servers of another client, or those of them that have these names, once they were shown."""
+    """Show the servers of another client, or those with these names, and add them if a person agrees."""
     if flags["url"] or flags["header"] or flags["env"]:
         raise PflowError("cannot take --url, --header or --env with --from", hint=ADD, exit=USAGE)
     found = find_servers(flags["from"])
@@ -88,13 +88,17 @@ def _failed(error: PflowError) -> int:
 
 
 def _shown(server: Server, file: str) -> tuple[str, str, str]:
-    """Return the row of a server: its name, what is run or reached, and the names of what is kept for it."""
+    """Return a server's row: its name, its command or URL, and the names of its variables and headers."""
     kept = [*(f"${name}" for name in server.env if name not in servers.inherited()), *server.headers]
-    return server.name, _what(server), foreign_line(" ".join([f"from {file}", *(["with", *kept] if kept else [])]))
+    return (
+        server.name,
+        _source(server),
+        foreign_line(" ".join([f"from {file}", *(["with", *kept] if kept else [])])),
+    )
 
 
-def _what(server: Server) -> str:
-    """Return what is run or reached, without what a URL may hide in its user and query."""
+def _source(server: Server) -> str:
+    """Return a server's command, or its URL without user and query, which may be secret."""
     scheme, _, rest = server.url.partition("://")
     url = f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}" if server.url else ""
     return foreign_line(" ".join(server.command) or url)
@@ -112,7 +116,7 @@ def _add(server: Server, flags: Flags) -> None:
 
 
 def _say_names(change: Comparison) -> None:
-    """Say which tools have nodes of other names than their own, and which are left out."""
+    """Say which tools have nodes of other names, and which are left out."""
     other = [node for node in change.nodes if not node.name.endswith(f"-{kebab(node.tool)}")]
     notes = [f"the tool '{shorten(foreign_line(node.tool))}' is the node {node.name}" for node in other]
     for note in [*notes, *change.left_out]:
@@ -120,7 +124,7 @@ def _say_names(change: Comparison) -> None:
 
 
 def refresh(names: list[str], flags: Flags) -> None:
-    """Take the present tools of servers, and show what differs."""
+    """Make the nodes those of the servers' present tools, and show what differs."""
     _compare(names, takes=True)
 
 
@@ -130,9 +134,7 @@ def test(names: list[str], flags: Flags) -> int:
 
 
 def _compare(names: list[str], *, takes: bool) -> int:
-    """Show how servers' tools differ from their nodes, and make them the nodes if it `takes` them; count those that
-    differ.
-    """
+    """Show how the servers' tools differ from their nodes, rewrite these if `takes`; return how many servers differ."""
     differing = 0
     for name in names or list_servers():
         change = compare_server(name, is_anew=takes)
@@ -149,7 +151,7 @@ def _compare(names: list[str], *, takes: bool) -> int:
 
 
 def remove(names: list[str], flags: Flags) -> None:
-    """Remove servers with their nodes; none if one of the names is unknown."""
+    """Remove servers with their nodes; remove none if one of the names is unknown."""
     if not names:
         raise PflowError("cannot remove a server without its name", hint="pflow mcp list", exit=USAGE)
     for name in names:
@@ -161,12 +163,12 @@ def remove(names: list[str], flags: Flags) -> None:
 def show_servers(names: list[str], flags: Flags) -> None:
     """Print the servers, or those with these names."""
     there = [load_server(name) for name in names or list_servers()]
-    rows = [(each.name, each.version, counted(len(each.tools), "tool"), _what(each)) for each in there]
+    rows = [(each.name, each.version, counted(len(each.tools), "tool"), _source(each)) for each in there]
     otherwise = "no server is added yet; pflow mcp add NAME -- COMMAND adds one"
-    _show([_document(each) for each in there], rows, otherwise, flags)
+    _print([_document(each) for each in there], rows, otherwise, flags)
 
 
-def _show(documents: list[Any], rows: Sequence[Sequence[str]], otherwise: str, flags: Flags) -> None:
+def _print(documents: list[Any], rows: Sequence[Sequence[str]], otherwise: str, flags: Flags) -> None:
     if flags["json"]:
         print_json(documents)
         return
@@ -181,7 +183,7 @@ def _document(server: Server) -> dict[str, Any]:
         "version": server.version,
         "command": server.command,
         "run": server.command if server.is_filled else server.run,
-        "url": _what(server) if server.url else "",
+        "url": _source(server) if server.url else "",
         "directory": server.directory,
         "env": [*server.env],
         "headers": [*server.headers],
@@ -192,20 +194,20 @@ def _document(server: Server) -> dict[str, Any]:
 
 
 def show_status(names: list[str], flags: Flags) -> None:
-    """Print the servers that `up` keeps, or those of them with these names."""
+    """Print the servers that `up` keeps, or those with these names."""
     path = socket_of("up")
     kept = request(path, {"status": True}, "cannot ask the broker")["servers"] if is_listening(path) else []
     there = [each for each in kept if not names or each["name"] in names]
-    rows = [(each["name"], each["version"], _place(each["pid"]), counted(each["calls"], "call")) for each in there]
-    _show(there, rows, "no server is kept; pflow mcp up NAME keeps one", flags)
+    rows = [(each["name"], each["version"], _process(each["pid"]), counted(each["calls"], "call")) for each in there]
+    _print(there, rows, "no server is kept; pflow mcp up NAME keeps one", flags)
 
 
-def _place(pid: int) -> str:
+def _process(pid: int) -> str:
     return f"process {pid}" if pid else "reached by its URL"
 
 
 def up(names: list[str], flags: Flags) -> None:
-    """Start servers, without names all of them, and keep them."""
+    """Start these servers, or all of them, and keep them."""
     wanted = [load_server(name).name for name in names or list_servers()]
     if not wanted:
         raise PflowError("cannot keep a server: none is added", hint=ADD, exit=FAILED)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
-    """Write data to stdout, or replace a file's content. Raises PflowError (73, 77).
+    """Write data to a file, whole or not at all, or to stdout. Raises PflowError (73, 77).
 
-    Control characters for a terminal are escaped.
+    On a terminal, control characters are escaped.
     """
     if file is None:
         lines = data.decode("utf-8", "surrogateescape").split("\n") if os.isatty(1) else []
@@ -30,13 +30,13 @@ def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
         return
     with Attempt(f"cannot write '{file}'", not_written):
         replace(file, data, mode=mode)
-        if mode & 0o100 and not os.access(file, os.X_OK):  # an older file keeps its mode
+        if mode & 0o100 and not os.access(file, os.X_OK):  # replace() keeps the mode of an older file
             old = os.stat(file).st_mode
             os.chmod(file, old | (old & 0o444) >> 2)
 
 
 def write_result(file: str | None, data: bytes) -> None:
-    """Write what is harmless already, with its colours: to a file, or to stdout."""
+    """Write text that is escaped already, with its colours, to a file or to stdout."""
     if file:
         write_output(file, data)
     else:
@@ -44,8 +44,10 @@ def write_result(file: str | None, data: bytes) -> None:
 
 
 def write_page(page: bytes, html: str | bool, output: str | None, name: str, *, opens: bool = False) -> None:
-    """Write a page to the file of --html or -o, print its path, and open it if wanted. Without a file it goes to
-    stdout, on a terminal to the file `name`. Raises PflowError (73, 77; 69 without a browser; 2 for two files).
+    """Write a page to the file of --html or -o, print its path, and open it if wanted.
+
+    Without a file it goes to stdout, or on a terminal to the file `name`. Raises PflowError: 73, 77, 69 without a
+    browser, 2 for two files.
     """
     named = html if isinstance(html, str) else None
     if named and output:
@@ -71,7 +73,7 @@ def print_text(text: str) -> None:
 
 
 def print_table(rows: Sequence[Sequence[str]], when: str) -> None:
-    """Print rows in columns, fitted to a terminal, elsewhere a line each; `when` is that of --color."""
+    """Print rows in columns, fitted to a terminal's width; elsewhere a row is a line. `when` is that of --color."""
     lines = table(rows, terminal_width(otherwise=1 << 30), indent=0, first=colour_of(1, when).name)
     print_text("".join(f"{line}\n" for line in lines))
 
@@ -81,7 +83,7 @@ def print_json(value: Any) -> None:
 
 
 def tell_damage(program: str) -> None:
-    """Say on stderr why the installed packs cannot be read, if they cannot: a list then lacks them."""
+    """If the installed packs cannot be read, say why on stderr: the list that is printed lacks them."""
     from pflow.catalog.packs import installed_packs
     from pflow.terminal.messages import say_error
 
@@ -92,13 +94,13 @@ def tell_damage(program: str) -> None:
 
 
 def json_line(value: Any) -> bytes:
-    """Return a document and a newline. A byte that is not UTF-8, as in a file's name, becomes \\\\udcff."""
+    """Return a document as a line of JSON. A byte that is not UTF-8, as in a file's name, becomes \\\\udcff."""
     text = "".join(f"\\\\u{ord(c):x}" if "\ud800" <= c <= "\udfff" else c for c in compact(value))
     return clean_json(text).encode() + b"\n"
 
 
 def examined(flow: FlowSpec, program: str) -> tuple[WiredFlow, list[Finding], int]:
-    """Wire and check a flow, and print its errors; return it, all its findings, and the exit code: 65 with errors."""
+    """Wire and check a flow and print its errors; return it, its findings, and the exit code: 65 if it has errors."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
 

@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 
 def main(words: list[str], closed: list[int]) -> int:
-    """Plan a flow from the first word, and run it. `closed` are the standard files that were closed.
+    """Plan a flow from the first word and run it. `closed` are the standard files that were closed.
 
     Raises PflowError: 2 for wrong flags, 77 if the flow may not run, and what planning raises.
     """
@@ -65,10 +65,10 @@ def main(words: list[str], closed: list[int]) -> int:
 
 
 def check_words(words: list[str]) -> None:
-    """Refuse what no planned flow can take, before a model is paid. Raises PflowError (2).
+    """Refuse words that no planned flow can take, before a model is paid. Raises PflowError (2).
 
-    That is a bare word, an unknown letter, and a flag within a typing slip of one of the command's own, or of a run's
-    switch; one with a value, only if one letter of six makes it a run's, since the flow may have any.
+    They are a bare word, an unknown letter, and a flag that is a typing slip from one of the command's own or from a
+    run's switch. A flag with a value may be the flow's, so it is refused only if it is one letter from a run's flag.
     """
     own_items, of_runs = command.spec.fields, {name: own(flag) for name, flag in OF_RUNS.items()}
     switches = {name: field for name, field in of_runs.items() if not metavar(field)}
@@ -112,7 +112,7 @@ def command(
     words = [*words, *["--dry-run"] * dry_run, *([f"--timeout={timeout:g}"] if timeout else [])]
     flags = RunFlags(take_words(known_words(words, OF_RUNS, is_open=True)[0], OF_RUNS))
     allowed = Allowed(allow)
-    if 1 in closed and not flags.quiet:  # before a model is paid
+    if 1 in closed and not flags.quiet:  # say so before a model is paid
         raise closed_stdout("-q prints nothing")
     terminal = None if yes or dry_run else open_terminal()
     document: Document | None = None
@@ -129,7 +129,7 @@ def command(
             flow = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake), calls=calls)
             proposal = Proposal(flow, words, flow.description)
             refuse_errors(proposal.findings)
-            decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
+            decided = _ask(proposal, terminal) if terminal else _judge(proposal, allowed if yes else None, intake)
         for fd in closed if decided else ():
             os.close(fd)
         return run_planned(decided, intake, allowed if yes else None, planning) if decided else OK
@@ -142,7 +142,7 @@ def command(
 
 
 def run_planned(decided: Proposal, intake: Intake, allowed: Allowed | None, planning: Budget) -> int:
-    """Run a flow, within what is `allowed`, with the inputs that were shown: the incoming store might have others."""
+    """Run a flow within the bounds of `allowed`, with the inputs that were shown, whatever the incoming store has."""
     confined = bounds_text(decided.wired, allowed) if allowed else ""
 
     def prepare() -> tuple[RunFlags, RunInputs, Intake]:
@@ -161,7 +161,7 @@ def run_planned(decided: Proposal, intake: Intake, allowed: Allowed | None, plan
 
 
 def with_signals(work: Callable[[], T]) -> T:
-    """Do the work with signals caught: a signal ends the process as itself, --timeout is an error (124)."""
+    """Do the work and return its result. A signal ends this process in order; --timeout is an error (124)."""
     try:
         catch_signals()
         return work()
@@ -175,7 +175,7 @@ def plan(
     sentence: str, model: str | None, timeout: float | None, *, fresh: bool, piped: Piped | None,
     calls: Calls | None = None,
 ) -> FlowSpec:  # fmt: skip
-    """Plan a flow. If no try passes, show the best one and its findings on stderr before the error is raised."""
+    """Plan a flow. If no try passes, show the best one and its findings on stderr, then raise the error."""
     try:
         return plan_sentence(
             sentence, model=model, fresh=fresh, timeout=timeout, report=_report, piped=piped, calls=calls
@@ -191,7 +191,7 @@ def _report(text: str) -> None:
 
 
 def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:
-    """Return the flow that a person wants to run; None if it was saved instead. Raises PflowError (77) for a no."""
+    """Return the flow that a person wants to run, None if it was only saved. Raises PflowError (77) for a no."""
     dialogue = Dialogue(proposal, terminal)
     if dialogue.decide():
         return dialogue.proposal
@@ -200,9 +200,10 @@ def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:
     raise PflowError("not run", exit=DENIED)
 
 
-def _hold(proposal: Proposal, allowed: Allowed | None, intake: Intake) -> Proposal:
-    """Show the flow if anybody can see it. Raises PflowError (77) if --yes does not allow all that it does, or if the
-    flow may not do what the sentence says.
+def _judge(proposal: Proposal, allowed: Allowed | None, intake: Intake) -> Proposal:
+    """Show the flow if somebody may see it, and return it if it may run without asking.
+
+    Raises PflowError (77) if --allow does not allow all that it does, or if it may not do what the sentence says.
     """
     refused, doubted = (_refusals(proposal, allowed, intake), proposal.doubts) if allowed else ([], [])
     if refused or doubted or allowed is None or (os.isatty(2) and not proposal.flags.quiet):
@@ -224,7 +225,7 @@ def _hold(proposal: Proposal, allowed: Allowed | None, intake: Intake) -> Propos
 
 
 def _refusals(proposal: Proposal, allowed: Allowed, intake: Intake) -> list[Refusal]:
-    """Return the gate's refusals. Raises PflowError (66) for missing inputs, unless the run can ask for them."""
+    """Return the gate's refusals. Raises PflowError (66) for missing inputs, unless the run can ask a person."""
     has_stdin = intake.kind != NOTHING
     missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values)
     if missing and not os.isatty(2):

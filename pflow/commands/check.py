@@ -88,8 +88,8 @@ def command(flow: list[str], json: bool, strict: bool, locked: bool, schema: boo
     wired = wire(loaded)
     doubts = [Finding("PF14", (), each, is_warning=True) for each in loaded.warnings]
     if has_small() and any(map(_asks_default, wired.all_steps())):
-        with suppress(PflowError):  # no model can be asked
-            identify(None)  # which says so if nobody chose it
+        with suppress(PflowError):  # without any model the run will say so
+            identify(None)  # warns if the model was not chosen
     wired.opens_files = wired.flow.catalog.opens_files
     findings = [*doubts, *check(wired), *(drift(wired) if locked else ())]
     code = BAD_DATA if any(strict or not each.is_warning for each in findings) else 0
@@ -103,13 +103,13 @@ def command(flow: list[str], json: bool, strict: bool, locked: bool, schema: boo
 
 
 def _asks_default(step: WiredStep) -> bool:
-    """Return True if a step asks a model, and neither names it."""
+    """Return True if a step asks a model that neither the step nor the environment names."""
     model = step.interface.params.get("model")
     return model is not None and bool(model.env) and not (step.step.params.get("model") or os.environ.get(model.env))
 
 
 def _inferred(wired: WiredFlow) -> dict[str, str]:
-    """Return what was inferred of each node with an incomplete interface, and why."""
+    """Return, by node, what was inferred because the interface is incomplete, and why."""
     notes = {}
     for step in wired.steps.values():
         interface, node_type = step.interface, step.node_type
@@ -163,7 +163,7 @@ def _print_json(name: str, wired: WiredFlow | None, findings: Sequence[Finding],
         "exit": code,
         "dialect": wired.flow.dialect if wired else None,
         "steps": len(wired.flow.steps) if wired else None,
-        "findings": [_entry(each) for each in findings],
+        "findings": [_finding_in_json(each) for each in findings],
     }
     if wired is not None:
         names = {"name": wired.flow.name, "description": wired.flow.description}
@@ -171,9 +171,8 @@ def _print_json(name: str, wired: WiredFlow | None, findings: Sequence[Finding],
     print_json(document)
 
 
-def _entry(finding: Finding) -> dict[str, Any]:
-    """Return a finding with its place as a JSON `pointer`, and from its remedy the names that may have been meant
-    (`near`) and what to `merge` into the flow (RFC 7396)."""
+def _finding_in_json(finding: Finding) -> dict[str, Any]:
+    """Return a finding with its place as a JSON `pointer`, and from its remedy `near` and `merge` (see the help)."""
     found = {"near": names_meant(finding.remedy), "merge": _merge(finding.remedy)}
     return {
         **finding.as_json(),
@@ -186,5 +185,5 @@ def _merge(remedy: str) -> Any:
     """Return the members of a flow that a remedy writes out: `"mappings": {…}`."""
     try:
         return loads(f"{{{remedy}}}") if remedy.startswith(('"mappings": {', '"inputs": {')) else None
-    except ValueError:  # a part of it is for a person to fill in
+    except ValueError:  # its … is for a person to fill in
         return None

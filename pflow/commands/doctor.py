@@ -27,7 +27,7 @@ from pflow.text.printable import clean
 
 @Command(__doc__, Flag("json", "print one JSON document: ok, and findings with about, state, text and todo"))
 def command(json: bool) -> int:
-    with Diverted():  # plugins may print
+    with Diverted():  # llm's plugins may print when they are loaded
         lines = list(examine())
     is_ok = all(line.state != BROKEN for line in lines)
     if json:

@@ -47,7 +47,7 @@ def command(words: list[str], most: int, by: str | None, json: bool, color: str)
         hint = "pflow list shows all" if saved else "pflow save keeps a flow"
         raise PflowError(f"cannot find a saved flow about '{shorten(text, 60)}'", hint=hint, exit=FAILED)
     if json:
-        print_json([_entry(flow, near) for flow, near in found])
+        print_json([_flow_in_json(flow, near) for flow, near in found])
     else:
         print_table([(clean(flow.name), f"{near:3}", clean(flow.description)) for flow, near in found], color)
 
@@ -66,5 +66,5 @@ def _matches(text: str, saved: dict[str, SavedFlow], by: str | None) -> dict[str
     return nearest_by_meaning(text, abouts, model)
 
 
-def _entry(flow: SavedFlow, near: int) -> dict[str, object]:
+def _flow_in_json(flow: SavedFlow, near: int) -> dict[str, object]:
     return {"name": flow.name, "description": flow.description, "near": near, "file": flow.file}

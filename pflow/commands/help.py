@@ -35,7 +35,7 @@ from pflow.text.naming import guess
 
 
 def _pages() -> dict[str, str]:
-    """Return the file of each page, by name: a man page, or a guide that is called as no command is."""
+    """Return the files of the pages by name: man pages, and guides whose name is not a command's or a node's."""
     top = bundled_directory()
     places = ("man/man5/*", "man/man7/*", "docs/*.md")
     files = [file for place in places for file in sorted(glob(os.path.join(top, place)))]
@@ -46,8 +46,8 @@ def _name(file: str) -> str:
     return os.path.basename(file).removeprefix("pflow-").partition(".")[0]
 
 
-def _entry(word: str) -> str:
-    """Return what a man page says of a rule or an exit code, or the page that has a heading or flag; "" without one."""
+def _explanation(word: str) -> str:
+    """Return a man page's line on a rule or an exit code, or name the page about a topic or flag; "" if none is."""
     is_signal = word.isdigit() and 128 < int(word) < 193 and int(word) not in EXIT_CODES
     wanted = "128+n" if is_signal else word.upper()
     for file in [*_pages().values(), os.path.join(bundled_directory(), "man", "man1", "pflow-plan.1")]:
@@ -64,7 +64,7 @@ def _entry(word: str) -> str:
 
 @Command(__doc__, argument("[WORD]", kinds.WORD, name="word", choices=tuple(sorted(_pages()))), others="words")
 def command(word: str | None, words: list[str]) -> None:
-    """Show a page, an entry of one, or the help of pflow. Other WORDs are dispatched before.
+    """Show a page, a line of one, or the help of pflow. For other WORDs, _dispatch.py has run WORD --help instead.
 
     Raises PflowError: 2 for several words, 127 for an unknown one.
     """
@@ -74,12 +74,12 @@ def command(word: str | None, words: list[str]) -> None:
     word = asked[0].lstrip("-") if asked else "pflow"
     if file := _pages().get(word.removeprefix("pflow-")):
         _show(file)
-    elif text := driver_help() if word == "pflow" else _entry(word):
+    elif text := driver_help() if word == "pflow" else _explanation(word):
         write_pieces(1, [text.encode()])
     else:
-        from pflow.flow.rules import RULES  # a file a rule, which no other help needs
+        from pflow.flow.rules import RULES  # it loads a file for each rule, which no other help needs
 
-        rules = RULES if len(word) < 4 else ()  # PF99 does not mean PF09
+        rules = RULES if len(word) < 4 else ()  # nobody who types PF99 means PF09
         known = [*_pages(), *names_in("commands"), *names_in("store_commands"), *saved_flows(), *rules]
         known += [node_type.name for node_type in list_types()]
         hint = version_hint(word) or guess(word, known, "pflow --help lists all commands", 2)
@@ -118,7 +118,7 @@ GROUPS = {
 
 
 def driver_help() -> str:
-    """Return the help of pflow: its own words, each with a summary; `pflow nodes` lists a user's own."""
+    """Return the help of pflow: each of its words with a summary. `pflow nodes` also lists a user's nodes."""
     brief = copy(DRIVER)
     brief.description = DRIVER.description.partition("\n\n")[0]
     grouped = {name for names in GROUPS.values() for name in names}

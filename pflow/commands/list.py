@@ -51,7 +51,7 @@ def command(json: bool, packs: bool, color: str) -> None:
     saved = list_saved()
     found = saved + list_project(saved)
     if json:
-        print_json([_entry(each) for each in found])
+        print_json([_flow_in_json(each) for each in found])
         return
     rows = [_row(each) for each in readable(found, "pflow list")]
     if not found:
@@ -95,18 +95,18 @@ def _needs(saved: SavedFlow) -> list[Account]:
     try:
         node_type = FlowCatalog().find(saved.file)
         return needs(node_type.flow) if isinstance(node_type, FlowType) else []
-    except (PflowError, ValueError, RecursionError):  # a malformed flow has its line too
+    except (PflowError, ValueError, RecursionError):  # a malformed flow is listed too, with its fault
         return []
 
 
 def _input(need: Account) -> str:
-    """Return an input in short: `--path`, `[--tone=dry]`, `[--note]`."""
+    """Return an input as a flag: `--path`, `[--tone=dry]`, `[--note]`."""
     default = need.get("default")
     flag = need["flag"] + ("" if default in (None, "", [], {}) else f"={shorten(text_of(default), _LONGEST)}")
     return flag if need["required"] and not need["pipe"] else f"[{flag}]"
 
 
-def _entry(saved: SavedFlow) -> dict[str, Any]:
+def _flow_in_json(saved: SavedFlow) -> dict[str, Any]:
     pack = pack_of(saved.file)
     where: dict[str, Any] = {"name": saved.name, "file": saved.file} | ({"pack": pack.about} if pack else {})
     if saved.fault:

@@ -1,4 +1,4 @@
-"""Where `pflow` begins: what has to be quick is answered before anything else is imported.
+"""The start of `pflow`. The version and TAB are answered before the other modules are imported.
 
 `python -m pflow.commands.main WORD…` is a child of `pflow mcp serve`.
 """
@@ -32,7 +32,7 @@ def main() -> NoReturn:
 
 def run_child() -> NoReturn:
     """Run pflow for a call of the MCP server."""
-    if sys.argv[1] in ("check", "plan"):  # a stranger's text: no file that it names is opened
+    if sys.argv[1] in ("check", "plan"):  # the text is a client's, who must not read files by naming them in it
         from pflow.flow.subflow import FlowCatalog
 
         FlowCatalog.open_no_files()

@@ -51,7 +51,7 @@ def command(act: str | None, name: str | None, json: bool, yes: bool) -> None:
         if not is_new:
             say("pflow models", f"'{name}' is there already")
         write_pieces(1, [f"{path}\n".encode()])
-        with suppress(PflowError):  # the default that was chosen is not there
+        with suppress(PflowError):  # the chosen default may be gone; the new model is there all the same
             say("pflow models", adopt(Path(path).stem))
         return
     if act == "get":
@@ -70,7 +70,7 @@ def _models() -> dict[str, str]:
     about = {name: describe(name, model) for name, model in all_models().items()}
     report_faults()
     about = find_served() | about
-    with suppress(PflowError):  # there is no default
+    with suppress(PflowError):  # without a default, no line says why it is that
         name, why = default_model()
         about[name] = f"{about.get(name, 'at this place')}; the default, {why}"
     return about

@@ -85,9 +85,9 @@ _TITLES = {
 
 
 def list_text(listed: list[Listing], width: int, colour: Colour = PLAIN, *, is_ranked: bool = False) -> str:
-    """Return a line for each node: its name, version, effects and summary, grouped by origin unless they are ranked.
+    """Return a line for each node, with its name, version, effects and summary, grouped by origin unless ranked.
 
-    Shadowed and broken nodes follow, with the reason, in whole lines, so that a path in them can be copied.
+    Shadowed and broken nodes follow with the reason. Their lines are not cut, so that a path in them can be copied.
     """
     rows: dict[str, list[tuple[str, ...]]] = {}
     reasons: dict[str, list[str]] = {"Shadowed": [], "Broken": []}

@@ -64,7 +64,7 @@ _LIMITS = "\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items
 def command(
     words: list[str], wire: bool, edit: bool, pipe: bool, json: bool, fresh: bool, no_stdin: bool, **options: Any
 ) -> int:  # fmt: skip
-    if wire or edit:  # a change asks anew each time, and knows its flow
+    if wire or edit:  # these do not read stdin for data, and cache nothing
         from pflow.plan.change import ChangeOptions
 
         module = import_module(f"pflow.plan.{'wire' if wire else 'edit'}")
@@ -79,7 +79,7 @@ def command(
 
 
 def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool) -> WiredFlow:
-    """Return the flow of pipe syntax or a sentence. Raises PflowError (2) without words, and for an existing flow."""
+    """Return the flow of pipe syntax or of a sentence. Raises PflowError (2) for no words, or for an existing flow."""
     if words == ["-"]:
         no_stdin = True
         words = [read_text(0, "the sentence on stdin").strip()]
@@ -97,7 +97,7 @@ def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: 
 
 
 def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool) -> WiredFlow:
-    """Plan the flow of a sentence; only this loads a model's library. Raises PflowError for an error from the pipe."""
+    """Plan the flow of a sentence, which loads a model's library. Raises the PflowError of a failed earlier stage."""
     from pflow.commands._run_sentence import plan, with_signals
     from pflow.plan.inputs import piped_in
 

@@ -26,7 +26,11 @@ from pflow.terminal.messages import say, say_error
 def command(flows: list[str]) -> None:
     found = _find([name.removeprefix("flow:") for name in flows])
     for name, file in found.items():
-        for removed in remove_executables(name, flow_script(file)):  # first: after an interrupt the flow is still found
+        for removed in remove_executables(
+            name,
+            flow_script(file),
+            # First, so that after an interrupt the flow can still be named.
+        ):
             say("pflow remove", f"removed the command {removed}")
         write_pieces(1, [os.fsencode(remove_flow(name)) + b"\n"])
         for changed in edited_executables_of(name):

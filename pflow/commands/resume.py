@@ -121,5 +121,5 @@ def _file(word: str) -> tuple[str, str]:
     """Return the secret and the file of `--KEY@FILE`. Raises PflowError (2) for any other word."""
     key, sign, file = word.removeprefix("--").partition("@")
     if not word.startswith("--") or not sign or "=" in key:
-        take_words([word], command.spec.fields)  # refuses it
+        take_words([word], command.spec.fields)  # raises the error of an unknown flag
     return key.replace("-", "_"), os.path.abspath(file)

@@ -1,3 +1,3 @@
 """pflow run: Run a flow as a stage of a pipe."""
 
-# click would double the time of a run, so the driver parses the words itself: see _dispatch.py.
+# There is no command object: click would double the time of a run, so the driver parses the words (see _dispatch.py).

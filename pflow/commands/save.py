@@ -102,7 +102,7 @@ def command(name: str, flow: list[str], description: str | None, command: bool, 
 
 
 def _left_out(wired: WiredFlow, pack: str) -> list[str]:
-    """Return a warning for each node or flow of a user's own that is not in the pack."""
+    """Return a warning for each of the user's nodes and flows that is not in the pack."""
     node_types = [step.node_type for step in wired.all_steps() if step.node_type is not None and step.inline is None]
     own = {
         node_type.file
@@ -156,7 +156,13 @@ def _report(name: str, saved: SaveResult, more: Sequence[str] = ()) -> None:
         lines.append(f"saved as '{saved.name}', which is the same name")
     if saved.old is not None:
         lines.append(f"the version of '{saved.name}' before is {saved.old}")
-    if found := result_of(find_node, saved.name, of=PflowError, otherwise=None):  # packs may be damaged
+    if found := result_of(
+        find_node,
+        saved.name,
+        of=PflowError,
+        otherwise=None,
+        # A damaged pack does not matter here.
+    ):
         lines.append(f"warning: pflow {saved.name} is the node '{found.file}'; the flow is flow:{saved.name}")
     for line in [*lines, *more]:
         say("pflow save", line)

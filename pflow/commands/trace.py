@@ -153,7 +153,7 @@ def _from_stdin(*, with_store: bool) -> tuple[Trace, int]:
 
 
 def _find(word: str, *, is_for_page: bool = False, with_store: bool = False) -> Trace:
-    """Return the trace of a run, with what a page has besides, or the values of its store; or the trace in a page."""
+    """Return the trace of a run or the one in a page; add what a page shows besides, or the values of the store."""
     if _is_page(word):
         from pflow.page.page import read_page
 

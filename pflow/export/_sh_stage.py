@@ -1,4 +1,4 @@
-"""One step as a stage of a shell pipe: its program and flags, or why no stage does the same."""
+"""One step as a stage of a shell pipe: its program and flags, or the reason why no stage does the same."""
 
 from copy import copy
 from typing import Any
@@ -38,10 +38,10 @@ def word_of(place: Path) -> str:
 
 
 class State:
-    """The known facts about the store between two stages.
+    """What is known about the store between two stages.
 
-    `places` has True for each place that surely has a value. `carried` is the place that the pipe carries, None if
-    unknown. `is_open` says that anything may have been written.
+    `places` has True for each place that surely has a value, False for one that may have. `carried` is the place that
+    the pipe carries, None if unknown. With `is_open`, anything may have been written.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class State:
 
 
 class ShellStage:
-    """One step as a stage; updates `state`. Raises PflowError (65) if no stage does the same."""
+    """A step as a stage. Making it updates `state`. Raises PflowError (65) if no stage does the same."""
 
     def __init__(self, wired: WiredStep, state: State, *, takes_pipe: bool) -> None:
         self.wired = wired
@@ -86,7 +86,7 @@ class ShellStage:
         return " ".join([self.program, *self.flags])
 
     def _flow_of_one(self) -> list[str]:
-        """Return the words of the step as a flow; one in parentheses, run alone, gives what it carries and is named."""
+        """Return the words of the step as a flow of its own, with its writes mapped to their places in this flow."""
         step, writes = self.wired.step, self.wired.interface.writes
         named = [key for key, field in writes.items() if step.flow is not None and "pipe" not in field.marks]
         out = [f"--map-out={quote(f'{key}={write_path(self.wired.place_of(key))}')}" for key in named]
@@ -125,7 +125,7 @@ class ShellStage:
                 self._add_flag(key, source)
 
     def _is_unknown(self, key: str) -> bool:
-        """Return True if a key of an open node is data and param at once, as a stage's flag makes it."""
+        """Return True if a key of an open node is data and param: an undeclared flag of a stage is both."""
         step, reads = self.wired.step, self.wired.interface.reads
         return key not in reads and key in step.inputs and step.params.get(key, ...) == step.inputs[key]
 
@@ -168,7 +168,7 @@ class ShellStage:
         return source.paths[0]
 
     def _keep(self, key: str, *, is_kept: bool) -> None:
-        """Note what becomes of a flag's value: a stage stores it if nothing is there yet, and the read is stored."""
+        """Note what becomes of a flag's value. A stage stores it if the read is stored and nothing is there yet."""
         self._done.add(key)
         place = self.wired.data_place(key)
         if not is_stored(self.wired, key):
@@ -179,7 +179,7 @@ class ShellStage:
             raise self._refused(key, "a stage would keep it in the store")
 
     def _is_path(self, key: str, source: Source) -> bool:
-        """Return True unless a source is a template other than one whole reference: a mapping gives the same value."""
+        """Return True if a mapping gives the same value as a source: not for a template of more than one reference."""
         if not isinstance(source, TemplateSource):
             return True
         field = self.wired.interface.reads.get(key)
@@ -188,8 +188,8 @@ class ShellStage:
 
     def _map(self, key: str, source: Source) -> None:
         self._done.add(key)
-        is_piped = self._is_piped(key) and self.wired.step.batch is None  # an item comes first
-        if isinstance(source, Fallback):  # a stage has the same order
+        is_piped = self._is_piped(key) and self.wired.step.batch is None  # in a batch the item fills it first
+        if isinstance(source, Fallback):  # a stage looks in the same order: mapping, pipe
             source, *others = source.sources.values()
             if len(others) == 1 and is_piped and self.state.carried == self._place(key, others[0]):
                 return
@@ -201,7 +201,7 @@ class ShellStage:
             self._map_in(key, place)
 
     def _is_piped(self, key: str) -> bool:
-        """Return True if a stage gives this read what the pipe carries, which it does not if a template uses that."""
+        """Return True if a stage fills this read with what the pipe carries. It does not if a template uses that."""
         field, carried = self.wired.interface.reads.get(key), self.state.carried
         is_used = any(carried is None or (carried != NOTHING and are_nested(carried, place)) for place in self._used)
         return field is not None and "pipe" in field.marks and not is_used
@@ -210,9 +210,9 @@ class ShellStage:
         self.flags.append(f"--map-in={quote(f'{key}={write_path(place)}')}")
 
     def _leave_to_name(self, key: str) -> None:
-        """Make sure that a `[pipe]` read which the flow takes by name does not take what the pipe carries.
+        """Keep a `[pipe]` read that the flow fills by name from taking what the pipe carries.
 
-        A flow's first step cannot be told so: nothing is carried to it.
+        The first step of a flow in one stage (`pflow run`) needs another way: an empty carry before it.
         """
         state, own = self.state, (key,)
         is_piped = self._is_piped(key)
@@ -247,14 +247,14 @@ class ShellStage:
         state.is_open = state.is_open or interface.open
         if interface.pipe_write is not None:
             state.carried = wired.place_of(interface.pipe_write.name)
-        elif interface.open:  # a stage hands on whatever such a node wrote
+        elif interface.open:  # a node without an interface may have written anything, and a stage carries it
             state.carried = None
 
 
 def _program_of(wired: WiredStep) -> str:
-    """Return the words by which a shell runs the node: its own executable, else through pflow."""
+    """Return the words with which a shell runs the node: its own executable, or pflow and its name."""
     node_type = wired.node_type
-    assert node_type is not None  # PF11
+    assert node_type is not None  # PF11 is checked before an export
     if wired.step.flow is not None:
         return _RUN
     if node_type.origin == FLOW:
@@ -267,5 +267,5 @@ def _program_of(wired: WiredStep) -> str:
         return f"pflow-{node_type.name}"
     if "/" in wired.step.type:
         return f"pflow {quote(node_type.file)}"
-    is_taken = node_type.name in names_in("commands")  # there `pflow NAME` is the command
+    is_taken = node_type.name in names_in("commands")  # `pflow NAME` would be the command
     return f"pflow pflow-{node_type.name}" if is_taken else f"pflow {node_type.name}"

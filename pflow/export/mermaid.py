@@ -5,7 +5,7 @@ from pflow.flow.wired_flow import WiredFlow
 from pflow.text.printable import clean
 from pflow.values.jsontext import quote
 
-# Entity codes for special characters in a label; %%{…}%% would be a directive anywhere.
+# Mermaid reads %%{…}%% as a directive anywhere, even in a label, and labels as Markdown and HTML.
 _ESCAPES = {"#": "#35;", "%": "#37;", '"': "#34;", "&": "#38;", "<": "#60;", ">": "#62;", "`": "#96;", "\\": "#92;"}
 
 

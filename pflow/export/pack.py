@@ -19,7 +19,7 @@ from pflow.text.printable import clean
 from pflow.values.fast_json import write_json
 
 _DIGEST = 64
-"""The length of a file's digest: any other part of a class's code is the version of a distribution."""
+"""The length of a file's digest. Parts of a class's code with a shorter text are versions of distributions."""
 
 
 def export_to(wired: WiredFlow, directory: str) -> None:
@@ -36,7 +36,7 @@ def export_to(wired: WiredFlow, directory: str) -> None:
         raise PflowError(f"cannot export a pack: {'; '.join(contents.faults)}", hint=hint, exit=BAD_DATA)
     with Attempt(f"cannot write '{directory}'", not_written):
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        if target == os.getcwd():  # a shell would stay in the directory that is replaced
+        if target == os.getcwd():  # the user's shell would stay in the old directory, which is replaced
             raise PflowError(f"cannot write '{directory}': it is the working directory", exit=CANNOT_WRITE)
         with TemporaryDirectory(dir=os.path.dirname(target), prefix=".pflow-pack-") as stage:
             for path, (data, is_program) in contents.files.items():
@@ -45,7 +45,7 @@ def export_to(wired: WiredFlow, directory: str) -> None:
 
 
 class _Contents:
-    """A pack to be written: its files, each with True for a program; what else it needs; why it cannot be made."""
+    """A pack to be written: its files, each with True for a program, what else it needs, and its faults."""
 
     def __init__(self) -> None:
         self.files: dict[str, tuple[bytes, bool]] = {}
@@ -61,7 +61,7 @@ class _Contents:
             self.put(path, Path(file).read_bytes(), is_program=os.access(file, os.X_OK))
 
     def add_steps(self, wired: WiredFlow, folder: str) -> None:
-        """Add what the steps of a flow use. Paths of its subflows are relative to `folder`, the flow's own."""
+        """Add the nodes and flows that a flow's steps use. Paths of subflows are relative to the flow's `folder`."""
         self.faults |= {f"'{place[-1]}' is a secret: {remedy}": None for place, remedy in literal_secrets(wired)}
         for step in wired.steps.values():
             node_type, type = step.node_type, step.step.type
@@ -112,7 +112,7 @@ class _Contents:
 
 
 def _readme(name: str, wired: WiredFlow, needs: dict[str, None]) -> str:
-    """Say what the pack is, how to install and run it, what else it needs, and all that pflow explain says."""
+    """Return the README: what the pack is, how to install and run it, what it needs, and what pflow explain says."""
     flags = [f"{spell_flag(each.name)}={each.type.name.upper()}" for each in wired.asked() if each.required]
     lines = [f"# {name}", "", *([wired.flow.description, ""] if wired.flow.description else [])]
     lines += ["    pflow install ADDRESS", "    " + " ".join([f"pflow run flow:{name}", *flags]), ""]

@@ -43,7 +43,7 @@ class RawCode(str):
 
 
 class _Script:
-    """The parts of the file. `names` maps each step to its variable, `classes` each class's file to its name here."""
+    """The parts of the file. `names` has each step's variable, `classes` the name in it of each class, by file."""
 
     def __init__(self, wired: WiredFlow) -> None:
         self.wired = wired
@@ -127,7 +127,7 @@ class _Script:
 
 
 def code(value: Any, indent: int = 0, used: int = 0) -> str:
-    """Write a value as code. `indent` is the indentation of its line, `used` how much of that line is taken."""
+    """Write a value as code. `indent` is the indentation of its line, `used` the columns that are taken there."""
     flat = _flat(value)
     if indent + used + len(flat) <= _WIDTH or not isinstance(value, dict | list) or not value:
         return flat

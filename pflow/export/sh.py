@@ -64,7 +64,10 @@ class _Script:
         about = " ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow."
         head = _HEAD.format(about=clean(about), version=__version__, usage=clean(" ".join(usage)))
         text = "\n".join([head, *([] if self.inputs else [NO_FLAGS, ""]), " |\n    ".join(self.commands)]) + "\n"
-        if "\0" in text + "".join(self.flags):  # in JSON it is escaped, but no flag has such a name
+        if "\0" in text + "".join(
+            self.flags
+            # No argument of a program can have a NUL. In JSON it is escaped, but not in a flag's name.
+        ):
             raise refused("a text in it contains NUL, which a script cannot")
         return text
 
@@ -88,7 +91,7 @@ class _Script:
             self.commands.append(" ".join(["pflow-set", *intake, *words]))
 
     def _declarations(self) -> str:
-        """Return the JSON by which pflow-set takes the script's words as flags, and checks the store."""
+        """Return the JSON from which pflow-set knows the script's flags, and how to check the store."""
         lines = []
         for each in self.inputs:
             facts = {name: getattr(each, name) for name in ("doc", "declared", "has_default", "default")}
@@ -101,7 +104,7 @@ class _Script:
         return "{" + ",\n    ".join(lines) + "}"
 
     def _refuse_early(self, given: FlowInput, id: str) -> None:
-        """Raise PflowError (65) if it counts that the flag of one step stands in the store before that step runs."""
+        """Raise PflowError (65) if others could use a step's flag, which is in the store from the script's start on."""
         key, wired = given.read, self.wired
         if not wired.steps[id].interface.reads[key].is_stored:
             raise refused(f"the store does not keep the '{key}' that a flag gives '{id}'")
@@ -120,7 +123,7 @@ class _Script:
 
 
 def _flags_of(inputs: list[FlowInput]) -> dict[str, list[str]]:
-    """Return each input's names as flags: its own, and the aliases that no other input has. Raises PflowError (65)."""
+    """Return each input's flags: its own name, and aliases that no other input has. Raises PflowError (65)."""
 
     def spelled(each: FlowInput, *names: str) -> set[str]:
         return {spell_flag(name, value) for name in names for value in (True, each.type.name != "bool")}
@@ -135,7 +138,7 @@ def _flags_of(inputs: list[FlowInput]) -> dict[str, list[str]]:
 
 
 def _one_line(wired: WiredFlow) -> list[WiredStep]:
-    """Return the steps in their order. Raises PflowError (65) if they are not one line."""
+    """Return the steps in order. Raises PflowError (65) if they are not one line."""
     order = [wired.steps[id] for id in wired.order]
     if wired.outputs:
         raise refused("it declares outputs, but a pipe ends with the whole store")
@@ -153,5 +156,5 @@ def _check_edges(wired: WiredFlow, step: WiredStep, following: WiredStep | None)
         if following is None or targets[0] != following.id:
             raise refused(f"the edge from '{step.id}' to '{targets[0]}' leads back, but a pipe has no loops")
     for action in step.actions if following is not None else ():
-        if action not in ("default", ERROR):  # an error takes the default edge
+        if action not in ("default", ERROR):  # an error without an edge takes the default one
             raise refused(f"'{step.id}' may return {action}, which ends the flow there, but a pipe would go on")

@@ -1,4 +1,4 @@
-"""The inputs of an exported script: its flags, taken and checked as `pflow run` does with those of a flow."""
+"""The inputs of an exported script: its flags, taken and checked in the same way as a flow's by `pflow run`."""
 
 from pflow.binding.flag_value import FlagValue
 from pflow.binding.store import NodeStore
@@ -26,16 +26,16 @@ class GivenInputs(RunInputs):
         try:
             texts = take_words(words, fields)
         except PflowError as error:
-            if "--help lists" in error.hint:  # the script has no --help
+            if "--help lists" in error.hint:  # an exported script has no --help
                 error.hint = f"flags: {listed(map(spell_flag, inputs))}" if inputs else ""
             raise
         for name, said in texts.items():
             self.values[name] = FlagValue(inputs[name].flag, inputs[name].type, said, verbatim=True).value
         self.carried = [each.path for each in inputs.values() if each.pipe and each.name in self.values]
-        """The place that the pipe carries from here on, if a flag gives what else the pipe would."""
+        """The place that the pipe carries from here on, if a flag gives the value that the pipe could have given."""
 
     def put_into(self, document: Document) -> None:
-        """Put the values and the defaults into a store, and fit what it has. Raises PflowError (65, 66)."""
+        """Put values and defaults into a store, and fit the store's own values. Raises PflowError (65, 66)."""
         if missing := self.missing(document):
             raise not_given({each: vars(each).get("reader", "the flow") for each in missing}, missing)
         store = NodeStore(document, has_copies=False)

@@ -31,7 +31,7 @@ class StoreCommand:
         self.document = Document()
 
     def open(self, intake: Intake) -> Document:
-        """Return a copy of the input store to change."""
+        """Keep the input store for a later error document, and return a copy to change."""
         self.document = intake.document
         return intake.document.copy()
 
@@ -111,7 +111,7 @@ def set_members(document: Document, words: list[str]) -> list[Path]:
         key, sign, text = word.partition("=")
         before, at, file = word.partition("@")
         is_file = bool(at) and ("=" not in word or (before.endswith(":") and "=" not in before))
-        if is_file and before.count('"') % 2 == 0:  # else the @ is in a quoted part of the path
+        if is_file and before.count('"') % 2 == 0:  # an @ inside quotes is part of the path
             key, sign, text = before, at, read_text(shorten(before), file)
         is_json = key.endswith(":")
         key = key.removesuffix(":")
