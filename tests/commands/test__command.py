@@ -19,7 +19,7 @@ ERROR = PflowError("cannot do it", hint="did you mean this or that?", exit=66, d
 @pytest.fixture
 def said(monkeypatch, capfdbinary):
     """What is printed for the error of a command line."""
-    monkeypatch.setattr(_command, "begun", set())
+    monkeypatch.setattr(_command, "written_to", set())
 
     def say(*words):
         say_in_json(list(words), ERROR)
@@ -52,7 +52,7 @@ def test_what_is_no_flag_of_the_command_s_does_not_count(said, words):
 
 
 def test_nothing_is_printed_after_something_else(said, monkeypatch):
-    monkeypatch.setattr(_command, "begun", {1})
+    monkeypatch.setattr(_command, "written_to", {1})
     assert said("check", "--json", "f") == ""
 
 
