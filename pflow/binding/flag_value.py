@@ -158,7 +158,7 @@ def _parse_json(flag: str, text: str) -> Any:
         raise PflowError(what, exit=USAGE) from None
 
 
-class Finder:
+class BoundField:
     """Finds the value of one read or param that has a source."""
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any, Collection, Iterator, Mapping
-from pflow.binding.flag_value import Finder
+from pflow.binding.flag_value import BoundField
 from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead, is_blank
 from pflow.binding.store import FOUND, INPUT_KEY, OWN, NodeStore, named_place
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, Ignoring, PflowError, node_error
@@ -111,16 +111,16 @@ class Binding:
         self.pretended = pretended
         self.stored = [key for key in flags if is_stored(interface, key, params)]
         self._refuse_templates()
-        self._make_finders()
+        self._bind_reads()
         self.params: dict[str, Any] = {}
-        self.param_finders: list[Finder] = []
+        self.bound_params: list[BoundField] = []
         self._find_constant_params(params, overrides or {})
         self.stand_ins: dict[str, Any] = {}
-        self.late_stand_ins: list[Finder] = []
+        self.late_stand_ins: list[BoundField] = []
         """Params with templates that stand in for reads."""
         for field in interface.reads.values():
             self._set_stand_in(field, params.get(field.name))
-        self.finder_of = {finder.key: finder for finder in [*self.by_name, *self.late_stand_ins, *self.finders]}
+        self.bound_fields = {bound.key: bound for bound in [*self.by_name, *self.late_stand_ins, *self.bound_reads]}
         self._hold_paths(interface.params, self.params)
 
     def _refuse_templates(self) -> None:
@@ -130,16 +130,16 @@ class Binding:
                 hint = "values go in as arguments, or on stdin"
                 raise PflowError(f"cannot fill '{key}' with a template: it is verbatim", hint=hint, exit=BAD_DATA)
 
-    def _make_finders(self) -> None:
+    def _bind_reads(self) -> None:
         reads, sources = self.interface.reads, self.sources
-        self.finders = [
-            Finder(key, source, reads.get(key), is_mapped=key in self.has[MAPPING])
+        self.bound_reads = [
+            BoundField(key, source, reads.get(key), is_mapped=key in self.has[MAPPING])
             for key, source in sources.items()
             if not self.is_pretended(source.paths)
         ]
         by_name = [field for key, field in reads.items() if key not in sources and not self.is_pretended([(key,)])]
         self.by_name = [
-            Finder(field.name, PathSource((field.name,)), field)
+            BoundField(field.name, PathSource((field.name,)), field)
             for field in by_name
             if field.type.name != "any" and field.name not in self.hidden
         ]
@@ -157,11 +157,11 @@ class Binding:
         for key, source in params.items():
             if key in overrides or self.is_pretended(source.paths):
                 continue
-            finder = Finder(key, source, None if self.interface.open else known.get(key))
-            if isinstance(finder.source, Constant):
-                self.params[key] = finder.source.value
+            bound = BoundField(key, source, None if self.interface.open else known.get(key))
+            if isinstance(bound.source, Constant):
+                self.params[key] = bound.source.value
             else:
-                self.param_finders.append(finder)
+                self.bound_params.append(bound)
         self.params.update(overrides)
         missing = [field for key, field in known.items() if field.required and key not in {**self.params, **params}]
         self.unset = missing if self.interface.open else []  # other classes may have a default in their code
@@ -171,16 +171,16 @@ class Binding:
         if self.interface.is_apart(field.name):
             return
         if isinstance(source, Constant):
-            self.stand_ins[field.name] = Finder(field.name, source, field).find({})
+            self.stand_ins[field.name] = BoundField(field.name, source, field).find({})
         elif source is not None:
-            self.late_stand_ins.append(Finder(field.name, source, field))
+            self.late_stand_ins.append(BoundField(field.name, source, field))
         elif not field.required and field.default is not None:
             self.stand_ins[field.name] = fresh(field.default)
 
     @property
     def is_plain(self) -> bool:
         """True if every value is the store's own key of that name, whatever its type."""
-        finds = self.finders or self.param_finders or self.late_stand_ins
+        finds = self.bound_reads or self.bound_params or self.late_stand_ins
         return not (finds or self.hidden or self.by_name or self.stand_ins or self.refuses_empty)
 
     def is_watched(self, key: str) -> bool:
@@ -190,25 +190,25 @@ class Binding:
     def open(self, store: Any) -> NodeStore:
         """Open the store as the node sees it. Raises PflowError: 66 if a value is missing, 65 if it does not fit."""
         found: dict[str, Any] = {}
-        for finder in self.finders:
+        for bound in self.bound_reads:
             try:
-                found[finder.key] = finder.find(store)
+                found[bound.key] = bound.find(store)
             except PflowError as error:
-                if not (finder.source.is_optional and error.exit == MISSING):
+                if not (bound.source.is_optional and error.exit == MISSING):
                     raise
-        for named in self.param_finders:
+        for named in self.bound_params:
             if named.key == INPUT_KEY:  # a template names the key
                 key = str(named.find(store))
-                self.finder_of[key] = Finder(key, PathSource(named_place(key)), None)
-                found[key] = self.finder_of[key].find(store)
-        for finder in self.late_stand_ins:
-            if finder.key not in found and (finder.key in self.hidden or finder.key not in store):
-                found[finder.key] = finder.find(store)
-        for finder in self.by_name:
-            if finder.key in store and (value := store[finder.key]).__class__ is not finder.exact:
-                value = finder.fitted(value)
+                self.bound_fields[key] = BoundField(key, PathSource(named_place(key)), None)
+                found[key] = self.bound_fields[key].find(store)
+        for bound in self.late_stand_ins:
+            if bound.key not in found and (bound.key in self.hidden or bound.key not in store):
+                found[bound.key] = bound.find(store)
+        for bound in self.by_name:
+            if bound.key in store and (value := store[bound.key]).__class__ is not bound.exact:
+                value = bound.fitted(value)
                 if value is not None:
-                    found[finder.key] = value
+                    found[bound.key] = value
         view = NodeStore(store, found, self.stand_ins, self.hidden)
         for field in self.needed:
             if field.name not in view:
@@ -235,7 +235,7 @@ class Binding:
         if not isinstance(source, Constant | TemplateSource) and view.is_given(key):
             data = {source.origin: view.peek(key)}
         else:
-            for template in [each.source for each in self.finders if isinstance(each.source, TemplateSource)]:
+            for template in [each.source for each in self.bound_reads if isinstance(each.source, TemplateSource)]:
                 data |= {write_path(path): each.find(store) for path, each in template.sources.items()}
         if data and all(map(is_blank, data.values())):
             what = f"'{next(iter(data))}' is empty: did what wrote it fail?"
@@ -271,13 +271,13 @@ class Binding:
 
     def origins(self, view: NodeStore, store: Any) -> Places:
         """Return the places that each read the node took, and each templated param (`params.NAME`), came from."""
-        found = {f"params.{finder.key}": finder.origins(store) for finder in self.param_finders}
-        finders = self.finder_of
+        found = {f"params.{bound.key}": bound.origins(store) for bound in self.bound_params}
+        bound_reads = self.bound_fields
         for key, rule in view.reads.items():
             if rule == OWN:
                 found[key] = (write_path((key,)),)
             else:
-                found[key] = finders[key].origins(store) if rule == FOUND and key in finders else ()
+                found[key] = bound_reads[key].origins(store) if rule == FOUND and key in bound_reads else ()
         return found
 
     def origins_in_words(self, keys: Collection[str]) -> dict[str, str]:
@@ -310,8 +310,8 @@ class Binding:
     def find_params(self, store: Any) -> Any:
         """Find all params, those with templates too."""
         found = fresh(self.params)
-        for finder in self.param_finders:
-            found[finder.key] = finder.find(store)
+        for bound in self.bound_params:
+            found[bound.key] = bound.find(store)
         self._hold_paths(self.interface.params, found)
         return found
 

@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import Any, __version__
-from pflow.cache.place import digest_of_file, remembered
+from pflow.cache.directory import digest_of_file, remembered
 from pflow.catalog.node_type import FLOW, PYTHON, NodeType
 from pflow.errors import PflowError, reason_of
 from pflow.values.digest import digest_of

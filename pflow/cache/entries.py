@@ -6,14 +6,16 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator
+from pflow.cache.directory import BLOBS, ENTRIES, directory, files, remove, save, touch
 from pflow.cache.key import Key
-from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, touch
 from pflow.errors import BAD_DATA, Ignoring, PflowError, result_of
 from pflow.files.directories import read_cached
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import decode, encode, quote
 
 if TYPE_CHECKING:
+    from pflow.cache.key import Facts
+
     PartDigests = dict[tuple[str, str], str]
     """The digests of a key's parts, by kind and name."""
 
@@ -22,7 +24,7 @@ _MOMENT = 30
 """Seconds after which a use is noted again; nothing used within twice as many is pruned."""
 
 
-class Entry:
+class KeptAnswer:
     """One kept answer: `node` and `key`, when it was `made` and `used` (seconds), the `run` that made it, its `parts`.
 
     Raises ValueError if the file is damaged, OSError if it is missing.
@@ -40,6 +42,11 @@ class Entry:
                 raise ValueError("it has another key")
         except (TypeError, KeyError) as error:
             raise ValueError("it is not an entry") from error
+
+    @property
+    def facts(self) -> list[Facts]:
+        """The facts of its key's parts, of which it has only digests."""
+        return [{"kind": kind, "name": name, "digest": digest} for (kind, name), digest in self.parts.items()]
 
     @property
     def blob_path(self) -> str:
@@ -60,11 +67,11 @@ def _read_file(path: str) -> bytes:
     return data
 
 
-def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, Entry] | None:
+def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, KeptAnswer] | None:
     """Return the answer kept under a key, and its entry; None without one. Drop a damaged one, with a warning."""
     path = _path(key)
     try:
-        entry = Entry(path)
+        entry = KeptAnswer(path)
         answer = entry.read()
     except OSError:
         return None
@@ -117,8 +124,8 @@ def drop(path: str) -> None:
     remove(path)
 
 
-def _read(path: str) -> Entry | None:
-    return result_of(Entry, path, of=(OSError, ValueError), otherwise=None)
+def _read(path: str) -> KeptAnswer | None:
+    return result_of(KeptAnswer, path, of=(OSError, ValueError), otherwise=None)
 
 
 def clear(nodes: Collection[str] | None) -> int:
@@ -143,7 +150,7 @@ def paths(node: str | None = None) -> Iterator[str]:
             yield from (os.path.join(folder, file) for file in os.listdir(folder) if not file.startswith("."))
 
 
-def nearest(key: Key) -> Entry | None:
+def nearest(key: Key) -> KeptAnswer | None:
     """Return the node's entry that shares most parts with a key, the newest of several; None without any."""
     digests = {(part.kind, part.name): part.digest for part in key.parts}
     kept = [entry for entry in map(_read, paths(key.node)) if entry]

@@ -6,7 +6,7 @@ from pflow import Any, Callable, Mapping
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.cache import entries
 from pflow.cache.code import code_of, is_current
-from pflow.cache.key import Key, cannot_cache, make_key, why_uncacheable
+from pflow.cache.key import Key, cannot_cache, differences, facts_of, make_key, why_uncacheable
 from pflow.catalog.node_type import NodeType
 from pflow.errors import MISSING, PflowError
 from pflow.interface.interface import ANYTHING, Interface
@@ -81,10 +81,8 @@ class CachedNode:
         return lookup
 
     def _nothing_kept(self, key: Key) -> PflowError:
-        from pflow.cache.differences import differences, facts_of, facts_of_entry
-
         nearest = entries.nearest(key)
-        changed = differences(facts_of(key), facts_of_entry(nearest)) if nearest else []
+        changed = differences(facts_of(key), nearest.facts) if nearest else []
         why = "; ".join(changed) or "the cache has none"
         hint = "--cache runs the node and keeps its answer"
         return PflowError(f"cannot find a kept answer of '{self.name}': {why}", hint=hint, exit=MISSING)
@@ -168,8 +166,6 @@ class Lookup:
 
     def facts(self) -> dict[str, Any]:
         """Return the facts for `pflow why`: the verdict, the key and its parts, without values."""
-        from pflow.cache.differences import facts_of
-
         known = {"key": self.key.digest, "parts": facts_of(self.key)} if self.key else {}
         of = {"of": self.run} if self.run else {}
         return {"cache": self.about(), **of, **({"refreshed": True} if self.cached.refreshes else {}), **known}

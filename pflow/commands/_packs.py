@@ -7,12 +7,12 @@ from typing import Any
 from pflow.catalog.node_type import MISSING
 from pflow.catalog.packs import Pack, installed_sources
 from pflow.commands._output import print_table
+from pflow.conformance.conduct import try_node
 from pflow.errors import DENIED, FAILED, USAGE, PflowError
 from pflow.interface.interface import ANYTHING
 from pflow.interface.source import plain
 from pflow.packs.account import shadows
 from pflow.packs.install import Staged, names_taken
-from pflow.packs.trial import try_node
 from pflow.process.confine import has_landlock
 from pflow.terminal.ask import confirm
 from pflow.terminal.columns import AUTO, table, terminal_width

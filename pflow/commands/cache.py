@@ -19,8 +19,8 @@ pflow cache --json | jq .bytes
 import os
 import time
 
-from pflow.cache.entries import Entry, clear, drop, paths
-from pflow.cache.place import directory, files, prune, size_limit
+from pflow.cache.directory import directory, files, prune, size_limit
+from pflow.cache.entries import KeptAnswer, clear, drop, paths
 from pflow.commands._command import Command
 from pflow.commands._output import print_json, print_table
 from pflow.errors import MISSING, USAGE, PflowError, not_written, result_of
@@ -81,7 +81,7 @@ def _verify() -> int:
     good = bad = 0
     for path in paths():
         try:
-            Entry(path).read()
+            KeptAnswer(path).read()
             good += 1
         except OSError:
             drop(path)  # pruning has removed the answer, but not yet this file that leads to it

@@ -41,8 +41,16 @@ from pflow.commands._packs import ALLOWED, agree, allowed_words, beyond, documen
 from pflow.errors import FAILED, MISSING, USAGE, PflowError, result_of
 from pflow.help import spec as kinds
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument
-from pflow.packs.install import commit, how_to_run, stage_frozen, stage_new, staging
-from pflow.packs.project import PROJECT_LOCK, recorded_before, write_project
+from pflow.packs.install import (
+    PROJECT_LOCK,
+    commit,
+    how_to_run,
+    recorded_before,
+    stage_frozen,
+    stage_new,
+    staging,
+    write_project,
+)
 from pflow.setup.setup import find_share, read_setup
 from pflow.terminal.messages import say
 from pflow.text.printable import clean, counted

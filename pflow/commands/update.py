@@ -31,8 +31,7 @@ from pflow.help import spec as kinds
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.packs.account import declare, differences, widened
 from pflow.packs.address import Address
-from pflow.packs.install import Staged, commit, find_pack, stage, staging
-from pflow.packs.project import address_of
+from pflow.packs.install import Staged, address_of, commit, find_pack, stage, staging
 from pflow.packs.source import fetch
 from pflow.terminal.messages import say, say_error, write_line
 from pflow.text.printable import clean

@@ -3,16 +3,18 @@
 import os
 import shlex
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from pflow.conformance import answers, inputs  # noqa: F401 - they enter their checks
 from pflow.conformance.samples import Skipped
-from pflow.conformance.sandbox import Failed, NodeRun
-from pflow.conformance.trial import CHECKS, Check, TestedNode, Trial
-from pflow.errors import CANNOT_WRITE, USAGE, Attempt, PflowError
+from pflow.conformance.sandbox import Failed, NodeRun, limit_files
+from pflow.conformance.trial import CHECKS, Check, TestedNode, Trial, find_node
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, USAGE, Attempt, PflowError
+from pflow.process.children import adopt_orphans
+from pflow.process.confine import has_landlock
 from pflow.terminal.columns import Colour
 from pflow.text.printable import clean
 from pflow.values.secrets import Secrets
@@ -149,3 +151,30 @@ def _escaped(char: str) -> str:
     if special or char.isprintable():
         return special or char
     return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
+
+
+_SECONDS = 10.0
+"""The most seconds that one run of the node may take."""
+
+
+def try_node(file: str) -> list[Verdict]:
+    """Run a node in directories of its own, and return the verdicts: FAILED if it does not keep to what it declares.
+
+    The node, and all that it starts, can write only there, gets no secrets, and no internet unless it declares the
+    network. A node that ends with an error, or declares no interface, does not fail: the checks that need a result are
+    SKIPPED. Raises PflowError if the file is not a node, or if there is no Landlock (78): without it, nothing is run.
+    """
+    if not has_landlock():
+        raise PflowError(f"cannot try '{file}': the kernel has no Landlock to confine it", exit=BAD_CONFIG)
+    node = find_node(file)
+    checks = choose_checks(["effects", "network", "isolation", "leftovers"])
+    limit_files()
+    adopt_orphans(is_on=True)
+    try:
+        always = [replace(check, of_good_run=check.id == "isolation") for check in checks]
+        verdicts = list(conduct(node, [], always, _SECONDS, confined=True))
+    finally:
+        adopt_orphans(is_on=False)
+    for each in verdicts:
+        each.why = clean(each.why.replace("(see runs)", "with sample values").replace(" (see interface)", ""))
+    return verdicts

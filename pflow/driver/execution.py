@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.binding.resolve import is_stored
 from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import REMOVED, NodeStore
-from pflow.cache.wishes import Wishes
+from pflow.cache.policy import CachePolicy
 from pflow.driver.arguments import PROGRAM, RunFlags
 from pflow.driver.initial_state import InitialState
 from pflow.driver.inputs import RunInputs, ask_for
@@ -19,7 +19,7 @@ from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.mcp.client.sockets import begin_run
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.document import Document, Intake
-from pflow.stage.output import NOTHING, Output, touched
+from pflow.stage.output import NOTHING, Output, targets_in_words
 from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
 from pflow.text.printable import clean
@@ -145,7 +145,7 @@ class Execution:
             warn=warn,
             secrets=self.secrets,
             run_id=listeners.run_id,
-            cache=Wishes(self.flags.cache, self.flags.refresh),
+            cache=CachePolicy(self.flags.cache, self.flags.refresh),
             journal=listeners.log.journal if listeners.log is not None else None,
             calls=calls,
             emit=self.output.emit if self.output.is_streamed else None,
@@ -267,5 +267,5 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     defaults = {key: wired.interface.default_of(field, params) for key, field in telling.items() if not field.required}
     led = {key: inputs.wired.led_by_data(wired.id, key) for key in telling if key not in data}
     known = {key: value for key, value in (defaults | params | values).items() if value is not None}
-    shown = touched({key: known.get(key, ... if led.get(key) else None) for key in telling}, led)
+    shown = targets_in_words({key: known.get(key, ... if led.get(key) else None) for key in telling}, led)
     return "; ".join([*parts, *(f"{key}: {text}" for key, text in shown.items())])

@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING, Any, Callable, Iterable, Mapping
 from pflow.binding.resolve import failure_in, nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
-from pflow.cache.wishes import Wishes
+from pflow.cache.policy import CachePolicy
 from pflow.errors import TIMED_OUT, PflowError, result_of
 from pflow.files.state_key import state_key
 from pflow.flow.wired_flow import WiredStep
@@ -17,7 +17,7 @@ from pflow.mcp.client.sockets import begin_run
 from pflow.process.signals import Paused
 from pflow.record.journal import Journal
 from pflow.record.records import FileStates, batch_of, is_within
-from pflow.stage.trace import event_line
+from pflow.stage.output import event_line
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import plain
 from pflow.values.paths import Path, are_nested
@@ -243,7 +243,7 @@ class Context:
     def __init__(
         self, *, write: Callable[[bytes], None] | None = None, jobs: int | None = None, isolate: bool = False,
         warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None, run_id: str = "",
-        cache: Wishes | None = None, journal: Journal | None = None, calls: Calls | None = None,
+        cache: CachePolicy | None = None, journal: Journal | None = None, calls: Calls | None = None,
         emit: Callable[[Any], None] | None = None, emitter: str = "", max_visits: int | None = None,
     ) -> None:  # fmt: skip
         self.recorder = None if write is None else Recorder(write)

@@ -254,9 +254,9 @@ class BatchStep(StepNode):
 
     def _keep_data(self, shared: Any) -> None:
         """Put the data flags into the store, except those made from the item."""
-        finders = [finder for finder in self.binding.finders if finder.key in self.binding.stored]
-        fixed = [finder for finder in finders if all(path[0] != self.batch.item for path in finder.source.paths)]
-        self.put_data(shared, {finder.key: finder.find(shared) for finder in fixed})
+        taken = [bound for bound in self.binding.bound_reads if bound.key in self.binding.stored]
+        fixed = [bound for bound in taken if all(path[0] != self.batch.item for path in bound.source.paths)]
+        self.put_data(shared, {bound.key: bound.find(shared) for bound in fixed})
 
     def _all_reads(self, shared: Any, done: list[ItemResult]) -> Places:
         """Return the places of all items' reads; for a read from the item, the place of the list."""

@@ -18,7 +18,7 @@ from pflow.flow.wired_flow import WiredStep
 from pflow.interface.interface import fresh
 from pflow.node import STEP_KEY, Node, pocketflow, version_of
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
-from pflow.stage.visit import Visit, Visitor, runs_confined
+from pflow.stage.visit import NodeRunner, Visit, runs_confined
 from pflow.text.printable import encodable
 from pflow.values.digest import digest_of
 from pflow.values.paths import Path, are_nested, look_up, write_path
@@ -86,7 +86,7 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.context.carried = self.place_carried(writes) or self.context.carried
 
 
-class StepNode(PlainStep, Visitor):
+class StepNode(PlainStep, NodeRunner):
     """A step that finds its values, checks its changes, stores them at their places, and records events."""
 
     def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
@@ -167,7 +167,7 @@ class StepNode(PlainStep, Visitor):
         """Find the values in a store and run the node on them; return its changes, checked, and the values."""
         binding, node = self.binding, self.made()
         view = self.open(store)
-        if binding.param_finders:
+        if binding.bound_params:
             node.set_params(binding.find_params(store))
         with FileWatch(self.files, self.context, self.visit_path(), node, view):
             changes, lookup = self.visit(node, view, store, visit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import Any, Callable, Mapping
-from pflow.binding.flag_value import Finder, FlagValue
+from pflow.binding.flag_value import BoundField, FlagValue
 from pflow.binding.sources import Constant
 from pflow.binding.store import KEY_PARAMS
 from pflow.errors import USAGE, PflowError
@@ -42,7 +42,7 @@ def read_argument(flag: str, field: Field | None, value: Any, *, is_open: bool =
     if field is None or is_open:
         return value
     value = [*value] if isinstance(value, tuple) else value.__fspath__() if hasattr(value, "__fspath__") else value
-    return Finder(field.name, Constant(value, ""), field.but(is_declared=True), exit=USAGE).find({})
+    return BoundField(field.name, Constant(value, ""), field.but(is_declared=True), exit=USAGE).find({})
 
 
 class FlowFlags:

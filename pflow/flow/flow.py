@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterator
-from pflow.binding.flag_value import Finder
+from pflow.binding.flag_value import BoundField
 from pflow.binding.sources import Constant, assign
 from pflow.catalog.find import Catalog
 from pflow.errors import BAD_DATA, PflowError
@@ -83,7 +83,7 @@ class FlowInput:
 
     def fitted(self, value: Any, origin: str) -> Any:
         """Convert a value from elsewhere than a flag to the type. Raises PflowError (65)."""
-        return Finder(self.name, Constant(value, origin), self.as_item()).find({})
+        return BoundField(self.name, Constant(value, origin), self.as_item()).find({})
 
     @property
     def is_unflagged(self) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pflow.binding.sources import DIR, NAME, STEM, NameSource, find
-from pflow.cache.wishes import Wishes
+from pflow.cache.policy import CachePolicy
 from pflow.driver.inputs import RunInputs, missing_inputs
 from pflow.engine.context import Context, JournalClient, Recorder, StepFailed, gate_of
 from pflow.engine.engine import Engine, outputs_of
@@ -54,7 +54,7 @@ class ItemFlow:
         self.run_id = run_id
         self.is_priced, self.is_gated = is_priced, is_gated
         self.timeout: float | None = flags.get("timeout")
-        self.cache = Wishes(flags.get("cache") or False, flags.get("refresh"))
+        self.cache = CachePolicy(flags.get("cache") or False, flags.get("refresh"))
         self.max_visits: int | None = flags.get("max_visits")
         self.names = [name for name in self.wired.inputs if name not in inputs.values]
         self.reader = self._reader()

@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import Any, Sequence
-from pflow.cache.place import digest_of_file, remembered
+from pflow.cache.directory import digest_of_file, remembered
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, PflowError, result_of
 from pflow.files.directories import llm_directory

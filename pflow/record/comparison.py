@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Any
 
-from pflow.cache.differences import SHORT, differences
+from pflow.cache.key import SHORT, differences
 from pflow.errors import PflowError
 from pflow.record.log import FLOW, KEYS, Event, is_shape, read_events
 from pflow.record.records import UNSOUND
@@ -22,7 +22,7 @@ from pflow.values.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.cache.differences import Facts
+    from pflow.cache.key import Facts
 
 _MOST = 20
 """The most visits of a step that are explained; a batch may have thousands."""

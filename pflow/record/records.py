@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
-from pflow.cache import place
+from pflow.cache import directory as cache
 from pflow.errors import BAD_DATA, PflowError, result_of
 from pflow.files.listing import list_paths
 from pflow.files.reading import file_digest
@@ -210,7 +210,7 @@ def state_of(key: str) -> State:
 
 def stamp_of(key: str) -> State:
     """Return a stamp that changes with the state of a file or listing; empty if that cannot be told."""
-    return place.stamp_of(path_of(key), time.time_ns()) if key.startswith("/") else state_of(key)
+    return cache.stamp_of(path_of(key), time.time_ns()) if key.startswith("/") else state_of(key)
 
 
 def _list(pattern: str, directory: str, hidden: bool, kind: str) -> list[str]:

@@ -23,35 +23,35 @@ _MAY_ASK = ("claim", "begin", "reserved", "end", "spent")
 """The requests that a stranger's node may send to the run. None of them writes to the journal."""
 
 
-def act_apart(visitor: Any, node: Any, view: NodeStore, visit: Any) -> Any:
-    """Run a node in a child process, as a Visitor would in this one, and return its action."""
+def act_apart(runner: Any, node: Any, view: NodeStore, visit: Any) -> Any:
+    """Run a node in a child process, as a NodeRunner would in this one, and return its action."""
     confinement = getattr(node, "confinement", None)
     is_foreign = confinement is not None and confinement.is_on
-    sink = visitor.sink()
+    sink = runner.sink()
 
     def serve(number: int, parent: Parent) -> Any:
-        if is_foreign or visitor.is_restricted:
+        if is_foreign or runner.is_restricted:
             shut_files(parent.fd)
-        if visitor.is_restricted:
+        if runner.is_restricted:
             restrict()
-        visitor.enter_child(parent)
+        runner.enter_child(parent)
         found: dict[str, Any] = {"action": None, "changes": {}, "removed": [], "failure": None}
         try:
-            action = visitor.act_here(node, view, visit)
+            action = runner.act_here(node, view, visit)
             found["action"] = action if action is None else str(action)
         except (Interrupted, ClosedPipe):
             raise
         except BaseException as error:
-            found["failure"] = _told(visitor.as_failure(error))
-        return _result(visitor, node, view, visit, found)
+            found["failure"] = _told(runner.as_failure(error))
+        return _result(runner, node, view, visit, found)
 
     def ask(name: str, question: Any, reply: Any) -> None:
         may_ask = not is_foreign or (name in _MAY_ASK and is_fair(question))
-        visitor.answer(name, question, reply) if may_ask else reply(None)
+        runner.answer(name, question, reply) if may_ask else reply(None)
 
     [found] = run_all(1, serve, take=sink or (lambda part: None), ask=ask, is_foreign=True)
     kinds = (TypeError, KeyError, ValueError, AttributeError)
-    with Attempt(f"cannot take the result of '{visitor.id}'", of=kinds):
+    with Attempt(f"cannot take the result of '{runner.id}'", of=kinds):
         return _take(found, node, view, visit)
 
 
@@ -62,9 +62,9 @@ def is_fair(question: Any) -> bool:
     return not isinstance(question, int | float) or question >= 0
 
 
-def _result(visitor: Any, node: Any, view: NodeStore, visit: Any, found: dict[str, Any]) -> dict[str, Any]:
+def _result(runner: Any, node: Any, view: NodeStore, visit: Any, found: dict[str, Any]) -> dict[str, Any]:
     """Return what the child reports to its parent, as plain values."""
-    for key, value in view.changes(visitor.binding.is_watched).items():
+    for key, value in view.changes(runner.binding.is_watched).items():
         if value is REMOVED:
             found["removed"].append(key)
             continue

@@ -280,12 +280,12 @@ def take_in(
     if not data and not allow_empty:
         return Intake(Document(), EMPTY)
     try:
-        return _tell(data, source, encoding)
+        return _parse_stdin(data, source, encoding)
     except MemoryError as error:
         raise no_memory("cannot take stdin", error, len(data)) from error
 
 
-def _tell(data: bytes, source: str, encoding: str) -> Intake:
+def _parse_stdin(data: bytes, source: str, encoding: str) -> Intake:
     from pflow.stage.layout import split_rows
 
     rows, mark = split_rows(data)

@@ -23,7 +23,15 @@ from pflow.values.paths import write_path
 if TYPE_CHECKING:
     from pflow.stage.flags import Flags
     from pflow.stage.layout import Piece
+import time
 
+from pflow import TYPE_CHECKING
+from pflow.errors import reason_of
+from pflow.files.directories import make_private
+from pflow.values.jsontext import compact
+
+if TYPE_CHECKING:
+    from pflow.stage.document import Document
 
 DOCUMENT, RAW, TERMINAL, NOTHING = "document", "raw", "terminal", "nothing"
 
@@ -135,7 +143,7 @@ class Output:
                 self.write([b"\n"])
 
 
-class Outcome:
+class Destinations:
     """The places of a stage's data flags and writes; `view` is the store as its node sees it."""
 
     def __init__(self, document: Document, flags: Flags, binding: Binding, view: NodeStore) -> None:
@@ -198,21 +206,21 @@ class Outcome:
             "← would read": ", ".join(f"{name} from {origin}" for name, origin in origins.items()),
             "→ would write": ", ".join(places),
             "would touch": ", ".join(self.interface.touches),
-            **self._touched(),
+            **self._targets(),
         }
         return f"{step} (dry run)\n" + "".join(f"    {what}: {text or 'nothing'}\n" for what, text in lines.items())
 
-    def _touched(self) -> dict[str, str]:
+    def _targets(self) -> dict[str, str]:
         params, values = self.binding.find_params(self.document), {}
         for name, field in self.interface.telling.items():
             source = self.binding.source_of(name)
             value = self.view[name] if name in self.view else params.get(name)
             value = self.interface.default_of(field, params) if value == field.default else value
             values[name] = ... if source is not None and self.binding.is_pretended(source.paths) else value
-        return touched(values, {name: self.binding.led_by_data(name) for name in values})
+        return targets_in_words(values, {name: self.binding.led_by_data(name) for name in values})
 
 
-def touched(values: Mapping[str, Any], led: Mapping[str, str]) -> dict[str, str]:
+def targets_in_words(values: Mapping[str, Any], led: Mapping[str, str]) -> dict[str, str]:
     """Say in words the values that decide what a step touches, and what of each data chooses, such as its directory.
 
     `...` stands for a value that is not known yet.
@@ -221,3 +229,46 @@ def touched(values: Mapping[str, Any], led: Mapping[str, str]) -> dict[str, str]
     texts = {name: "not known yet" if value is ... else clean(text_of(value)) for name, value in known.items()}
     chosen = {name: f", whose {led[name]} data chooses" if led.get(name) else "" for name in texts}
     return {name: text + chosen[name] for name, text in texts.items()}
+
+
+def enter_span(document: Document) -> None:
+    """Take a TRACEPARENT from the header or the environment, and pass on a new span in both."""
+    parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
+    parts = span_parts(parent)
+    if not parts:
+        return
+    parts[2] = os.urandom(8).hex()
+    document.header["traceparent"] = os.environ["TRACEPARENT"] = "-".join(parts)
+
+
+def span_parts(traceparent: Any) -> list[str]:
+    """Split a TRACEPARENT into version, trace, span and flags; empty if invalid (https://www.w3.org/TR/trace-context/)."""
+    parts = traceparent.split("-")[:4] if isinstance(traceparent, str) else []
+    is_one = [len(part) for part in parts] == [2, 32, 16, 2] and not "".join(parts).strip("0123456789abcdef")
+    return parts if is_one and parts[1].strip("0") and parts[2].strip("0") else []
+
+
+def event_line(event: str, about: dict[str, Any]) -> bytes:
+    """Return an event as a line of JSON, as in every log: names, places and numbers, never a value."""
+    line = compact({"v": 1, "event": event, "time": time.time(), **about})
+    return f"{line}\n".encode("utf-8", "backslashreplace")
+
+
+def write_line(program: str, line: bytes) -> None:
+    """Append an event to the trace. PFLOW_TRACE is 1 for stderr, a file, or a directory with a file for each process.
+
+    A trace that cannot be written is only a warning.
+    """
+    target = os.environ["PFLOW_TRACE"]
+    try:
+        if target == "1":
+            write_stderr(line)
+            return
+        if target.endswith("/") or os.path.isdir(target):
+            make_private(target)
+            target = os.path.join(target, f"{program}-{os.getpid()}.jsonl")
+        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        with open(fd, "wb", buffering=0) as file:
+            file.write(line)
+    except OSError as error:
+        say(program, f"warning: cannot write the trace to '{target}': {reason_of(error)}")

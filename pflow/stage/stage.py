@@ -16,8 +16,8 @@ from pflow.node import interface_of, load_bundled, version_of
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import Document, check_stdin, take_in_for
 from pflow.stage.flags import Flags, add_keys, flags_of, map_keys
-from pflow.stage.output import Outcome, Output
-from pflow.stage.visit import Visit, Visitor, runs_confined
+from pflow.stage.output import Destinations, Output
+from pflow.stage.visit import NodeRunner, Visit, runs_confined
 from pflow.stage.words import is_on
 from pflow.terminal.messages import say, say_error
 from pflow.text.printable import clean_json
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pflow.process.worker import Parent
 
 
-class Stage(Visitor):
+class Stage(NodeRunner):
     """A node with its flags, its input and its output."""
 
     def __init__(self, name: str, *, file: str | None = None, member: tuple[str, str] | None = None) -> None:
@@ -71,7 +71,7 @@ class Stage(Visitor):
 
             set_free(flags.unconfined)
         if flags.help or flags.describe or flags.version:
-            return self._tell(interface, node_class, flags, pack)
+            return self._print_about(interface, node_class, flags, pack)
         for warning in flags.warnings:
             self.warn(f"{warning}, and stays as it is")
         if interface.fault:
@@ -107,7 +107,7 @@ class Stage(Visitor):
         view = self.open(document)
         params = binding.find_params(document)
         map_keys(flags, params)
-        outcome = Outcome(document, flags, binding, view)
+        destinations = Destinations(document, flags, binding, view)
         keys = [*document, *(str(path[0]) for path in binding.pretended)]
         origins = binding.origins_in_words(keys)
         self.entry["reads"] = {name: (origin,) for name, origin in origins.items()}
@@ -116,12 +116,12 @@ class Stage(Visitor):
         if flags.verbose:
             for name, origin in origins.items():
                 say(self.program, f"reads {name} from {origin}")
-        outcome.check()
+        destinations.check()
         if flags.dry_run or "dry" in document.header:
-            document.add_step({**self.entry, **outcome.pretend(self.entry["id"], origins)})
+            document.add_step({**self.entry, **destinations.pretend(self.entry["id"], origins)})
             self.output.write_document(document)
         else:
-            self._work(node_class, params, flags, outcome)
+            self._work(node_class, params, flags, destinations)
 
     def _pack(self) -> Any:
         """Return the pack of the node's file, which is found in it if the node is a member; None for any other node.
@@ -154,11 +154,11 @@ class Stage(Visitor):
 
         return NodeType(self.name, PYTHON, self.file).node_class()
 
-    def _tell(self, interface: Interface, node_class: Any, flags: Flags, pack: Any) -> int:
+    def _print_about(self, interface: Interface, node_class: Any, flags: Flags, pack: Any) -> int:
         if flags.version:
             text = f"{self.program} {version_of(node_class)} (pflow-shell {__version__})\n"
         elif flags.describe:
-            from pflow.interface.account import account_of
+            from pflow.interface.grammar import account_of
 
             about = {"name": self.name, "version": version_of(node_class), **account_of(interface)}
             about |= {"pack": pack.about} if pack else {}
@@ -172,36 +172,36 @@ class Stage(Visitor):
 
     def _cached(self, node_class: Any, flags: Flags) -> CachedNode | None:
         """Return the node as the cache knows it; None if the cache is off. Raises PflowError (78) if it is required."""
-        from pflow.cache.wishes import Wishes
+        from pflow.cache.policy import CachePolicy
         from pflow.catalog.node_type import BUNDLED, PROGRAM, PYTHON, NodeType
 
         origin = BUNDLED if self.file is None else PYTHON if self.file.endswith(".py") else PROGRAM
         node_type = NodeType(self.name, origin, self.file or str(sys.modules[node_class.__module__].__file__))
-        wishes = Wishes(flags.cache, bool(flags.refresh))
-        return wishes.of_step(self.name, node_type, flags.interface, node_class, said=flags.cache or True)
+        policy = CachePolicy(flags.cache, bool(flags.refresh))
+        return policy.of_step(self.name, node_type, flags.interface, node_class, said=flags.cache or True)
 
-    def _work(self, node_class: Any, params: dict[str, Any], flags: Flags, outcome: Outcome) -> None:
+    def _work(self, node_class: Any, params: dict[str, Any], flags: Flags, destinations: Destinations) -> None:
         """Run the node, put its changes into the document and write that."""
-        if "TRACEPARENT" in os.environ or "traceparent" in outcome.document.header:
-            from pflow.stage.trace import enter_span
+        if "TRACEPARENT" in os.environ or "traceparent" in destinations.document.header:
+            from pflow.stage.output import enter_span
 
-            enter_span(outcome.document)
+            enter_span(destinations.document)
         self._trace("start", {})
         visit = self.visited = Visit()
         visit.reads = self.entry["reads"]
-        view = outcome.view
+        view = destinations.view
         node = self._make_node(node_class, params)
         if self.cached:
             self.cached.secrets.add(self.secrets)
             self.is_apart = runs_confined(node)  # a confined process could not write to the cache
         try:
-            changes, lookup = self.visit(node, view, outcome.document, visit)
+            changes, lookup = self.visit(node, view, destinations.document, visit)
         finally:
             if flags.verbose and visit.spent:
                 from pflow.values.usage import usage_words
 
                 say(self.program, f"used {', '.join(usage_words(visit.usage()))}")
-        self.document, visit.writes = outcome.put(changes)
+        self.document, visit.writes = destinations.put(changes)
         if lookup is not None:
             visit.more["cache"] = lookup.keep(node, visit.action, changes, view)
             if flags.verbose:
@@ -264,7 +264,7 @@ class Stage(Visitor):
 
     def _trace(self, event: str, about: dict[str, Any]) -> None:
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
-            from pflow.stage.trace import event_line, write_line
+            from pflow.stage.output import event_line, write_line
 
             header = self.document.header if self.document else {}
             context: dict[str, Any] = {name: header[name] for name in ("run", "traceparent") if name in header}

@@ -54,7 +54,7 @@ class Visit:
         return entry
 
 
-class Visitor:
+class NodeRunner:
     """Visits a node: a stage once, a step as often as its flow comes by. Subclasses run the node, warn and learn."""
 
     if TYPE_CHECKING:

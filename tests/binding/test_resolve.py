@@ -12,7 +12,7 @@ from pflow.binding.resolve import Binding
 from pflow.binding.sources import Constant, TemplateSource, parse_source
 from pflow.binding.store import REMOVED, check_changes, is_same
 from pflow.catalog.find import find_type, forget_types
-from pflow.engine.context import Context, drop
+from pflow.engine.context import Context
 from pflow.engine.engine import Engine
 from pflow.errors import PflowError
 from pflow.flow.pipe.read import parse_pipe
@@ -524,7 +524,7 @@ def in_stages(flow, store, nodes, *, has_ids=False):
 
 def in_the_engine(flow, store, *, is_traced=False, isolate=False):
     store = copy.deepcopy(store)
-    context = Context(write=drop if is_traced else None, isolate=isolate)
+    context = Context(write=(lambda line: None) if is_traced else None, isolate=isolate)
     Engine(plan_of(ir_of(flow)), context).run(store)
     return store
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pflow.cache import place
+from pflow.cache import directory
 from pflow.cache.code import code_of
 from pflow.cache.python_code import PythonCode
 from pflow.catalog.find import add_class, find_type, forget_types
@@ -65,7 +65,7 @@ def write(folder, files):
 @pytest.fixture
 def settled(monkeypatch):
     """The files are old enough to be remembered."""
-    monkeypatch.setattr(place, "time", SimpleNamespace(time_ns=lambda: 1 << 62))
+    monkeypatch.setattr(directory, "time", SimpleNamespace(time_ns=lambda: 1 << 62))
 
 
 def code(folder, name="shout"):

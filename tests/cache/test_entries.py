@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from pflow.cache import place
+from pflow.cache import directory
 from pflow.cache.entries import find, keep, nearest
 from pflow.cache.key import Key, KeyPart
 from pflow.errors import PflowError
@@ -103,7 +103,7 @@ def test_a_directory_in_the_way_of_an_answer_is_removed(results):
     blob.unlink()
     (blob / "full").mkdir(parents=True)
     assert look_up(key(a=1)) == (None, [])
-    place.remove(str(blob))
+    directory.remove(str(blob))
     keep(key(a=1), {"writes": {}})
     assert look_up(key(a=1)) == ({"writes": {}}, [])
 
@@ -129,7 +129,7 @@ for number in range(int(sys.argv[1])):
 
 
 def start(count, **variables):
-    folder = str(Path(place.__file__).parent.parent.parent)
+    folder = str(Path(directory.__file__).parent.parent.parent)
     command = [sys.executable, "-c", KEEP, str(count)]
     return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": folder, **variables}, stderr=subprocess.PIPE)
 
@@ -173,7 +173,7 @@ def test_what_was_not_used_for_longest_goes_first(results, monkeypatch):
     assert left[0] == 0
     assert left[1:] == list(range(left[1], 11))
     assert 3 < len(left) < 6
-    assert sum(status.st_blocks * 512 for _, status in place.files()) < 600 << 10
+    assert sum(status.st_blocks * 512 for _, status in directory.files()) < 600 << 10
 
 
 def test_what_is_in_use_is_never_pruned(monkeypatch):
@@ -188,12 +188,12 @@ def test_pruning_takes_away_what_a_kill_left(results):
     draft = results / "blobs" / ".pflow-0123456789abcdef.tmp"
     draft.write_bytes(b"o")
     assert (results / "grown").stat().st_size == 2  # a byte for each file, however small
-    assert place.prune(1 << 30)[0] == 0
-    assert sorted(os.path.dirname(path) for path, _ in place.files()) == [f"{results}/blobs"] * 2 + [
+    assert directory.prune(1 << 30)[0] == 0
+    assert sorted(os.path.dirname(path) for path, _ in directory.files()) == [f"{results}/blobs"] * 2 + [
         f"{results}/entries/try"
     ]
     age(results, 100)
-    assert (place.prune(1 << 30)[0], draft.exists(), look_up(key(a=1))[0]) == (1, False, "one")
+    assert (directory.prune(1 << 30)[0], draft.exists(), look_up(key(a=1))[0]) == (1, False, "one")
 
 
 @pytest.mark.parametrize(
@@ -201,14 +201,14 @@ def test_pruning_takes_away_what_a_kill_left(results):
 )
 def test_sizes(monkeypatch, text, size):
     monkeypatch.setenv("PFLOW_CACHE_SIZE", text)
-    assert place.size_limit() == size
+    assert directory.size_limit() == size
 
 
 @pytest.mark.parametrize("text", ["G", "-1", "1.5G", "1GB", "many", "²", " 1", "1P"])
 def test_what_is_no_size(monkeypatch, text):
     monkeypatch.setenv("PFLOW_CACHE_SIZE", text)
     with pytest.raises(PflowError, match=f"cannot take PFLOW_CACHE_SIZE='{text}'"):
-        place.size_limit()
+        directory.size_limit()
 
 
 def test_a_cache_that_others_may_write_to_is_refused(results):

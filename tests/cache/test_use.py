@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.cache.wishes import Wishes
+from pflow.cache.policy import CachePolicy
 from pflow.catalog.find import forget_types
 from pflow.stage.document import take_in
 from tests.engine.flows import run as run_flow
@@ -246,26 +246,26 @@ CALC_STEP = {"id": "one", "type": "calc", "inputs": {"a": "p"}}
 
 def test_pure_steps_of_a_run_are_cached_unasked(flow):
     ir = chain(CALC_STEP, {"id": "two", "type": "calc", "inputs": {"a": "q"}})
-    first, second = (run_flow(ir, cache=Wishes()) for _ in range(2))
+    first, second = (run_flow(ir, cache=CachePolicy()) for _ in range(2))
     assert (verdicts(first), verdicts(second), flow.times) == (["miss", "miss"], ["hit", "hit"], 2)
     assert first.store == second.store
     assert verdicts(run_flow(ir)) == [None, None]  # python's Flow.run
-    assert verdicts(run_flow(ir, cache=Wishes(False))) == [None, None]
-    assert verdicts(run_flow(ir, cache=Wishes(refresh="two"))) == ["hit", "miss"]
-    assert verdicts(run_flow(ir, cache=Wishes(refresh=True))) == ["miss", "miss"]
+    assert verdicts(run_flow(ir, cache=CachePolicy(False))) == [None, None]
+    assert verdicts(run_flow(ir, cache=CachePolicy(refresh="two"))) == ["hit", "miss"]
+    assert verdicts(run_flow(ir, cache=CachePolicy(refresh=True))) == ["miss", "miss"]
 
 
 def test_a_refresh_makes_an_answer_anew_once_in_a_run(flow):
     ir = chain(CALC_STEP, {**CALC_STEP, "id": "two"})
     wanted = {"1": ["miss", "hit"], "2": ["miss", "hit"], "": ["miss", "miss"]}
     for run_id, found in wanted.items():
-        assert verdicts(run_flow(ir, cache=Wishes(True, refresh=True), run_id=run_id)) == found
+        assert verdicts(run_flow(ir, cache=CachePolicy(True, refresh=True), run_id=run_id)) == found
 
 
 def test_a_run_goes_on_without_a_cache_that_cannot_be_used_and_says_so(flow, tmp_path):
-    in_child(lambda: run_flow(chain(CALC_STEP), cache=Wishes()))  # this process has not looked at the cache yet
+    in_child(lambda: run_flow(chain(CALC_STEP), cache=CachePolicy()))  # this process has not looked at the cache yet
     (tmp_path / "cache" / "pflow" / "results").chmod(0o777)
-    ran = run_flow(chain(CALC_STEP, {**CALC_STEP, "id": "two"}), cache=Wishes())
+    ran = run_flow(chain(CALC_STEP, {**CALC_STEP, "id": "two"}), cache=CachePolicy())
     assert verdicts(ran) == ["off", "off"]
     (warning,) = ran.warnings
     assert "'calc' is not cached: cannot use the cache in" in warning
@@ -276,39 +276,39 @@ def test_a_flow_says_it_of_each_step_and_a_run_of_all(flow, tmp_path):
     (tmp_path / "n.txt").write_text("hi")
     read = {"id": "read", "type": "read-file", "inputs": {"path": str(tmp_path / "n.txt")}}
     keep = {"id": "keep", "type": "write-file", "inputs": {"path": str(tmp_path / "o.txt"), "content": "x"}}
-    assert verdicts(run_flow(chain({**CALC_STEP, "cache": False}, read), cache=Wishes())) == [None, None]
-    assert verdicts(run_flow(chain(CALC_STEP, {**read, "cache": True}), cache=Wishes())) == ["miss", "miss"]
-    assert verdicts(run_flow(chain(CALC_STEP, read, keep), cache=Wishes(True))) == ["hit", "hit", "off"]
-    assert verdicts(run_flow(chain(CALC_STEP, read, keep), cache=Wishes("require"))) == ["hit", "hit", "off"]
-    refused = run_flow(chain(CALC_STEP, {**keep, "cache": True}), cache=Wishes())
+    assert verdicts(run_flow(chain({**CALC_STEP, "cache": False}, read), cache=CachePolicy())) == [None, None]
+    assert verdicts(run_flow(chain(CALC_STEP, {**read, "cache": True}), cache=CachePolicy())) == ["miss", "miss"]
+    assert verdicts(run_flow(chain(CALC_STEP, read, keep), cache=CachePolicy(True))) == ["hit", "hit", "off"]
+    assert verdicts(run_flow(chain(CALC_STEP, read, keep), cache=CachePolicy("require"))) == ["hit", "hit", "off"]
+    refused = run_flow(chain(CALC_STEP, {**keep, "cache": True}), cache=CachePolicy())
     assert (refused.error.exit, refused.events) == (78, [])
-    missing = run_flow(chain({**CALC_STEP, "cache": "require", "inputs": {"a": "new"}}), cache=Wishes())
+    missing = run_flow(chain({**CALC_STEP, "cache": "require", "inputs": {"a": "new"}}), cache=CachePolicy())
     assert (missing.error.exit, missing.error.step) == (66, "one")
 
 
 def test_a_required_answer_is_never_made(flow, tmp_path, monkeypatch):
     (tmp_path / "n.txt").write_text("hi")
     keep = {"id": "keep", "type": "write-file", "inputs": {"path": str(tmp_path / "o.txt"), "content": "x"}}
-    run_flow(chain(CALC_STEP), cache=Wishes())
+    run_flow(chain(CALC_STEP), cache=CachePolicy())
     ask = {"id": "ask", "type": "llm", "inputs": {"prompt": "hi"}, "params": {"continue": True, "model": "m"}}
-    assert "depends on earlier ones" in run_flow(chain(ask), cache=Wishes("require")).error.message
+    assert "depends on earlier ones" in run_flow(chain(ask), cache=CachePolicy("require")).error.message
     monkeypatch.setenv("PFLOW_CACHE", "off")
     each = {**CALC_STEP, "batch": {"over": "items", "as": "a", "jobs": 2}, "inputs": {}}
     for step, mode in ((CALC_STEP, "require"), ({**CALC_STEP, "cache": "require"}, None), (each, "require")):
-        refused = run_flow(chain(step, keep, inputs={"items": {"default": ["p"]}}), cache=Wishes(mode))
+        refused = run_flow(chain(step, keep, inputs={"items": {"default": ["p"]}}), cache=CachePolicy(mode))
         assert (refused.error.exit, refused.error.step, refused.events) == (78, "one", [])
     assert flow.times == 1
-    off = run_flow(chain({**CALC_STEP, "cache": False}, {**CALC_STEP, "id": "two"}, keep), cache=Wishes(True))
+    off = run_flow(chain({**CALC_STEP, "cache": False}, {**CALC_STEP, "id": "two"}, keep), cache=CachePolicy(True))
     assert (verdicts(off), flow.times) == ([None, None, None], 3)
-    assert run_flow(chain({**CALC_STEP, "cache": False}, keep), cache=Wishes("require")).error is None
+    assert run_flow(chain({**CALC_STEP, "cache": False}, keep), cache=CachePolicy("require")).error is None
 
 
 @pytest.mark.parametrize("jobs", [None, 2])
 def test_each_item_of_a_batch_is_kept_by_itself(flow, jobs):
     batch = {"over": "items", "as": "a", **({"jobs": jobs} if jobs else {})}
     ir = chain({"id": "each", "type": "calc", "batch": batch}, inputs={"items": {"type": "list"}})
-    assert run_flow(ir, {"items": ["p", "q"]}, cache=Wishes()).ends("items") == [{"done": 2, "failed": 0}]
-    second = run_flow(ir, {"items": ["q", "r", "p"]}, cache=Wishes())
+    assert run_flow(ir, {"items": ["p", "q"]}, cache=CachePolicy()).ends("items") == [{"done": 2, "failed": 0}]
+    second = run_flow(ir, {"items": ["q", "r", "p"]}, cache=CachePolicy())
     assert second.ends("items") == [{"done": 3, "failed": 0, "cached": 2}]
     assert second.store["c"] == ["qyqy.", "ryry.", "pypy."]
     assert flow.times == 3
@@ -324,7 +324,7 @@ def test_what_was_spent_once_is_not_spent_again(flow):
         .replace('        shared["c"] = shared["c"] + ending() if isinstance(shared["c"], str) else shared["c"]\n', "")
         .replace('        shared["c"] = {', "        {")
     )
-    costs = [run_flow(chain(CALC_STEP), cache=Wishes()).ends("cost") for _ in range(2)]
+    costs = [run_flow(chain(CALC_STEP), cache=CachePolicy()).ends("cost") for _ in range(2)]
     assert costs == [[0.5], [None]]
 
 
@@ -343,5 +343,5 @@ def test_what_was_spent_once_is_not_spent_again(flow):
     ],
 )
 def test_what_a_step_says_holds_inside_its_flow_unless_the_run_requires_more(mode, said, inside):
-    wishes = Wishes(mode, "x").inside(said)
-    assert (wishes.mode, wishes.refresh) == (inside, "x")
+    policy = CachePolicy(mode, "x").inside(said)
+    assert (policy.mode, policy.refresh) == (inside, "x")

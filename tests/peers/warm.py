@@ -28,7 +28,7 @@ from pflow.process import signals
 
 ROOT = Path(__file__).parents[2]
 LIBRARIES = (
-    *("pflow.files.file_paths", "pflow.stage.output", "pflow.stage.stage", "pflow.stage.trace"),
+    *("pflow.files.file_paths", "pflow.stage.output", "pflow.stage.stage", "pflow.stage.output"),
     *("pflow.kit.github.client", "httpcore2", "anyio.streams.tls", "truststore"),
     *("openai.lib.streaming.chat", "openai.resources.chat.completions.completions", "genai_prices"),
 )

@@ -4,7 +4,7 @@ import pytest
 
 from pflow.record.comparison import StepKeys, difference, difference_text
 from pflow.record.runs import RecordedRun
-from pflow.stage.trace import event_line
+from pflow.stage.output import event_line
 from pflow.terminal.columns import PLAIN
 from tests.record.traces import end, finish, start
 from tests.record.traces import traced as traced

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.engine.context import Context, drop
+from pflow.engine.context import Context
 from pflow.engine.engine import Engine
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, exit_code
 from pflow.files import atomic
@@ -86,7 +86,7 @@ class Runs:
         kept = journal.Journal(str(directory), secrets, state_key())
         if kept.records is None:
             kept.write({"begin": "R"})
-        context = Context(write=drop, run_id="R", isolate=self.isolate, secrets=secrets, journal=kept)
+        context = Context(write=lambda line: None, run_id="R", isolate=self.isolate, secrets=secrets, journal=kept)
         store = json.loads(json.dumps(self.begin))
         try:
             Engine(self.plan, context).run(store)

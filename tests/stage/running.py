@@ -8,7 +8,7 @@ import traceback
 from typing import NamedTuple
 
 from pflow.stage.stage import Stage
-from pflow.stage.visit import Visit, Visitor
+from pflow.stage.visit import NodeRunner, Visit
 
 
 class Ended(NamedTuple):
@@ -28,7 +28,7 @@ class Ended(NamedTuple):
 
 def run_node(node, store, *, retries=None, wait=0, **more):
     """Run a node as stages and steps do; return its action."""
-    return Visitor().try_node(node, store, Visit(), retries=retries, wait=wait, **more)
+    return NodeRunner().try_node(node, store, Visit(), retries=retries, wait=wait, **more)
 
 
 def run(file: str | None, words: list[str], stdin: bytes | None = None, name: str = "echo") -> Ended:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.binding.flag_value import Finder
+from pflow.binding.flag_value import BoundField
 from pflow.errors import PflowError
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
@@ -46,7 +46,7 @@ def values_of(*words: str, store: dict | None = None, node: Interface = NODE):
     flags = parse(*words, node=node)
     items = {**node.reads, **node.params}
     values = {**flags.data, **flags.params}
-    return {name: Finder(name, each.source(), items.get(name)).find(store or {}) for name, each in values.items()}
+    return {name: BoundField(name, each.source(), items.get(name)).find(store or {}) for name, each in values.items()}
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,13 @@ end_in_order(lambda: take_in(warm=warm) and 0, lambda error: error.exit)
 VISITED = (
     WARMED.replace(
         "take_in(warm=warm) and 0",
-        "Visitor().try_node(Loading(), {}, Visit(), retries=0, wait=0) and 0",
+        "NodeRunner().try_node(Loading(), {}, Visit(), retries=0, wait=0) and 0",
     )
     .replace(
         "\ndef warm():",
         """
 from pflow.node import Node
-from pflow.stage.visit import Visit, Visitor
+from pflow.stage.visit import Visit, NodeRunner
 
 def warm():""",
     )

@@ -7,7 +7,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.stage.document import Document, read_document
-from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL, Output, touched
+from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL, Output, enter_span, targets_in_words
 from pflow.terminal import messages
 
 
@@ -120,8 +120,72 @@ def test_a_skipped_store_says_why_and_passes_on_marked(capfd):
 
 def test_what_a_step_touches_is_said_if_it_is_known():
     values = {"path": "a\x1b", "none": None, "empty": [], "url": ..., "n": 0}
-    assert touched(values, {"path": "its directory", "n": ""}) == {
+    assert targets_in_words(values, {"path": "its directory", "n": ""}) == {
         "path": "a\\x1b, whose its directory data chooses",
         "url": "not known yet",
         "n": "0",
     }
+
+
+@pytest.mark.parametrize(
+    ("steps", "given", "id"),
+    [
+        ([], None, "llm"),
+        ([], "draft", "draft"),
+        ([{"id": "read-file"}], None, "llm"),
+        ([{"id": "llm"}], None, "llm-2"),
+        ([{"id": "llm"}, {"id": "llm-2"}], None, "llm-3"),
+        ([{"id": "llm-2"}], None, "llm"),
+        ([{"id": "llm"}, {"id": "llm-3"}], None, "llm-2"),
+        ([{"id": "draft"}], "draft", "draft"),
+        (["odd", 1, None, {}], None, "llm"),
+        ([{"id": []}, {"id": {}}, {"id": 1}], None, "llm"),
+    ],
+)
+def test_a_step_is_called_as_a_person_said_else_like_its_node_with_a_number_when_that_is_taken(steps, given, id):
+    assert Document({"v": 1, "steps": steps}).step_id("llm", given) == id
+
+
+TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+TRACEPARENT = f"00-{TRACE}-{PARENT}-01"
+
+
+def span_of(traceparent: str) -> list[str]:
+    return traceparent.split("-")
+
+
+@pytest.mark.parametrize("place", ["header", "environment"])
+def test_a_stage_is_a_new_span_of_the_same_trace_and_hands_it_on_in_both(monkeypatch, place):
+    document = Document()
+    other = "00-" + "1" * 32 + "-" + "2" * 16 + "-00"
+    monkeypatch.setenv("TRACEPARENT", TRACEPARENT if place == "environment" else other)
+    if place == "header":
+        document.header["traceparent"] = TRACEPARENT
+    enter_span(document)
+    version, trace, span, sampled = span_of(document.header["traceparent"])
+    assert (version, trace, sampled) == ("00", TRACE, "01")
+    assert span != PARENT
+    assert len(span) == 16
+    assert os.environ["TRACEPARENT"] == document.header["traceparent"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        None,
+        "",
+        "nonsense",
+        1,
+        [],
+        "00-x-y-01",
+        TRACEPARENT[:-3],
+        TRACEPARENT.replace("a", "g"),
+        f"00-{'0' * 32}-{'1' * 16}-01",
+    ],
+)
+def test_what_is_no_traceparent_is_left_alone(monkeypatch, odd):
+    monkeypatch.delenv("TRACEPARENT", raising=False)
+    document = Document() if odd is None else Document({"v": 1, "traceparent": odd})
+    enter_span(document)
+    assert document.header.get("traceparent") == odd
+    assert "TRACEPARENT" not in os.environ

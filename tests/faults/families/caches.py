@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from pflow.cache import place
-from pflow.cache.entries import Entry, find, keep, paths
+from pflow.cache.entries import KeptAnswer, find, keep, paths
 from pflow.cache.key import Key, KeyPart
 from tests.faults.points import Point, dice, spread
 from tests.faults.programs import end_of, run_warm, start, wait_for
@@ -25,7 +25,7 @@ STAGE = ("pflow-shell", "-n", "-r", NOTE, "--cache")
 def kept_files() -> dict[str, Path]:
     """The two files of the one answer that is kept: its entry and its blob."""
     (entry,) = map(Path, paths())
-    return {"entry": entry, "blob": Path(Entry(str(entry)).blob_path)}
+    return {"entry": entry, "blob": Path(KeptAnswer(str(entry)).blob_path)}
 
 
 def keep_answer() -> dict[str, Path]:

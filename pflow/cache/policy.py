@@ -21,7 +21,7 @@ def is_off() -> bool:
     return os.environ.get("PFLOW_CACHE", "").lower() in ("off", "0", "no", "false")
 
 
-class Wishes:
+class CachePolicy:
     """A run's flags about the cache.
 
     `mode` is True for every step that can be cached, REQUIRE, False for no step, None for pure steps only. `refresh`
@@ -32,9 +32,9 @@ class Wishes:
         self.mode = mode
         self.refresh = refresh
 
-    def inside(self, said: bool | str | None) -> Wishes:
-        """Return the wishes for the steps of a flow inside a step, which itself has `said`."""
-        return self if said is None or (said and self.mode == REQUIRE) else Wishes(said, self.refresh)
+    def inside(self, said: bool | str | None) -> CachePolicy:
+        """Return the policy for the steps of a flow inside a step, which itself has `said`."""
+        return self if said is None or (said and self.mode == REQUIRE) else CachePolicy(said, self.refresh)
 
     def of_step(
         self,

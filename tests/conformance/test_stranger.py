@@ -7,8 +7,7 @@ import subprocess
 
 import pytest
 
-from pflow.conformance.conduct import FAILED
-from pflow.packs.trial import try_node
+from pflow.conformance.conduct import FAILED, try_node
 from pflow.process.confine import has_landlock
 from tests.tools import need
 
