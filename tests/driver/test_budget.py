@@ -38,7 +38,7 @@ def limited(server, tmp_path, monkeypatch):
 
     def start(ir, limits, store=None, events=(), **options):
         lines = []
-        log = SimpleNamespace(line=lines.append, directory="/r/01JD", journal=True)
+        log = SimpleNamespace(write_line=lines.append, directory="/r/01JD", journal=True)
         ran = run(ir, store, str(tmp_path), calls=limited_calls(limits, log, events), **options)
         ran.noted = [*map(json.loads, lines)]
         ran.used, *_ = read_budget(ran.noted)

@@ -28,10 +28,10 @@ from pflow.process.signals import (
     end_in_order,
     forget_deadlines,
     heed_parent,
-    load,
     sleep,
     stop_timer,
     time_left,
+    warm_up,
 )
 from tests.stage.ends import end_of
 from tests.stage.running import run_node
@@ -364,6 +364,6 @@ def test_the_word_of_a_parent_says_nothing_new_after_a_signal_and_ends_us_in_the
 
 
 def test_what_a_library_raises_while_it_is_loaded_is_left_to_the_node():
-    load(lambda: int("x"))
+    warm_up(lambda: int("x"))
     with pytest.raises(Interrupted):
-        load(lambda: os.kill(os.getpid(), signal.SIGTERM))
+        warm_up(lambda: os.kill(os.getpid(), signal.SIGTERM))
