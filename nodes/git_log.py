@@ -38,7 +38,7 @@ class GitLog(Node):
             # With --since git would stop at the first commits with an old date, such as those of a wrong clock.
             flags.append(f"--since-as-filter=@{max(0, int(parse_since(self.params['since']).timestamp()))} +0000")
         if revision is None and head_of(git) is None:
-            return []  # nothing is committed yet
+            return []  # to git a branch without a commit is an error, to us an empty list
         return find_commits(git, "HEAD" if revision is None else revision, [*paths], *flags)
 
     def post(self, shared: Shared, prepared: object, commits: list[dict[str, Any]]) -> None:

@@ -240,7 +240,7 @@ def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | No
 
 
 def _type_of_bytes(data: bytes) -> str | None:
-    if data.removeprefix(BOM_UTF8).lstrip().startswith(b"%PDF-"):  # as readers of PDF take it
+    if data.removeprefix(BOM_UTF8).lstrip().startswith(b"%PDF-"):  # readers of PDF allow these before it
         return PDF
     if data[4:8] == b"ftyp":
         return _BRANDS.get(data[8:12], "video/mp4")

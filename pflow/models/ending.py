@@ -115,7 +115,8 @@ class Ending:
             if isinstance(said, dict):
                 self.reason = _text_in(said, _IN_JSON) or self.reason
                 self.words = _text_in(said, _EXPLAIN) or self.words
-        self.reason = self.reason or ("stop" if answer.get("done") is True else None)  # older Ollamas
+        # Older versions of Ollama give no reason, and only say that they are done.
+        self.reason = self.reason or ("stop" if answer.get("done") is True else None)
         self.words = self.words or (str(self.reason) if self.kind in (FILTERED, BROKEN) else "")
         self.says_end = self.says_end or str(answer.get("object") or answer.get("type")).startswith(_SHAPES)
         self.usage = answer["usage"] if isinstance(answer.get("usage"), dict) else self.usage

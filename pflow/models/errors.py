@@ -42,7 +42,7 @@ _BY_CLASS = (
     (("RecursionError",), TRY_AGAIN, "its answer is garbled"),
     (("ConnectionError", "APIConnectionError"), UNAVAILABLE, "no connection"),
     (("NotImplementedError",), USAGE, ""),
-    (("FileNotFoundError",), MISSING, ""),  # of a conversation's earlier attachment, which is gone
+    (("FileNotFoundError",), MISSING, ""),  # what an earlier turn attached is gone
 )
 
 AGAIN = HINTS[TRY_AGAIN]

@@ -33,6 +33,7 @@ def identify(name: str | None) -> dict[str, str]:
     if name and name.endswith(".gguf") and os.path.isfile(name):
         return {"id": os.path.basename(name), "weights": name}
     settings, weights = llm_directory(), data_directory("models")
+    # With sys.path, since the installation of a plugin changes a directory there.
     files = [os.path.join(settings, each) for each in _SETTINGS] + [*filter(None, [weights, *sys.path])]
     files += sorted(each.path for each in os.scandir(weights)) if weights and os.path.isdir(weights) else []
     said = [f"{each}={os.environ.get(each, '')}" for each in _VARIABLES]

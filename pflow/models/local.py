@@ -269,6 +269,7 @@ def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
     """
     # A whole context takes a gigabyte; repacking the weights takes longer than it saves in one question.
     context = 4096 if sum(len(each["content"].encode("utf-8", "replace")) for each in messages) < 8000 else 0
+    # The engine saves to a name in a directory: in /dev/fd it is a file that we hold open, and nobody else can read.
     engine = load(path, n_ctx=context, no_extra_bufts=True, endpoint_slots=True, slot_save_path="/dev/fd/")
     folder = data_directory("models")
     if not folder or messages[0]["role"] != "system":
@@ -326,6 +327,7 @@ def _import() -> Any:
 
     On two processors that others used too, 120 tokens took 10 s with it and 38 s without; on idle ones, the same.
     """
+    # Never to spin would cost a sixth of the speed on idle processors.
     is_unset = "GOMP_SPINCOUNT" not in os.environ
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:

@@ -167,7 +167,8 @@ def _database(path: Path) -> Iterator[Database]:
     connection = sqlite3.connect(path, timeout=_SHORT)
     try:
         _begin(connection, time.monotonic() + PATIENCE)
-        connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000}")  # for readers at the commit
+        # The lock keeps other writers away, but the commit may have to wait for readers.
+        connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000}")
         database = Database(connection)
         migrate(database)  # type: ignore[no-untyped-call]
         yield database

@@ -96,7 +96,8 @@ def _size_of(attachment: Attachment) -> int:
     if attachment.url:  # the provider fetches it, so its size is unknown here
         return most
     path = attachment.path or ""
-    size = os.path.getsize(path) if os.path.exists(path) else len(attachment.content or b"")  # an old one may be gone
+    # The file that an earlier turn of a conversation attached may be gone by now.
+    size = os.path.getsize(path) if os.path.exists(path) else len(attachment.content or b"")
     return min(size, most) if (attachment.type or "").startswith("image/") else size
 
 

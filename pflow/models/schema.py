@@ -69,6 +69,7 @@ def _find(text: str, kind: Any) -> dict[str, Any]:
 
     If there are several, only those of the `kind` for which the schema asks count.
     """
+    # A text that begins as JSON may hold a fence in a string, and a part of a value must not count as the value.
     parts = [text[start:end] for _, start, end in ([] if text[:1] in ("{", "[") else fences(text))]
     fenced = [value for part in parts for value in _whole(part) or _among_words(part)]
     found = {compact(value): value for value in _whole(text) or fenced or _among_words(text)}

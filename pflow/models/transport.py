@@ -243,7 +243,7 @@ def _events(parts: Iterable[bytes]) -> Iterator[tuple[str, str, Any]]:
         field, _, said = line.partition(":")
         if line[:1] in ("{", "[") and not pending:
             value = _decoded(line)
-            if value is _GARBLED and not line.startswith("[DONE]"):  # of an answer over several lines
+            if value is _GARBLED and not line.startswith("[DONE]"):  # JSON over several lines
                 line = "\n".join([line, *lines])
                 value = _decoded(line)
             yield name, line, value

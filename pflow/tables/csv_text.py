@@ -46,7 +46,7 @@ def read_csv(
     """
     sep, text = split_sep(text.removesuffix("\x1a"))  # DOS ended files with it, and some programs still do
     delimiter, quotes, decimal = (sep, True, ".") if sep == UNIT else (delimiter or sep, quotes, decimal)
-    limit = csv.field_size_limit(sys.maxsize)
+    limit = csv.field_size_limit(sys.maxsize)  # of all readers in the process, so it is restored; the text is in memory
     try:
         start = iter(text[:SAMPLE].encode(errors="replace").splitlines(keepends=True))
         _, sample, form = find_form(start, name, delimiter, quotes=quotes, available=MOST_LINES)
@@ -288,10 +288,11 @@ def find_form(
         for at in range(MOST_LINES):
             if at == len(taken):
                 taken.extend(islice(lines, 1))
-            if at == len(taken):  # the file ends
+            if at == len(taken):
                 return
             yield taken[at][:SAMPLE].decode(errors="replace")
 
+    # A quoted value may span lines, so read on until each delimiter has had its chance to find a header and a row.
     for each in delimiter or DELIMITERS:
         deque(islice(filter(None, csv.reader(texts(), delimiter=each)), 2), 0)
     sample = b"".join(taken)[:SAMPLE].decode(errors="replace")

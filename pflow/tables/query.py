@@ -100,13 +100,14 @@ def _quoted(name: str) -> str:
 
 
 def _authorize(action: int, one: str | None, two: str | None, base: str | None, within: str | None) -> int:
-    """Tell SQLite whether the query may do this."""
+    """Return SQLite's code for an action that the query may do, or may not do."""
     is_allowed = action in _READING or (action == sqlite3.SQLITE_PRAGMA and one in _PRAGMAS)
     is_function = action == sqlite3.SQLITE_FUNCTION and str(two).lower() not in _DENIED
     return sqlite3.SQLITE_OK if is_allowed or is_function else sqlite3.SQLITE_DENY
 
 
 def _peak_memory() -> int:
+    """Return the most bytes of memory that this process has used. macOS counts bytes, Linux kibibytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 

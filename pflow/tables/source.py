@@ -99,7 +99,7 @@ _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 _UNPACKERS: dict[str, tuple[str, str, dict[str, int]]] = {
     "gzip data": ("zlib", "decompressobj", {"wbits": 31}),
     "bzip2 data": ("bz2", "BZ2Decompressor", {}),
-    "xz data": ("lzma", "LZMADecompressor", {"memlimit": 1 << 28}),
+    "xz data": ("lzma", "LZMADecompressor", {"memlimit": 1 << 28}),  # a file says how much memory its unpacking takes
     "Zstandard data": (_ZSTD, "ZstdDecompressor", {}),
 }
 """The module and the class that unpack each kind of data, and the arguments of the class."""

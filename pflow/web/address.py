@@ -66,7 +66,7 @@ def read_headers(texts: list[str], *, are_private: bool = False) -> tuple[dict[s
             hint = f"--header='{name}: {scheme}env:NAME' takes it from a variable"
             what = f"cannot send '{name}' with its value written out: other users can see it"
             raise PflowError(what, hint=hint, exit=USAGE)
-        parts = _FROM_ENVIRONMENT.split(value)  # every second part names a variable
+        parts = _FROM_ENVIRONMENT.split(value)  # re.split puts the variables between the rest
         parts[1::2] = [_value_of(variable, f"cannot send '{name}'", DENIED) for variable in parts[1::2]]
         headers[name] = "".join(parts)
         secrets += [*parts[1::2], *(headers[name].split()[-1:] if are_private else [])]

@@ -30,6 +30,7 @@ def is_near(host: str) -> bool:
 
 
 look_up: Any = socket.getaddrinfo
+"""The C library's lookup, kept here because `see_signals` puts another function in its place."""
 
 
 def see_signals() -> None:

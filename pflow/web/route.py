@@ -28,6 +28,7 @@ def route(url: str) -> dict[str, Any]:
     Raises PflowError (78) for a proxy or certificates that cannot be used.
     """
     parts, (variable, proxy) = httpx2.URL(url), _proxy_of(url)
+    # Plain HTTP to this machine gets an empty set of certificates, which takes no time to load.
     needs_trust = parts.scheme == "https" or bool(proxy) or not is_here(parts.host) or any(map(_value, _CERTIFICATES))
     verify = _trusted(*map(_value, _CERTIFICATES)) if needs_trust else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return {"proxy": _checked(variable, proxy) if proxy else None, "verify": verify, "trust_env": False}

@@ -134,6 +134,7 @@ def _run_program(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
         output.seek(0)
         try:
             reply = agent.read(output)
+        # What another program prints may have any shape, and to check each member of it would take more code than this.
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             what = f"cannot read the answer of '{agent.program}': its result or its usage is malformed"
             raise PflowError(what, exit=BAD_DATA) from error

@@ -195,9 +195,11 @@ def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets
     target = ref if to is None else to if to.startswith("refs/") else "/".join([*ref.split("/")[:2], to])
     is_free, is_new = sets_upstream or to is not None, sets_upstream or ref.startswith("refs/tags/")
     remote = _remote(git, ref, remote, is_free=is_free, is_new=is_new)
+    # The user's settings could push other tags, or submodules, with it.
     pinned = ("--porcelain", "--no-progress", "--no-follow-tags", "--recurse-submodules=no")
     flags = [*["--set-upstream"] * sets_upstream, *["--tags"] * tags]
-    settings = (*_ssh(git), *["-c", f"remote.{remote}.mirror=false"] * ("=" not in remote))  # a URL is never a mirror
+    # A mirror would push all refs, and delete others. A URL, which may have a =, is never a mirror.
+    settings = (*_ssh(git), *["-c", f"remote.{remote}.mirror=false"] * ("=" not in remote))
     code, printed, said = git.call(*settings, "push", *pinned, *flags, "--", remote, f"{ref}:{target}")
     table = printed.decode("utf-8", "replace")
     from_hook = f"\n{table}".partition("\nTo ")[0].removeprefix("\n")

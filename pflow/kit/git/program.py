@@ -205,7 +205,7 @@ _FAULTS = (
     ("Permission denied (", DENIED, _LOGIN),
     ("returned error: 403", DENIED, _LOGIN),
     ("Host key verification failed", DENIED, "connect to that host by ssh once, by hand"),
-    ("returned error: 5", TRY_AGAIN, ""),
+    ("returned error: 5", TRY_AGAIN, ""),  # any HTTP status from 500 on
     ("returned error: 429", TRY_AGAIN, ""),
     ("does not appear to be a git repository", MISSING, "git remote -v shows where it should be"),
     ("cannot use bare repository '", DENIED, ""),

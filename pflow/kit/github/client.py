@@ -225,7 +225,7 @@ def _check_limit(response: Response, act: str, said: str, *, has_key: bool) -> N
         end = response.headers.get("x-ratelimit-reset", "")
         seconds = max(float(end) - time.time(), 0) + 1 if is_used_up and end.isdecimal() else _PAUSE
     seconds = min(seconds, _LONGEST)
-    until = time.strftime("%H:%M", time.localtime(time.time() + seconds + 59))
+    until = time.strftime("%H:%M", time.localtime(time.time() + seconds + 59))  # rounded up, or it would be too early
     which = response.headers.get("x-ratelimit-resource", "core").replace("_", " ")
     kind = "the rate limit" if which == "core" else f"the rate limit of {which}"
     hint = "--retries waits for it" if has_key else f"a key raises the limit: {NO_KEY}"
