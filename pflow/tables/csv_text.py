@@ -94,9 +94,8 @@ def stream_csv(
 ) -> Iterator[Row | tuple[PflowError, bytes]]:
     """Yield the rows of CSV as its lines come, as `read_csv` reads them; for a malformed row, the error and its bytes.
 
-    The form is taken from the number of lines that are `available` without waiting. Messages about columns that are
-    renamed begin with `teller`. Raises PflowError: 65 for a malformed header or a value that is too long, 66 for no
-    header.
+    The form shows in the lines that are `available` without waiting. Messages about renamed columns begin with
+    `teller`. Raises PflowError: 65 for a malformed header or a value that is too long, 66 for no header.
     """
     own: list[bytes] = []  # the lines of the current row, which an error has to show as they are
 
