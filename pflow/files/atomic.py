@@ -210,7 +210,7 @@ def _write(
     The file has no name until it is whole, so that kill -9 leaves nothing. Where the system has no such files it is
     written again as a draft that `has_name`.
     """
-    mode = 0o600 if old else mode
+    mode = 0o600 if old else mode  # nobody else may read the new content before it has the old file's rights
     try:
         name, how = (draft.name, os.O_CREAT | os.O_EXCL) if has_name else (".", os.O_TMPFILE)
         fd = os.open(name, os.O_RDWR | how, mode, dir_fd=draft.folder)
@@ -232,6 +232,7 @@ def _name(fd: int, draft: Location, target: Location | None) -> Location | None:
     """Link a file without a name as the target, else as the draft; return which; None if the system cannot do it."""
     for place in (target, draft) if target else (draft,):
         try:
+            # By /proc: to link a descriptor itself takes a capability.
             os.link(f"/proc/self/fd/{fd}", place.name, dst_dir_fd=place.folder)
             return place
         except OSError as error:

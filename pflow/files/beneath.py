@@ -22,6 +22,7 @@ CONFINED = "PFLOW_CONFINED"
 OWN = "pflow's or llm's own files are there"
 """The fault of a path that no run within bounds may write, whatever directories are allowed."""
 
+# O_PATH: to pass through a directory takes no right to read it.
 _DIRECTORY = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
 _MOST_LINKS = 40
 
@@ -140,7 +141,7 @@ def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Location:
         while True:
             name = todo.pop() if todo else "."
             if name == "..":
-                todo += [*names[-2::-1], "/"]
+                todo += [*names[-2::-1], "/"]  # from the root again: the directory may have been moved meanwhile
             elif name == "/":
                 enter(name)
                 names.clear()

@@ -26,7 +26,7 @@ def list_paths(
 
     Raises OSError if `directory` cannot be listed.
     """
-    os.close(open_file(directory, os.O_RDONLY | os.O_DIRECTORY))
+    os.close(open_file(directory, os.O_RDONLY | os.O_DIRECTORY))  # this one must be there; those below may vanish
     base = "" if directory == "." else os.path.join(directory, "")
     found = (base + path for path in _Search(base, pattern, hidden, is_told).run())
     return sorted(filter(_KINDS[kind], found), key=os.fsencode)

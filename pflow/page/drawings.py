@@ -215,6 +215,7 @@ def _add_items(row: Row, items: list[Event], axis: Axis) -> None:
     busy: list[tuple[float, int]] = []
     for event in sorted(chosen, key=lambda event: event["time"] - event.get("ms", 0) / 1000):
         begin = event["time"] - event.get("ms", 0) / 1000
+        # A worker ends one item and begins the next at about one time: events have rounded ones.
         lane = heapq.heappop(busy)[1] if busy and busy[0][0] <= begin + 1e-4 else len(busy)
         heapq.heappush(busy, (event["time"], lane))
         state = "failed" if "exit" in event else "cached" if _is_cached(event) else "done"
@@ -290,6 +291,7 @@ def draw(shape: dict[str, Any]) -> Drawing:
 def _route(number: int, edge: Edge, rows: dict[str, int]) -> list[Cell]:
     """Return the cells that an edge passes on its way down, source and target included; none for an edge back."""
     first, last = rows[edge.source], rows[edge.target]
+    # No step can be called so.
     passed = [(f"\0{number}", row) for row in range(first + 1, last)]
     return [(edge.source, first), *passed, (edge.target, last)] if first < last else []
 

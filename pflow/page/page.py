@@ -38,7 +38,7 @@ _LEAST_MS = 0.1
 
 _BEGIN, _END = b'<script type="application/gzip" id="trace">', b"</script>"
 """A script of a type that no browser runs is data."""
-_GZIP = 31
+_GZIP = 31  # wbits with which zlib writes gzip, the type that _BEGIN declares
 _MOST = 1 << 28
 """The most bytes that are read of a page, and of the trace in it: anybody may have made the page."""
 

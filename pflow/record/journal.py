@@ -80,7 +80,7 @@ class Journal:
     def _note_size(self, size: int) -> None:
         """Note the file's size, and set the size at which it is compacted next."""
         self._size = size
-        self._limit = max(2 * size, _SMALL)
+        self._limit = max(2 * size, _SMALL)  # when it doubles, so that the cost of a record stays the same
 
     def write(self, record: Record) -> None:
         """Add a record, which survives kill -9. Raises PflowError (73), and again at each call after that."""
@@ -88,7 +88,7 @@ class Journal:
             record = {**record, "changes": [self._sealed(change) for change in record["changes"]]}
         pieces = pieces_of(record)
         name = f"journal.{next(iter(record))}"
-        with HeldSignals():
+        with HeldSignals():  # ^C between two pieces would leave a torn record, with more behind it
             try:
                 failpoint(name)
                 before = self._size
@@ -263,7 +263,7 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
         begin |= {name: without(begin[name], [name]) for name in ("store", "inputs")}
     set_ones = {name: os.environ[name] for name in begin["secrets"] if os.environ.get(name)}
     begin["secrets"] = {name: keyed_digest(key, value) for name, value in set_ones.items()}
-    begin["key"] = keyed_digest(key, "")
+    begin["key"] = keyed_digest(key, "")  # by it a resume notices that the user's key is another one
 
 
 def _find_in_texts(begin: Begin, secrets: Secrets, key: bytes) -> Iterator[tuple[str, str]]:

@@ -146,7 +146,7 @@ class RunLog:
             raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
         except OSError as error:
             raise not_written(f"cannot continue the log in '{directory}'", error) from None
-        log._begun -= ms / 1000
+        log._begun -= ms / 1000  # the pause before a resume is not a part of the duration
         return log
 
     def write_snapshot(self, snapshot: dict[str, Any]) -> None:

@@ -212,7 +212,7 @@ def is_locked(directory: str) -> bool:
 def _is_file_locked(file: str) -> bool:
     try:
         with Opened(open_regular(file)) as fd:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared, so that two lists do not see each other's lock
     except OSError as error:
         return isinstance(error, BlockingIOError)
     return False

@@ -286,6 +286,7 @@ def send(requests: Iterable[list[Span]]) -> str:
         def request(self, method: Any, url: Any, *words: Any, **more: Any) -> Any:
             self.url = url
             try:
+                # A redirect is followed by a GET, which sends no spans: `_check` refuses the address instead.
                 self.answer = super().request(method, url, *words, **more | {"allow_redirects": False})
             except Exception as error:
                 self.answer = error

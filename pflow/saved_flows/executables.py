@@ -56,7 +56,7 @@ def pack_script(pack: str, path: str, name: str) -> Script:
 
 def _in_python(about: str, function: str, *arguments: str) -> Script:
     """Return a script that calls a function of pflow.stage.main with these arguments and its own command line."""
-    first = f"#!{sys.executable} -P\n"
+    first = f"#!{sys.executable} -P\n"  # -P: no module beside the executable counts as Python's own
     if len(first) > _LONGEST_FIRST_LINE or " " in sys.executable:
         first = "#!/bin/sh\n"  # sh runs the line after the comment; for Python that line is a string
         about += f"'''exec' {shlex.quote(sys.executable)} -P \"$0\" \"$@\"\n' '''\n"

@@ -37,6 +37,7 @@ WRITE, UPDATE, REMOVE, KEEP, CHANGED = "write", "update", "remove", "keep", "cha
 _BEGIN = "# >>> pflow setup (pflow setup --undo removes this block)"
 _END = "# <<< pflow setup"
 
+# bash-completion loads a command's completion at its first TAB; version 2.12 renamed the function that does it.
 SHELLS = {
     "bash": "complete -p pflow-llm || _completion_loader pflow-llm || _comp_load pflow-llm"
     "; [[ $(complete -p pflow-llm) == *_pflow* ]]",

@@ -159,6 +159,7 @@ def edit(text: str, name: str, terminal: Terminal) -> str:
             file = os.path.join(folder, name)
             with open(file, "w", encoding="utf-8", errors="backslashreplace", newline="") as opened:
                 opened.write(text)
+            # By sh, as git does it: $EDITOR may hold flags, such as `code --wait`.
             code = _run(["/bin/sh", "-c", f'{editor} "$@"', editor, file], terminal.fd)
             if code == 127:
                 raise PflowError(f"cannot find the editor '{editor}'", hint="set VISUAL or EDITOR", exit=NOT_FOUND)

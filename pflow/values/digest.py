@@ -29,6 +29,7 @@ def digest_of(value: Any) -> str:
 
 def keyed_digest(key: bytes, value: Any) -> str:
     """Return the HMAC-SHA-256 of a value, in hex; without the key it reveals nothing about the value."""
+    # RFC 2104 by hand: hmac would import hashlib, and with it OpenSSL.
     padded = (sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
     inner = sha256(bytes(byte ^ 0x36 for byte in padded) + frame(value)).digest()
     return str(sha256(bytes(byte ^ 0x5C for byte in padded) + inner).hexdigest())

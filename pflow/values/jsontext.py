@@ -49,7 +49,7 @@ def _parse_int(text: str) -> int:
 
 def _parse_float(text: str) -> float:
     number = float(text)
-    if number - number != 0:
+    if number - number != 0:  # 1e999 is infinite as a float
         raise TooLarge(f"the number {text[:24]} does not fit in a float")
     return number
 

@@ -48,6 +48,7 @@ class Secrets:
         if self._forms[0] < len(self._texts):
             texts = self._texts.copy()
             forms = {form for secret in texts for form in _forms(secret)}
+            # The longest first: a secret inside another one would leave the rest of that readable.
             self._forms = len(texts), sorted(forms, key=len, reverse=True)
         for form in self._forms[1]:
             text = text.replace(form, MASK) if len(form) >= _SHORT else _without_word(text, form)

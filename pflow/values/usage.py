@@ -55,7 +55,7 @@ class Usage:
         for side, count in tokens.items():
             self.tokens[side] = self.tokens.get(side, 0) + count
         if cost is not None:
-            self.cost = round((self.cost or 0) + cost, 12)
+            self.cost = round((self.cost or 0) + cost, 12)  # 0.1 + 0.2 is 0.3 for whoever reads it
 
     def members(self) -> dict[str, Any]:
         """Return the known members, for an event; `calls` and `unpriced` only for several calls."""
