@@ -179,7 +179,7 @@ def end_early(output: Output, intake: Intake, flags: RunFlags, name: str) -> int
 def parse(wired: WiredFlow, words: list[str]) -> tuple[RunFlags, RunInputs]:
     """Return the flags of the run, and the inputs that flags of the flow set."""
     flow_flags = FlowFlags(wired)
-    fields = flow_flags.items()
+    fields = flow_flags.fields()
     try:
         hint = f"flags: {flow_flags.listed}; --help lists all"
         with parsing_limit(flags_in(words, fields, is_open=flow_flags.is_open)):

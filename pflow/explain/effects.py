@@ -216,9 +216,8 @@ _IS_TELLING: dict[str, Callable[[Field], bool]] = {
     ANYTHING: lambda field: True,
     "runs commands": lambda field: field.name in COMMANDS or (field.name == "repo" and field.type.is_path),
     "writes files": lambda field: field.type.is_path,
-    "copies files": lambda item: (
-        item.name == "destination"
-    ),  # the other path of a copy is its source, which it only reads
+    # The other path of a copy is its source, which it only reads.
+    "copies files": lambda field: field.name == "destination",
     "network": lambda field: (
         field.name in ("url", "method", "repo", *FROM_ENVIRONMENT, *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM)
     ),

@@ -51,7 +51,7 @@ class Expression:
 
 
 def expressions_of_step(step: Step, interface: Interface) -> Iterator[Expression]:
-    """Yield every expression of a step, its batch first. What a `[verbatim]` item takes is never a template."""
+    """Yield every expression of a step, its batch first. What a `[verbatim]` field takes is never a template."""
     if step.batch is not None:
         yield Expression((*step.location, "batch", "over"), OVER, "", step.batch.over)
     for role, name, values in ((INPUT, "inputs", step.inputs), (PARAM, "params", step.params)):
@@ -104,7 +104,7 @@ def escape_dollars(value: Any) -> Any:
 
 
 def literal(field: Field | None, value: Any) -> Any:
-    """Return a value as a flow holds it for an item: escape_dollars, unless the item is `[verbatim]`."""
+    """Return a value as a flow holds it for a field: escaped, unless the field is `[verbatim]`."""
     return value if field is not None and "verbatim" in field.marks else escape_dollars(value)
 
 
@@ -191,7 +191,7 @@ _A_PATH, _A_REGEX = "a path is like items[0].name", "a regular expression of Pyt
 
 
 def check_form(field: Field, value: Any, *, opens_files: bool) -> None:
-    """Check a constant of a flow by the marks of its item. Raises PflowError with what is allowed."""
+    """Check a constant of a flow by the marks of its field. Raises PflowError with what is allowed."""
     if isinstance(value, str) and field.name == "encoding" and is_shared(field) and value != BYTES:
         split_encoding(value)
     for form in [each for each in _CHECKS if each in field.marks]:

@@ -68,7 +68,7 @@ class FlowFlags:
             self._add_step(step)
 
     def _add_input(self, wanted: FlowInput) -> None:
-        field, target = wanted.as_item(), (INPUT, "", wanted.name)
+        field, target = wanted.as_field(), (INPUT, "", wanted.name)
         for name in _names_of(wanted):
             self._add(name, target, field)
         for id, key in wanted.readers:
@@ -106,8 +106,8 @@ class FlowFlags:
     def _add(self, name: str, target: Target, field: Field) -> None:
         self.targets.setdefault(_plain(name), {}).setdefault(target, field)
 
-    def items(self) -> dict[str, Field]:
-        """Return the item of each flag for the parser: flags of the run too, and refused ones with the reason.
+    def fields(self) -> dict[str, Field]:
+        """Return the field of each flag for the parser: flags of the run too, and refused ones with the reason.
 
         Ambiguous flags come last, since the parser suggests the first one for a bare word.
         """
@@ -136,7 +136,7 @@ class FlowFlags:
         return listed(spell_flag(name) for name in self.targets if "." not in name)
 
     def of_steps(self) -> list[tuple[Field, list[str]]]:
-        """Return each item of a step that a flag sets, but not the inputs, with the names that mean only this one."""
+        """Return each field of a step that a flag sets, but not the inputs, with the names that mean only this one."""
         found: dict[Target, tuple[Field, list[str]]] = {}
         for name, targets in self.targets.items():
             for target, field in self._meant(name).items():
@@ -164,7 +164,7 @@ class FlowFlags:
         return found
 
     def target(self, name: str, flag: str) -> tuple[Target, Field | None]:
-        """Return what a flag sets, and the item of that. Raises PflowError (2) as `values` does."""
+        """Return what a flag sets, and the field of that. Raises PflowError (2) as `values` does."""
         targets = self._meant(name)
         if len(targets) > 1:
             own = [
@@ -183,9 +183,9 @@ class FlowFlags:
         id, dot, key = name.rpartition(".")
         for step in self.wired.steps.values() if self.is_open else ():
             if not dot or (step.interface.open and _plain(step.id) == id):
-                self.warnings += doubts(flag, self.items())
+                self.warnings += doubts(flag, self.fields())
                 return (OPEN, step.id if dot else "", key), None
-        raise unknown_flag(flag, flag, self.items(), f"flags: {self.listed}")
+        raise unknown_flag(flag, flag, self.fields(), f"flags: {self.listed}")
 
     def _meant(self, name: str) -> dict[Target, Field]:
         """Return what a flag may set. If a person named an input so, it means that input alone."""

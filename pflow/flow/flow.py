@@ -75,15 +75,15 @@ class FlowInput:
         self.flags: list[str] = []
         self.__dict__.update(facts)
 
-    def as_item(self, kind: str = READ) -> Field:
-        """Return the input as an item of an interface: for a parser, for help, or for a flow around this one."""
+    def as_field(self, kind: str = READ) -> Field:
+        """Return the input as a field of an interface: for a parser, for help, or for a flow around this one."""
         marks = {"secret"} if self.secret else set[str]()
         default = {} if self.required else {"default": self.default}
         return Field(kind, self.name, self.type, doc=self.doc, marks=marks, is_declared=self.declared, **default)
 
     def fitted(self, value: Any, origin: str) -> Any:
         """Convert a value from elsewhere than a flag to the type. Raises PflowError (65)."""
-        return BoundField(self.name, Constant(value, origin), self.as_item()).find({})
+        return BoundField(self.name, Constant(value, origin), self.as_field()).find({})
 
     @property
     def is_unflagged(self) -> bool:

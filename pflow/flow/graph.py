@@ -197,7 +197,7 @@ END = ""
 
 
 class Write:
-    """A write of a step to the store: its key, its place there (`target`), and its `item` if it is declared.
+    """A write of a step to the store: its key, its place there (`target`), and its `field` if it is declared.
 
     `is_data` is True for a data flag (`inputs`), which is stored only if nothing is at its place yet.
     """

@@ -153,9 +153,8 @@ def convert(node: Document, mapping: Document) -> tuple[Document, Document, str]
     """
     dialect = PFLOW
     if keys := key_mappings(node.get("params", {})):
-        keys = {
-            goal: made for goal, made in keys.items() if "$" not in "".join(made)
-        }  # only a visit fills in templates
+        # Only a visit fills in templates, and then maps by what they give.
+        keys = {goal: made for goal, made in keys.items() if "$" not in "".join(made)}
         mapping = {**mapping, **{goal: {**made, **mapping.get(goal, {})} for goal, made in keys.items()}}
         dialect = KEYS
     if any(member in node for member in OF_BINDINGS):

@@ -132,14 +132,14 @@ def _written(step: Step) -> Facts:
 def _interface(interface: Interface) -> Facts:
     kinds = {"reads": interface.reads, "writes": interface.writes, "params": interface.params}
     facts: Facts = {
-        name: {key: _item(field) for key, field in fields.items()} for name, fields in kinds.items() if fields
+        name: {key: _field(field) for key, field in fields.items()} for name, fields in kinds.items() if fields
     }
     facts |= {"actions": ", ".join(interface.actions), "effects": ", ".join(interface.effects) or "none"}
     return {**facts, "repeats": interface.repeats, "open": interface.open}
 
 
-def _item(field: Field) -> str:
-    """Write an item as in an interface, without its name and doc: `int = 1 [env N]`."""
+def _field(field: Field) -> str:
+    """Write a field as in an interface, without its name and doc: `int = 1 [env N]`."""
     marks = [*sorted(field.marks), *(f"flag {flag}" for flag in field.flags)]
     marks += [f"short {field.letter}"] * bool(field.letter) + [f"env {field.env}"] * bool(field.env)
     default = "" if field.required else f" = {compact(field.default)}"

@@ -143,7 +143,7 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     if first and reader and first.step.fills(reader.name):  # what fills it by name is no place for an item
         reader = None
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
-        field = given.as_item()
+        field = given.as_field()
         field.type = flow.told_type(given)
         if given.has_default:  # PF13 reports a default that does not fit
             field.default = result_of(given.fitted, given.default, "", of=PflowError, otherwise=given.default)

@@ -231,7 +231,7 @@ class WiredFlow:
         return [self.steps[each] for each in self.order if id == END or self.graph.may_precede(each, id)]
 
     def form_fault(self, id: str, field: Field, value: Any) -> PflowError | None:
-        """Return what is wrong with a constant whose item demands a form; None if nothing is.
+        """Return what is wrong with a constant whose field demands a form; None if nothing is.
 
         A schema's file may be missing as long as an earlier step may write it.
         """

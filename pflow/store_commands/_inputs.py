@@ -21,7 +21,7 @@ class GivenInputs(RunInputs):
     def __init__(self, text: str, words: list[str]) -> None:
         super().__init__(WiredFlow(FlowSpec([], []), Graph([], [])))
         self.wired.inputs = inputs = inputs_of_script(text)
-        named = [(name, each.as_item()) for each in inputs.values() for name in (each.name, *each.flags)]
+        named = [(name, each.as_field()) for each in inputs.values() for name in (each.name, *each.flags)]
         fields = {name.replace("-", "_"): field for name, field in named}
         try:
             texts = take_words(words, fields)

@@ -13,7 +13,7 @@ from tests.engine.nodes import nodes as nodes
 def given_by(ir, *words):
     plan = plan_of(ir)
     flags = FlowFlags(plan)
-    return RunInputs(plan, flags.values(take_words(list(words), flags.items(), is_open=flags.is_open)))
+    return RunInputs(plan, flags.values(take_words(list(words), flags.fields(), is_open=flags.is_open)))
 
 
 def refused(ir, *words):

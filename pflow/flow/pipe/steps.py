@@ -167,7 +167,7 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
 def _ir_value(flags: Flags, name: str, value: FlagValue) -> Any:
     """Return the value of a flag as a flow's JSON holds it: the text of a text or a template, else the typed value.
 
-    With --verbatim each `$` is doubled, so that it begins no template; `[verbatim]` items have no templates.
+    With --verbatim each `$` is doubled, so that it begins no template; `[verbatim]` fields have no templates.
     """
     field = flags.fields.get(name.replace("-", "_"))
     is_plain = field is not None and "verbatim" in field.marks

@@ -19,7 +19,7 @@ ONLY_GIVES = {"network", "reads files"}
 
 
 class Dropped:
-    """An answer that nothing uses, and the read (`item` of the step `reader`) that would be the nearest to take it.
+    """An answer that nothing uses, and the read (`field` of the step `reader`) that would be the nearest to take it.
 
     `writers` are the last steps before the reader, on each path to it. `older` are the steps whose write the read takes
     instead, if any.

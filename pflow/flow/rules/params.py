@@ -40,7 +40,7 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
             yield Finding("PF13", (*wired.step.location, "repeats"), message, "say it in its steps")
     yield from _check_secrets(flow)
     for name, given in flow.flow.inputs.items():
-        field, location = flow.inputs[name].as_item(), ("inputs", name, "default")
+        field, location = flow.inputs[name].as_field(), ("inputs", name, "default")
         if given.default is not None and (why := misfit(field, given.default)):
             message = f"the default of '{name}' does not fit: {why}"
             yield Finding("PF13", location, message, _wanted(field, given.default))

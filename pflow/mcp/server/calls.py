@@ -123,7 +123,7 @@ def call_of(offered: OfferedTool, arguments: dict[str, Any]) -> tuple[list[str],
     given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
     for known in offered.flow.inputs.values() if offered.flow else ():
         if known.declared and known.name in given:
-            given[known.name] = read_argument(known.flag, known.as_item(), given[known.name])
+            given[known.name] = read_argument(known.flag, known.as_field(), given[known.name])
     # The child says what is missing, in the words and with the exit code of `pflow run`.
     schema = {**input_schema(offered.inputs), "required": []}
     _check_arguments(offered.tool.name, schema, given)
