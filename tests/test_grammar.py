@@ -22,7 +22,7 @@ from pflow.driver.driver import parse
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flags import FlowFlags
 from pflow.flow.pipe.steps import draft_step
-from pflow.flow.subflow import checked, load
+from pflow.flow.subflow import load_usable, wire_and_check
 from pflow.help.spec import metavar, spec_of_node
 from pflow.interface.common import COMMON, NODE, OF_RUNS, RUN, STREAM
 from pflow.interface.interface import ARGUMENT, READ, Field, spell_flag
@@ -42,7 +42,7 @@ ANSWERED_FIRST = ("help", "version", "describe")
 def saved_flow(tmp_path_factory):
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
-        save_flow(SAVED, load([FLOW]))
+        save_flow(SAVED, load_usable([FLOW]))
         yield
 
 
@@ -122,12 +122,12 @@ def tools() -> Iterator[Program]:
 def runs() -> Iterator[Program]:
     def parse_run(words: list[str]) -> Any:
         flow, flags = split(words)
-        found, inputs = parse(checked(load(flow)), flags)
+        found, inputs = parse(wire_and_check(load_usable(flow)), flags)
         return vars(found), inputs.values, inputs.params, inputs.data
 
     items = {name: item for name, item in OF_RUNS.items() if name in vars(RunFlags({}))}
     yield Program("pflow run", items, parse_run, (FLOW,), is_flow=True)
-    of_flow = {item.name: item for item, _ in FlowFlags(checked(load([FLOW]))).of_steps()}
+    of_flow = {item.name: item for item, _ in FlowFlags(wire_and_check(load_usable([FLOW]))).of_steps()}
     yield Program("saved flow", of_flow | items, lambda words: parse_run([SAVED, *words]), is_flow=True)
 
 

@@ -29,7 +29,7 @@ from pflow.driver.inputs import RunInputs, inputs_missing, missing_inputs
 from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.findings import refuse_errors
 from pflow.flow.flow import FlowSpec
-from pflow.flow.subflow import checked
+from pflow.flow.subflow import wire_and_check
 from pflow.help.spec import metavar
 from pflow.interface.common import COMMON, OF_RUNS
 from pflow.interface.interface import TEXTS, Flag, argument
@@ -146,7 +146,7 @@ def run_planned(decided: Proposal, intake: Intake, allowed: Allowed | None, plan
     confined = bounds_text(decided.wired, allowed) if allowed else ""
 
     def prepare() -> tuple[RunFlags, RunInputs, Intake]:
-        wired = checked(decided.flow, opens_files=not confined)
+        wired = wire_and_check(decided.flow, opens_files=not confined)
         flags, inputs = parse(wired, decided.words)
         for name in [name for name in decided.values if name in wired.inputs and name not in inputs.values]:
             inputs.set_input(name, decided.values[name])

@@ -19,7 +19,7 @@ from pflow.commands._command import OUTPUT, Command, own
 from pflow.commands._output import write_output
 from pflow.errors import USAGE, PflowError
 from pflow.export import exporter, targets
-from pflow.flow.subflow import checked, load_named
+from pflow.flow.subflow import load_named, wire_and_check
 from pflow.help.spec import FLOW
 from pflow.interface.interface import TEXTS, UNDECLARED, Flag, argument, choice
 
@@ -36,7 +36,7 @@ _TARGETS = "\n".join(["Targets:", *(f"  {target:9}{about}" for target, about in 
 )
 def command(to: str, output: str | None, flow: list[str]) -> None:
     module = exporter(to)
-    wired = checked(load_named(flow, is_run_here=to in ("dot", "mermaid")), "export")
+    wired = wire_and_check(load_named(flow, is_run_here=to in ("dot", "mermaid")), "export")
     if hasattr(module, "export_to"):
         if output is None:
             raise PflowError(f"cannot export a {to} to stdout", hint="-o DIR names a new directory", exit=USAGE)

@@ -19,7 +19,7 @@ from pflow.cache.code import code_of
 from pflow.commands._command import Command
 from pflow.commands._output import write_output
 from pflow.flow.lock import lock_command, lock_file, lock_text
-from pflow.flow.subflow import checked, load_named
+from pflow.flow.subflow import load_named, wire_and_check
 from pflow.help.spec import FLOW
 from pflow.interface.interface import TEXTS, argument
 from pflow.process.streams import write_pieces
@@ -32,7 +32,7 @@ def command(flow: list[str]) -> None:
     loaded = load_named(flow)
     file = lock_file(loaded)
     check_is_own(loaded.file, f"cannot lock '{loaded.file}'", lock_command(loaded.file))
-    wired = checked(loaded, "lock")
+    wired = wire_and_check(loaded, "lock")
     write_output(file, lock_text(wired).encode(), mode=os.stat(wired.flow.file).st_mode & 0o666)
     node_types = {
         step.node_type.name: step.node_type

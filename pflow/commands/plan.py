@@ -31,7 +31,7 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.ir import flow_to_ir
 from pflow.flow.load import read_text
 from pflow.flow.pipe.scan import is_cut_separator, is_pipe, is_pipe_text, quote
-from pflow.flow.subflow import checked, find_file, load_named
+from pflow.flow.subflow import find_file, load_named, wire_and_check
 from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import wire as wire_flow
 from pflow.help.spec import FLOW
@@ -92,7 +92,7 @@ def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: 
     sentence = " ".join(words)
     is_flow = is_pipe(words) or is_pipe_text(" ".join(map(quote, words))) or any(map(is_cut_separator, words))
     if is_flow or not is_sentence(sentence):
-        return checked(load_named(words), "plan")
+        return wire_and_check(load_named(words), "plan")
     return _planned(sentence, model, timeout, fresh=fresh, no_stdin=no_stdin)
 
 

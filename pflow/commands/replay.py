@@ -27,7 +27,7 @@ from pflow.driver.earlier_run import Replay
 from pflow.driver.inputs import RunInputs
 from pflow.errors import PflowError
 from pflow.files.reading import limit_input
-from pflow.flow.subflow import checked
+from pflow.flow.subflow import wire_and_check
 from pflow.help import spec as kinds
 from pflow.interface.common import COMMON
 from pflow.interface.interface import argument
@@ -63,7 +63,7 @@ def _prepare(word: str, flags: RunFlags) -> tuple[RunFlags, RunInputs, Intake]:
         hint = "pflow map runs its flow again, pflow resume goes on with it"
         raise PflowError(f"cannot replay the run {run.id}: it is a map", hint=hint, exit=errors.USAGE)
     replay = Replay(run)
-    wired = checked(replay.flow())
+    wired = wire_and_check(replay.flow())
     inputs = replay.inputs(wired)
     if os.isatty(2) and not flags.quiet:
         show(touched_text(wired, inputs))

@@ -40,7 +40,7 @@ from pflow.catalog.find import BUNDLED, STORE_COMMAND, find_node, forget_types
 from pflow.commands._command import Command
 from pflow.errors import FAILED, USAGE, PflowError, result_of, shorten
 from pflow.flow.flow import FlowSpec
-from pflow.flow.subflow import checked, load_named
+from pflow.flow.subflow import load_named, wire_and_check
 from pflow.flow.wired_flow import WiredFlow
 from pflow.help.spec import FLOW
 from pflow.interface.interface import PATH, TEXT, TEXTS, Flag, argument
@@ -84,7 +84,7 @@ def command(name: str, flow: list[str], description: str | None, command: bool, 
         hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
         raise PflowError(f"cannot save '{name}': the flow is missing", hint=hint, exit=USAGE)
     loaded = load_named(flow or ["-"])
-    wired = checked(loaded, "save")
+    wired = wire_and_check(loaded, "save")
     if description is not None or not loaded.description:
         loaded.description = _described(_own_words(wired)) if description is None else description
     if to is not None:

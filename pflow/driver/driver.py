@@ -14,7 +14,7 @@ from pflow.flow.findings import refuse_errors
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
 from pflow.flow.pipe.carry import carried_behind
-from pflow.flow.subflow import checked, is_stdin, load
+from pflow.flow.subflow import is_stdin, load_usable, wire_and_check
 from pflow.flow.wired_flow import WiredFlow
 from pflow.interface.common import OF_RUNS, is_shared
 from pflow.process.signals import end_in_order
@@ -66,10 +66,10 @@ class Driver:
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
         if _asks("help", flag_words) and not separators(flow_words):
-            return self._print_help(load(flow_words[:1]) if flow_words else None, flag_words, flow_words[:1])
+            return self._print_help(load_usable(flow_words[:1]) if flow_words else None, flag_words, flow_words[:1])
         intake = Intake(Document(), NOTHING) if is_stdin(flow_words) else None
         with parsing_limit(flags_in(flag_words, OF_RUNS, is_open=True)):
-            flow = load(flow_words)
+            flow = load_usable(flow_words)
         return self._run(flow, flag_words, intake=intake)
 
     def _print_help(
@@ -85,7 +85,7 @@ class Driver:
 
     def _run(self, flow: FlowSpec, words: list[str], intake: Intake | None = None) -> int:
         self.name = flow.name or "flow"
-        wired = checked(flow)
+        wired = wire_and_check(flow)
         self._note(wired)
         return self._execute(*parse(wired, words), intake)
 

@@ -22,7 +22,7 @@ from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_
 from pflow.flow.graph import ERROR
 from pflow.flow.ir import load_document, numbered
 from pflow.flow.load import refuse_to_run, set_file
-from pflow.flow.subflow import FlowCatalog, checked, interface_of_flow, load
+from pflow.flow.subflow import FlowCatalog, interface_of_flow, load_usable, wire_and_check
 from pflow.interface.interface import fresh
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
 from pflow.stage.document import RAW, Document, Intake
@@ -139,7 +139,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
     def _run_steps(self, shared: dict[str, Any]) -> Any:
         """Run on a dict, which has all writes and the outputs in the end. Raises PflowError."""
-        wired = checked(flow_from(self, FlowCatalog(), is_run_here=True))
+        wired = wire_and_check(flow_from(self, FlowCatalog(), is_run_here=True))
         inputs = RunInputs(wired)
         for name, needed in wired.inputs.items():
             if needed.step is not None and name in shared:
@@ -160,11 +160,11 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
     elif isinstance(flow, dict):
         spec = load_document(flow, "flow", FlowCatalog()).usable()
     elif isinstance(flow, str | os.PathLike):
-        spec = load([os.fspath(flow)])
+        spec = load_usable([os.fspath(flow)])
     else:
         hint = "pipe syntax, a saved flow, a file, a dict or a Flow"
         raise PflowError(f"cannot run a value of the type {type(flow).__name__}", hint=hint, exit=USAGE)
-    wired = checked(spec)
+    wired = wire_and_check(spec)
     flags = FlowFlags(wired)
     shared = {"stdin": inputs.pop("stdin")} if "stdin" in inputs else {}
     given = RunInputs(wired, flags.values(inputs, read_argument))

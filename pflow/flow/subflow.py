@@ -183,7 +183,7 @@ def _stdin_of(flow: WiredFlow) -> Iterator[FlowInput]:
 
 
 def repeats(wired: WiredStep) -> bool:
-    """Return True if a step that was cut short may run again unasked with its known params; of a flow, every step."""
+    """Return True if a step that was cut short may run again unasked. A flow may if each of its steps may."""
     if wired.subflow is not None:
         return wired.interface.repeats == "yes"
     return wired.may_repeat({**wired.interface.defaults(), **wired.step.params})
@@ -295,7 +295,7 @@ def no_saved_flow(name: str) -> PflowError:
 MOST_WARNINGS = 5
 
 
-def load(words: list[str]) -> FlowSpec:
+def load_usable(words: list[str]) -> FlowSpec:
     """Load the flow that words name, for a command that runs it. Raises PflowError (65) after printing wrong shapes."""
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
@@ -307,7 +307,7 @@ def load(words: list[str]) -> FlowSpec:
     return flow
 
 
-def checked(flow: FlowSpec, act: str = "run", *, opens_files: bool = True) -> WiredFlow:
+def wire_and_check(flow: FlowSpec, act: str = "run", *, opens_files: bool = True) -> WiredFlow:
     """Wire and check a flow; print warnings that a run does not print. Raises PflowError (65) for errors."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire

@@ -19,7 +19,7 @@ from pflow.driver.inputs import RunInputs
 from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError
 from pflow.files.directories import state_directory
 from pflow.flow.findings import refuse_errors
-from pflow.flow.subflow import checked, load_named
+from pflow.flow.subflow import load_named, wire_and_check
 from pflow.interface.common import MOST_JOBS
 from pflow.map.estimate import Estimate, estimate
 from pflow.map.item import ITEM, ItemFlow
@@ -132,7 +132,7 @@ class Map:
         spec.name = spec.name or "map"
         if flags.encoding:
             flow_flags = [*flow_flags, f"--encoding={flags.encoding}"]
-        return cls(flags, options, parse(checked(spec, "map"), flow_flags)[1], secrets, **about)
+        return cls(flags, options, parse(wire_and_check(spec, "map"), flow_flags)[1], secrets, **about)
 
     def foresee(self) -> Estimate:
         """Estimate the map before it begins; items that can be read only once are read for it."""

@@ -7,7 +7,7 @@ import pytest
 from pflow.catalog.find import forget_types
 from pflow.driver.arguments import RunFlags, help_of, split
 from pflow.errors import PflowError
-from pflow.flow.subflow import load
+from pflow.flow.subflow import load_usable
 from pflow.interface.common import OF_RUNS
 from pflow.stage.words import take_words
 
@@ -118,7 +118,7 @@ def count(tmp_path, monkeypatch):
 
 
 def help_for(words):
-    return help_of(load(words), words)
+    return help_of(load_usable(words), words)
 
 
 def test_a_saved_flow_tells_what_it_is_for_and_how_it_is_typed(count):

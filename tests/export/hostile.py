@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pflow.errors import PflowError
 from pflow.export import exporter
 from pflow.flow.ir import load_document
-from pflow.flow.subflow import checked
+from pflow.flow.subflow import wire_and_check
 from tests.export.cases import chain, edge, node
 
 SH = "\n>CANARY\n"
@@ -65,7 +65,7 @@ every_place = pytest.mark.parametrize("make", PLACES.values(), ids=PLACES)
 def exported(target, make, text):
     """The text of the flow that has this text in it, and the flow; nothing where it is refused."""
     try:
-        wired = checked(load_document(make(text), "flow"), "export")
+        wired = wire_and_check(load_document(make(text), "flow"), "export")
         return exporter(target).export(wired), wired
     except PflowError as error:
         if error.exit != 65:
