@@ -240,7 +240,7 @@ def _parent_is_gone() -> BaseException:  # SystemExit ends a thread in silence
     return Interrupted(_signal.SIGTERM, "the process that began it is gone") if is_main_thread() else SystemExit()
 
 
-def _end_with_parent(parent: int) -> None:
+def end_with_parent(parent: int) -> None:
     """Make this child process end when its parent does, even by kill -9."""
     if sys.platform == "linux":
         import ctypes
@@ -263,7 +263,7 @@ def serve_parent(
                 os.close(other)
             forget_deadlines()  # the parent watches them
             heed_parent(2 * GRACE)
-            _end_with_parent(parent)
+            end_with_parent(parent)
             held.release()
             above = Parent(fd)
             _parents.append(above)

@@ -17,7 +17,6 @@ from pflow.process.children import (
     collect_children,
     end,
     end_orphans,
-    end_with_parent,
     feeds_pflow,
     holder,
     output_of,
@@ -26,6 +25,7 @@ from pflow.process.children import (
     writers,
 )
 from pflow.process.pool import Pool
+from pflow.process.worker import end_with_parent
 from tests.nodes.child import in_child
 from tests.process.test_worker import is_running, pids_in, until
 from tests.process.test_worker import marks as marks
