@@ -1,6 +1,6 @@
 """Each case, a small flow and its inputs, goes by `pflow run FILE` and by other doors that are drawn, to one meaning.
 
-`make doors` takes 6,000 by five others each, CI 60; what differs is printed with the command that repeats it.
+`make doors` takes 6,000 by five others each, CI 40; what differs is printed with the command that repeats it.
 """
 
 import importlib
@@ -24,16 +24,12 @@ from tests.doors.doors import BIN, DOORS, NODES, SECRET, Refused, Unfit, go, typ
 from tests.doors.flows import Case, cases
 from tests.doors.meaning import Outcome, meaning
 from tests.peers.openai_server import OpenAIServer
+from tests.peers.warm import load_pflow
 from tests.tools import need
 
 REFERENCE = "file"
 RARE, SLOW = ("bytes",), ("dask", "mcp")
 """Doors that few cases fit, taken beside those drawn; slow doors, which come last in each twentieth case."""
-LOADED = """commands._dispatch commands.run commands.map commands.export commands.import commands.save
-    commands.resume commands.replay driver.driver driver.execution driver.flow engine.engine export.python export.sh
-    export.pipe flow.rules flow.python_file mcp.server.calls mcp.server.tools map.map map.item models.ask
-    nodes.llm stage.stage stage.main"""
-"""The modules of pflow that are loaded once, for all forks."""
 QUIET = settings(max_examples=2, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -49,8 +45,7 @@ def prepared(tmp_path_factory, chosen):
         for name, value in {**variables, "LLM_USER_PATH": server.llm_user_path}.items():
             patch.setenv(name, str(value))
         patch.setenv("PATH", str(BIN), prepend=os.pathsep)
-        for name in [*(f"pflow.{each}" for each in LOADED.split()), "pocketflow", "llm"]:
-            importlib.import_module(name)
+        load_pflow()
         with _cluster(place) if "dask" in names else nullcontext("") as scheduler:
             patch.setenv("SCHEDULER", scheduler)
             yield names

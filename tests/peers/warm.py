@@ -19,6 +19,7 @@ import termios
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -45,6 +46,7 @@ def load(*more: str) -> None:
     gc.freeze()  # else a collection in a fork would copy the memory of all libraries
 
 
+@cache
 def load_pflow() -> None:
     """Load every module of pflow, with what it imports at its top."""
     for module in pkgutil.walk_packages(pflow.__path__, "pflow."):
