@@ -2,12 +2,9 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -31,7 +28,6 @@ from pflow.saved_flows.saved import save_flow
 from pflow.stage.flags import flags_of, unsaid, values_of
 from pflow.stage.words import is_asked, take_words
 
-BIN = Path(sys.executable).parent
 FLOW = "split-text => join-text"
 SAVED = "both-ways"
 ANSWERED_FIRST = ("help", "version", "describe")
@@ -369,6 +365,12 @@ def test_help_is_asked_for_anywhere_before_two_dashes(program):
         break
 
 
+@pytest.fixture
+def run(warm, tmp_path):
+    """Runs an executable of pflow's."""
+    return lambda *words: warm.run(words, cwd=tmp_path, env=os.environ, input=None)
+
+
 WITH_JSON = [each.name[6:] for each in PROGRAMS if each.name.startswith("pflow ") and "json" in each.items]
 
 
@@ -392,10 +394,10 @@ def test_a_command_with_json_tells_its_error_in_json(name, capfd, monkeypatch):
         ["pflow", "summarize my notes", "-Z"], ["pflow", "summarize my notes", "too"],
     ],
 )  # fmt: skip
-def test_the_executables_say_so_with_two(words):
-    done = subprocess.run([BIN / words[0], *words[1:]], capture_output=True, stdin=subprocess.DEVNULL, check=False)
+def test_the_executables_say_so_with_two(run, words):
+    done = run(*words)
     assert done.returncode == USAGE
-    assert ": cannot take -" in done.stderr.decode() or ": cannot take the bare word" in done.stderr.decode()
+    assert ": cannot take -" in done.stderr or ": cannot take the bare word" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -479,30 +481,25 @@ def test_the_executables_say_so_with_two(words):
         ),
     ],
 )
-def test_a_refusal_fits_the_program(words, said):
+def test_a_refusal_fits_the_program(run, words, said):
     words = [word if "-" in word else word.replace("_", " ") for word in words.split()]
-    done = subprocess.run([BIN / words[0], *words[1:]], capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    assert (done.returncode, done.stderr.decode().strip().endswith(said)) == (USAGE, True), done.stderr
+    done = run(*words)
+    assert (done.returncode, done.stderr.strip().endswith(said)) == (USAGE, True), done.stderr
 
 
 @pytest.mark.parametrize(
     "words",
     ["run nope", "run --jsn", "replay", "replay nope", "resume", "resume nope", "resume last x", "resume last --jsn"],
 )
-def test_a_run_that_is_refused_prints_an_error_document(words):
-    shown, quiet = [
-        subprocess.run(
-            [BIN / "pflow", *words.split(), form], capture_output=True, stdin=subprocess.DEVNULL, check=False
-        )
-        for form in ("-j", "-q")
-    ]
+def test_a_run_that_is_refused_prints_an_error_document(run, words):
+    shown, quiet = [run("pflow", *words.split(), form) for form in ("-j", "-q")]
     assert json.loads(shown.stdout)["$pflow"]["error"]["exit"] == shown.returncode == quiet.returncode
-    assert quiet.stdout == b""
+    assert quiet.stdout == ""
 
 
-def test_help_that_is_not_there_is_named_as_it_was_typed():
-    done = subprocess.run([BIN / "pflow", "help", "--zzz"], capture_output=True, check=False)
-    assert done.stderr.startswith(b"pflow: cannot find help on '--zzz'; ")
+def test_help_that_is_not_there_is_named_as_it_was_typed(run):
+    done = run("pflow", "help", "--zzz")
+    assert done.stderr.startswith("pflow: cannot find help on '--zzz'; ")
 
 
 def test_the_words_of_a_command_before_a_flow_may_stand_behind_two_dashes():
@@ -520,20 +517,16 @@ def test_the_words_of_a_command_before_a_flow_may_stand_behind_two_dashes():
         ("--quiet=", False), ("--quiet:=true", False), ("--quiet@true", False),
     ],
 )  # fmt: skip
-def test_two_dashes_end_the_flags_of_their_own_step_only(words, flag, is_form):
-    line = [BIN / "pflow", *words.split(), "--", "v", "::", "shell", "cat", *flag.split()]
-    done = subprocess.run(line, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    assert (bool(done.returncode), done.stdout == b"") == (True, is_form)
+def test_two_dashes_end_the_flags_of_their_own_step_only(run, words, flag, is_form):
+    done = run("pflow", *words.split(), "--", "v", "::", "shell", "cat", *flag.split())
+    assert (bool(done.returncode), done.stdout == "") == (True, is_form)
 
 
 @pytest.mark.parametrize("words", [["read-file", "--"], ["--", "read-file"], ["--", "save"], ["exit", "--"]])
-def test_help_is_shown_on_either_side_of_two_dashes(words):
+def test_help_is_shown_on_either_side_of_two_dashes(run, words):
     wanted = [word for word in words if word != "--"]
-    shown, other = [
-        subprocess.run([BIN / "pflow", "help", *each], capture_output=True, check=True).stdout
-        for each in (wanted, words)
-    ]
-    assert shown == other
+    shown, other = [run("pflow", "help", *each) for each in (wanted, words)]
+    assert (shown.returncode, other.returncode, shown.stdout) == (0, 0, other.stdout)
 
 
 @pytest.mark.parametrize(
@@ -548,9 +541,9 @@ def test_help_is_shown_on_either_side_of_two_dashes(words):
         ["pflow", "count it"],
     ],
 )
-def test_the_executables_show_their_help_beside_wrong_flags(program):
-    done = subprocess.run([BIN / program[0], *program[1:], "--zzz=1", "x", "-h"], capture_output=True, check=True)
-    assert done.stdout.startswith(b"Usage: ")
+def test_the_executables_show_their_help_beside_wrong_flags(run, program):
+    done = run(*program, "--zzz=1", "x", "-h")
+    assert (done.returncode, done.stdout[:7]) == (0, "Usage: ")
 
 
 def test_a_flag_that_no_planned_flow_may_have_is_refused_before_it_is_planned():

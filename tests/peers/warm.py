@@ -1,7 +1,7 @@
 """Pflow as forks of a process that has loaded llm's libraries: a start that loads them takes 0.5 s of CPU, a fork 0.05.
 
-What is run is the whole program, from `main` on, in a process of its own. `python -m tests.peers.warm FD` is that
-process; it takes requests with three files each from the socket.
+What is run is the whole program, from its executable on, in a process of its own.
+`python -m tests.peers.warm FD` is that process; it takes requests with three files each from the socket.
 """
 
 import atexit
@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import pkgutil
+import runpy
 import signal
 import socket
 import subprocess
@@ -28,6 +29,7 @@ from pflow.page import page
 from pflow.process import signals
 
 ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
 LIBRARIES = (
     *("pflow.files.file_paths", "pflow.stage.output", "pflow.stage.stage", "pflow.stage.output"),
     *("pflow.kit.github.client", "httpcore2", "anyio.streams.tls", "truststore"),
@@ -75,11 +77,7 @@ def become(words: Sequence[str], files: Sequence[int], env: Mapping[str, str], d
         os.environ.clear()
         os.environ.update(env)
         sys.argv[:] = words
-        from pflow.commands.main import main as driver
-        from pflow.stage.main import main as stage
-
-        name = os.path.basename(words[0]).partition("-")[2]
-        stage(name) if name else driver()
+        runpy.run_path(str(BIN / words[0]), run_name="__main__")
     finally:
         os._exit(99)
 
