@@ -14,7 +14,7 @@ from pflow.conformance.conduct import CHECKS, FAILED, conduct
 from pflow.conformance.trial import TestedNode, find_node
 from pflow.node import load_bundled
 from pflow.process import children
-from tests.peers.warm import become, load_pflow
+from tests.peers.warm import become, load
 
 
 def failed(name: str, ids: list[str], words: list[str], timeout: int = 60) -> dict[str, str]:
@@ -28,7 +28,7 @@ def failed(name: str, ids: list[str], words: list[str], timeout: int = 60) -> di
 def fork_runs(node: TestedNode) -> None:
     """Let the runs of a bundled node be forks, but those under another program and in another environment."""
     getattr(load_bundled(node.name), "warm", lambda: None)()
-    load_pflow()
+    load()
     spawn = children.spawn
 
     def fork(argv: list[str], files: list[int], env: dict[str, str], directory: str | None, restrict: None) -> int:
