@@ -12,9 +12,9 @@ link leads to other files (77), and nothing of the plan writes pflow's or llm's 
 yours. Without Landlock, commands are not confined, and a node of yours that opens files needs --allow=paths, which ends
 the confinement. pflow plan prints the flow without running it.
 
-A plan is in doubt if a file, number, address or quoted text of the sentence is in no step, or if one of a step is not
-in the sentence. The doubts stand above the question, and --yes refuses them (77). A flag that gives the value settles
-one; else say it in other words, or answer the question.
+A plan is in doubt if a file, number, address or quoted text of the sentence is in no step, or if a step has one that is
+not in the sentence. The doubts are shown above the question, and --yes refuses them (77). A flag that gives the value
+removes its doubt. Otherwise, say it in other words, or answer the question.
 """
 
 import os

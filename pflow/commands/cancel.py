@@ -1,11 +1,11 @@
 """pflow cancel: End a running run in order.
 
-RUN is a run's id or the beginning of one; `last` or `@1` is the newest run. The run's process gets SIGTERM, as by
-kill(1): steps and items that run are ended, programs with them, and what is done stays done. The run then shows as
-failed with 143, and pflow resume continues it. A later stage of its pipe sees that it failed.
+RUN is a run's id or the beginning of one; `last` or `@1` is the newest run. The run's process gets SIGTERM, as from
+kill(1). Running steps, items and programs are ended; finished work is kept. The run is then shown as failed with 143,
+and pflow resume continues it. A later stage of its pipe sees that it failed.
 
-The exit code is 0 when the run has ended, 75 if it has not within the --timeout, 77 if it is another user's, and 1 if
-it is not running. Only the process that holds the run's lock is signalled, never one that has its number by chance.
+The exit code is 0 when the run has ended, 75 if it does not end within the --timeout, 77 if it is another user's, and 1
+if it is not running. Only the process that holds the run's lock gets the signal, never another that has its number now.
 
 \b
 pflow run 'shell "sleep 60"' -n -q &

@@ -2,8 +2,8 @@
 
 Without WORD it shows the help of pflow itself. The pages are exit (the exit codes), intro (a tutorial), store (the
 document in a pipe), flow (the files of flows), node (how to write nodes), agents (pflow for programs), and the guides
-pipes, flows and catalog. man shows them; without man they are printed as text. A rule (PF03) and an exit code (77) are
-explained in a line; for a flag (--each) or a topic (loop), the page that tells of it is named.
+pipes, flows and catalog. man shows them; without man they are printed as text. A rule (PF03) or an exit code (77) is
+explained in a line. For a flag (--each) or a topic (loop), the page about it is named.
 
 \b
 pflow help

@@ -1,9 +1,10 @@
 """pflow list: List the saved flows and this directory's, with their inputs.
 
 A line has the name of a flow, its inputs as flags of pflow NAME, and its description. Then come the project's own
-flows: those in .pflow.json files of this directory and of flows/ below it. Their lines begin with what runs them, pflow
-run FILE. On a terminal the lines are fitted to its width; elsewhere each flow has one line. An input in brackets is
-optional, or comes through the pipe; its default follows the =. pflow show NAME shows more about a saved flow.
+flows: the .pflow.json files of this directory and of flows/ below it. Their lines begin with the command that runs
+them, pflow run FILE. On a terminal the lines are fitted to its width; elsewhere each flow has one line. An input in
+brackets is optional, or comes through the pipe; its default follows the =. pflow show NAME shows more about a saved
+flow.
 
 Flows of installed packs follow your own, with the name of their pack. --packs lists the packs instead, each with its
 version, address, nodes and flows; "(changed)" means that a file is not as it was installed.

@@ -1,12 +1,12 @@
 """pflow map: Run a flow once for each item of a stream.
 
 FLOW is a saved flow, a file, pipe syntax or one node, in quotes. ITEMS are files or, in quotes, patterns of file names;
-without them the items come through the pipe. The members of an object fill the flow's inputs of their names; anything
-else goes where an item of a batch goes, and is $item, with $item_name, $item_stem and $item_dir, in the flow's
-templates. A result is a line: the item's members, and what the flow carries or declares as outputs.
+without them the items come through the pipe. The members of an object fill the flow's inputs of the same names. Any
+other item fills the read that an item of a batch would fill, and is $item in the flow's templates, with $item_name,
+$item_stem and $item_dir. A result is a line: the item's members, and what the flow carries or declares as outputs.
 
-A map that was interrupted is named when it is typed again: a terminal asks if it goes on, a script begins a new one
-unless it says --resume.
+If you type the command of an interrupted map again, a terminal asks whether to continue it; a script begins a new map
+unless it has --resume.
 
 \b
 pflow map 'read-file => shell "wc -w"' 'examples/notes/*' --jobs=2

@@ -2,7 +2,7 @@
 
 "add NAME -- COMMAND…" starts an MCP server once and makes a node of each of its tools: the program pflow-mcp-NAME-TOOL,
 and mcp-NAME-TOOL in a flow. Nothing is started again for help, checks and dry runs. --url reaches a server over
-streamable HTTP instead. The server gets the present directory, seven variables (HOME, LANG, LOGNAME, PATH, SHELL, TERM,
+streamable HTTP instead. The server gets the current directory, seven variables (HOME, LANG, LOGNAME, PATH, SHELL, TERM,
 USER) and those of --env, all as they are now. What npx and uvx would run is looked up once, and stays the same until
 "refresh". --header='Authorization: Bearer env:VAR' keeps the variable's name; its value is read for each session.
 
@@ -13,12 +13,14 @@ these. They are shown first and asked about; without a terminal, --yes adds them
 code is then 1; "remove" takes servers away with their nodes. "up" starts servers, without NAMEs all of them, and keeps
 them until "down" or ten minutes without a call; pipes use them then. "status" shows those that are kept.
 
-The kept servers are files in ~/.local/share/pflow/mcp/, readable only by you. A tool's own words are a server's: they
-say nothing about what it does. stderr names each tool that is left out, as its schema is not that of an object, and
-each with another name than its own. A tool counts as able to do anything, unless --trust-hints believes its hints.
+Each server is a file in ~/.local/share/pflow/mcp/, readable only by you. A tool's description is the server's text, and
+proves nothing about what the tool does: it counts as able to do anything, unless --trust-hints believes its hints.
+stderr names each tool that is left out because its schema is not that of an object, and each whose node has another
+name than the tool.
 
-Exit codes: 65 for a damaged configuration or an unusable tool, 66 without one, 69 for a server that does not answer, 73
-for a name that is taken, 77 for one that asks for a login, 78 for one that does not start, 127 for an unknown name.
+Exit codes: 65 for a damaged configuration or an unusable tool, 66 for a missing configuration, 69 for a server that
+does not answer, 73 for a name that is taken, 77 for a server that asks for a login, 78 for one that does not start, 127
+for an unknown name.
 
 "serve" offers nodes and saved flows as tools to agents. A client of the Model Context Protocol starts the server, and
 speaks to it on stdin and stdout. Most clients configure their servers in a file:
@@ -31,15 +33,15 @@ speaks to it on stdin and stdout. Most clients configure their servers in a file
 More words of the command are more args, and an env may set PFLOW_MODEL. If the client does not find pflow, use its full
 path, which command -v pflow prints.
 
-Each saved flow, and each node that only reads files, is a tool, with schemas of its arguments and results, and with
-its effects. pflow's own tools are pflow_list, pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With
+Each saved flow, and each node that only reads files, is a tool, with schemas of its arguments and results, and with its
+effects. pflow's own tools are pflow_list, pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With
 NAMEs, exactly these nodes, flows and tools are offered, and --all offers every node. The list is updated as flows are
 saved and removed. stderr names each node and flow that is not offered, with the reason.
 
-Relative paths begin in --root, by default the working directory. Nodes and flows cannot read or write files outside
-it, through a link that leads out of it, in a .git, or among pflow's own nodes and flows, which decide what is run
-(77). Commands, and the servers that a node asks, are not limited this way. --read-only leaves out the saved flows that
-write, run commands or use the network, too. An answer over 1 MiB is cut off, and says so.
+Relative paths begin in --root, by default the working directory. Nodes and flows cannot read or write files outside it,
+through a link that leads out of it, in a .git, or among pflow's own nodes and flows, which decide what is run (77).
+Commands, and the servers that a node asks, are not limited this way. --read-only also leaves out the saved flows that
+write, run commands or use the network. An answer over 1 MiB is cut off, and says so.
 
 A client's arguments are values, never templates, flags or files. It can run what was saved, never a flow's text. It
 cannot change the commands that a saved flow allows. Its values for a header or a proxy cannot name a variable of the

@@ -1,9 +1,9 @@
 """pflow merge: Unite the ledgers of a map's shards.
 
 Each LEDGER is a file that pflow map --ledger=LEDGER wrote; it is only read. If several of them have an item, the try
-that succeeded first stays. What models took is added up, once for each ledger, however often it is merged. stderr says
-how many items are done, failed, or in none of the ledgers, as those of a missing shard. pflow map --ledger=FILE then
-prints the results, and runs what is not done.
+that succeeded first is kept. What models took is added up, once for each ledger, however often it is merged. stderr
+says how many items are done, failed, or in none of the ledgers, such as those of a missing shard. pflow map
+--ledger=FILE then prints the results, and runs the items that are not done.
 
 The exit code is 0 if all items are done, else 1; 78 if the ledgers are not of one map, and then FILE is left unchanged.
 

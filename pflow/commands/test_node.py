@@ -2,8 +2,8 @@
 
 PATH is a program pflow-NAME, a NAME.py, or the NAME of one. The node runs some fifty times, as its users run it: a
 program as from a shell, a Python class through pflow. Each run has a new directory with sample.txt and
-folder/other.txt, and a home of its own. Values for the node's reads are made from their types. FLAG… after -- gives it
-more, such as a model or another command. The exit code is 1 if a check fails.
+folder/other.txt, and a home of its own. Values for the node's reads are made from their types. FLAG… after -- is added
+to each run, to name a model or another command. The exit code is 1 if a check fails.
 
 \b
 pflow test-node read-file

@@ -5,8 +5,8 @@ the store on stdin, or without stdin the last run. A run that is not over is sho
 a slash in it is the file of a page that --html has written. With a second RUN the difference is shown: which steps
 differ in time, cost, reads and writes.
 
-Of a map it shows how many items ended how, what each model took, the failures by exit code and message, ten at most,
-each with the item to ask pflow why for, and the slowest items. pflow why RUN ITEM, and the ledger, have each item.
+For a map it shows how many items succeeded, failed or are left, what each model took, at most ten failures by exit code
+and message, each with an item of it, and the slowest items. pflow why RUN ITEM and the ledger tell of each item.
 
 --html makes a page: one file without scripts that needs no network. It has the flow as a graph, a timeline, and what
 each step read, wrote and cost, with the values if the run's journal was kept (--keep-store). The page holds the trace.

@@ -7,8 +7,8 @@ for one visit. The earlier run is the newest one of the same flow that has the s
 Each run keeps the parts of its keys (pflow-node(7)): names, digests and sizes. A value is shown if the flow or the
 run's snapshot has it, as with flags. Nothing is run, and no model is asked.
 
-Of a map, the word after RUN is an item: its id, the beginning of that, or its number (#17 or 17, from 1). The ledger
-knows how it ended, after how many tries, and what it took.
+For a map, the word after RUN is an item: its id, the beginning of that, or its number (#17 or 17, from 1). pflow tells
+how it ended, after how many tries, and what it took.
 
 The exit code is 1 if the run has no such step, or caching was off for it.
 

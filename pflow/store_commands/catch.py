@@ -1,7 +1,7 @@
 """pflow-catch: Turn an error document back into a store.
 
-The document becomes the store before the stage that failed. The pipe goes on, and ends with 0. Of a flow that finished
-with failures, the store stays as it is. A store without an error passes unchanged. If --set sets the key that the
+The document becomes the store before the stage that failed. The pipe goes on, and ends with 0. The store of a flow that
+finished with failures stays as it is. A store without an error passes unchanged. If --set sets the key that the
 failed stage should have passed on, the pipe carries that key.
 
 \b
