@@ -149,7 +149,7 @@ def test_all_is_written_however_little_a_write_takes_and_small_pieces_in_one(mon
     os.close(out)
     assert bytes(got) == b"".join(pieces)
     assert most < 1 << 20 or written == [3, 1 << 16, 2, 1 << 18, 1]
-    assert into in streams.begun
+    assert into in streams.written_to
 
 
 def test_a_reader_that_has_gone_is_no_error_and_a_disk_that_is_full_is_73():
