@@ -51,7 +51,7 @@ from pflow.packs.install import (
     staging,
     write_project,
 )
-from pflow.setup.setup import find_share, read_setup
+from pflow.setup.setup import read_setup, share_directory
 from pflow.terminal.messages import say
 from pflow.text.printable import clean, counted
 
@@ -101,7 +101,7 @@ def command(
         if each.before and each.before.asked != each.pack.asked:
             followed = f"'{each.pack.asked}'" if each.pack.asked else "the default branch"
             say("pflow install", f"pflow update {each.pack.name} follows {followed} now")
-    if not dry_run and result_of(lambda: read_setup(find_share(None)).files, of=PflowError, otherwise={}):
+    if not dry_run and result_of(lambda: read_setup(share_directory(None)).files, of=PflowError, otherwise={}):
         notes.append("pflow setup brings their man pages")
     for note in notes:
         say("pflow install", note)

@@ -41,12 +41,12 @@ _WOULD = _DONE | {admin.WRITE: "would write", admin.UPDATE: "would update", admi
     own(COMMON["verbose"], "print a line for each file"),
 )
 def command(prefix: str | None, dry_run: bool, undo: bool, no_edit: bool, verbose: bool) -> None:
-    share = admin.find_share(prefix)
+    share = admin.share_directory(prefix)
     setup = admin.read_setup(share)
     if undo and not setup.files:
         say("pflow setup", f"there is nothing to undo in '{share}'")
         return
-    wanted, left_out = ({}, []) if undo else admin.find_wanted()
+    wanted, left_out = ({}, []) if undo else admin.wanted_files()
     for line in left_out:
         say("pflow setup", line)
     try:
@@ -84,7 +84,7 @@ def _in_shells(setup: admin.Setup, *, may_edit: bool, is_dry: bool) -> list[str]
     lines = []
     for shell in [shell for shell, is_there in answers.items() if may_edit and is_there is False]:
         file, line = admin.start_line(shell, setup.share)
-        if line in admin.text_of(file):
+        if line in admin.start_file_text(file):
             continue
         try:
             if is_dry:

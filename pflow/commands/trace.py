@@ -38,10 +38,10 @@ from pflow.help import spec as kinds
 from pflow.interface.interface import Flag, argument
 from pflow.map.report import map_items, map_report, map_text
 from pflow.process.streams import is_readable
-from pflow.record.comparison import difference, difference_text
+from pflow.record.comparison import compare_traces, difference_text
 from pflow.record.runs import find_run
 from pflow.record.trace import Trace, store_with, trace_of_document, trace_of_run, trace_text, values_of
-from pflow.record.trace_formats import FORMATS, requests_of
+from pflow.record.trace_formats import FORMATS, as_protobuf, send_spans, span_requests
 from pflow.store_commands._store_command import take_store
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
@@ -112,13 +112,9 @@ def _print(
         what = f"cannot take --{'store' if store else form} for a map: a step of it has no times or values of its own"
         raise PflowError(what, hint="pflow trace RUN --json, or pflow why RUN ITEM", exit=USAGE)
     if send:
-        from pflow.record.trace_formats import send as send_spans
-
-        say("pflow trace", send_spans(requests_of(trace)))
+        say("pflow trace", send_spans(span_requests(trace)))
     elif otlp == "protobuf":
-        from pflow.record.trace_formats import as_protobuf
-
-        write_result(output, b"".join(as_protobuf(requests_of(trace))))
+        write_result(output, b"".join(as_protobuf(span_requests(trace))))
     elif form is None:
         report = map_text(trace["run"], trace["map"]).encode() if "map" in trace else b""
         write_result(output, report + trace_text(trace, now=time.time(), with_store=store, colour=colour_of(1, when)))
@@ -134,7 +130,7 @@ def _is_page(word: str) -> bool:
 
 def _compare(run: str, other: str, form: str | None, output: str | None, when: str) -> int:
     """Print the difference of two runs."""
-    found = difference(_find(run), _find(other))
+    found = compare_traces(_find(run), _find(other))
     text = difference_text(found, colour_of(1, when)).encode()
     write_result(output, json_line(found) if form == "json" else text)
     return 0
@@ -166,7 +162,7 @@ def _find(word: str, *, is_for_page: bool = False, with_store: bool = False) -> 
     if is_for_page or with_store:
         trace = store_with({**trace, "values": values_of(run, trace)})
     if is_for_page:
-        from pflow.page.page import members_of
+        from pflow.page.page import page_members
 
-        trace |= members_of(run)
+        trace |= page_members(run)
     return trace

@@ -11,7 +11,7 @@ from pflow.completion.names import VALUES, Candidate, flags_named, spec_of_flow,
 from pflow.errors import PflowError, result_of
 from pflow.flow.pipe.scan import closes, separates
 from pflow.help import spec as kinds
-from pflow.help.spec import SENTENCE, TITLES, CommandSpec, choices_of, tab_of, text_of, words_of
+from pflow.help.spec import SENTENCE, TITLES, CommandSpec, choices_of, field_text, tab_of, word_count
 from pflow.interface.interface import INPUT, PARAM, READ, Field, argument, by_name
 from pflow.stage.words import groups, item_of, of_letters, split_flag
 from pflow.text.printable import clean
@@ -325,8 +325,8 @@ def _flags(spec: CommandSpec, used: set[str], word: str) -> Iterator[Candidate]:
             for name in shown:
                 is_long = name.startswith("--")
                 if name not in fitting[1:]:  # two spellings that both fit are one candidate
-                    takes_value = is_long and tab_of(flag) and words_of(flag)
-                    yield Candidate(group, f"{name}=" if takes_value else name, text_of(flag))
+                    takes_value = is_long and tab_of(flag) and word_count(flag)
+                    yield Candidate(group, f"{name}=" if takes_value else name, field_text(flag))
                 if is_long and _is_bool(flag):
                     yield Candidate(group, f"--no-{name[2:]}", _turned_off(flag, name))
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from pflow.catalog.registry import names_in
-from pflow.help.spec import COMMON, DATA, PARAMS, TITLES, CommandSpec, metavar, text_of, words_of
+from pflow.help.spec import COMMON, DATA, PARAMS, TITLES, CommandSpec, field_text, metavar, word_count
 from pflow.interface.interface import Field
 
 DATE = "November 22, 2026"
@@ -118,7 +118,7 @@ def _sections(spec: CommandSpec, specs: list[CommandSpec]) -> Iterator[tuple[str
     yield "SYNOPSIS", [line for form in spec.synopsis for line in _synopsis(spec.name, form)]
     yield "DESCRIPTION", paragraphs("\n\n".join(filter(None, [spec.summary, spec.description, *notes])))
     for group, flags in spec.groups():
-        rows = listing([(_tag(flag), text_of(flag)) for flag in flags], compact=group == COMMON)
+        rows = listing([(_tag(flag), field_text(flag)) for flag in flags], compact=group == COMMON)
         yield TITLES[group].partition(" (")[0].upper(), _SENTENCES.get(group, []) + rows
     yield "WRITES", listing([(f"Va {word(key)}", text) for key, text in spec.writes])
     for title, _, text in titled:
@@ -161,7 +161,7 @@ def _tag(flag: Field) -> str:
     names, value = flag.names, metavar(flag)
     if not names[0].startswith("-"):
         return f"Va {word(names[0])}"
-    shown = f" Ar {word(value)}" if words_of(flag) else f" Ns Op = Ns Ar {word(value)}"
+    shown = f" Ar {word(value)}" if word_count(flag) else f" Ns Op = Ns Ar {word(value)}"
     return _joined("Fl", [name[1:] for name in names]) + shown * bool(value)
 
 

@@ -104,7 +104,7 @@ def spec_of_node(name: str, interface: Interface) -> CommandSpec:
     spec.description = interface.description
     own = {**interface.reads, **interface.params}
     spec.flags = [*own.values(), *(each for name, each in COMMON_FLAGS.items() if name not in own)]
-    spec.writes = [(field.name, text_of(field)) for field in interface.writes.values()]
+    spec.writes = [(field.name, field_text(field)) for field in interface.writes.values()]
     if not interface.open:
         spec.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
         spec.effects = interface.effects
@@ -114,7 +114,7 @@ def spec_of_node(name: str, interface: Interface) -> CommandSpec:
     return spec
 
 
-def text_of(field: Field) -> str:
+def field_text(field: Field) -> str:
     """Return the text of a field in help: its own, with notes on its default, marks, variable and short forms."""
     notes = ["required"] if field.kind in (READ, INPUT) and field.required else []
     notes += default_note(field) if not isinstance(field, Flag) or isinstance(field.default, float) else []
@@ -127,12 +127,12 @@ def text_of(field: Field) -> str:
         notes.append("may be repeated, or a JSON list")
     if "word" in field.marks:
         notes.append("or bare words" if is_list else "or a bare word")
-    if words_of(field) == 2:
+    if word_count(field) == 2:
         notes.append(f"-{field.letter} NAME VALUE")
     return f"{field.doc} [{'; '.join(notes)}]".lstrip() if notes else field.doc
 
 
-def words_of(field: Field) -> int:
+def word_count(field: Field) -> int:
     """Return the number of words that a value takes: 2 after the letter of a pair, 0 for a switch, else 1."""
     return 0 if field.type.name == "bool" else 2 if field.letter and "pairs" in field.marks else 1
 
@@ -209,8 +209,8 @@ def _common_text(flags: list[Field], *, is_whole: bool) -> str:
 
 def flag_row(flag: Field) -> tuple[str, str]:
     name = metavar(flag)
-    value = f" {name}" if words_of(flag) else f"[={name}]"
-    return ", ".join(flag.names) + value * bool(name), text_of(flag)
+    value = f" {name}" if word_count(flag) else f"[={name}]"
+    return ", ".join(flag.names) + value * bool(name), field_text(flag)
 
 
 def _group_text(title: str, rows: list[tuple[str, str]]) -> str:

@@ -51,7 +51,7 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("pflow.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    environment.filters |= {"duration": duration, "moment": _moment, "place": _place, "from_one": from_one}
+    environment.filters |= {"duration": duration, "moment": _moment, "coordinate": _coordinate, "from_one": from_one}
     return environment
 
 
@@ -59,7 +59,7 @@ def _moment(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(seconds))
 
 
-def _place(value: float) -> str:
+def _coordinate(value: float) -> str:
     """Return a position or a size in a drawing, without needless digits: a page has many."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
@@ -73,13 +73,13 @@ def _render(template: str, **members: Any) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def members_of(run: RecordedRun) -> Trace:
+def page_members(run: RecordedRun) -> Trace:
     """Return the members that a page adds to a run's trace: the `ir` of its flow, the `dots` of a map."""
     return {"ir": shape_of(run.read_json(FLOW)), "dots": map_dots(run) if run.ledger else []}
 
 
 def run_page(trace: Trace, *, now: float) -> bytes:
-    """Return the page of a run, whose trace has what `members_of` returns, or of a store's stages."""
+    """Return the page of a run, whose trace has what `page_members` returns, or of a store's stages."""
     report, dots, shape = trace.get("map"), trace.get("dots", []), trace.get("ir") or shape_of(None)
     values = trace.get("values")
     trace = store_with(trace)

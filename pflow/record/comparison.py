@@ -160,7 +160,7 @@ def _unchanged(event: Event, then: Event) -> str:
     return f"nothing changed: that run did not keep it: {why}" if why else "nothing changed: the cache has lost it"
 
 
-def difference(one: Trace, other: Trace) -> dict[str, Any]:
+def compare_traces(one: Trace, other: Trace) -> dict[str, Any]:
     """Return the `runs`, the `steps` that differ, and how many visits are the `same`.
 
     Each of `steps` has its `visit` and the members that `differ`, with both values; null if a run has no such visit.

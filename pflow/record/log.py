@@ -108,16 +108,16 @@ class RunLog:
         `flow` is the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
         version: name, flow_hash, steps, traceparent (the run's own span), parent (the span that began it).
         """
-        place = runs_directory()
-        if place is None:
+        parent = runs_directory()
+        if parent is None:
             if is_needed:
                 raise _no_journal(": HOME or XDG_STATE_HOME names a place for it", BAD_CONFIG)
             return None
-        directory = os.path.join(place, run_id)
+        directory = os.path.join(parent, run_id)
         try:
             make_private(directory)
             log = cls(directory)
-            _note_order(place, run_id)
+            _note_order(parent, run_id)
             log._put(FLOW, flow)
         except OSError as error:
             if is_needed:
@@ -234,19 +234,19 @@ def write_status(directory: str, counts: dict[str, Any]) -> None:
         replace(os.path.join(directory, STATUS), encode(counts) + b"\n", mode=0o600, lasts=False)
 
 
-def _note_order(place: str, run_id: str) -> None:
+def _note_order(parent: str, run_id: str) -> None:
     """Note the runs whose ids are from a later time than this one's: the clock was ahead when they began."""
     times = 10  # a ULID begins with ten characters of time; the rest is random
-    later = {id for id in os.listdir(place) if len(id) == len(run_id) and id[:times] > run_id[:times]}
-    if later and (later := later - noted_order(place).keys()):
+    later = {id for id in os.listdir(parent) if len(id) == len(run_id) and id[:times] > run_id[:times]}
+    if later and (later := later - noted_order(parent).keys()):
         # If it cannot be written, `pflow runs` lists those runs as the newest until the clock has caught up.
-        with Ignoring(OSError), open(open_private(os.path.join(place, AHEAD), os.O_APPEND), "w") as file:
+        with Ignoring(OSError), open(open_private(os.path.join(parent, AHEAD), os.O_APPEND), "w") as file:
             file.write("".join(f"{id} {run_id}\n" for id in later))
 
 
-def noted_order(place: str) -> dict[str, str]:
+def noted_order(parent: str) -> dict[str, str]:
     """Return the ids of runs that began while the clock was ahead, each with that of the next run."""
-    data = result_of(read_regular, os.path.join(place, AHEAD), otherwise=b"")
+    data = result_of(read_regular, os.path.join(parent, AHEAD), otherwise=b"")
     return dict(line.split(" ", 1) for line in str(data, "ascii", "replace").splitlines() if " " in line)
 
 

@@ -330,12 +330,12 @@ def _with_files() -> Iterator[tuple[float, str]]:
             yield begun, directory
 
 
-def _runs_in(place: str) -> list[tuple[float, str]]:
-    """Return when each run in `place` began, and its directory, newest first; nothing if `place` is unreadable."""
-    ids = filter(is_ulid, result_of(os.listdir, place, otherwise=[]))
-    noted = noted_order(place)
+def _runs_in(parent: str) -> list[tuple[float, str]]:
+    """Return when each run in `parent` began, and its directory, newest first; nothing if `parent` is unreadable."""
+    ids = filter(is_ulid, result_of(os.listdir, parent, otherwise=[]))
+    noted = noted_order(parent)
     orders = sorted(((*_order(id, noted), id) for id in ids), reverse=True)
-    return [(time_of(known), os.path.join(place, id)) for known, _, id in orders]
+    return [(time_of(known), os.path.join(parent, id)) for known, _, id in orders]
 
 
 def _order(id: str, noted: dict[str, str]) -> tuple[str, int]:
@@ -350,7 +350,7 @@ def _order(id: str, noted: dict[str, str]) -> tuple[str, int]:
     return id, steps
 
 
-def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
+def prune(parent: str, *, days: float = DAYS, size: int = SIZE) -> None:
     """Remove runs that are older than so many days, then the oldest until the rest takes so many bytes.
 
     The newest run and running ones stay. A run that cannot be removed is tried again at the next pruning.
@@ -358,11 +358,11 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
     oldest = time.time() - days * 86_400
     taken = 0
     try:
-        with Opened(open_private(os.path.join(place, PRUNED))) as file:
+        with Opened(open_private(os.path.join(parent, PRUNED))) as file:
             os.utime(file)
     except OSError:
         return
-    for number, (begun, directory) in enumerate(_runs_in(place)):
+    for number, (begun, directory) in enumerate(_runs_in(parent)):
         taken += _size_of(directory)
         if number and (begun < oldest or taken > size) and not is_locked(directory):
             import shutil

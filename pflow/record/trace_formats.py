@@ -89,10 +89,10 @@ def as_otlp(trace: Trace, *, now: float, with_store: bool) -> bytes:
 
     https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
     """
-    return b"".join(map(_line, requests_of(trace)))
+    return b"".join(map(_line, span_requests(trace)))
 
 
-def requests_of(trace: Trace) -> Iterator[list[Span]]:
+def span_requests(trace: Trace) -> Iterator[list[Span]]:
     """Yield the spans of a run, of its visits and items that have ended, and of its calls of models, in requests."""
     spans = _spans(trace)
     yield [*islice(spans, _MOST)]  # even if nothing has ended: receivers accept an empty request
@@ -262,7 +262,7 @@ def as_protobuf(requests: Iterable[list[Span]]) -> Iterator[bytes]:
         yield encode_spans(_readable(spans)).SerializeToString()
 
 
-def send(requests: Iterable[list[Span]]) -> str:
+def send_spans(requests: Iterable[list[Span]]) -> str:
     """Send the spans to the receiver that OpenTelemetry's variables name; return how many, and its address.
 
     Raises PflowError: 65, 69, 75, 77, and 78 without the exporter or a right address.

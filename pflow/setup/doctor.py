@@ -147,13 +147,13 @@ def _cluster(installation: Installation) -> Iterator[Diagnosis]:
 
 
 def _shells(installation: Installation) -> Iterator[Diagnosis]:
-    from pflow.setup.setup import advise, ask_shells, find_share
+    from pflow.setup.setup import advise, ask_shells, share_directory
 
     answers = ask_shells()
     texts = {False: "does not find pflow's files", None: "cannot tell: its start-up files wait, or end the shell"}
     places = [Path(installation.prefix, "share")]
     with suppress(PflowError):  # without a home only the installation itself may have pages
-        places.append(find_share(None))
+        places.append(share_directory(None))
     filled = [place for place in places if (place / "man/man1/pflow.1").exists()]
     has_pages = any(not advise(place, {}).get("man", ("", []))[0] for place in filled)
     for program, (todo, lines) in advise(places[-1], answers).items():

@@ -47,7 +47,7 @@ SHELLS = {
 }
 
 
-def find_share(prefix: str | None) -> Path:
+def share_directory(prefix: str | None) -> Path:
     """Return the share directory of a prefix, else the user's own. Raises PflowError (2, 78)."""
     if prefix == "":
         raise PflowError("cannot use '' as a prefix: it is empty", hint="--prefix DIR", exit=USAGE)
@@ -123,7 +123,7 @@ class Setup:
     def add_block(self, shell: str) -> None:
         """Add a shell's line at the end of its start-up file: it must follow what starts completion. Raises OSError."""
         file, line = start_line(shell, self.share)
-        text = text_of(file)
+        text = start_file_text(file)
         self.blocks[file] = "\n".join([""] * bool(text and text[-1] != "\n") + [_BEGIN, line, _END, ""])
         self.made += [file] * (not os.path.lexists(file))
         self._make_directory(Path(file).parent)
@@ -132,12 +132,12 @@ class Setup:
 
     def has_block(self, file: str) -> bool:
         """Return True if nobody has changed the block in a start-up file."""
-        return self.blocks[file] in text_of(file)
+        return self.blocks[file] in start_file_text(file)
 
     def uninstall(self) -> None:
         """Remove the blocks and files that nobody has edited, then the list. Raises OSError."""
         for file in filter(self.has_block, self.blocks):
-            rest = text_of(file).replace(self.blocks[file], "", 1)
+            rest = start_file_text(file).replace(self.blocks[file], "", 1)
             if rest or file not in self.made:
                 _write(file, rest)
             else:
@@ -185,7 +185,7 @@ def read_setup(share: Path) -> Setup:
         raise PflowError(what, hint=hint, exit=BAD_DATA) from None
 
 
-def find_wanted() -> tuple[dict[str, bytes], list[str]]:
+def wanted_files() -> tuple[dict[str, bytes], list[str]]:
     """Return the files to install by name, and why the user's faulty nodes have none. Raises PflowError (66)."""
     specs: list[CommandSpec] = []
     left_out: list[str] = []
@@ -216,7 +216,7 @@ def _bundled() -> dict[str, bytes]:
     return files
 
 
-def text_of(file: str | Path) -> str:
+def start_file_text(file: str | Path) -> str:
     """Read a start-up file; empty if it is missing. Bytes that are not UTF-8 become surrogates, and are kept."""
     return Path(file).read_bytes().decode("utf-8", "surrogateescape") if os.path.isfile(file) else ""
 
@@ -242,7 +242,7 @@ def advise(share: Path, answers: Mapping[str, bool | None]) -> dict[str, tuple[s
     for shell, is_there in answers.items():
         file, line = start_line(shell, share)
         moved = f"move this line up in {file}, which ends or waits before it"
-        todo = moved if line in text_of(file) else f"add to the end of {file}"
+        todo = moved if line in start_file_text(file) else f"add to the end of {file}"
         advice[shell] = ("", []) if is_there else (todo, [line])
     return advice
 

@@ -146,7 +146,7 @@ class ForeignText(_thread._local):
         self._stream = stream
         self._rest = ""
         self._environment: dict[str, str] = {}
-        self._is_trace = self._is_after = False
+        self._in_traceback = self._after_traceback = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -170,7 +170,7 @@ class ForeignText(_thread._local):
 
     def flush(self) -> None:
         """Write a line that is not ended, such as a question or a bar of progress."""
-        if not (self._is_trace and self._rest[:1] == " "):
+        if not (self._in_traceback and self._rest[:1] == " "):
             self._write(self._rest)
             self._rest = ""
         self._stream.flush()
@@ -180,13 +180,13 @@ class ForeignText(_thread._local):
         if "--debug" in sys.argv:
             return True
         if "Traceback (most recent call last):" in line:
-            self._is_trace = True
+            self._in_traceback = True
             return False
-        if self._is_trace and line[:1] in ("", " "):
+        if self._in_traceback and line[:1] in ("", " "):
             return False
-        if self._is_after and (not line or line.startswith(_BETWEEN)):
+        if self._after_traceback and (not line or line.startswith(_BETWEEN)):
             return False
-        self._is_trace, self._is_after = False, self._is_trace
+        self._in_traceback, self._after_traceback = False, self._in_traceback
         return True
 
     def _write(self, text: str) -> None:

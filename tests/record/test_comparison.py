@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.record.comparison import StepKeys, difference, difference_text
+from pflow.record.comparison import StepKeys, compare_traces, difference_text
 from pflow.record.runs import RecordedRun
 from pflow.stage.output import event_line
 from pflow.terminal.columns import PLAIN
@@ -31,7 +31,7 @@ def test_steps_that_differ_in_time_cost_reads_and_writes_are_named_and_others_co
     two = traced(
         *same, start("ask"), end("ask", ms=3000, model="m", cost=0.25, reads=other), start("new"), end("new"), finish()
     )
-    found = difference(one, two)
+    found = compare_traces(one, two)
     assert found["same"] == 1
     assert [each["step"] for each in found["steps"]] == ["gone", "ask", "new"]
     assert found["steps"][1]["differ"] == {"ms": [1000, 3000], "reads": [read, other], "cost": ["$0.50", "$0.25"]}
@@ -46,7 +46,7 @@ def test_steps_that_differ_in_time_cost_reads_and_writes_are_named_and_others_co
 def test_a_visit_that_ran_again_in_a_later_part_is_compared_with_its_like(traced):
     again = (start("a"), {"event": "resume"}, start("a"), end("a", model="m", cost=1), finish())
     one, two = traced(*again), traced(start("a"), end("a", model="m", cost=1), finish())
-    first, second = difference(one, two)["steps"]
+    first, second = compare_traces(one, two)["steps"]
     assert first["differ"]["state"] == ["cut", "done"]
     assert (second["visit"], second["differ"]["state"]) == (2, ["done", None])
 
@@ -65,4 +65,4 @@ def test_a_visit_that_ran_again_in_a_later_part_is_compared_with_its_like(traced
 )
 def test_times_differ_only_where_a_person_would_say_so(traced, one, two, differ):
     first, second = (traced(start("a"), end("a", ms=ms), finish()) for ms in (one, two))
-    assert [each["differ"] for each in difference(first, second)["steps"]] == [{"ms": [one, two]}] * differ
+    assert [each["differ"] for each in compare_traces(first, second)["steps"]] == [{"ms": [one, two]}] * differ

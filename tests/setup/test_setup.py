@@ -8,7 +8,7 @@ import pytest
 import pflow.setup.setup
 from pflow.catalog.find import forget_types
 from pflow.errors import PflowError
-from pflow.setup.setup import CHANGED, KEEP, REMOVE, UPDATE, WRITE, advise, find_share, find_wanted, read_setup
+from pflow.setup.setup import CHANGED, KEEP, REMOVE, UPDATE, WRITE, advise, read_setup, share_directory, wanted_files
 
 PAGE, ZSH, FISH = "man/man1/pflow.1", "zsh/site-functions/_pflow", "fish/vendor_conf.d/pflow.fish"
 WANTED = {PAGE: b"a page", ZSH: b"for zsh", FISH: b"for fish"}
@@ -28,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def share(tmp_path: Path) -> Path:
-    return find_share(str(tmp_path / "deep" / "prefix"))
+    return share_directory(str(tmp_path / "deep" / "prefix"))
 
 
 def put(share, wanted):
@@ -59,7 +59,7 @@ def files_below(share) -> dict[str, bytes]:
 
 def test_the_files_are_there_and_undo_leaves_the_tree_as_it_was(tmp_path):
     before = listing(tmp_path)
-    share = find_share(str(tmp_path / "new\n$(touch x)'\""))
+    share = share_directory(str(tmp_path / "new\n$(touch x)'\""))
     assert put(share, WANTED) == dict.fromkeys(WANTED, WRITE)
     assert files_below(share) == WANTED
     assert take_away(share) == dict.fromkeys(sorted(WANTED), REMOVE)
@@ -200,13 +200,13 @@ def test_own_nodes_with_an_interface_get_a_page_and_a_loader(tmp_path, monkeypat
     monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
     monkeypatch.setenv("PATH", "/nowhere")
     forget_types()
-    before, _ = find_wanted()
+    before, _ = wanted_files()
     (tmp_path / "word_stats.py").write_text(NODE.format(title="WordStats"))
     (tmp_path / "prose.py").write_text('class Prose:\n    """Only prose."""\n')
     (tmp_path / "broken.py").write_text(NODE.format(title="Broken").replace(": str", ": strange"))
     (tmp_path / "pflow-$(touch hurt)").write_text("#!/bin/sh\n")
     forget_types()
-    wanted, left_out = find_wanted()
+    wanted, left_out = wanted_files()
     forget_types()
     own = {"man/man1/pflow-word-stats.1", "bash-completion/completions/pflow-word-stats"}
     assert wanted.keys() - before.keys() == own
@@ -215,7 +215,7 @@ def test_own_nodes_with_an_interface_get_a_page_and_a_loader(tmp_path, monkeypat
 
 def test_what_each_shell_needs_is_said_by_what_it_answers(home, monkeypatch):
     monkeypatch.setattr(pflow.setup.setup.shutil, "which", lambda program: None if program == "manpath" else program)
-    share = find_share("/opt/m'y")
+    share = share_directory("/opt/m'y")
     pages, scripts = (f"/opt/m'\"'\"'y/share/{name}" for name in ("man:'", ""))
     answers = {"bash": False, "zsh": None, "fish": True}
     zsh = f"source '{scripts}zsh/site-functions/pflow.zsh'"
