@@ -167,6 +167,7 @@ def _edges(
     edges = flow.graph.next[id]
     at = order.get(id, 0)
     for action in dict.fromkeys([*edges, *flow.steps[id].actions]) if edges else ():
+        # A node that lists `error` under Actions takes the default edge if there is none for it.
         is_implied = action == ERROR and action not in edges
         taken = "default" if is_implied else action
         targets = edges.get(taken, [])

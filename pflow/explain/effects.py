@@ -273,6 +273,7 @@ def _telling_values(step: WiredStep, effect: str, provenance: Provenance, outsid
         above = outside.get(f"{step.id}.{key}")
         if (above or key in step.step.params) and is_telling(field):
             values[key] = above or [provenance.of_param(step, key)]
+        # A param that nobody sets acts by its default, which the gate has to see too.
         elif is_telling(field) and not field.env and not field.required and field.default:
             values[key] = [{"from": "constant", "value": field.default}]
     return {key: each for key, each in values.items() if not (key in SCHEMAS and _is_inline(each[0]))}

@@ -24,14 +24,14 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
     """
     if any(literal_secrets(wired)):
         raise _no_pipe("a secret stands in it, and a secret is never a flag")
-    # A mapping is no path: nothing has checked the flow.
+    # ValueError: a mapping is no path. Flows with findings are explained too.
     with Attempt("", lambda act, error: _no_pipe(str(error)), of=ValueError):
         flow = with_literals(wired, values or {})
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
     _check_kept(wired, flow)
     text = write_pipe(flow)
-    if "\0" in text:
+    if "\0" in text:  # no command line can hold it
         raise _no_pipe("it contains NUL")
     comment = "".join(each if each.isprintable() else " " for each in outputs)
     return (f"# outputs: {comment}\n" if comment else "") + text

@@ -159,6 +159,7 @@ class Graph:
         """
         reached = [self.reach(start, source, past_errors=False) for start in starts]
         common = set(reached[0]).intersection(*reached[1:]) - {source}
+        # The nearest step that all branches lead to; of two that are as near, the one that the flow has first.
         position = {id: at for at, id in enumerate(self.ids)}
         meet = min(common, key=lambda id: (max(each[id] for each in reached), position[id])) if common else None
         outside = {meet, source}

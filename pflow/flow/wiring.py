@@ -176,6 +176,7 @@ class _Layout:
     ) -> None:
         needed.readers.append((wired.id, key))
         needed.flags += [flag for flag in flags if flag not in needed.flags]
+        # An open step may write any key, so behind one the input may turn out not to be needed.
         precedes = self.wired.graph.may_precede
         if is_required and not needed.declared and not any(precedes(id, wired.id) for id in self.open_steps):
             needed.required = True
@@ -284,6 +285,7 @@ class _Wiring(_Layout):
             wired.sources[key] = _place_source(places)
             wired.sources[key].is_optional = True
         is_there = found and are_there_first(self.wired, wired.id, [write for _, write in found])
+        # A flow that declares inputs has no others: PF03 then reports the read.
         if is_there or (self.flow.inputs and key not in self.flow.inputs):
             return
         is_required = is_required and key not in wired.step.params
@@ -307,6 +309,7 @@ class _Wiring(_Layout):
         self.wired.runs_over_pipe = first.over is not None and first.over.paths == (("stdin",),)
         if read is None or self.wired.runs_over_pipe:
             return
+        # The form of seed 000 maps a read to its own name, which leaves it to the pipe all the same.
         is_named = first.step.params.get("input_key") == read.name
         if first.is_wired(read.name) and not is_named:
             return

@@ -70,6 +70,7 @@ def doubts(flow: WiredFlow, id: str, writers: list[str]) -> Iterator[str]:
 
 
 def _out_of_forks(flow: WiredFlow) -> set[tuple[str, str]]:
+    """Return the edges out of forks. Nothing is carried along them, since no branch comes before another one."""
     closed: set[tuple[str, str]] = set()
     for fork in flow.graph.forks():
         closed |= set(fork.exits)

@@ -207,9 +207,8 @@ class _Compiler:
         if read is not None and wired.id in self.fed:
             step.input_mappings[read.name] = source_of(map(self._carried_place, self.fed[wired.id]))
             carried = {self._carried_key(writer) for writer in self.fed[wired.id]}
-            if _is_inferred(wired) and carried != {
-                read.name
-            }:  # a guess: the store's key of that name is surer, so it comes first
+            # An inferred [pipe] read is a guess: the store's key of its name is surer, so it comes first.
+            if _is_inferred(wired) and carried != {read.name}:
                 step.soft = [read.name]
         if step.batch is not None:
             step.batch = copy(step.batch)

@@ -80,9 +80,8 @@ def read_flow(
     chains = read_chains(text, grouped(text, tokens))
     reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])
     for draft in [reader.draft_of[chain[-1]] for chain in chains[:-1]] if is_script else ():
-        draft.stream = [
-            name for name in draft.stream if name != "quiet"
-        ]  # every pipe of a script but the last needs -q
+        # Every pipe of a script but the last has to have -q, so it is no flag that a flow ignores.
+        draft.stream = [name for name in draft.stream if name != "quiet"]
     flow = FlowSpec([draft.step for draft in reader.drafts], reader.edges(chains))
     flow.dialect = "pipe"
     flow.catalog, flow.item_names = catalog, item_names

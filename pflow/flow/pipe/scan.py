@@ -135,6 +135,7 @@ def cannot_read(text: str, at: int) -> str:
     from pflow.values.secrets import MASK, find_secrets
 
     line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text else ""
+    # From the end, so that the indices of those before stay right.
     for begin, behind in reversed(find_secrets(text, secret_flags(text))):
         text = text[:begin] + MASK + text[behind:]
         at = at if at <= begin else max(begin, at + begin + len(MASK) - behind)

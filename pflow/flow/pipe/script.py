@@ -66,9 +66,8 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     flow.inputs = inputs | {name: _written(each) for name, each in given.items()}
     heads = [at for at, step in enumerate(flow.steps) if at and all(edge.target != step.id for edge in flow.edges)]
     apart |= {step.id for step in flow.steps[: heads[-1] if heads else 0]}
-    for id, wired in lay_out(
-        flow
-    ).steps.items():  # in a pipe of programs, a later stage replaces the keys of an earlier one
+    # In a pipe of programs, a later stage replaces keys of an earlier one; in pipe syntax both would move.
+    for id, wired in lay_out(flow).steps.items():
         if id not in apart and wired.inline is None:
             step = flow.step(id)
             step.output_mappings = {key: key for key in wired.interface.writes} | step.output_mappings

@@ -46,6 +46,7 @@ def _check_reach(flow: WiredFlow) -> Iterator[Finding]:
     """Yield a finding for each step that is not reached, but none for steps behind it."""
     seen = set(flow.order)
     left = [id for id in flow.steps if id not in seen]
+    # Those that nothing leads to come first, so that their finding covers the steps behind them.
     starts = [id for id in left if all(each in seen for each in flow.graph.before[id])]
     for id in [*starts, *left]:
         if id not in seen:
