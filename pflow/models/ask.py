@@ -338,7 +338,7 @@ def _billed(usage: Mapping[str, Any]) -> Any:
 
 
 def _proxy_cost(ending: Ending) -> float | None:
-    """Return the cost in a header of litellm's proxy; None without one, or for 0: what it sends for unknown prices."""
+    """Return the cost in a header of litellm's proxy. None without one, or for 0, which means an unknown price."""
     said = ending.headers.get("x-litellm-response-cost", "")
     return result_of(float, said, of=ValueError, otherwise=None) or None
 

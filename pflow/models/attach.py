@@ -27,7 +27,7 @@ _PIPED = "what the pipe brings"
 
 _GLANCE = 4096
 _PATIENCE = 5.0
-"""The bytes of a file at an address that tell its type, and the most seconds without any of them."""
+"""How many bytes of a file at an address tell its type, and how many seconds to wait while none of them comes."""
 
 
 def attach(

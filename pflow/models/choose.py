@@ -43,7 +43,7 @@ _EXPLAINED = Attempt("cannot load llm's models", settings.broken, of=Exception)
 
 
 class NoCapableModel(PflowError):
-    """The failure (78) to find a model that can do an `act`: none was named, and the default will not do."""
+    """The failure (78) to find a model for an `act`: none was named, and the default one is not able to do it."""
 
     def __init__(self, act: str, why: str) -> None:
         super().__init__(f"cannot {act}: {why}", hint=f"{planning_models()}; {_PLAN_HINT}", exit=BAD_CONFIG)
@@ -124,7 +124,7 @@ def set_default(name: str) -> tuple[str, str]:
 
 
 def adopt(name: str) -> str:
-    """Make a new local model the default if none is chosen, unless it is the small one; return who is the default."""
+    """Make a new local model the default if none is chosen, unless it is the small one; say which is the default."""
     default, why = default_model()
     if why == LATEST and name != SMALL:
         default, why = set_default(name)

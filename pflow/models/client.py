@@ -70,7 +70,7 @@ _MOMENT = 0.2
 """Seconds to wait for the end of the stream after the last event of an answer."""
 
 _LITTLE = 8
-"""Pieces of data that may follow the last event, such as `[DONE]` and the last chunk; more end the connection."""
+"""Pieces of data that may follow the last event, such as `[DONE]`. After more of them the connection is closed."""
 
 
 def _made(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -59,7 +59,8 @@ class Ending:
     """The end of an answer: the `reason` for it, a `refusal` in place of a text, and the provider's `words` about it.
 
     `note` reads what comes through a client of pflow.models.client, `read` what any other plugin keeps of an answer.
-    Without a reason, an answer was cut if its server `says_end` of complete ones; if not, nobody knows of a stream.
+    An answer without a reason was cut if the complete ones of its plugin state a reason (`says_end`). If they do not,
+    a stream may have been cut: nobody knows.
 
     `tool` is the tool that the answer wants to call; `has_reasoned` is true if thoughts came beside the text. `sent`
     are the members of the request, `refused` the one that a server's error names (pflow.models.request_form).

@@ -43,7 +43,7 @@ _DENIES = re.compile(
     re.IGNORECASE,
 )
 _NEVER = re.compile(r"\b(not |un)(yet )?(support|implement|recogni[sz])|\b(must|should) be\b", re.IGNORECASE)
-"""The words that refuse a member in an error with which the server takes the fault itself (500)."""
+"""The words with which a server refuses a member although its status reports a fault of its own (500)."""
 
 _OF_RANGE = re.compile(
     r"too (large|small|high|low|long|many)|at (least|most)|exceed|maximum|minimum|less than|greater|between|positive",

@@ -38,7 +38,7 @@ def ask_for(prompt: str, schema: dict[str, Any], wrong: str = "") -> str:
 
 
 def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
-    """Return the one value in an answer, which fits the schema.
+    """Return the value in an answer, checked against the schema. There must be only one.
 
     It is the whole answer, or stands in a Markdown fence, begins a line, or follows a colon or a tag. A value within a
     sentence does not count. Raises Unfit (65) without a value that fits, or with two different ones, and PflowError

@@ -310,7 +310,7 @@ def find_form(
 def _delimiter_in(bare: str) -> str:
     """Return the delimiter of a text whose quoted values are gone: the one in the header on which most lines agree.
 
-    If two fit, one is better that stands not only in prose and decimals, then the one with more columns.
+    If two fit, the better one also stands outside prose and decimals; after that, the one that makes more columns.
     """
     lines = [*filter(None, LINE_END.split(bare))] or [""]
     rows = _PROSE.sub("", "\n".join(lines[1:] or lines))

@@ -154,7 +154,7 @@ def decode_body(body: bytes, kind: str) -> str | bytes:
 
 
 def _label_in(head: str) -> str:
-    """Return the charset that a page names, unless it is UTF-16: then nobody could have read the name as ASCII."""
+    """Return the charset that a page names. UTF-16 does not count: in UTF-16 the name could not be read as ASCII."""
     found = _IN_PAGE.search(re.sub(r"(?s)<!--.*?-->", "", head))
     label = (found[1] or found[2]) if found else ""
     return "" if label.lower().startswith("utf-16") else label

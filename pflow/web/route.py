@@ -14,7 +14,7 @@ from pflow.web.hosts import is_here
 
 _BY_CLIENTS = {"ImportError", "OSError", "ValueError", "InvalidURL"}
 _OF_CLIENTS = ("proxy", "socks", "scheme", "port", "ssl", "x509", "certificate", "no such file", "directory")
-"""The classes and the words of errors with which clients refuse a proxy or certificates."""
+"""The classes of errors, and the words in them, with which clients refuse a proxy or certificates."""
 
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")

@@ -51,7 +51,7 @@ _BY_REASON = {
     "prompt_too_long": (BAD_DATA, "the prompt is too long", ""),
     "malformed_tool_use_exhausted": (TRY_AGAIN, "it called a tool in a wrong form", ""),
 }
-"""Exit codes, words and hints for results that claim success but are none, by `stop_reason` or `terminal_reason`."""
+"""Exit codes, words and hints for results that claim success and are failures: by `stop_reason`, `terminal_reason`."""
 
 _RULES = {"Write": "Edit", "NotebookEdit": "Edit", "MultiEdit": "Edit", "Edit": "Edit", "Read": "Read"}
 """The rule by which Claude Code allows each tool of files a path. It ignores a path after another tool's name."""

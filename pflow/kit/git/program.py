@@ -39,7 +39,7 @@ _AS_SHIPPED = (
     *("diff.renameLimit=1000", "diff.submodule=short", "diff.suppressBlankEmpty=false", "status.renames=true"),
     *("status.renameLimit=1000", "core.bigFileThreshold=512m", "core.hooksPath=/dev/null"),
 )
-"""git's defaults for the settings with which users change what it prints; and no hooks: reading can start one."""
+"""git's defaults for the settings with which users change its output. No hooks, since even reading can start one."""
 
 _READING = ("--no-optional-locks", *(word for setting in _AS_SHIPPED for word in ("-c", setting)))
 """Settings of a git that only reads: it takes no lock, and starts none of the programs that a repository's settings
