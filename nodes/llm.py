@@ -15,7 +15,7 @@ class Llm(Node):
 
     The text is sent first, then an empty line and the prompt. Bytes are sent as an attachment, and so are a PDF and, if
     the model accepts it, an SVG. Without --model and PFLOW_MODEL it uses llm's default if that was chosen or has a key,
-    else the local model that came last. --model=./FILE.gguf asks a file, --model='http://HOST/v1#NAME' a server.
+    else the newest local model. --model=./FILE.gguf asks a file, --model='http://HOST/v1#NAME' a server.
 
     An answer that reached its token limit still counts, with a warning on stderr, and is not cached. Reasoning is taken
     out. An answer without text fails: 65 if the tokens went into reasoning or it calls a tool, else 75;

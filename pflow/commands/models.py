@@ -13,7 +13,7 @@ If there was no default, the model becomes the default.
 
 "pflow models default NAME" makes a model of any of these forms the default, for llm too: it sets what "llm models
 default" sets. Without NAME it shows the default and why it is the default. PFLOW_MODEL and LLM_MODEL come first. If no
-model is chosen, llm's own default answers if its key is there, else the local model that came last.
+model is chosen, llm's own default answers if its key is there, else the newest local model.
 
 \b
 pflow models

@@ -93,7 +93,7 @@ def identity_of(name: str | None) -> dict[str, str]:
     return found
 
 
-LATEST = "no model is chosen, and this local one came last"
+LATEST = "no model is chosen, and this is the newest local one"
 KEPT = "chosen as llm's default"
 
 

@@ -161,5 +161,5 @@ def _failure(act: str, error: Exception) -> PflowError:
     status = reason.status
     words = refused.get(status, f"the hub answers with {status}") if status else foreign_line(reason.words).rstrip(".")
     hint = "HF_ENDPOINT is its address" if exit == BAD_CONFIG else "try the same command again: it keeps what has come"
-    hint = "HF_TOKEN is the key to what is not public" if status in refused else hint
+    hint = "HF_TOKEN is the key to private repositories" if status in refused else hint
     return PflowError(f"{act}: {words}", hint=hint, exit=meaning_of_status(status).exit if status in refused else exit)
