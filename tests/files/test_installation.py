@@ -62,7 +62,7 @@ def test_a_tool_of_uv_keeps_what_was_installed_beside_it(tmp_path, first, name):
     assert found.remove("llm-x") == f"uv tool install {name}"
     assert found.remove("llm") == f"uv tool install {name} --with 'llm-x>=1'"
     assert found.mend() == f"uv tool install --reinstall {name} --with 'llm-x>=1'"
-    assert (found.to_path(), found.place) == ("uv tool update-shell", sys.prefix)
+    assert (found.to_path(), found.prefix) == ("uv tool update-shell", sys.prefix)
 
 
 def test_what_pipx_installed_is_extended_by_it(tmp_path):

@@ -53,11 +53,10 @@ The tests of the module itself run first: `tests/map/test_rows.py` for `pflow/ma
 SLOW = {
     "tests/map/test_dask.py",
     "tests/map/test_money.py",
-    "tests/models/test_engine.py",
-    "tests/models/test_garbled.py",
+    "tests/models/test_ending.py",
+    "tests/models/test_local.py",
     "tests/models/test_plugins.py",
-    "tests/process/test_pool.py",
-    "tests/record/test_comparison.py",
+    "tests/stage/test_visit.py",
 }
 """Tests that take too long for every mutant of their directory: they run for the modules that they name."""
 
