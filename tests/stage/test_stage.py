@@ -366,3 +366,30 @@ def test_any_header_is_taken_or_refused_and_never_a_bug(node, header, words):
     is_handed_on = isinstance(error, dict) and ended.code == error.get("exit")  # a child's own code is kept
     assert is_documented(ended) or is_handed_on, ended
     assert ended.code != 70, ended
+
+
+TELLS = '''
+from pflow import Node
+
+
+class Tell(Node):
+    """Tell a secret.
+
+    Interface:
+    - Reads: shared["token"]: str [secret]  # it
+    """
+
+    def exec(self, prepared):
+        raise ValueError(f"no access with {prepared}")
+
+    def prep(self, shared):
+        return shared["token"]
+'''
+
+
+def test_a_secret_that_comes_through_the_pipe_is_in_no_message(tmp_path):
+    (tmp_path / "tell.py").write_text(TELLS)
+    ended = run(str(tmp_path / "tell.py"), [], b'{"$pflow":{"v":1},\n"token":"s3cret-4711"\n}\n', name="tell")
+    assert ended.code == 1
+    assert "no access with" in ended.err
+    assert "s3cret" not in f"{ended.err}{ended.header}"
