@@ -15,6 +15,7 @@ from pflow.errors import PflowError
 from pflow.process.signals import Deadline
 from pflow.values.usage import Usage
 from tests.engine.flows import Ran, plan_of, run, write_flow
+from tests.tools import node_source, put_pack
 
 Ir = dict[str, Any]
 
@@ -633,3 +634,34 @@ def test_no_item_writes_over_the_file_of_another_in_a_flow_in_a_flow_and_without
     with pytest.raises(PflowError, match=r"item 1 .* of this batch writes it too") as caught:
         Engine(plan, Context(write=write)).run({"paths": [str(tmp_path / "one"), f"{tmp_path}/./one"]})
     assert caught.value.exit == 73
+
+
+def test_the_parts_of_the_step_that_the_pipe_carries_are_shown_as_they_come(nodes):
+    write_node(nodes, "say", ['Writes: shared["out"]: str [pipe]  # x'], "self.emit('x'); shared['out'] = 'xy'")
+    parts = []
+    ran = run(flow(step("a", "say"), step("b", "say")), emit=parts.append, emitter="b")
+    assert (ran.store["out"], parts) == ("xy", ["x"])
+
+
+def test_each_try_but_the_last_of_a_step_that_fails_is_told(nodes):
+    body = "class Flaky(Node):\n    def __init__(self):\n        super().__init__(max_retries=3)\n\n"
+    body += "    def exec(self, prepared):\n        raise ValueError(f'try {self.cur_retry}')\n"
+    (nodes / "flaky.py").write_text(f"from pflow import Node\n\n\n{body}")
+    ran = run(flow(step("a", "flaky")))
+    assert "try 2" in ran.error.message
+    (tried,) = ran.ends("tried")
+    assert ["try 0" in tried[0]["message"], "try 1" in tried[1]["message"], len(tried)] == [True, True, 2]
+
+
+def test_a_write_that_no_interface_names_and_the_pack_of_a_node_are_in_the_trace(nodes, tmp_path, monkeypatch):
+    (nodes / "open.py").write_text(
+        "from pocketflow import Node\n\n\nclass Open(Node):\n"
+        "    def post(self, shared, prepared, result):\n        shared['k' + 'ey'] = 1\n"
+    )
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (tmp_path / "data" / "pflow").mkdir(parents=True)
+    put_pack(tmp_path / "data" / "pflow", "tools", {"nodes/words.py": node_source("Words", "return len(text.split())")})
+    ran = run(flow(step("a", "open"), step("b", "words")), {"text": "a b"})
+    assert ran.error is None
+    assert ran.ends("writes")[0] == {"key": ["key"]}
+    assert ["pack" in event for event in ran.events if event["event"] == "start"] == [False, True]
