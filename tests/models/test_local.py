@@ -100,6 +100,11 @@ def test_a_state_for_which_there_is_no_room_is_not_kept(model, monkeypatch):
     assert os.listdir(Path(model.path).parent) == ["SmolLM2.gguf"]
 
 
+def test_a_local_model_streams_and_takes_a_schema():
+    model = LocalModel("m", "m.gguf")
+    assert (model.can_stream, model.supports_schema, model.cost) == (True, True, 0)
+
+
 @pytest.mark.parametrize(
     ("code", "said", "wheel", "exit", "why"),
     [

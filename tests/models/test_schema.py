@@ -91,6 +91,7 @@ def test_no_other_value_is_taken_and_the_reason_is_said(text, why):
     assert caught.value.exit == 65
     assert caught.value.is_permanent == ("too large" in why)
     assert why in caught.value.message
+    assert "'{}'" not in caught.value.message  # two of several are enough
 
 
 def said(text, end="stop"):

@@ -1,12 +1,14 @@
 """A stage as a process: what it prints, what it stores and how it ends, whatever it is given."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pflow.errors import EXIT_CODES
+from pflow.errors import EXIT_CODES, PflowError
+from pflow.stage.visit import Visit, Visitor
 from tests.stage.running import Ended, run
 
 NODE = '''
@@ -393,3 +395,29 @@ def test_a_secret_that_comes_through_the_pipe_is_in_no_message(tmp_path):
     assert ended.code == 1
     assert "no access with" in ended.err
     assert "s3cret" not in f"{ended.err}{ended.header}"
+
+
+class Calls:
+    """Calls of models: how many ended well, and how many failed."""
+
+    def __init__(self, well=0, failed=0):
+        error = PflowError("late", exit=75)
+        self.made = [(1.0, 1.5, {"tokens": 3}, None)] * well + [(2.0, 2.5, {}, error)] * failed
+
+    def of_visit(self):
+        return self
+
+
+@pytest.mark.parametrize(("calls", "noted"), [((0, 0), 0), ((1, 0), 0), ((2, 0), 2), ((0, 1), 1), ((1, 1), 2)])
+def test_the_calls_of_a_visit_are_noted_if_there_were_several_or_one_failed(monkeypatch, calls, noted):
+    visitor, visit = Visitor(), Visit()
+    visit.begun = 0.5
+    monkeypatch.setattr(visitor, "act", lambda *_: "acted", raising=False)
+    node = SimpleNamespace(tells_budget=True, calls=Calls(*calls))
+    assert visitor._act_counted(node, {}, visit) == "acted"
+    asked = visit.more.get("asked", [])
+    assert len(asked) == noted
+    if noted and calls[0]:
+        assert asked[0] == {"at": 500.0, "ms": 500.0, "tokens": 3}
+    if noted and calls[1]:
+        assert asked[-1] == {"at": 1500.0, "ms": 500.0, "exit": 75}

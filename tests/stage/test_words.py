@@ -150,6 +150,9 @@ def test_a_reference_in_a_word_of_a_list_is_one_item():
         (["-o", "seed"], "-o: it needs a name and a value", "-o NAME VALUE"),
         (["-m", "x", "--model=x"], "--model twice", ""),
         (["-mx", "-my"], "--model twice", ""),
+        (["-l=x"], "cannot take -l=x: no = stands behind a letter", "--loud=true, or --loud=false"),
+        (["-lq=x"], "cannot take -lq=x: no = stands behind a letter", "--quiet=true"),
+        (["-lz"], "cannot take -z: no such flag", ""),
     ],
 )
 def test_what_is_wrong_is_said_with_the_right_form(words, message, hint):
