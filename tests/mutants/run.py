@@ -216,7 +216,7 @@ def equivalents() -> list[str]:
 
 
 def line(mutation: MutationSpec) -> str:
-    """A mutant in a line: the file, the function, the operator, and the source line that it changes, less its comment."""
+    """A mutant in a line: the file, the function, the operator, and the source line without its comment."""
     source = (ROOT / mutation.module_path).read_text(encoding="utf-8").splitlines()[mutation.start_pos[0] - 1].strip()
     operator = mutation.operator_name.removeprefix("core/")
     place = f"{mutation.module_path}:{mutation.definition_name}: {operator} at {mutation.start_pos[1]}"
