@@ -26,7 +26,8 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import write_stderr
 
 PYTHON = "python"
-LANGUAGES = {PYTHON: PYTHON, "sh": "sh", "bash": "sh", "js": "js"}  # each with the name of its template
+LANGUAGES = {PYTHON: PYTHON, "sh": "sh", "bash": "sh", "js": "js"}
+"""The languages, each with the name of its template."""
 
 _GOOD = "lower-case words with dashes between them: count-words"
 

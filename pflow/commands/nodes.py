@@ -110,7 +110,7 @@ def list_text(listed: list[Listing], width: int, colour: Colour = PLAIN, *, is_r
 def detail_text(node_type: NodeType, width: int, colour: Colour = PLAIN) -> str:
     """Describe one node: its reads, writes and params, its actions and effects, its origin."""
     about = entry(node_type)
-    if "reads" not in about:  # its interface is unknown
+    if "reads" not in about:  # of an interface that cannot be read only the fault is known
         return "\n".join(wrap(f"{clean(about['name'])}: {clean(about['fault'])}", width)) + "\n"
     summary, examples = f": {clean(about['summary'])}" if about["summary"] else "", node_type.interface.examples
     parts = [wrap(f"{clean(about['name'])} {clean(about['version'])}{summary}", width)]

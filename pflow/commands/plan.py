@@ -64,7 +64,7 @@ _LIMITS = "\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items
 def command(
     words: list[str], wire: bool, edit: bool, pipe: bool, json: bool, fresh: bool, no_stdin: bool, **options: Any
 ) -> int:  # fmt: skip
-    if wire or edit:  # these do not read stdin for data, and cache nothing
+    if wire or edit:  # a change is never cached, and takes no piped input
         from pflow.plan.change import ChangeOptions
 
         module = import_module(f"pflow.plan.{'wire' if wire else 'edit'}")

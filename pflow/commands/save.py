@@ -156,13 +156,8 @@ def _report(name: str, saved: SaveResult, more: Sequence[str] = ()) -> None:
         lines.append(f"saved as '{saved.name}', which is the same name")
     if saved.old is not None:
         lines.append(f"the version of '{saved.name}' before is {saved.old}")
-    if found := result_of(
-        find_node,
-        saved.name,
-        of=PflowError,
-        otherwise=None,
-        # A damaged pack does not matter here.
-    ):
+    # The lock file of packs may be damaged, which is no reason to fail: the flow is saved by now.
+    if found := result_of(find_node, saved.name, of=PflowError, otherwise=None):
         lines.append(f"warning: pflow {saved.name} is the node '{found.file}'; the flow is flow:{saved.name}")
     for line in [*lines, *more]:
         say("pflow save", line)

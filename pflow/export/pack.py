@@ -41,7 +41,7 @@ def export_to(wired: WiredFlow, directory: str) -> None:
         with TemporaryDirectory(dir=os.path.dirname(target), prefix=".pflow-pack-") as stage:
             for path, (data, is_program) in contents.files.items():
                 replace(f"{stage}/pack/{path}", data, mode=0o777 if is_program else 0o666)
-            os.rename(f"{stage}/pack", target)
+            os.rename(f"{stage}/pack", target)  # fails unless the target is new or an empty directory
 
 
 class _Contents:

@@ -85,6 +85,7 @@ class _Script:
                 self.wired.steps[each.step].sources[each.read] = PathSource(each.path)
             word_of(each.path)
             self.state.places[each.path] = each in self.required or each.has_default
+        # pflow-set takes the flags: shell code could neither check types nor pass on an error document.
         if self.inputs or self.wired.maps_stdin:
             words = [f"--inputs={quote(self._declarations())}", '-- "$@"'] if self.inputs else []
             intake = [] if self.takes_pipe else ["--store"] if self.takes_store else ["-n"]

@@ -65,7 +65,7 @@ class FlowFile:
         Raises PflowError: 75 if the file has changed since it was read, 73, 77.
         """
         file = self.file or ""
-        if _content(file) != self.content:
+        if _content(file) != self.content:  # somebody may have edited it while a model answered or we asked
             hint = "nothing was written; run it again"
             raise PflowError(f"cannot write '{self}': it has changed since it was read", hint=hint, exit=TRY_AGAIN)
         if self.name is not None:

@@ -270,9 +270,8 @@ def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
     elif carried is not None and carried.declared and carried.readers and not carried.has_default:
         name = key = carried.name
         flow.inputs[name].pipe = True
-    elif (
-        piped and piped.carried and first and not flow.inputs.keys() & piped.keys.keys()
-    ):  # a flow that names keys takes these
+    # A flow that names keys of the store takes these, and not what the pipe carries.
+    elif piped and piped.carried and first and not flow.inputs.keys() & piped.keys.keys():
         name = _declare(wired, flow, *first)
     else:
         return flow

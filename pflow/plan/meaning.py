@@ -172,6 +172,7 @@ def _overwritten_files(given: list[Literal], sentence: str) -> Iterator[Finding]
 def _missing_programs(given: list[Literal]) -> Iterator[Finding]:
     for literal in [each for each in given if {"explicit", "verbatim"} <= each.field.marks]:
         for word in _COMMAND.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "''", str(literal.value))):
+            # The shell is asked, because it knows its builtins and keywords, which are not on PATH.
             if subprocess.run(["/bin/sh", "-c", 'command -v "$0"', word], capture_output=True, check=False).returncode:
                 what = f"it cannot run here: there is no program '{word}'"
                 yield Finding(NO_PROGRAM, literal.place, what, "a node, or a program on PATH")

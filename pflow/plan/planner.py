@@ -60,7 +60,7 @@ class CachedPlan:
 
 
 def _prune(folder: Path) -> None:
-    files = [file for file in folder.glob("*.json") if len(file.stem) == 64]
+    files = [file for file in folder.glob("*.json") if len(file.stem) == 64]  # only ours have a digest for a name
     for file in sorted(files, key=lambda file: file.lstat().st_mtime_ns)[: max(len(files) - _MOST, 0)]:
         file.unlink(missing_ok=True)
 

@@ -98,7 +98,7 @@ class Broker:
             loop.add_signal_handler(signum, self.ended.set)
         _sweep(path)
         self.path = path
-        os.umask(0o077)
+        os.umask(0o077)  # the socket must be ours alone from the moment that it exists
         server = await asyncio.start_unix_server(self._talk, path, limit=_LONGEST, backlog=_BACKLOG)
         watching = [asyncio.create_task(each) for each in (self._watch(), _stay_alive())]
         _report_start({"result": {}})

@@ -145,7 +145,7 @@ def _connect(path: str, act: str) -> socket:
 def _open(path: str) -> socket:
     """Connect to a broker that listens. Raises OSError; PflowError (77) if it is another user's."""
     make_place(path)
-    connection = socket(1, 1)  # AF_UNIX, SOCK_STREAM
+    connection = socket(1, 1)  # AF_UNIX and SOCK_STREAM, whose names socket.py has
     name = name_peer(connection, path)
     try:
         connection.connect(path)

@@ -96,10 +96,9 @@ def save_server(server: Server) -> None:
     file = server_file(server.name)
     with Attempt(f"cannot keep the MCP server '{server.name}'", not_written):
         make_private(os.path.dirname(file))
+        # replace() keeps the mode of an older file, which somebody may have opened to others.
         with suppress(FileNotFoundError):
-            os.chmod(
-                file, 0o600
-            )  # replace() gives the new file the mode of the old one, which somebody may have opened
+            os.chmod(file, 0o600)
         replace(file, json.dumps(asdict(server), indent=1) + "\n", mode=0o600)
 
 

@@ -215,7 +215,7 @@ class Session:
         return PflowError(shorten(self.secrets.mask(said), _LONGEST) + asked, exit=FAILED)
 
     def _as_error(self, error: BaseException) -> PflowError:
-        while isinstance(error, BaseExceptionGroup):
+        while isinstance(error, BaseExceptionGroup):  # anyio's task groups raise these, also for a single error
             error = error.exceptions[0]
         if isinstance(error, PflowError):
             return error

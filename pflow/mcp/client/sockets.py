@@ -29,6 +29,7 @@ def begin_run() -> None:
     Inside another run, the broker of that run is used.
     """
     if not run_socket():
+        # In the environment, so that pflow in a step's command uses the run's broker too.
         os.environ[RUN] = socket_of(str(os.getpid()))
 
 

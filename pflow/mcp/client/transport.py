@@ -66,6 +66,7 @@ class LocalServer:
         """True once the process has ended, or nothing is read from it any more."""
         if not self.pid or self._is_read:
             return self._is_read
+        # The kernel is asked, because the reader learns of the end later, and a call in between would fail.
         return result_of(os.waitid, os.P_PID, self.pid, _ENDED, of=ChildProcessError, otherwise=True) is not None
 
     @asynccontextmanager
@@ -90,6 +91,7 @@ class LocalServer:
                     for stream in (messages, answers, receiver):
                         stream.close()
                     await to_thread.run_sync(wait_for_end, [program], GRACE)
+                    # A server that has ended by itself may have left processes in the background.
                     await to_thread.run_sync(end, [program], GRACE)
                     await asyncio.wait([reading])
 

@@ -132,6 +132,7 @@ def call_of(offered: OfferedTool, arguments: dict[str, Any]) -> tuple[list[str],
     if offered.flow:
         words = ["run", node_type.file, "-j"]
     else:
+        # --verbatim, because a client's values are data: a ${…} in them is not expanded.
         words = [node_type.name if node_type.origin == BUNDLED else node_type.file, "-j", "--verbatim"]
     words += _words_of(offered, given, store)
     return words, encode({"$pflow": {"v": 1}, **store}, escape=False) + b"\n"

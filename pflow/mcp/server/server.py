@@ -79,9 +79,8 @@ class McpServer:
             tasks.cancel_scope.cancel()
 
     async def _end_at_signal(self) -> None:
-        heeded = [
-            each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN
-        ]  # under nohup SIGHUP is ignored
+        # Under nohup SIGHUP is ignored, and stays so.
+        heeded = [each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
         with anyio.open_signal_receiver(*heeded) as signals:
             async for signum in signals:
                 await self.calls.children.end()
@@ -169,6 +168,7 @@ def serve(only: list[str], root: str | None, *, is_all: bool, read_only: bool) -
     try:
         anyio.run(McpServer(offered_tools, own_tools(only, read_only=read_only)).serve)
     except BaseExceptionGroup as group:
+        # anyio's task groups raise groups, of which a person needs one cause.
         first: BaseException = group
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
