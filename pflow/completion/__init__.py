@@ -1,1 +1,1 @@
-"""Completion: what may stand at the cursor of a command line, asked by a shim in each shell."""
+"""TAB: a small shim in each shell asks pflow for the words that fit at the cursor."""

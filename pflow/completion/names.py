@@ -167,7 +167,7 @@ def files(typed: str, wanted: str) -> list[Candidate]:
 
 
 def spec_of_type(name: str) -> CommandSpec:
-    """Return the spec of a node, a store command or a saved flow, without what cannot be read."""
+    """Return the spec of a node, a store command or a saved flow; an empty one if it cannot be read."""
     from pflow.catalog.find import STORE_COMMAND, find_node
 
     found = find_node(name)

@@ -338,7 +338,7 @@ def _turned_off(flag: Field, name: str) -> str:
 
 
 def _values(flag: Field, word: str, kept: int, run: str = "last") -> Candidates:
-    """Complete the value of a flag or argument after the first `kept` characters of the word; `run` has the steps."""
+    """Complete the value of a flag or argument behind `kept` characters of the word; steps are those of `run`."""
     typed = word[kept:]
     choices = ("true", "false") if _is_bool(flag) else choices_of(flag)
     # Of --map-in first each KEY= alone, and KEY=PATH once the = is typed: there are many.

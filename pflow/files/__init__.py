@@ -1,1 +1,1 @@
-"""Files: atomic writes, pflow's own directories, checked paths, a root that holds them."""
+"""Files: atomic writes, pflow's own directories, and paths that are checked and held within bounds."""

@@ -19,7 +19,7 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 def read_attributes(fd: int) -> dict[str, bytes]:
-    """Return the ACL of a file, and those of its `user.` attributes that can be read; all others are the system's."""
+    """Return a file's ACL and the `user.` attributes that can be read; all other attributes are the system's."""
     # macOS has no listxattr, and tmpfs of an old Linux no `user.` attributes.
     names: list[str] = result_of(lambda: os.listxattr(fd), of=(OSError, AttributeError), otherwise=[])
     found: dict[str, bytes] = {}

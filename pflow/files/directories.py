@@ -43,7 +43,7 @@ def state_directory() -> str | None:
 
 
 def llm_directory() -> str:
-    """Return llm's directory of settings as llm itself finds it, without importing llm."""
+    """Return the directory of llm's settings by the rules of llm, which is slow to import."""
     if path := os.environ.get("LLM_USER_PATH"):
         return path
     if sys.platform == "darwin":

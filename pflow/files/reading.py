@@ -104,7 +104,7 @@ def read_to_end(fd: int, act: str) -> bytes:
 
 
 def read_part(fd: int, size: int) -> bytes:
-    """Read what is there, up to `size` bytes; wait for the first of them. Raises OSError."""
+    """Read up to `size` bytes, as many as are there; wait for the first one. Raises OSError."""
     try:
         return os.read(fd, size)
     except BlockingIOError:  # another process that shares this pipe made it non-blocking
@@ -122,7 +122,7 @@ def check_size(size: int, act: str) -> None:
 
 
 def check_unpacked(size: int, unpacked: int, act: str) -> None:
-    """Refuse a bomb (65), which unpacks to very much more than its `size`; a limit that a user sets holds instead."""
+    """Refuse data that unpacks to very much more than its `size`, a bomb (65). If the user set a limit, use that."""
     if _most != MOST_INPUT:
         check_size(unpacked, act)
     elif unpacked > max(_PLAIN, size * _DENSEST):

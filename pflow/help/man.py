@@ -97,7 +97,7 @@ _SHELL_WORD = re.compile(r"""(?:\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|[^ '"\\])+""", r
 
 
 def files(specs: list[CommandSpec]) -> dict[str, str]:
-    """Make the pages, by name. Each depends only on its own spec; the driver's also on those of all commands."""
+    """Return the pages by name. A page depends on its own spec; the driver's page also on the specs of all commands."""
     return {f"{_page_name(spec)}.1": _page(spec, specs) for spec in specs}
 
 

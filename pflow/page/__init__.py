@@ -1,1 +1,1 @@
-"""A run as one HTML file, which holds the trace; the list of runs in the same dress."""
+"""HTML pages: a run as one file with its trace in it, and the list of runs in the same style."""

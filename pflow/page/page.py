@@ -79,7 +79,7 @@ def page_members(run: RecordedRun) -> Trace:
 
 
 def run_page(trace: Trace, *, now: float) -> bytes:
-    """Return the page of a run, whose trace has what `page_members` returns, or of a store's stages."""
+    """Return the page of a store's stages, or of a run, whose trace must have what `page_members` returns."""
     report, dots, shape = trace.get("map"), trace.get("dots", []), trace.get("ir") or shape_of(None)
     values = trace.get("values")
     trace = store_with(trace)

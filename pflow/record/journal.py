@@ -237,7 +237,7 @@ def _record_in(line: bytes) -> Record | None:
 
 
 def bounds_seal(run: str, about: Mapping[str, Any]) -> str:
-    """Return the seal of a run's bounds, as `about` has them: it fits no other run, and no other bounds.
+    """Return the seal of a run's bounds, which `about` has. No other run and no other bounds have the same seal.
 
     Raises PflowError (73, 78) without a key.
     """
@@ -309,7 +309,7 @@ def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:
 
 
 def _possible_values(text: str) -> Iterator[Any]:
-    """Yield the values that a secret's text may have been: itself, itself with a newline, the JSON in it."""
+    """Yield the values that a secret's text may stand for: the text, the text with a newline, the JSON in it."""
     yield from (text, f"{text}\n")
     with Ignoring(ValueError):
         yield decode(text.encode())

@@ -84,7 +84,7 @@ class RunLog:
     """
 
     def __init__(self, directory: str) -> None:
-        """Lock the directory of a run. Raises OSError: BlockingIOError while the run, or a program of it, goes on."""
+        """Lock the directory of a run. Raises OSError: BlockingIOError while it, or a program of it, is running."""
         self.directory = directory
         self.lock = _lock(directory)  # first: others take a directory for a run as soon as it has a file of events
         """A descriptor that children and programs inherit: the run counts as running while one of them holds it."""
@@ -245,7 +245,7 @@ def _note_order(parent: str, run_id: str) -> None:
 
 
 def noted_order(parent: str) -> dict[str, str]:
-    """Return the ids of runs that began while the clock was ahead, each with that of the next run."""
+    """Return the ids of runs that began while the clock was ahead, each with the id of the run after it."""
     data = result_of(read_regular, os.path.join(parent, AHEAD), otherwise=b"")
     return dict(line.split(" ", 1) for line in str(data, "ascii", "replace").splitlines() if " " in line)
 

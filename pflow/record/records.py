@@ -209,7 +209,7 @@ def state_of(key: str) -> State:
 
 
 def stamp_of(key: str) -> State:
-    """Return a stamp that changes with the state of a file or listing; empty if that cannot be told."""
+    """Return a stamp that changes with the state of a file or listing; empty if the stamp would be unreliable."""
     return cache.stamp_of(path_of(key), time.time_ns()) if key.startswith("/") else state_of(key)
 
 

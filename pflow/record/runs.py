@@ -1,4 +1,4 @@
-"""The runs on this machine, read from their directories: each one, and all of them found, listed and pruned.
+"""The runs on this machine: one read from its directory; all of them found, listed and pruned.
 
 TAB lists runs, so this module stays lean.
 """

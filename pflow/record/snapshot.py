@@ -34,7 +34,7 @@ PLACE = ("directory", "flow_directory", "file")
 
 
 class Snapshot:
-    """All that a replay needs beside the flow. It holds no secret: `secrets` are masked in the values from the pipe."""
+    """All that a replay needs in addition to the flow. It has no secrets: values from the pipe are masked."""
 
     def __init__(self, secrets: Secrets | None = None) -> None:
         self.flow_hash = ""

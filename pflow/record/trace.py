@@ -162,7 +162,7 @@ def store_with(trace: Trace) -> Trace:
 
 
 def visit_paths(visits: Iterable[TracedVisit]) -> dict[int, str]:
-    """Return the paths of visits by number, as RecordedRun.written has them; paths inside items are not among those."""
+    """Return the path of each visit by its number, as in RecordedRun.written, which has other paths inside items."""
     paths: dict[int, str] = {}
     for visit in visits:
         scope = f"{paths[visit['outer']]}/" if "outer" in visit else ""

@@ -104,7 +104,7 @@ def list_project(saved: list[SavedFlow]) -> list[SavedFlow]:
 
 
 def readable(saved: list[SavedFlow], program: str) -> list[SavedFlow]:
-    """Return the readable flows; say on stderr why each other one is not."""
+    """Return the readable flows; print on stderr the faults of the others."""
     for each in saved:
         if each.fault:
             say(program, each.fault)

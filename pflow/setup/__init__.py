@@ -1,1 +1,1 @@
-"""An installation: installing its man pages and completions, and finding what is missing or broken."""
+"""`pflow setup` installs man pages and completions; `pflow doctor` finds what is missing or broken."""

@@ -78,7 +78,7 @@ class Setup:
         return self.share / "pflow" / "setup.json"
 
     def changes(self, wanted: dict[str, bytes]) -> dict[str, str]:
-        """Return the change of each file that leads to the wanted ones. Raises PflowError (73) for a file of others."""
+        """Return the change of each file, if these are wanted. Raises PflowError (73) if another file is in the way."""
         names = [*wanted, *sorted(self.files.keys() - wanted)]
         found = {name: self._change(name, wanted.get(name)) for name in names}
         return {name: change for name, change in found.items() if change}
@@ -236,7 +236,7 @@ def start_line(shell: str, share: Path) -> tuple[str, str]:
 
 
 def advise(share: Path, answers: Mapping[str, bool | None]) -> dict[str, tuple[str, list[str]]]:
-    """Return for man and each shell what a person must do, or "", and the lines to add. `answers` are of ask_shells."""
+    """Return for man and each shell the advice, or "", and the lines to add. `answers` come from ask_shells."""
     lines = _man_lines(str(share / FOLDERS["man"])) if shutil.which("man") else []
     advice = {"man": ("add to your shell's profile" if lines else "", lines)} if shutil.which("man") else {}
     for shell, is_there in answers.items():

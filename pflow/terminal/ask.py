@@ -30,7 +30,7 @@ class Terminal:
         self.turn: int | None = None
 
     def wait_for_turn(self) -> None:
-        """Wait until no other pflow process asks at this terminal; hold it until it is closed."""
+        """Wait until no other process of pflow asks at this terminal; keep the others waiting until it is closed."""
         with suppress(OSError):
             # By its own name: /dev/tty is one file for all terminals.
             self.turn = os.open(os.ttyname(2), os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)

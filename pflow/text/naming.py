@@ -33,12 +33,12 @@ def _may_be_near(one: str, other: str) -> bool:
 
 
 def meant(name: str, there: Iterable[str]) -> str | None:
-    """Return the name that a misspelt one most likely stands for, if any."""
+    """Return the known name that was most likely meant by a misspelt one; None if none is near."""
     return next(iter(likely(name, list(there))), None)
 
 
 def likely(name: str, there: Collection[str], most: int = 1) -> list[str]:
-    """Return the names that a misspelt one may stand for: first the one within a typing slip, then similar ones."""
+    """Return the known names that may be meant by a misspelt one: first one within a typing slip, then similar ones."""
     near = nearest(name, there)
     found = [] if near is None else [near]
     if there and len(found) < most:

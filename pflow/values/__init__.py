@@ -1,1 +1,1 @@
-"""Values: JSON text, paths, templates, types, digests and secrets."""
+"""Values: JSON text, paths, templates, types, digests and secrets; and the usage of models, with its budget."""

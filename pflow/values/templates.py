@@ -106,7 +106,7 @@ def double_braces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def unfilled_references(text: str) -> Iterator[list[Path]]:
-    """Yield what each reference in a text without templates may mean, as paths: for `$a.b` both (a,) and (a, b).
+    """Yield, for each reference in a text without templates, the paths that it may mean: for `$a.b` (a,) and (a, b).
 
     A shell's own forms (`${a:-x}`, `${#a}`) are references too. Left out are variables that the text itself sets, and
     each `$name` that no shell would expand: behind a backslash and in single quotes.
@@ -294,7 +294,7 @@ def check_keyless(*names: Any) -> None:
 
 
 def _is_in_origin(begun: str) -> bool:
-    """Return True if what follows this beginning of a URL is still in its scheme, user, host or port."""
+    """Return True if this beginning of a URL ends in the scheme, user, host or port: a value would go on there."""
     scheme, _, rest = begun.partition(":")
     rest = rest if rest.startswith("//") and "/" not in scheme else begun
     return not set("/?#\\") & set(rest.removeprefix("//"))

@@ -131,7 +131,7 @@ def _expect(text: str, at: int, character: str) -> int:
 
 
 def from_text(type: Type, text: str) -> Any:
-    """Convert the text of a flag or variable to a value. Raises ValueError in words if it does not fit."""
+    """Convert the text of a flag or variable to a value. Raises ValueError, in plain words, if it does not fit."""
     if type.choices and text not in type.choices:
         from pflow.text.naming import listed
 
