@@ -151,7 +151,7 @@ class Provenance:
         return {"from": "param", "value": written, "of": [origin]}
 
     def readers_of(self, place: Path, writers: set[str]) -> list[str]:
-        """Return who reads a place, a part of it or what is around it, as these steps write it."""
+        """Return who reads a place, a part of it or what is around it, if one of these steps wrote it."""
         there = [use for writer in ("", *writers) for use in self._uses.get((place[0], writer), [])]
         return list(dict.fromkeys(reader for _, used, reader in sorted(there) if are_nested(used, place)))
 

@@ -196,7 +196,7 @@ class FlowSpec:
     """A flow as its file has it. `steps` are in the order of the file; the first one starts the flow.
 
     `dialect` is the form of the file: pflow, bindings (seed 002), keys (seed 000) or pipe (pipe syntax). `catalog`
-    finds the kinds of the steps.
+    finds the node types of the steps.
     """
 
     def __init__(self, steps: list[Step], edges: list[Edge]) -> None:

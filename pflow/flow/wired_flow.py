@@ -51,7 +51,7 @@ class Reference:
 
 
 class WiredStep:
-    """A wired step. `kind` is None if its type is not known; then nothing is known of its reads and writes.
+    """A wired step. `node_type` is None if its type is not known; then nothing is known of its reads and writes.
 
     `sources` has the source of each read, except of those that take the store's key of their name. `targets` has the
     place of each write, except of those that go to the key of their name.
@@ -279,7 +279,7 @@ class WiredFlow:
         return left
 
     def is_given_by_pipe(self, input: FlowInput) -> bool:
-        """Return True if an input needs no flag when data comes by pipe. Of an undeclared one that fills one read."""
+        """Return True if an input needs no flag when data comes by pipe, which fills one read of an undeclared one."""
         is_first = self.first_read in input.readers
         return input.pipe or (is_first and not self.left_by_pipe(input, self.first_read).required)
 
@@ -383,7 +383,7 @@ class WiredFlow:
         return chosen_by_lead(self.steps[reference.step].interface.field(reference.key))
 
     def place_outside(self, place: Path | None) -> Path | None:
-        """Return the place outside the flow of what its steps carry to this place: the same, or that of its output."""
+        """Return where others find what is carried to this place: there, or in the output of the flow that takes it."""
         names = list(self.flow.outputs)
         if not names:
             return place

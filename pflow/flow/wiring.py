@@ -42,7 +42,7 @@ def _used(flow: FlowSpec, *, is_draft: bool = False) -> set[tuple[str, str]] | N
 
 
 class _Layout:
-    """The first half of wiring: the kind of each step, the place of each write, and the meaning of each name.
+    """The first half of wiring: the node type of each step, the place of each write, and the meaning of each name.
 
     `used` has the writes that flows inside steps may give, as (step, key); None for all. In a draft, the item of each
     batch is mapped to the read that it fills.

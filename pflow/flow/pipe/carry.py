@@ -121,7 +121,7 @@ def carried_behind(flow: WiredFlow) -> str | None:
 
 
 def endings(flow: WiredFlow, id: str) -> list[str]:
-    """Return the actions of a step that end the flow. These have no edge; but `error` takes the default edge."""
+    """Return the actions that end the flow after a step: those without an edge, but no `error` if a default edge takes it."""
     edges, actions = flow.graph.next[id].keys(), flow.steps[id].actions
     return [action for action in actions if action not in edges and (action != ERROR or "default" not in edges)]
 
@@ -156,7 +156,7 @@ def find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
 
 
 def _meeting(flow: WiredFlow, moved: set[str]) -> set[str]:
-    """Return the steps that have a key in common with another step: at the top of the store, where places begin."""
+    """Return the steps that write under a key at the top of the store under which another step writes too."""
     writers: dict[str, set[str]] = {}
     free: list[tuple[str, str]] = []
     for id, step in flow.steps.items():

@@ -119,7 +119,7 @@ class _Compiler:
         return [] if is_start or is_used else self._fitting_carriers(step)
 
     def _fitting_carriers(self, step: WiredStep) -> list[str]:
-        """Return the writers for the `[pipe]` read of a step: a write whose name another read has feeds that one."""
+        """Return the writers that feed a step's `[pipe]` read. A write with the name of another read feeds that one."""
         fed = {id: step.interface.read_fed(self._carried_key(id)) for id in self.carriers[step.id]}
         return [id for id, read in fed.items() if read is step.interface.pipe_read]
 

@@ -68,7 +68,7 @@ def _used(flow: WiredFlow, but: Collection[tuple[str, str]]) -> set[str]:
 
 
 def _stops(flow: WiredFlow) -> dict[str, tuple[str, bool]]:
-    """Return for each step where a search for readers stops: it, or the next one that branches or takes an answer.
+    """Return, for each step, where a search for readers stops: there, or at the next fork, branch or open read.
 
     The second value is True if there are `[pipe]` reads before the stop, which have a value. A search from stop to stop
     stays short in chains of thousands of steps.
@@ -148,7 +148,7 @@ def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, field: Field
 
 
 def newer_source(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
-    """Return the source with which a mapping would take the answer; None if no path has one on every way there."""
+    """Return the source with which a mapping would take the answer; None if no path leads to it in every run."""
     writers, is_batch = set(dropped.writers), flow.steps[dropped.reader].over is not None
     if is_batch or are_parallel(flow, writers) or not is_certain(flow, writers, dropped.reader):
         return None
@@ -183,8 +183,8 @@ def mapping_of(flow: WiredFlow, id: str, key: str, source: str | list[str]) -> s
 def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterator[Finding]:
     """Yield a finding for each answer that only a soft mapping takes, if the store's own key comes before it.
 
-    Before a run, these are keys from an earlier step or a required input; `given` has the keys that a run got, for the
-    others.
+    Before a run, the store's own keys are those of earlier steps and of required inputs; `given` has the others, when a
+    run has got its values.
     """
     soft = {(id, key): set[str]() for id, wired in flow.steps.items() for key in wired.step.soft or ()}
     """The steps whose answers each soft mapping takes."""
