@@ -4,7 +4,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -41,24 +41,31 @@ def kinds() -> Iterator[dict[str, Interface]]:
         yield found | {name: kind.told() for name in flows if (kind := FlowCatalog().find(name))}
 
 
+@cache  # most rules are those of every sentence
+def read_choice(body: str) -> list[list[Any]]:
+    return choice(TOKEN.findall(body)[::-1])
+
+
+def choice(tokens: list[str]) -> list[list[Any]]:
+    """Take a choice off the end of tokens in reverse order."""
+    found: list[list[Any]] = [[]]
+    while tokens and (token := tokens.pop()) != ")":
+        if token == "|":
+            found.append([])
+        elif token[0] in "*+?{":
+            least, most = {"?": (0, 1), "*": (0, 999), "+": (1, 999)}.get(token) or map(int, token[1:-1].split(","))
+            found[-1][-1] = (found[-1][-1], least, most)
+        else:
+            found[-1].append(choice(tokens) if token == "(" else token)
+    return found
+
+
 class Grammar:
     """A grammar that was read. A choice is a list of sequences; what repeats has its least and most."""
 
     def __init__(self, text: str) -> None:
         bodies = dict(line.split(" ::= ", 1) for line in text.splitlines())
-        self.rules = {name: self.choice(TOKEN.findall(body)) for name, body in bodies.items()}
-
-    def choice(self, tokens: list[str]) -> list[list[Any]]:
-        found: list[list[Any]] = [[]]
-        while tokens and (token := tokens.pop(0)) != ")":
-            if token == "|":
-                found.append([])
-            elif token[0] in "*+?{":
-                least, most = {"?": (0, 1), "*": (0, 999), "+": (1, 999)}.get(token) or map(int, token[1:-1].split(","))
-                found[-1][-1] = (found[-1][-1], least, most)
-            else:
-                found[-1].append(self.choice(tokens) if token == "(" else token)
-        return found
+        self.rules = {name: read_choice(body) for name, body in bodies.items()}
 
     def draw(self, part: Any, chance: random.Random) -> str:
         """Return a text that a part of the grammar allows."""
@@ -93,6 +100,7 @@ class Grammar:
         return len(text) in self.ends(self.rules["line"], text, {0})
 
 
+@cache
 def literal(token: str) -> str:
     return re.sub(r"\\(.)", r"\1", token[1:-1])
 
