@@ -1,6 +1,7 @@
 """pflow models: what it lists, and what it does where the weights cannot be had or are others."""
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -12,14 +13,14 @@ PFLOW = Path(sys.executable).with_name("pflow")
 
 
 @pytest.fixture
-def pflow(tmp_path, monkeypatch):
+def pflow(tmp_path, monkeypatch, warm):
     """Runs pflow with an index of packages that holds the wheels in tmp_path only."""
     for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": tmp_path, "XDG_DATA_HOME": tmp_path / "data"}.items():
         monkeypatch.setenv(name, str(value))
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
 
     def run(*words):
-        return subprocess.run([PFLOW, *words], capture_output=True, text=True, timeout=60, check=False)
+        return warm.run(["pflow", *words], cwd=Path.cwd(), env=os.environ)
 
     return run
 

@@ -18,6 +18,7 @@ from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.interface.interface import Interface
 from pflow.models.local import LocalModel
+from pflow.plan import grammar
 from pflow.plan.grammar import plan_grammar
 from pflow.saved_flows.saved import list_saved
 from tests.eval.run import HERE, node_set
@@ -35,7 +36,8 @@ ODD = [
 
 @pytest.fixture(scope="module")
 def kinds() -> Iterator[dict[str, Interface]]:
-    with node_set():
+    with node_set(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grammar, "words", cache(grammar.words))  # it is asked for each pair of nodes, and each sentence
         found = {kind.name: kind.told() for kind in list_types()}
         flows = [f"flow:{saved.name}" for saved in list_saved()]
         yield found | {name: kind.told() for name in flows if (kind := FlowCatalog().find(name))}
