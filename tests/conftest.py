@@ -31,6 +31,10 @@ settings.register_profile("pflow", deadline=None, print_blob=True)
 settings.load_profile("pflow")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--renew", action="store_true", help="write the screens of the tests as they are now")
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "rights: what it does without root's rights is shown as a user too, by .ci/run")
 
@@ -41,6 +45,20 @@ def recursion_limit():
     limit = sys.getrecursionlimit()
     yield
     sys.setrecursionlimit(limit)
+
+
+@pytest.fixture
+def assert_screen(request):
+    """Holds a text to a file of screens/ beside the test; --renew writes the file."""
+
+    def compare(name: str, text: str) -> None:
+        file = request.path.parent / "screens" / name
+        if request.config.getoption("renew"):
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
+        assert text == file.read_text()
+
+    return compare
 
 
 @pytest.fixture

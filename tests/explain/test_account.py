@@ -89,77 +89,8 @@ def fix_issue():
     )
 
 
-WHOLE = """\
-fix-issue: Fix an issue
-
-As a pipe
-  fetch => analyze => fix => save
-
-[1] fetch (fetch 1.0.0): A node.
-    ← issue_number: int  --issue (issue_number)
-    → issue_data: dict   fetch.issue_data, to analyze, fix
-    · touches            network
-    · repeats            only if you say so
-    · then               analyze
-
-[2] analyze (say 1.0.0): A node.
-    ← prompt: str    fetch.issue_data.labels[0]
-    ← tone: str      --tone, else the default "dry"
-    → response: str  analyze.response, to fix
-    · model          the default model
-    · touches        network
-    · repeats        only if you say so
-    · retries        2, 1.5 s apart
-    · cache          its answers are kept and reused
-    · then           fix
-
-[3] fix (say 1.0.0): A node.
-    ← prompt: str    the template "Fix
-                     ${fetch.issue_data.title}\\n${analyze.response}" of
-                     fetch.issue_data.title, analyze.response
-    ← tone: str      --tone, else the default "dry"
-    → response: str  answer, to save
-    · model          "big"
-    · touches        network
-    · repeats        only if you say so
-    · then           save
-
-[4] save (save 1.0.0): A node.
-    ← content: any  answer (fix)
-    ← path: path    "out.md"
-    ← key: str      --key, else unset
-    · touches       writes files
-    · repeats       only if you say so
-
-It will touch
-  writes files  save     path "out.md"
-  network       fetch
-                analyze
-                fix      model "big"
-
-It needs
-  --issue  int  required       the issue (fetch)
-  --tone   str  default "dry"  how (analyze, fix)
-  key      str  optional       what to seal it with (save)
-
-It gives
-  the pipe  carries answer
-
-The store at the end
-  path              type                                written by  read by
-  issue_number      int                                 --issue     fetch
-  tone              str                                 [--tone]    analyze, fix
-  key               str                                 [the pipe]  save
-  fetch.issue_data  dict{title: str, labels:            fetch       analyze, fix
-                    list[str]}
-  analyze.response  str                                 analyze     fix
-  answer            str                                 fix         save
-  path              path                                save
-"""
-
-
-def test_an_explanation_reads_like_this():
-    assert account_text(explain(fix_issue()), 80) == WHOLE
+def test_an_explanation_reads_like_this(assert_screen):
+    assert_screen("fix-issue.txt", account_text(explain(fix_issue()), 80))
 
 
 def read(plan, step, key):

@@ -141,7 +141,7 @@ def _read(file: int) -> str:
         while part := os.read(file, 65536):
             parts.append(part)
     os.close(file)
-    return b"".join(parts).decode()
+    return b"".join(parts).decode(errors="surrogateescape")  # os.fsencode gives the bytes
 
 
 def serve(requests: socket.socket) -> None:

@@ -289,7 +289,7 @@ class Tried:
         """Run a program; the document that it printed."""
         done = self.warm.run([*words, "-j"], cwd=self.folder, env=os.environ, input=stdin)
         assert done.returncode == self.case.exit, done.stderr
-        answer = OutputDocument(done.stdout.encode())
+        answer = OutputDocument(os.fsencode(done.stdout))
         assert not answer.fault, f"{answer.fault}: {done.stderr}"
         return answer
 
