@@ -69,7 +69,7 @@ def interface_of(node: type) -> Interface:
     if interface.open and "_pflow_shown" not in node.__dict__:
         node._pflow_shown = _read_code(node) or interface  # type: ignore[attr-defined]
     found: Interface = node._pflow_shown if interface.open else interface  # type: ignore[attr-defined]
-    found.flow_safe = bool(getattr(node, "flow_safe", False))  # which a decorator says
+    found.flow_safe = bool(getattr(node, "flow_safe", False))  # the decorator comes after the docstring was parsed
     return found
 
 
@@ -94,7 +94,7 @@ def _file_of(node: type) -> str | None:
 
 def _parse_docstring(node: type) -> Interface:
     file = _file_of(node)
-    if sys.flags.optimize > 1 and file:  # Python has dropped the docstring
+    if sys.flags.optimize > 1 and file:  # python -OO has dropped the docstring
         from pflow.interface.source import read_interface
 
         return read_interface(file)
@@ -195,7 +195,10 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         interface, before = declared_interface(type(self)), self.params
         for key, value in environment(interface, self._given).items():
             if key not in before or before[key] == interface.params[key].default:
-                self.params = {**self.params, key: value}  # for this run alone: a flow made of the node keeps no secret
+                self.params = {
+                    **self.params,
+                    key: value,
+                }  # until it has run: a flow must keep no secret
         try:
             return super()._run(without_flow(shared, interface, self.params))
         finally:

@@ -104,7 +104,7 @@ def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
         from pflow.values.encoding import ELSE
 
         shown = shorten(written if isinstance(written, str) else compact(written))
-        hint = f"it takes {type}" if type.items or type.fields else ""  # the error itself names a simple type
+        hint = f"it takes {type}" if type.items or type.fields else ""  # of a simple type the error says it
         hint = ELSE if exit == BAD_DATA and "UTF-8" in str(error) else hint
         subject = f"{flag}='{shown}'" if flag else f"'{shown}'"
         raise PflowError(f"cannot take {subject}: {error}", hint=hint, exit=exit) from None
@@ -174,7 +174,7 @@ class BoundField:
         self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}
         """The places that the value came from, as text."""
         if isinstance(source, Constant):
-            # a constant mapping is a template without references
+            # A mapping without a reference is still a template: its $$ is a dollar.
             fixed = (
                 expanded_value(key, self.type, source.value, source.value) if is_mapped else self.fitted(source.value)
             )
@@ -213,7 +213,7 @@ class BoundField:
         except ValueError as error:
             origin = f" from {self.source.origin}" if self.source.origin else ""
             act, hint = f"cannot read '{self.key}'{origin}", f"--map-in {self.key}=PATH takes another place"
-            if self.is_input:  # it says what its flag says
+            if self.is_input:  # data for an input fails in the words of its flag
                 is_shown = isinstance(value, str) and self.field is not None and not self.field.is_secret
                 what = f"{self.key}='{shorten(value)}'" if is_shown else f"'{self.key}'"
                 what += origin if self.source.origin != self.key else ""

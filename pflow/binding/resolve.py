@@ -93,7 +93,7 @@ class Binding:
         if carried is not None and (fed := interface.read_fed(carried.path[-1])):
             used = [path for source in [*flags.values(), *params.values()] for path in source.paths]
             if carried.path == (fed.name,) and fed is not pipe:
-                pass  # its own key, which may be missing
+                pass  # the store's own key is found without a source, and may be missing
             elif not any(are_nested(path, carried.path) for path in used):
                 feed[fed.name] = carried
             elif fed is pipe:
@@ -164,7 +164,7 @@ class Binding:
                 self.bound_params.append(bound)
         self.params.update(overrides)
         missing = [field for key, field in known.items() if field.required and key not in {**self.params, **params}]
-        self.unset = missing if self.interface.open else []  # other classes may have a default in their code
+        self.unset = missing if self.interface.open else []  # a declared class may set defaults in its code
 
     def _set_stand_in(self, field: Field, source: Source | None) -> None:
         """Set the fallback of a read that no earlier rule gives: a param, else its default."""
@@ -197,14 +197,14 @@ class Binding:
                 if not (bound.source.is_optional and error.exit == MISSING):
                     raise
         for named in self.bound_params:
-            if named.key == INPUT_KEY:  # a template names the key
+            if named.key == INPUT_KEY:  # a template names the key that is read, so only now is it known
                 key = str(named.find(store))
                 self.bound_fields[key] = BoundField(key, PathSource(named_place(key)), None)
                 found[key] = self.bound_fields[key].find(store)
         for bound in self.late_stand_ins:
             if bound.key not in found and (bound.key in self.hidden or bound.key not in store):
                 found[bound.key] = bound.find(store)
-        for bound in self.by_name:
+        for bound in self.by_name:  # a value of exactly its type, as most have, needs no check
             if bound.key in store and (value := store[bound.key]).__class__ is not bound.exact:
                 value = bound.fitted(value)
                 if value is not None:
@@ -266,7 +266,7 @@ class Binding:
             for source in filter(None, (named, found)):
                 yield from _secrets_in(source, store)
             value = self.params.get(field.name)
-            if field.required or value != field.default:  # a default is public: the interface shows it
+            if field.required or value != field.default:  # a default is in the help for all to read, so it is no secret
                 yield value
 
     def origins(self, view: NodeStore, store: Any) -> Places:
@@ -318,7 +318,7 @@ class Binding:
 
 def _secrets_in(source: Source, store: Any) -> Iterator[Any]:
     for each in [source, *(source.sources.values() if isinstance(source, TemplateSource) else ())]:
-        with Ignoring(PflowError):  # missing: the node will not start, and its error names the place
+        with Ignoring(PflowError):  # a missing one stops the node later, with an error that names the place
             yield each.find(store)
 
 

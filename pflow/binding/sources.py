@@ -51,7 +51,7 @@ def _not_there(path: Path, why: PflowError) -> NotThere:
 
 def has(store: Any, path: Path) -> bool:
     """Return True if something is at a path."""
-    if len(path) == 1 or str(path[0]) not in store:  # composing NotThere is slow
+    if len(path) == 1 or str(path[0]) not in store:  # the error with its list of names takes long to make
         return str(path[0]) in store
     try:
         find(store, path)

@@ -104,7 +104,7 @@ class NodeStore(_MutableDict):
         dict.pop(self, key, None)
         self._changed[key] = None
 
-    def __iter__(self) -> Iterator[str]:  # because it is overridden, dict(self) asks for each value
+    def __iter__(self) -> Iterator[str]:  # overridden so that dict(self) asks for each value, not for the raw one
         self.asked.add("*")
         keys = dict.fromkeys([*self._store, *self._stand_ins, *self.found, *self._changed])
         return iter([key for key in keys if dict.__contains__(self, key) or self._is_there(key)])
@@ -165,7 +165,7 @@ class NodeStore(_MutableDict):
 
 
 def _differ(value: Any, before: Any) -> bool:
-    return result_of(lambda: bool(value != before), of=Exception, otherwise=True)  # an array has no one truth
+    return result_of(lambda: bool(value != before), of=Exception, otherwise=True)  # arrays compare by element
 
 
 def is_same(one: Any, other: Any, *, is_rounded: bool = False) -> bool:

@@ -72,7 +72,7 @@ def _of_flow(node_type: NodeType) -> Code:
     from pflow.values.fast_json import write_json
 
     parts = {}
-    if node_type.file:  # one inside a step is a part of the flow around it
+    if node_type.file:  # a flow inside a step counts with the file around it
         with open(node_type.file, "rb") as file:
             layout = write_json(decode(file.read()), sort=True)
         parts[os.path.basename(node_type.file)] = digest_of(decode(layout.encode()))

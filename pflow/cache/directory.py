@@ -1,4 +1,4 @@
-"""The cache's directory, which belongs to the user alone: written, pruned, and answers about files remembered."""
+"""The cache's directory, which only its user may write: save files, prune them, and remember digests of files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEPT = 0.8
 _YOUNG = 60
 """Seconds in which a file may be in use, and is not pruned."""
 _LARGE = 1 << 16
-"""The size in bytes from which looking a digest up is faster than making it."""
+"""The size in bytes from which it is faster to look a digest up than to make it."""
 _LATER = 1 << 63
 """A time at which no file is too fresh."""
 
@@ -75,7 +75,7 @@ def save(path: str, data: bytes) -> None:
 
 def touch(path: str) -> None:
     """Note that a file is used: the least recently used is pruned first."""
-    with Ignoring(OSError):  # it is gone, or the disk is read-only
+    with Ignoring(OSError):  # another process pruned it, or the disk is read-only: the answer is good all the same
         os.utime(path)
 
 
@@ -120,7 +120,7 @@ def prune(limit: int) -> tuple[int, int]:
     for used, size, path in found:
         if used > newest:
             break
-        if taken > goal or path.endswith(".tmp"):  # a draft that a kill left
+        if taken > goal or path.endswith(".tmp"):  # a kill leaves its draft, which nothing else would remove
             remove(path)
             taken, removed = taken - size, removed + 1
     with open(open_private(os.path.join(directory(), _GROWN)), "wb") as grown:
@@ -133,7 +133,7 @@ def remove(path: str) -> None:
         os.unlink(path)
     except FileNotFoundError:
         pass  # another process was faster
-    except IsADirectoryError:  # nothing that we made: it would be in the way for ever
+    except IsADirectoryError:  # not made by pflow; left there, it would fail each later write
         import shutil
 
         shutil.rmtree(path, ignore_errors=True)
@@ -145,7 +145,7 @@ def remembered(question: list[str], find: Callable[[], tuple[Any, Iterable[str]]
     Nothing is remembered if the cache cannot be used.
     """
     file = result_of(lambda: os.path.join(directory("digests"), digest_of(question)), of=PflowError, otherwise="")
-    with Ignoring(ValueError, KeyError, TypeError, AttributeError):  # nothing is there, or it is not ours
+    with Ignoring(ValueError, KeyError, TypeError, AttributeError):  # missing, cut short, or of another version
         known = decode(read_cached(file) or b"")
         if all(stamp_of(path, _LATER) == stamp for path, stamp in known["files"].items()):
             touch(file)

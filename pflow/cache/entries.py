@@ -77,7 +77,7 @@ def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, KeptAnswer] | None
         return None
     except ValueError as why:
         warn(f"the cached answer of '{key.node}' is damaged and made anew: {why}")
-        with Ignoring(OSError):  # the disk is read-only
+        with Ignoring(OSError):  # on a read-only disk it stays, and the node runs all the same
             drop(path)
         return None
     if entry.used < time.time() - _MOMENT:
@@ -97,6 +97,7 @@ def keep(key: Key, answer: Any, run: str = "") -> None:
     blob = bytes_digest(data)
     parts = [[part.kind, part.name, part.digest] for part in key.parts]
     about = {"key": key.digest, "made": time.time(), "run": run, "blob": blob, "parts": parts}
+    # The blob first: a kill in between must not leave an entry whose answer is missing.
     save(os.path.join(directory(BLOBS), blob), data)
     directory(os.path.join(ENTRIES, key.node))
     save(_path(key), encode(about))

@@ -1,4 +1,4 @@
-"""The key of a node's answer: a digest of all that the answer depends on, part by part."""
+"""The key of a node's answer: a digest of all that the answer depends on; and how two keys differ, in words."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class _Parts:
             field, files = fields.get(name), list[str]()
             try:
                 counted = value if field is None else self._with_files(name, field.type, value, files)
-                if self._is_secret(field, value):
+                if self._is_secret(field, value):  # a plain digest would let others test guesses of a short secret
                     from pflow.files.state_key import state_key
 
                     yield KeyPart(kind, name, digest=keyed_digest(state_key(), counted))
@@ -176,7 +176,7 @@ def _ask(name: str, node: Any, reads: dict[str, Any]) -> dict[str, Any]:
 
 def _counted(path: str) -> str:
     """Return how a path is reached from the working directory, which is what counts in a key."""
-    is_full = os.path.isabs(path)  # it counts as it is if the working directory is gone
+    is_full = os.path.isabs(path)  # relative, so that a project may move; as it is if the directory is gone
     return result_of(lambda: "/" + os.path.relpath(path), otherwise=path) if is_full else path
 
 
@@ -247,7 +247,7 @@ def _title(part: Facts) -> str:
 
 def _change(part: Facts, old: Facts, value: Any, before: Any) -> str:
     if part["kind"] == "code":
-        is_version = "." in part["digest"] or part["name"].startswith("pack ")  # of a distribution, of a pack
+        is_version = "." in part["digest"] or part["name"].startswith("pack ")  # a digest tells nobody a thing
         return f"{part['digest']} was {old['digest']}" if is_version else "changed"
     if "path" in part and part["path"] == old.get("path"):
         return _change_of_files(part.get("files", []), old.get("files", []), value)

@@ -1,4 +1,4 @@
-"""How each step of a run uses the cache. Most runs do not use it, and load no more than this module."""
+"""The policy of a run: which steps use the cache, and how. Most runs use none, and load no more than this module."""
 
 from __future__ import annotations
 

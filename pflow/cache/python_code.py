@@ -68,7 +68,7 @@ class PythonCode:
 
     def _read(self, file: str, package: str, root: str) -> None:
         top = os.path.relpath(file, root).removesuffix(".py").split(os.sep)[0]
-        if _is_installed(file) and top in _distributions():  # a directory of nodes there is not a package
+        if _is_installed(file) and top in _distributions():  # a directory of nodes there belongs to none
             self._add_distribution(top)
         else:
             self._add_source(os.path.basename(file), file, package)
@@ -83,7 +83,7 @@ class PythonCode:
         with open(file, "rb") as source:
             self._sources[name] = source.read()
         try:
-            with warnings.catch_warnings():  # Python says them when it runs the file
+            with warnings.catch_warnings():  # Python will say them again when it runs the file
                 warnings.simplefilter("ignore")
                 self._trees[name] = tree = ast.parse(self._sources[name])
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

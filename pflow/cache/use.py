@@ -105,7 +105,7 @@ class Lookup:
         """Apply the kept changes to the store, and return the kept action."""
         for key in self.cached.interface.reads:
             if key in view:
-                view[key]  # it counts as read
+                view[key]  # so that the trace of a hit has the same reads as a run
         for key, value in self.found["changes"].items():
             view[key] = value
         for key in self.found["removed"]:

@@ -182,7 +182,7 @@ def _candidates(wanted: str | None = None) -> Iterator[NodeType]:
                 yield NodeType(name, origin, file)
     for directory in own_places():
         yield from _in_own(directory, wanted)
-    is_damage = PflowError if wanted is None else ()  # a list shows the other nodes, and reports the damage itself
+    is_damage = PflowError if wanted is None else ()  # a list shows the others, and what is damaged
     in_packs: list[NodeType] = result_of(_in_packs, of=is_damage, otherwise=[])
     yield from [found for found in in_packs if wanted in (None, plain(found.name))]
     made = {*own_flows(), *(found.name for found in in_packs)}
@@ -201,7 +201,7 @@ def _there(directories: list[str]) -> Iterator[str]:
     for directory in directories:
         try:
             status, absolute = os.stat(directory), os.path.abspath(directory)
-        except (OSError, ValueError):  # missing, or relative to a missing working directory
+        except (OSError, ValueError):  # it is missing, or relative to a working directory that is
             continue
         if (status.st_dev, status.st_ino) not in seen:
             seen.add((status.st_dev, status.st_ino))
@@ -233,7 +233,7 @@ def nodes_of(pack: Any) -> Iterator[NodeType]:
 
 
 def _named(directory: str, file: str) -> NodeType | None:
-    """Return the kind that a file is by its name, or None."""
+    """Return the node type that a file has by its name, or None."""
     if file.endswith(".py") and not file.startswith(("_", ".", "pflow-")):
         return NodeType(file[:-3].replace("_", "-"), PYTHON, f"{directory}/{file}")
     if file.startswith("pflow-") and not file.endswith(".interface"):
@@ -248,7 +248,7 @@ def _is_meant(found: NodeType) -> bool:
     may_run = bool(found.fault) or found.origin == PYTHON or os.access(found.file, os.X_OK)
     if not is_node_name(found.name):
         found.fault = "a node's name has letters, digits, - and _ only"
-        return may_run  # otherwise it may be pflow-x.c, the source of pflow-x
+        return may_run  # a file that may not run can be pflow-x.c, the source of pflow-x
     if not may_run:
         found.fault = "it is not executable (chmod +x)"
     return True
@@ -288,7 +288,7 @@ def _is_file(found: NodeType) -> bool:
         return stat.S_ISREG(found.status.st_mode)
     except FileNotFoundError:
         found.fault = "it is a link to nowhere"
-        return os.path.islink(found.file)  # otherwise it was removed since it was listed
+        return os.path.islink(found.file)  # a file that is no link was removed after the directory was listed
     except OSError as error:
         found.fault = f"it cannot be looked at: {reason_of(error)}"
         return True

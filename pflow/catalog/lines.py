@@ -131,7 +131,7 @@ def _save(path: str, rows: dict[str, list[str]]) -> None:
 
 
 def stamp_of(node_type: NodeType) -> str:
-    """Return the stamp of a kind's file and of the interface beside it; empty if one changed just now."""
+    """Return the stamp of a node's file and of the interface beside it; empty if one changed just now."""
     try:
         both = [node_type.status or os.stat(node_type.file)]
     except OSError:
@@ -139,9 +139,8 @@ def stamp_of(node_type: NodeType) -> str:
     if os.path.exists(node_type.file + ".interface"):
         both.append(os.stat(node_type.file + ".interface"))
     stamps = [file_stamp(each, time.time_ns()) for each in both]
-    pinned = (
-        node_type.pack.digest_of(node_type.file) if node_type.pack is not None else ""
-    )  # a change may be accepted later
+    # With the pinned digest: `pflow update --accept-changes` makes a changed file good without writing it.
+    pinned = node_type.pack.digest_of(node_type.file) if node_type.pack is not None else ""
     return " ".join([*stamps, pinned]).rstrip() if all(stamps) else ""
 
 
@@ -182,7 +181,7 @@ def find(name: str, catalog: Catalog) -> NodeType:
 
 
 def entry(node_type: NodeType) -> dict[str, Any]:
-    """Return the account of a kind's interface, with its `origin`, `file` and `fault`, if it has one.
+    """Return the account of a node's interface, with its `origin`, `file` and `fault`, if it has one.
 
     If the file cannot be read, the fault replaces the interface.
     """
@@ -199,7 +198,7 @@ def entry(node_type: NodeType) -> dict[str, Any]:
 
 
 def pack_entry(node_type: NodeType) -> dict[str, Any]:
-    """Return the member `pack` of a kind's entry; empty for a kind that is not from a pack."""
+    """Return the member `pack` of a node's entry; empty for a node that is not from a pack."""
     return {} if node_type.pack is None else {"pack": node_type.pack.about}
 
 

@@ -1,4 +1,4 @@
-"""A kind of node, and the interface that its file declares, which is read without running it."""
+"""What a step's type names: a node or a flow, with the interface that its file declares. The file is never run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARKERS = ("#!", "#", "//!", "//", "/*", "*/", "*", "--", ";")
 
 
 class NodeType:
-    """A kind of node: its name, origin and file; and, read when asked for, its interface, version and class.
+    """A node or flow that steps can name: its name, origin and file; read when asked for, its interface and class.
 
     `origin` is BUNDLED (comes with pflow), STORE_COMMAND, PYTHON (a user's own class), PROGRAM (any executable) or
     FLOW. In a list `fault` says why it cannot be used, `behind` names the file that shadows it.
@@ -140,7 +140,7 @@ def has_interface(program: str) -> bool:
     from pflow.process.start import first_bytes
 
     if not os.path.isfile(program + ".interface") and b"Interface:" not in first_bytes(program, _SIZE):
-        return False  # quick, without the modules that read interfaces
+        return False  # most files on PATH end here, before the modules that read interfaces are loaded
     try:
         return not program_interface(program)[0].open
     except PflowError:
@@ -166,7 +166,7 @@ def program_interface(file: str) -> tuple[Interface, str]:
     if pack is not None and (is_beside or pack.digest_of(beside)):
         verified(pack, os.path.abspath(beside))
     if is_beside:
-        text, _ = result_of(read_header, file, otherwise=("", False))  # the program may be unreadable
+        text, _ = result_of(read_header, file, otherwise=("", False))  # a program may be executable and not readable
         return _parse(beside, *read_header(beside)), interpreter(text)
     text, is_cut = read_header(file)
     return _parse(file, text, is_cut), interpreter(text)
@@ -214,9 +214,9 @@ def _is_unfinished(text: str) -> bool:
 
 def read_header(file: str) -> tuple[str, bool]:
     """Read the beginning of a regular file; return it, and True if there is more. Raises OSError for other files."""
-    if not stat.S_ISREG(os.stat(file).st_mode):  # a device may not even be opened
+    if not stat.S_ISREG(os.stat(file).st_mode):  # to open a device can block, or act on it
         raise OSError(errno.EINVAL, "it is not a file")
-    with Opened(open_regular(file)) as fd:  # the file of this name may have been replaced
+    with Opened(open_regular(file)) as fd:  # checked again: the name may lead to another file by now
         data = os.read(fd, _SIZE + 1)
     is_cut = len(data) > _SIZE
     if is_cut:

@@ -121,7 +121,7 @@ def read_packs(file: str, remedy: str = "move it away, then install the packs ag
             fault = f"it has version {shorten(str(document[MARK]), 20)}, but this pflow reads version {VERSION}"
             remedy = f"a newer pflow reads it; or {remedy}"
         found = {name: Pack(name, **members) for name, members in document["packs"].items()}
-        if document[MARK] != VERSION or not all(map(_is_whole, found.values())):
+        if document[MARK] != VERSION or not all(_has_texts(each) and _stays(each) for each in found.values()):
             raise ValueError
         return found
     except OSError as error:
@@ -130,15 +130,22 @@ def read_packs(file: str, remedy: str = "move it away, then install the packs ag
         raise PflowError(f"{act}: {fault}", hint=remedy, exit=BAD_CONFIG) from None
 
 
-def _is_whole(pack: Pack) -> bool:
-    texts = (pack.name, pack.address, pack.asked, pack.directory, pack.commit, pack.tree)
-    files = pack.files if isinstance(pack.files, dict) else {"": {}}
-    is_inside = all(path and not path.startswith("/") and ".." not in path.split("/") for path in files)
-    texts += tuple(about["digest"] for about in files.values())
-    texts += tuple(about.get("declares", {}).get("name", "") for about in files.values())
+def _has_texts(pack: Pack) -> bool:
+    """Return True if all members of a pack in a lock file are texts, those of its files too. Raises as `read_packs`."""
+    texts = [pack.name, pack.address, pack.asked, pack.directory, pack.commit, pack.tree]
+    texts += [about["digest"] for about in pack.files.values()]
+    texts += [about.get("declares", {}).get("name", "") for about in pack.files.values()]
+    return all(isinstance(text, str) for text in texts)
+
+
+def _stays(pack: Pack) -> bool:
+    """Return True if a pack's name, tree, commit and paths lead out of no directory: each becomes a part of a path.
+
+    A project's lock file comes from others, and a commit of `../..` had `pflow install` remove a directory.
+    """
     is_plain = pack.name[:1].isalnum() and "/" not in pack.name and pack.tree.isalnum()
-    is_plain = is_plain and (pack.commit or "0").isalnum()  # it is the name of a directory too
-    return all(isinstance(text, str) for text in texts) and is_plain and is_inside
+    paths = [path.split("/") for path in pack.files]
+    return is_plain and (pack.commit or "0").isalnum() and all(path[0] and ".." not in path for path in paths)
 
 
 def installed_sources() -> list[Pack]:

@@ -56,7 +56,7 @@ def load_module(
         from pflow.files.installation import read_installation
 
         hint = read_installation().add(error.name) if error.name else ""
-        if str(error.name).startswith("pflow."):  # the class of a tool may be one that another version of us wrote
+        if str(error.name).startswith("pflow."):  # another version of pflow wrote the class of this tool
             hint = "another version of pflow had it; pflow mcp refresh writes the tools of MCP servers anew"
         raise PflowError(f"cannot {act} '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
     except PflowError as error:
@@ -80,7 +80,7 @@ def _builtins_beside(file: str, read: Callable[[str], bytes] | None) -> dict[str
         try:
             return sys.modules.get(module) or load_module(place, module, "import", is_node=True, read=read)
         except PflowError:
-            del sys.modules[module]  # half of it
+            del sys.modules[module]  # or the next import would find the half that ran
             raise
 
     return vars(builtins) | {"__import__": import_}
@@ -239,4 +239,4 @@ def flow_name(file: str) -> str:
 
 
 def _is_file(file: os.DirEntry[str]) -> bool:
-    return result_of(file.is_file, otherwise=False)  # not for a link to itself
+    return result_of(file.is_file, otherwise=False)  # a link to itself raises

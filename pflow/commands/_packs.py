@@ -110,7 +110,7 @@ def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
         say(program, "the nodes are not tried: this kernel has no Landlock, which would confine them")
     for each in staged:
         taken, gone = names_taken(each, installed_sources()), dict[str, str]()
-        for path, about in declared_by(each.pack).items():  # nodes, then flows
+        for path, about in declared_by(each.pack).items():  # nodes first: a flow fails with a node that is left out
             name, is_flow = about["name"], about["kind"] == "flow"
             if why := taken.get(path, ""):
                 say(program, f"{'flow:' * is_flow}{name} is left out: {why}")
@@ -133,7 +133,7 @@ def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
 def _try_node(program: str, file: str, about: dict[str, Any], *, force: bool) -> str:
     """Test a node and report the result; return why it is left out, or an empty text."""
     if fault := about["fault"]:
-        is_kept = force or fault.startswith(MISSING)  # an interpreter may be installed later
+        is_kept = force or fault.startswith(MISSING)  # the user may install the interpreter later
         say(program, f"{about['name']} cannot be used: {fault}" + "; it is left out" * (not is_kept))
         return "" if is_kept else str(fault)
     if not has_landlock():

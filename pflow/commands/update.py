@@ -84,32 +84,46 @@ def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, fo
         else:
             is_enough = has_changed and pinned and not tag
             after = Staged(pack, pinned, pack) if is_enough else _fetched(pack, tag, folder)
-        # Read again what the installed files declare: another version of pflow, or somebody, may have written the lock.
-        declared = declare(pinned, pack.files) if pinned else {}
-        before = {path: about | {"declares": declared.get(path)} for path, about in pack.files.items()}
-        wider = widened(before, after.pack.files)
-        lines, diff = differences(pinned, before, after.folder or pack.folder, after.pack.files)
-        is_new = after.pack.tree != pack.tree
+        is_new, (wider, lines, diff) = after.pack.tree != pack.tree, _compare(pack, pinned, after)
         if is_new:
             versions = " to ".join(_version(each) for each in (pack, after.pack))
             text = "\n".join([f"{pack.name}: {versions}", *lines, diff]).rstrip("\n")
             write_line(text) if is_json else print_text(f"{text}\n")
         if is_new and not dry_run:
-            why = f"{act} unasked, for it may do more: {'; '.join(wider)}"
-            refusal = PflowError(why, hint="a person has to agree, at a terminal and without --yes", exit=DENIED)
             question = f"Keep the changed files of {pack.name}?" if accept_changes else f"Update {pack.name}?"
-            agree(question, refusal if wider else None, yes=yes)
+            agree(question, _refusal(act, wider), yes=yes)
             try_nodes("pflow update", [after], force=force)
         notes = [] if dry_run else commit([after], act)
     how = "updated" if is_new else "as it was installed" if has_changed and not dry_run else "up to date"
-    asked, name = after.pack.asked, pack.name
-    follows = f": it follows '{asked}'; pflow update {name}@TAG takes another" * bool(
-        asked and not tag and how == "up to date"
-    )
-    told = [] if is_new and dry_run else [f"'{name}' is {how}, version {after.pack.version}{follows}"]
+    told = [] if is_new and dry_run else [_told(after.pack, how, tag)]
     for note in [*notes, *told]:
         say("pflow update", clean(note))
     return document(after, wider=wider, differences=lines, diff=diff, updated=is_new and not dry_run)
+
+
+def _compare(pack: Pack, pinned: str, after: Staged) -> tuple[list[str], list[str], str]:
+    """Return what a new version may do more than the installed one, all that differs in words, and a diff of the files.
+
+    `pinned` is the directory of the installed files; empty if they are lost.
+    """
+    # Read again what the installed files declare: another version of pflow, or somebody, may have written the lock.
+    declared = declare(pinned, pack.files) if pinned else {}
+    before = {path: about | {"declares": declared.get(path)} for path, about in pack.files.items()}
+    now, folder = after.pack.files, after.folder or pack.folder
+    return widened(before, now), *differences(pinned, before, folder, now)
+
+
+def _refusal(act: str, wider: list[str]) -> PflowError | None:
+    """Return the error (77) of --yes for a version that may do more; None if it may not."""
+    why = f"{act} unasked, for it may do more: {'; '.join(wider)}"
+    hint = "a person has to agree, at a terminal and without --yes"
+    return PflowError(why, hint=hint, exit=DENIED) if wider else None
+
+
+def _told(pack: Pack, how: str, tag: str) -> str:
+    is_followed = pack.asked and not tag and how == "up to date"
+    follows = f": it follows '{pack.asked}'; pflow update {pack.name}@TAG takes another" if is_followed else ""
+    return f"'{pack.name}' is {how}, version {pack.version}{follows}"
 
 
 def _version(pack: Pack) -> str:

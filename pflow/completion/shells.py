@@ -13,7 +13,7 @@ from pflow.flow.pipe.scan import closes, separates
 from pflow.help import spec as kinds
 from pflow.help.spec import SENTENCE, TITLES, CommandSpec, choices_of, field_text, tab_of, word_count
 from pflow.interface.interface import INPUT, PARAM, READ, Field, argument, by_name
-from pflow.stage.words import groups, item_of, of_letters, split_flag
+from pflow.stage.words import field_of, groups, of_letters, split_flag
 from pflow.text.printable import clean
 
 _OF_WORDS = (names.COMMANDS, names.NODES, names.STORE_COMMANDS, names.FLOWS)
@@ -276,7 +276,7 @@ class _Words:
             is_known = len(letters) == len(word) - 1 or (bool(letters) and bool(tab_of(letters[-1])))
             return letters[-1] if letters and is_known else None, "", len(letters) + 1
         name, sign, _ = split_flag(word)
-        return item_of(name, "", self.fields), sign, len(name) + len(sign)
+        return field_of(name, "", self.fields), sign, len(name) + len(sign)
 
 
 def _of_spec(spec: CommandSpec, words: list[str], word: str) -> Candidates:

@@ -86,7 +86,7 @@ def it_runs(trial: Trial) -> None:
 
 @check("effects", "it touches no file unless it declares so")
 def it_touches_no_files(trial: Trial) -> None:
-    if trial.good.changed and not _declares(trial, "writes files"):  # first: this needs no strace
+    if trial.good.changed and not _declares(trial, "writes files"):  # seen without strace, which few have
         change = "declare it: - Effects: writes files; or leave no file behind"
         trial.good.fail(f"it changed {', '.join(trial.good.changed)}", "no file is touched", change)
     if trial.confined and not trial.may("runs commands"):
@@ -102,7 +102,7 @@ def it_touches_no_files(trial: Trial) -> None:
 @check("network", "it uses no network unless it declares so")
 def it_stays_off_the_network(trial: Trial) -> None:
     _skip_declared(trial, "network")
-    calls = "connect,sendto,bind" + ",socket" * trial.confined  # refused there, so no other call follows
+    calls = "connect,sendto,bind" + ",socket" * trial.confined  # refused under confinement: no connect follows
     _expect_no_call(trial, "AF_INET", "-e", f"trace={calls}", effect="network")
 
 

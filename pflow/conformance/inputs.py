@@ -81,7 +81,7 @@ def _run_raw(trial: Trial, data: bytes, *, may_refuse: bool = False) -> NodeRun:
 def any_layout_is_read(trial: Trial) -> None:
     members = json.loads(trial.document())
     header = members.pop("$pflow")
-    del header["members"]  # it counts the lines of our own layout
+    del header["members"]  # in another layout lines are not members, and the count would not fit
     run = trial.run_good(stdin=json.dumps({**members, "$pflow": header}, indent=3).encode() + b"\n\n")
     trial.expect_agreement(run, "take JSON with a JSON parser")
 

@@ -215,7 +215,7 @@ def _snapshot(place: Path, *, is_again: bool) -> dict[str, tuple[int, ...]]:
     found = {}
     for top, shown in _WATCHED.items():
         for path in (place / top).rglob("*"):
-            with suppress(OSError):  # it has gone
+            with suppress(OSError):  # a program that still runs may remove it meanwhile
                 status = path.lstat()
                 touched = () if path.is_dir() else (status.st_size, 0 if is_again else status.st_mtime_ns)
                 found[shown + str(path.relative_to(place / top))] = (status.st_mode, *touched)

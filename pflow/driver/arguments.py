@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pflow.flow.flow import FlowInput, FlowSpec
     from pflow.flow.wired_flow import WiredFlow
     from pflow.help.spec import CommandSpec
-    from pflow.stage.words import Items, Texts
+    from pflow.stage.words import Fields, Texts
 
 PROGRAM = "pflow run"
 
@@ -85,7 +85,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     return rest[:1], flags + rest[1:]
 
 
-def split_flow(words: list[str], own: Items, before: int = 0) -> tuple[list[str], list[str]]:
+def split_flow(words: list[str], own: Fields, before: int = 0) -> tuple[list[str], list[str]]:
     """Split a command's words: return its `own` flags with its first `before` bare words, and the words of the flow.
 
     The flags may stand before several steps, on either side of one word, and among the flags of one step.
@@ -104,7 +104,7 @@ def split_flow(words: list[str], own: Items, before: int = 0) -> tuple[list[str]
     return kept, flow
 
 
-def leading(words: list[str], own: Items, before: int = 0) -> tuple[list[str], list[str], bool]:
+def leading(words: list[str], own: Fields, before: int = 0) -> tuple[list[str], list[str], bool]:
     """Return the flags and `before` bare words that precede a flow, the flow's words, and True if `--` parts them."""
     kept = list[str]()
     for _, group in groups(words, own):
@@ -160,7 +160,7 @@ class RunFlags:
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, texts: Texts, declared: Items | None = None, convert: Callable[..., Any] = value_of) -> None:
+    def __init__(self, texts: Texts, declared: Fields | None = None, convert: Callable[..., Any] = value_of) -> None:
         fields = {**OWN, **(declared or {})}
         self.__dict__ = {name: field.default for name, field in fields.items()}
         for name in [name for name in texts if name in fields]:

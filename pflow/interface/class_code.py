@@ -41,10 +41,13 @@ def read_code(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], interface
     settings = {key: default for key, default in prep.taken.items() if default is not UNDECLARED and default}
     others = {key: default for key, default in prep.taken.items() if key not in settings}
     for key, default in {**others, **({} if prep.is_elsewhere else settings)}.items():
-        # a setting such as get("lang", "en") gets nothing from a pipe if the node may read its data out of sight
+        # get("lang", "en") reads a setting. If the class hands its store to other code, that may read the data, so the
+        # setting must not get what the pipe carries.
         _add(interface.reads, Field("read", key, Type("any")), UNDECLARED if default is UNDECLARED else None)
     post = _uses_of("post", methods)
-    for key in sorted(post.set, key=lambda key: key in post.taken):  # a log or a counter is not the answer
+    for key in sorted(
+        post.set, key=lambda key: key in post.taken
+    ):  # one that post reads first is a log, not the answer
         if key.isidentifier() and key != "stdin":
             interface.writes[key] = Field("write", key, Type("any"))
     params = _Uses("self.params")

@@ -116,7 +116,7 @@ OF_RUNS = {**{name: _of_runs(flag) for name, flag in COMMON.items()}, **RUN_FLAG
 ALLOW_EMPTY = "allow_empty"
 """The param of a node that is not to run on empty data unless a person says so."""
 
-# Names that no node may use; --no-cache is a flag of every stage. One that has an `encoding` takes that flag itself.
+# No node may use these names: each is a flag of every stage. One that has an `encoding` takes that flag itself.
 RESERVED = frozenset({*COMMON, *OF_FLOWS, "no_cache"} - {"encoding"})
 
 

@@ -1,4 +1,4 @@
-"""The interface grammar: parsing an interface from a docstring, or from a script's comments without their signs.
+"""The interface grammar: parse a docstring, or a script's comments without their signs; give an interface as data.
 
 The words are another person's: characters that would control a terminal are escaped here, once for all.
 """
@@ -41,7 +41,9 @@ def parse_interface(text: str, *, file: str | None = None, first_line: int | Non
     interface.open, interface.repeats = False, ""
     end = next((n for n in range(start, len(lines)) if not lines[n].strip()), len(lines))
     seen: set[str] = set()
-    for n in sorted(range(start + 1, len(lines)), key=lambda n: "Repeats:" in lines[n]):  # it may name a param
+    for n in sorted(
+        range(start + 1, len(lines)), key=lambda n: "Repeats:" in lines[n]
+    ):  # last: it may name a later param
         try:
             if n < end:
                 _take_line(interface, lines[n].strip(), seen)
@@ -277,7 +279,7 @@ _LINES = {
 
 
 def account_of(interface: Interface, leaves_out: Callable[[Field], bool] = lambda field: False) -> dict[str, Any]:
-    """Return what an interface declares, without the items that are left out."""
+    """Return what an interface declares, without the fields that are left out."""
 
     def described(fields: dict[str, Field]) -> dict[str, dict[str, Any]]:
         return {key: _described(field) for key, field in fields.items() if not leaves_out(field)}
@@ -313,7 +315,7 @@ def inferred_in_words(interface: Interface) -> str:
     """Return the inferred parts of an interface: its [pipe] marks, or all of it; empty if nothing was inferred."""
     parts = []
     for kind in ("reads", "writes", "params") if interface.inferred else ():
-        marks = {key: " [pipe]" * ("pipe" in item.marks) for key, item in getattr(interface, kind).items()}
+        marks = {key: " [pipe]" * ("pipe" in field.marks) for key, field in getattr(interface, kind).items()}
         if names := [key + mark for key, mark in marks.items() if interface.open or mark]:
             parts.append(f"{kind} {', '.join(names)}")
     return "; ".join(parts)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 UNDECLARED = object()
-"""The default of an item without a default."""
+"""The default of a field without a default."""
 
 UNLESS = "unless "
 """The beginning of a Repeats line that depends on a param."""
@@ -18,10 +18,10 @@ IS = " is "
 """Its separator between the param and the values."""
 
 ONE_OF = "one of "
-"""The beginning of an Actions line whose actions are the items of a read."""
+"""The beginning of an Actions line whose actions are the items of the list in a read."""
 
 IMPLIES = "implies "
-"""The beginning of a mark: a flag for the item gives another param a value, `implies method=POST`."""
+"""The beginning of a mark: a flag for the field gives another param a value, `implies method=POST`."""
 
 FORMS = ("schema", "sql", "place", "regex", "positive", "natural", "delimiter", "pairs", "types", "web")
 """Marks of values that have a form: a constant of a flow is checked before it runs."""
@@ -41,8 +41,8 @@ ANYTHING = "anything"
 
 READ, WRITE, PARAM, INPUT, REFUSED = "read", "write", "param", "input", "refused"
 OPTION, COMMON_FLAG, ARGUMENT = "option", "common", "argument"
-"""The kinds of items: those of a node or a flow, where one may exist only to say why its flag is refused; a flag of one
-command, one of every stage or run, and a bare word of a command, which has no flag."""
+"""The kinds of fields. Those of a node or flow: a read, write, param or input, or one that only says why its flag is
+refused. Those of a command: a flag of its own, one of every stage or run, and a bare word, which has no flag."""
 
 
 class Field:
@@ -71,7 +71,7 @@ class Field:
         self.type = type
         self.marks: set[str] = set()
         self.flags: list[str] = []
-        if facts:  # reading them from a dict of its own is slower
+        if facts:  # as attributes, which are read faster than members of a second dict
             self.__dict__.update(facts)
 
     def but(self, **facts: Any) -> Self:
@@ -130,7 +130,7 @@ PATHS = Type("list", items=PATH)
 
 
 class Flag(Field):
-    """A flag that belongs to no node: one of a command, of every stage, or of every run, with more facts of an Field.
+    """A flag that belongs to no node: one of a command, of every stage, or of every run.
 
     `of` says where a common one belongs in a flow, `fd` which stream it is about (0 or 1).
     """
@@ -153,7 +153,7 @@ def choice(*choices: str) -> Type:
 
 
 def by_name(fields: Iterable[Field]) -> dict[str, Field]:
-    """Return the items by each name that their flags go by."""
+    """Return the fields by each name that their flags go by."""
     return {name.replace("-", "_"): field for field in fields for name in [field.name, *field.flags]}
 
 
@@ -171,9 +171,9 @@ class Interface:
     """The declarations of a node.
 
     `repeats` tells if the node may run again without harm: `yes`, `no`, `unless PARAM` (if the param is not set) or
-    `unless PARAM is VALUE, VALUE` (if it has another value). `open`: the docstring has no interface, so any key and any
-    param may pass, and the items here were inferred from the code. `fault` is the error in a docstring's interface that
-    was ignored. `inferred`: the `[pipe]` marks, or all items, were inferred.
+    `unless PARAM is VALUE, VALUE` (if it has another value). An interface is `open` if the
+    docstring has none: any key and param may pass, and the fields here come from the code. `fault` is the error in a
+    docstring's interface that was ignored. `inferred`: the `[pipe]` marks, or all fields, were inferred.
     """
 
     def __init__(self) -> None:
@@ -270,7 +270,7 @@ class Interface:
         return {name: field for name, field in {**self.params, **self.reads}.items() if field.is_telling}
 
     def default_of(self, field: Field, params: Mapping[str, Any]) -> Any:
-        """Return the default of an item; `$NAME` at its end becomes a choice param's value, or its first choice."""
+        """Return the default of a field; `$NAME` at its end becomes a choice param's value, or its first choice."""
         before, name = self.split_default(field)
         return before + (params.get(name) or self.params[name].type.choices[0]) if name else field.default
 
@@ -317,7 +317,7 @@ class Interface:
         return {name: fresh(field.default) for name, field in known.items() if not field.required}
 
     def infer_pipe(self) -> None:
-        """If no item has the mark [pipe], mark the first write and the first required read.
+        """If no field has the mark [pipe], mark the first write and the first required read.
 
         In an interface inferred from code the read may be optional.
         """

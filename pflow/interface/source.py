@@ -74,12 +74,12 @@ def _take_words(docstring: str, interface: Interface) -> bool:
         head, _, rest = line.strip().partition(": ")
         key, dash, words = rest.removeprefix('shared["').partition('"] - ')
         fields = {"- Reads": interface.reads, "- Writes": interface.writes, "- Params": interface.params}.get(head, {})
-        params = [part.partition(" ") for part in rest.split(", ")]  # model (default gpt-4), system
+        params = [part.partition(" ") for part in rest.split(", ")]  # such as "model (default gpt-4), system"
         for name, _, about in params if head == "- Params" else [(key, dash, words)]:
             field = fields.get(name.strip(":"))
             if field and dash:
                 field.doc = clean(about)
-            if field and field.default is None:  # else the code says it, or requires it
+            if field and field.default is None:  # what the code says goes before prose
                 field.default = stated_default(field, about)
         is_prose &= bool(dash) or not line.strip() or (head == "- Params" and ":" not in rest)
     return is_prose
@@ -122,7 +122,12 @@ def classes_in(file: str) -> dict[str, Any]:
     try:
         # Not optimized: from Python 3.13 on, `python -OO` drops the docstrings of what it parses too.
         tree: Any = compile(text, "<unknown>", "exec", _ast.PyCF_ONLY_AST, optimize=0)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nested too deeply
+    except (
+        SyntaxError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ) as error:  # the last two: nested too deeply
         raise PflowError(f"cannot read the node '{file}': {in_words(error)}", exit=BAD_DATA) from None
     found = [each for each in tree.body if isinstance(each, _ast.ClassDef)]
     if not found:

@@ -180,7 +180,7 @@ def _printable(value: Any, folder: str) -> Any:
         return {clean(key): _printable(each, folder) for key, each in value.items()}
     if isinstance(value, set | list):
         texts = [clean(each) for each in (sorted(value) if isinstance(value, set) else value)]
-        more = texts[_MOST:]  # shown by their digest, because an update may change only these
+        more = texts[_MOST:]  # an update may change only these: their digest shows that it did
         return texts[:_MOST] + [f"(and {len(more):,} more, {digest_of(more)[:8]})"] * bool(more)
     return clean(value.replace(f"{folder}/", "")) if isinstance(value, str) else value
 

@@ -95,7 +95,7 @@ def staging(act: str) -> Iterator[str]:
             with Opened(fd), Attempt(act, file_failure):
                 yield folder
         finally:
-            with changing(act):  # clears the directory, whose lock is gone
+            with changing(act):  # its end clears the staging directory, whose lock we have released
                 stop_catching()
     except Interrupted as interrupted:
         die_of(interrupted.signal)
@@ -322,7 +322,7 @@ def _remove(file: str) -> None:
             os.unlink(file)
             return
         with Opened(os.open(file, os.O_RDONLY | os.O_DIRECTORY)) as fd:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises OSError if it is staged
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError: another process is staging there
             shutil.rmtree(file, ignore_errors=True)
 
 

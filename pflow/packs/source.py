@@ -197,7 +197,7 @@ class _Source:
 
         def hear(part: bytes) -> None:
             printed.extend(part)
-            if len(printed) > most:  # a few objects that name each other again and again make endless paths
+            if len(printed) > most:  # a few trees that contain each other again and again list endless paths
                 raise PflowError(f"{self.act}: it has far more than {MOST:,} files and directories", exit=BAD_DATA)
 
         def hear_fault(part: bytes) -> None:
@@ -205,7 +205,7 @@ class _Source:
 
         if run(argv, input=input, env=_environment(), on_stdout=hear, on_stderr=hear_fault):
             if b"index-pack output" in said and shutil.disk_usage(self.folder).free < _MOST_PRINTED:
-                said.extend(b"\nNo space left on device")  # git does not pass this reason on
+                said.extend(b"\nNo space left on device")  # git keeps the reason of its child to itself
             otherwise = TRY_AGAIN if words[0] == "fetch" else BAD_DATA  # the server hung up, or the data broke git
             raise _fault(self.act, otherwise, said.decode("utf-8", "replace"))
         return bytes(printed)

@@ -18,7 +18,7 @@ _SAID = ("warning", "not_kept")
 
 _OF_FAILURE = ("retry_after", "is_permanent", "details", "usage", "is_cut", "refusal", "status", "ends_run")
 _OF_VISIT = ("tries", "tried", "asked")
-"""The members of a trace entry that a child may set. The name of the node is not one: a child could forge it."""
+"""The members of a trace entry that a child may set; the node's name is the parent's, or a child could forge it."""
 _MAY_ASK = ("claim", "begin", "reserved", "end", "spent")
 """The requests that a stranger's node may send to the run. None of them writes to the journal."""
 
@@ -30,7 +30,7 @@ def act_apart(runner: Any, node: Any, view: NodeStore, visit: Any) -> Any:
     sink = runner.sink()
 
     def serve(number: int, parent: Parent) -> Any:
-        if is_foreign or runner.is_restricted:
+        if is_foreign or runner.is_restricted:  # Landlock does not hold files that are open already
             shut_files(parent.fd)
         if runner.is_restricted:
             restrict()
@@ -87,7 +87,7 @@ def _told(error: PflowError) -> dict[str, Any]:
 def _take(found: dict[str, Any], node: Any, view: NodeStore, visit: Any) -> Any:
     """Repeat on this view the changes that the node made in the child. Raises the PflowError with which it failed."""
     changes = {**found["changes"]}
-    found = {key: plain(value) for key, value in found.items() if key != "changes"}  # it may hold anything
+    found = {key: plain(value) for key, value in found.items() if key != "changes"}  # a stranger's process made it
     visit.more = {name: found["more"][name] for name in _OF_VISIT if name in found["more"]}
     visit.spent = [{**usage} for usage in found["spent"]]
     for key, value in changes.items():
@@ -98,6 +98,7 @@ def _take(found: dict[str, Any], node: Any, view: NodeStore, visit: Any) -> Any:
     vars(node).update({name: str(found[name]) for name in _SAID})
     if failure := found["failure"]:
         exit = int(failure["exit"])
+        # A child that claims 0 would make its failure a success.
         error = PflowError(str(failure["message"]), hint=str(failure["hint"]), exit=exit if 0 < exit < 256 else FAILED)
         usage, details = failure["usage"] and {**failure["usage"]}, {**failure["details"]}
         vars(error).update({name: failure[name] for name in _OF_FAILURE} | {"usage": usage, "details": details})

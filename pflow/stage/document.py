@@ -57,9 +57,10 @@ class Document:
         return parse_path(self.header["last"]) if "last" in self.header else None
 
     def carried_to(self, interface: Interface) -> Path | None:
-        """Return the place that the pipe carries to a node; None if it carries none, or the store's own key wins.
+        """Return the place that the pipe carries to a node; None if the node gets nothing through the pipe.
 
-        It does for an inferred read, which never takes the whole object of `--from=json` either.
+        A read that was only inferred to take the pipe takes a key of its own name in the store first. Nor does it take
+        the whole object that `--from=json` has read.
         """
         place = self.carried
         if place is None or not interface.inferred:
@@ -69,10 +70,10 @@ class Document:
         return None if is_own or is_whole_object(self, place) else place
 
     def passed_over(self, interface: Interface, given: Collection[str], used: Iterable[Path]) -> str:
-        """Say that a node takes the store's own key, if that leaves what is carried unused; else return "".
+        """Return a warning if a node takes the store's own key, and nothing uses the carried value; else "".
 
-        `given` are the reads with a flag or a mapping, `used` all places that are read. What was written together with
-        the carried value counts as that.
+        `given` are the reads with a flag or a mapping, `used` all places that are read. A node that reads another value
+        of the step which wrote the carried one does use that step, so no warning follows.
         """
         place = self.carried
         if place is None or self.carried_to(interface) or not has(self, place) or is_whole_object(self, place):
@@ -109,7 +110,7 @@ class Document:
         """Set a key to a JSON text of one line."""
         if key.startswith("$"):
             raise PflowError(f"cannot write '{key}': keys that begin with $ are reserved", exit=BAD_DATA)
-        encode(key)
+        encode(key)  # refuses half of a surrogate pair, which no other program could read
         self._members[key] = json
         self._values.pop(key, None)
 
@@ -186,6 +187,7 @@ def _encoded(value: Any) -> Piece:
 
 
 _MARK = b"\xef\xbb\xbf"
+"""The byte order mark that programs on Windows write before UTF-8."""
 BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -268,8 +270,8 @@ def take_in(
 ) -> Intake:  # fmt: skip
     """Read stdin, if it is to be read, and recognize what it holds.
 
-    `warm` is called while the command before this one still works. Raises PflowError: 64 if stdin cannot be read, 65 if
-    it holds a broken store, 124 if it has not ended after `timeout` seconds.
+    `warm` loads slow libraries while the command before this one still works. Raises PflowError: 64 if stdin cannot be
+    read, 65 if it holds a broken store, 124 if it has not ended after `timeout` seconds.
     """
     if no_stdin or not is_readable(source):
         return Intake(Document(), NOTHING)
@@ -289,7 +291,7 @@ def _parse_stdin(data: bytes, source: str, encoding: str) -> Intake:
     from pflow.stage.layout import split_rows
 
     rows, mark = split_rows(data)
-    if "error" in mark:  # the map was stopped: its rows are what there is
+    if "error" in mark:  # the map has stopped: the rows that it printed before are all that will come
         document = Document({**mark, "last": "stdin"})
         document.set("stdin", text_or_bytes(rows))
         return Intake(document, STORE, b"".join(document.pieces()))

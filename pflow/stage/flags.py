@@ -14,7 +14,7 @@ from pflow.values.paths import Path, are_nested, is_step_name
 from pflow.values.types import Type
 
 if TYPE_CHECKING:
-    from pflow.stage.words import Items, Texts
+    from pflow.stage.words import Fields, Texts
 
 
 class Flags:
@@ -52,7 +52,7 @@ class Flags:
 def parsing_limit(said: Mapping[str, list[str]]) -> Deadline:
     """Return the limit for reading the files that words name: the --timeout that `flags_in` found, if any."""
     texts = [*said.get("timeout", ())]
-    # A text that it does not take is refused later, and no limit.
+    # A wrong --timeout is refused later, with the other flags: until then there is no limit.
     seconds = result_of(lambda: value_of(COMMON["timeout"], texts), of=PflowError, otherwise=None) if texts else None
     return Deadline(seconds, "--timeout", act="cannot begin")
 
@@ -106,7 +106,7 @@ def convert_texts(texts: Texts, interface: Interface) -> Flags:
     """Convert these texts to the types of their flags. Raises PflowError (2) for the first wrong one."""
     flags = Flags(interface)
     flags.given = set(texts)
-    for name in sorted(texts, key=lambda name: name != "verbatim"):  # --verbatim first: the others depend on it
+    for name in sorted(texts, key=lambda name: name != "verbatim"):  # first, for it turns off the references of all
         _set_flag(flags, name, texts[name])
     values = {name: flag.references or flag.value for name, flag in {**flags.data, **flags.params}.items()}
     for name, text in interface.implied(values).items():
@@ -149,7 +149,7 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     if field is None or field.kind == "param":
         flags.params[name] = value
     if name in COMMON and value.references:
-        setattr(flags, name, COMMON[name].default)  # only the node knows then what it is
+        setattr(flags, name, COMMON[name].default)  # a template has no value before the node runs
 
 
 def value_of(flag: Field, texts: list[str | bool]) -> Any:
@@ -174,7 +174,7 @@ def value_of(flag: Field, texts: list[str | bool]) -> Any:
     return value
 
 
-def values_of(texts: Texts, fields: Items, convert: Callable[..., Any] = value_of) -> dict[str, Any]:
+def values_of(texts: Texts, fields: Fields, convert: Callable[..., Any] = value_of) -> dict[str, Any]:
     """Return the value of each flag and bare word, which `convert` makes of its texts; without a text its default.
 
     Raises PflowError (2).
@@ -185,7 +185,7 @@ def values_of(texts: Texts, fields: Items, convert: Callable[..., Any] = value_o
     return values
 
 
-def check_pairs(fields: Items, values: Mapping[str, Any]) -> None:
+def check_pairs(fields: Fields, values: Mapping[str, Any]) -> None:
     """Raise PflowError (2) for two flags of which one excludes the other."""
     for flag in fields.values():
         for other in flag.excludes:

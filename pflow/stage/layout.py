@@ -47,7 +47,7 @@ def read_store(data: bytes) -> tuple[dict[str, Any], Members] | None:
         return None
     raw, members = split_lines(data) or (b"", {})
     header = _read_header(raw) if raw else {"members": -1}
-    if header.get("members", len(members)) != len(members):  # another layout
+    if header.get("members", len(members)) != len(members):  # jq has laid it out anew: lines are no members
         members = parse_whole(data)
         if "$pflow" not in members:
             return None
@@ -66,7 +66,7 @@ def split_rows(data: bytes) -> tuple[bytes, dict[str, Any]]:
     `failed`.
     """
     header: dict[str, Any] = {}
-    may_have_mark = b"$" in data and not data.endswith(b"\n}\n")  # quicker than to look for it
+    may_have_mark = b"$" in data and not data.endswith(b"\n}\n")  # a store may be large, and its last bytes tell
     start = data.find(BEGINNING) if may_have_mark else -1
     while start >= 0:
         end = data.find(b"\n", start) + 1 or len(data)
@@ -87,7 +87,7 @@ def split_lines(data: bytes) -> tuple[bytes, Members] | None:
     header = data[len(BEGINNING) - 1 : end - (end < last)]
     if not header.endswith(b"}"):
         return None
-    view = memoryview(data)
+    view = memoryview(data)  # a slice of bytes would copy each value
     members: Members = {}
     while end < last:
         start, end = end + 1, data.index(b"\n", end + 1)
@@ -96,7 +96,7 @@ def split_lines(data: bytes) -> tuple[bytes, Members] | None:
         if not colon or data[start] != ord('"') or _has_comma(data, end) != (end < last) or not _is_whole(value):
             return None
         key = text_or_bytes(data[start + 1 : colon - 1])
-        if isinstance(key, bytes) or "\\" in key or '"' in key:
+        if isinstance(key, bytes) or "\\" in key or '"' in key:  # escapes are left to the parser
             return None
         _add(members, key, value)
     return header, members

@@ -78,9 +78,12 @@ def leave(code: int) -> NoReturn:
     import atexit
 
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):  # as flush_prints does, whose module would double the time of --version
+    for stream in (
+        sys.stdout,
+        sys.stderr,
+    ):  # flush_prints does it, but its module doubles the time of --version
         try:  # noqa: SIM105  (its modules take as long)
             stream.flush()
         except (OSError, AttributeError, ValueError):
-            pass  # nobody reads it, or it is closed
+            pass  # the reader has gone, as `head` does, and the exit code tells what matters
     os._exit(code)

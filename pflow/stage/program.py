@@ -73,7 +73,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         finally:
             output.show_rest()
             self.said = output.said
-        code = 128 - code if code < 0 else code
+        code = 128 - code if code < 0 else code  # as a shell counts a signal
         try:
             answer = read_document(b"".join(output.parts))
         except PflowError as error:
@@ -102,7 +102,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         for name, value in self.params.items():
             field = self.interface.params.get(name)
             is_default = field is not None and not field.required and is_same(field.default, value)
-            is_read = field is None and name in self.interface.reads  # the document has it
+            is_read = field is None and name in self.interface.reads  # the program gets it in the document
             if value is not None and not (is_default or is_read or (field and field.is_secret)):
                 flag = spell_flag(name)
                 flags.append(f"{flag}={self._without_nul(flag, value)}")
@@ -144,6 +144,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         except PflowError as error:
             raise self._refused(error) from None
         for key, value in values.items():
+            # jq 1.6 rounds large integers in keys that it only passes on: that is no change.
             may_be_rounded = key not in self.interface.writes and not self.interface.open
             if key not in sent or not is_same(sent[key], value, is_rounded=may_be_rounded):
                 shared[key] = value

@@ -50,7 +50,7 @@ class Stage(NodeRunner):
     def run(self, words: list[str]) -> int:
         """Run the stage and return its exit code. It raises nothing; only a signal ends the process earlier."""
         self.output = Output(words)
-        self.debug = is_on("debug", self.output.said)  # for a failure before the flags are known
+        self.debug = is_on("debug", self.output.said)  # a failure may come before the flags are known
         return end_in_order(lambda: self._run(words), self._fail)
 
     def _run(self, words: list[str]) -> int:
@@ -64,7 +64,7 @@ class Stage(NodeRunner):
         self.debug = flags.debug
         self.output.follow(flags)
         interface = add_keys(flags)
-        if interface.pipe_write is not None:  # for pflow-catch after a failure
+        if interface.pipe_write is not None:  # pflow-catch needs the place after a failure
             self.entry["carries"] = write_path(flags.place_of(interface.pipe_write.name))
         if flags.unconfined:
             from pflow.catalog.confinement import set_free
@@ -76,7 +76,7 @@ class Stage(NodeRunner):
             self.warn(f"{warning}, and stays as it is")
         if interface.fault:
             self.warn(f"any key and flag is accepted; pflow nodes {self.name} says why")
-        if flags.cache or flags.refresh:  # before the input comes: its code is the code just loaded
+        if flags.cache or flags.refresh:  # before stdin, which may take long: the key needs the code as loaded
             self.cached = self._cached(node_class, flags)
         warm = None if flags.dry_run or flags.cache else getattr(node_class, "warm", None)
         intake = take_in_for(flags, warm)

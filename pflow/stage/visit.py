@@ -140,7 +140,7 @@ class NodeRunner:
             if runs_confined(node):
                 from pflow.process.confine import shut_files
 
-                shut_files()
+                shut_files()  # Landlock does not hold files that the shell left open
             return self.act_here(node, view, visit)
         from pflow.stage.apart import act_apart
 
@@ -168,6 +168,7 @@ class NodeRunner:
             confinement.explain(failure, error, getattr(made, "said", b""))
             raise failure from (None if failure is error else error)
         finally:
+            # The caller looks at the stand-in, not at the node that it loaded.
             vars(node).update(warning=getattr(made, "warning", ""), not_kept=getattr(made, "not_kept", ""))
 
     def _path_values(self, confinement: Any, node: Any, view: NodeStore) -> list[Any]:
@@ -277,7 +278,7 @@ class Tries:
             try:
                 return exec(prepared)
             except BaseException as error:
-                self.node.max_retries = attempt + 1  # for pocketflow's own loop: this may be the last try
+                self.node.max_retries = attempt + 1  # pocketflow's own loop must not try again
                 signals.sleep(self._pause(attempt, error))
         raise AssertionError
 
@@ -340,6 +341,7 @@ def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
             return asyncio.run(run())
         from concurrent.futures import ThreadPoolExecutor
 
-        return ThreadPoolExecutor(1).submit(asyncio.run, run()).result()  # a notebook runs its cells in a loop
+        # A notebook runs its cells in a loop, and asyncio.run refuses a thread that has one.
+        return ThreadPoolExecutor(1).submit(asyncio.run, run()).result()
     finally:
         held.release()

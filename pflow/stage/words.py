@@ -12,12 +12,12 @@ from pflow.interface.common import COMMON, is_shared
 from pflow.interface.interface import ARGUMENT, COMMON_FLAG, OPTION, READ, TEXT, Field, spell_flag, word_reads
 
 if TYPE_CHECKING:
-    from pflow.stage.wrong_words import Items as Items
+    from pflow.stage.wrong_words import Fields as Fields
     from pflow.stage.wrong_words import Texts as Texts
 
 
-def take_words(words: Sequence[str], fields: Items, *, is_open: bool = False, hint: str = "") -> Texts:
-    """Return the texts of each flag. Raises PflowError (2) for the first word that no item takes.
+def take_words(words: Sequence[str], fields: Fields, *, is_open: bool = False, hint: str = "") -> Texts:
+    """Return the texts of each flag. Raises PflowError (2) for the first word that nothing takes.
 
     With `is_open` any flag passes. `hint` goes with an unknown flag that resembles no other. A file that a flag names
     and that cannot be read has its own exit code.
@@ -45,10 +45,10 @@ def take_words(words: Sequence[str], fields: Items, *, is_open: bool = False, hi
     return texts
 
 
-def groups(words: Sequence[str], fields: Items, *, is_open: bool = False) -> Iterator[tuple[list[Field], list[str]]]:
-    """Yield each flag with the words of its value, each bare word, and `--` with all after it; and the flag's items.
+def groups(words: Sequence[str], fields: Fields, *, is_open: bool = False) -> Iterator[tuple[list[Field], list[str]]]:
+    """Yield each flag with the words of its value, each bare word, and `--` with all after it; first the flag's fields.
 
-    Letters behind one dash have several items, an unknown flag none. After it the next flag is not its value.
+    Letters behind one dash have several fields, an unknown flag none. The flag after an unknown one is not its value.
     """
     rest = [*reversed(words)]
     while rest:
@@ -60,7 +60,7 @@ def groups(words: Sequence[str], fields: Items, *, is_open: bool = False) -> Ite
             wanted = len(rest)
         elif word.startswith("--"):
             flag, sign, _ = split_flag(word)
-            field = item_of(flag, sign, fields)
+            field = field_of(flag, sign, fields)
             found = [field] if field else []
             if not sign:
                 wanted = _count(field, first) if field else int(is_open and not first.startswith("-"))
@@ -71,7 +71,7 @@ def groups(words: Sequence[str], fields: Items, *, is_open: bool = False) -> Ite
         yield found, [word, *(rest.pop() for _ in range(min(wanted, len(rest))))]
 
 
-def flags_in(words: Sequence[str], fields: Items, *, is_open: bool = False) -> dict[str, list[str]]:
+def flags_in(words: Sequence[str], fields: Fields, *, is_open: bool = False) -> dict[str, list[str]]:
     """Return the texts of the flags among the words, without refusing any; an unknown flag goes by its own name.
 
     This is for what is decided before the words are parsed, or after they were refused. A switch alone is `true`.
@@ -92,7 +92,7 @@ def flags_in(words: Sequence[str], fields: Items, *, is_open: bool = False) -> d
     return said
 
 
-def is_asked(name: str, words: Sequence[str], fields: Items, *, is_open: bool = False) -> bool:
+def is_asked(name: str, words: Sequence[str], fields: Fields, *, is_open: bool = False) -> bool:
     """Return True if a switch is among the words and on, even beside wrong ones."""
     return is_on(name, flags_in(words, fields, is_open=is_open))
 
@@ -108,19 +108,19 @@ def is_flag(word: str) -> bool:
 
 
 def is_known(word: str, found: list[Field]) -> bool:
-    """Return True for a flag of which these are all items: none of several letters is unknown."""
+    """Return True if these are all fields of a flag: none of several letters is unknown."""
     is_whole = word.startswith("--") or len(found) == len(word) - 1
     return bool(found) and (is_whole or found[-1].type.name != "bool")
 
 
 def part(
-    words: Sequence[str], fields: Items, own: Items, *, is_open: bool = False
+    words: Sequence[str], fields: Fields, own: Fields, *, is_open: bool = False
 ) -> tuple[list[str], list[str]]:  # fmt: skip
-    """Split the words from a command's `own` flags. A flag that is among `items` too is not the command's."""
+    """Split the words from a command's `own` flags. A flag that is among `fields` too is not the command's."""
     others, beside = list[str](), list[str]()
     for found, (word, *values) in groups(words, {**COMMON, **own, **fields}, is_open=is_open):
         owns = [own.get(field.name) is field for field in found] if is_known(word, found) else []
-        if any(owns) and not all(owns):  # letters of both in one word
+        if any(owns) and not all(owns):  # one word holds letters of the command and of the step
             for field, is_own in zip(found[:-1], owns, strict=False):
                 (beside if is_own else others).append(f"-{field.letter}")
             word = f"-{word[len(found) :]}"
@@ -142,8 +142,8 @@ def split_flag(word: str) -> tuple[str, str, str]:
     return flag, sign, text
 
 
-def item_of(flag: str, sign: str, fields: Items) -> Field | None:
-    """Return the item of a flag, or the switch that --no-NAME turns off."""
+def field_of(flag: str, sign: str, fields: Fields) -> Field | None:
+    """Return the field of a flag, or the switch that --no-NAME turns off."""
     name = _plain(flag)
     field = fields.get(name)
     if field is None and not sign and name.startswith("no_"):
@@ -152,8 +152,8 @@ def item_of(flag: str, sign: str, fields: Items) -> Field | None:
     return None if field is None or field.kind == ARGUMENT else field
 
 
-def of_letters(word: str, fields: Items) -> list[Field]:
-    """Return the items of the letters behind one dash, up to the first with a value or to an unknown one."""
+def of_letters(word: str, fields: Fields) -> list[Field]:
+    """Return the fields of the letters behind one dash, up to the first with a value or to an unknown one."""
     letters = {field.letter: field for field in fields.values() if field.letter}
     found = []
     for letter in word[1:]:
@@ -176,7 +176,7 @@ def _count(field: Field, first: str) -> int:
     return 2 if "pairs" in field.marks and "=" not in first else 1
 
 
-def _take_long(texts: Texts, fields: Items, found: list[Field], word: str, values: list[str]) -> str:
+def _take_long(texts: Texts, fields: Fields, found: list[Field], word: str, values: list[str]) -> str:
     """Take a flag and its value; return the flag if it is a switch."""
     flag, sign, text = split_flag(word)
     name = _plain(flag)
@@ -227,7 +227,7 @@ def refusal(field: Field) -> PflowError:
 
 
 def _take_letters(
-    texts: Texts, fields: Items, found: list[Field], word: str, values: list[str], bare: list[str]
+    texts: Texts, fields: Fields, found: list[Field], word: str, values: list[str], bare: list[str]
 ) -> str:  # fmt: skip
     """Take letters behind one dash, of which only the last may have a value; return its flag if it is a switch."""
     name = word[1:].partition("=")[0].replace("-", "_")
@@ -263,7 +263,7 @@ def _take_value(texts: Texts, field: Field, values: list[str]) -> None:
     _add(texts, field, field.flag, value)
 
 
-def _check_bare(word: str, switch: str, fields: Items) -> None:
+def _check_bare(word: str, switch: str, fields: Fields) -> None:
     """Refuse a word that was meant as something else. `switch` is the flag before it, if it took no value."""
     if switch and word in ("true", "false"):
         hint = f"leave it out; -- {word} if it is the value" if switch.startswith("--no-") else f"{switch}={word}"
@@ -274,7 +274,7 @@ def _check_bare(word: str, switch: str, fields: Items) -> None:
         check_sign(word, fields)
 
 
-def _fill(texts: Texts, fields: Items, bare: list[str]) -> None:
+def _fill(texts: Texts, fields: Fields, bare: list[str]) -> None:
     """Give bare words to the reads that take them and have no flag."""
     mapped = [str(text).partition("=")[0] for text in texts.get("map_in", ())]
     free = [field for field in word_reads(fields) if field.name not in texts and field.name not in mapped]

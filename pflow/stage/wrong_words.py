@@ -1,4 +1,4 @@
-"""The words that no flag and no item takes: each refusal says what was meant."""
+"""Refusals of words that no flag and no bare-word read takes: each says what was probably meant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pflow.interface.common import OF_FLOWS, RUN_FLAGS
 from pflow.interface.interface import ARGUMENT, COMMON_FLAG, READ, REFUSED, Field, word_reads
 
 if TYPE_CHECKING:
-    Items = Mapping[str, Field]
+    Fields = Mapping[str, Field]
     """Every read, param and flag by each name that its flag goes by, and the bare words of a command (`by_name`)."""
 
     Texts = dict[str, list[str | bool]]
@@ -22,7 +22,7 @@ _IN_A_FLOW["max_visits"] = "pflow run 'judge:j --max-visits=9 =failed=> llm => j
 _NO_BLANKS = "no blanks around it: --KEY=VALUE"
 
 
-def unknown_flag(word: str, flag: str, fields: Items, hint: str) -> PflowError:
+def unknown_flag(word: str, flag: str, fields: Fields, hint: str) -> PflowError:
     """Return the error for a word that begins with an unknown flag; `hint` goes with one that resembles no other."""
     from pflow.text.naming import did_you_mean, meant
 
@@ -41,7 +41,7 @@ def unknown_flag(word: str, flag: str, fields: Items, hint: str) -> PflowError:
     return PflowError(f"cannot take {shorten(flag if name else word)}: no such flag", hint=hint, exit=USAGE)
 
 
-def doubts(flag: str, fields: Items) -> list[str]:
+def doubts(flag: str, fields: Fields) -> list[str]:
     """Return a warning for an open node's flag like a common one. Raises PflowError (2) for one like its own."""
     from pflow.text.naming import did_you_mean, nearest
 
@@ -52,7 +52,7 @@ def doubts(flag: str, fields: Items) -> list[str]:
     return [f"{shorten(flag)} is a key of its own ({hint})"] if hint else []
 
 
-def _tries_of(word: str, fields: Items) -> str:
+def _tries_of(word: str, fields: Fields) -> str:
     from pflow.text.naming import tries_hint
 
     name, _, text = word[2:].rpartition(".")[2].partition("=")
@@ -60,7 +60,7 @@ def _tries_of(word: str, fields: Items) -> str:
     return tries_hint(name, text, "a step's --retries" if retries.refused else "--retries") if retries else ""
 
 
-def unknown_letter(word: str, letter: str, fields: Items, bare: list[str]) -> PflowError:
+def unknown_letter(word: str, letter: str, fields: Fields, bare: list[str]) -> PflowError:
     if word[1] == "j" and word[2:].isdecimal() and "jobs" in fields:
         return PflowError(f"cannot take {shorten(word)}: no such flag", hint=f"--jobs={word[2:]}", exit=USAGE)
     hint = _in_place_of(f"-{letter}", fields) or _behind_dashes(word)
@@ -68,7 +68,7 @@ def unknown_letter(word: str, letter: str, fields: Items, bare: list[str]) -> Pf
     return PflowError(f"cannot take -{letter}: no such flag", hint=hint, exit=USAGE)
 
 
-def check_sign(word: str, fields: Items) -> None:
+def check_sign(word: str, fields: Fields) -> None:
     """Refuse a bare `-` or `=`, but not of a command."""
     if not _is_of_command(fields):
         hint = {"-": "leave the word out: the pipe already gives the value", "=": _NO_BLANKS}[word]
@@ -76,7 +76,7 @@ def check_sign(word: str, fields: Items) -> None:
         raise PflowError(f"cannot take '{word}'", hint=hint, exit=USAGE)
 
 
-def one_too_many(bare: list[str], at: int, texts: Texts, fields: Items) -> PflowError:
+def one_too_many(bare: list[str], at: int, texts: Texts, fields: Fields) -> PflowError:
     """Return the error for a bare word too many: the hint names the flag that has or would take it."""
     word = bare[at]
     what = f"cannot take the bare word '{shorten(word)}'"
@@ -108,13 +108,13 @@ def check_arguments(bare: list[str]) -> None:
         raise PflowError(what, hint=hint, exit=USAGE)
 
 
-def quotes(bare: list[str], word: str, fields: Items) -> str:
+def quotes(bare: list[str], word: str, fields: Fields) -> str:
     """Return a hint at the quotes that would make an unknown flag a part of the text before it, if a node takes one."""
     is_text = bare and not all(field.type.is_path or field.kind == ARGUMENT for field in word_reads(fields))
     return f"; quotes make it a part of the text: '{shorten(' '.join([*bare, word]))}'" if is_text else ""
 
 
-def _quoted(bare: list[str], field: Field, fields: Items) -> str:
+def _quoted(bare: list[str], field: Field, fields: Fields) -> str:
     """Return what to quote: a pattern if all words are files, which the shell made of it; else the words."""
     from os.path import isfile, lexists, splitext
 
@@ -136,12 +136,12 @@ def _behind_dashes(word: str) -> str:
     return f"-- '{shorten(word)}' if it is not a flag" if " " in word else ""
 
 
-def _is_of_command(fields: Items) -> bool:
+def _is_of_command(fields: Fields) -> bool:
     """Return True for the flags of a command or a store command; those of a stage, a step or a run have --map-in."""
     return "map_in" not in fields
 
 
-def _in_place_of(option: str, fields: Items) -> str:
+def _in_place_of(option: str, fields: Fields) -> str:
     """Say what docs/llm.md has in place of an option of llm's; empty for any other, and for other nodes than llm."""
     if "schema_multi" not in fields:
         return ""
@@ -157,6 +157,6 @@ def _in_place_of(option: str, fields: Items) -> str:
     return f"with pflow: {place.rstrip(' |').replace('`', '')}" if place else ""
 
 
-def _flag_names(fields: Items) -> list[str]:
+def _flag_names(fields: Fields) -> list[str]:
     known = [name for name, field in fields.items() if field.kind not in (REFUSED, ARGUMENT)]
     return [name.replace("_", "-") for name in sorted(known, key=lambda name: fields[name].kind == COMMON_FLAG)]

@@ -22,7 +22,7 @@ from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, parse_place, parse_template, references
 
 if TYPE_CHECKING:
-    from pflow.stage.words import Items, Texts
+    from pflow.stage.words import Fields, Texts
 
 
 OF_STREAMS = {
@@ -108,7 +108,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     return draft
 
 
-def _as_open(words: list[str], fields: Items, *, is_known: bool) -> list[str]:
+def _as_open(words: list[str], fields: Fields, *, is_known: bool) -> list[str]:
     """Return the words with `=true` after each unknown flag without a value.
 
     If the type is unknown, leave only flags: PF11 is to be the error, not a word that nothing takes.
@@ -122,7 +122,7 @@ def _as_open(words: list[str], fields: Items, *, is_known: bool) -> list[str]:
     return kept
 
 
-def split_step(words: list[str], own: Items) -> tuple[list[str], list[str]]:
+def split_step(words: list[str], own: Fields) -> tuple[list[str], list[str]]:
     """Split the words of a step from flags that only the command has (`own`)."""
     name = "".join(words[:1]).removeprefix("pflow-")
     interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
