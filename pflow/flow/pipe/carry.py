@@ -121,7 +121,7 @@ def carried_behind(flow: WiredFlow) -> str | None:
 
 
 def endings(flow: WiredFlow, id: str) -> list[str]:
-    """Return the actions that end the flow after a step: those without an edge, but no `error` if a default edge takes it."""
+    """Return the actions that end the flow after a step: those without an edge, `error` only without a default edge."""
     edges, actions = flow.graph.next[id].keys(), flow.steps[id].actions
     return [action for action in actions if action not in edges and (action != ERROR or "default" not in edges)]
 
