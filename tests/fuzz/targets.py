@@ -15,7 +15,6 @@ from unittest import mock
 import mcp_types
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.flow.test_unload import again
 
 from pflow.catalog.find import find_type
 from pflow.catalog.node_type import program_interface
@@ -59,6 +58,7 @@ from pflow.stage.document import Document, read_document, read_json
 from pflow.stage.flags import flags_of
 from pflow.values.templates import broken_references, double_braces, expand, parse_template, references
 from tests.flow.pipe.test_write import step_of
+from tests.flow.test_ir import again
 from tests.flow.test_schema import SOUND
 from tests.fuzz.mutation import SAMPLES, TOKENS, data, texts, values
 from tests.map.test_ledger import ABOUT, result
@@ -423,5 +423,5 @@ async def answered(lines: bytes) -> list[dict[str, Any]]:
     reader, sent = asyncio.StreamReader(), list[bytes]()
     reader.feed_data(lines)
     reader.feed_eof()
-    await Broker(0)._answer_all(reader, mock.Mock(write=sent.append, drain=mock.AsyncMock()))
+    await Broker(0)._serve_requests(reader, mock.Mock(write=sent.append, drain=mock.AsyncMock()))
     return [json.loads(each) for each in sent]
