@@ -82,8 +82,8 @@ def print_json(value: Any) -> None:
     write_pieces(1, [json_line(value)])
 
 
-def tell_damage(program: str) -> None:
-    """If the installed packs cannot be read, say why on stderr: the list that is printed lacks them."""
+def report_damaged_packs(program: str) -> None:
+    """Say on stderr why the installed packs cannot be read, if so: the list that is printed lacks them."""
     from pflow.catalog.packs import installed_packs
     from pflow.terminal.messages import say_error
 

@@ -24,7 +24,7 @@ from pflow.catalog.find import nodes_of
 from pflow.catalog.packs import faults_of, installed_sources, pack_of, packs_directory
 from pflow.catalog.registry import flows_of
 from pflow.commands._command import COLOR, Command
-from pflow.commands._output import print_json, print_table, tell_damage
+from pflow.commands._output import print_json, print_table, report_damaged_packs
 from pflow.errors import PflowError, shorten
 from pflow.explain.account import Account, needs
 from pflow.flow.subflow import FlowCatalog, FlowType
@@ -48,7 +48,7 @@ def command(json: bool, packs: bool, color: str) -> None:
     if packs:
         _list_packs(color, in_json=json)
         return
-    tell_damage("pflow list")
+    report_damaged_packs("pflow list")
     saved = list_saved()
     found = saved + list_project(saved)
     if json:

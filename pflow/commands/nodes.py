@@ -24,7 +24,7 @@ from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.catalog.find import BUNDLED, FLOW, PROGRAM, PYTHON
 from pflow.catalog.lines import Listing, about, entry, find, line_entry, lines
 from pflow.commands._command import COLOR, Command
-from pflow.commands._output import print_json, print_text, tell_damage
+from pflow.commands._output import print_json, print_text, report_damaged_packs
 from pflow.errors import FAILED, PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.spec import NODE
@@ -36,7 +36,7 @@ from pflow.text.printable import clean
 if TYPE_CHECKING:
     from pflow.catalog.find import NodeType
 
-    Entry = dict[str, Any]
+    Account = dict[str, Any]
 
 _ONE_LINE = 1 << 30
 """The width of a list that does not go to a terminal: a line a node, for grep."""
@@ -69,7 +69,7 @@ def command(names: list[str], json: bool, search: str | None, color: str) -> Non
         return
     else:
         listed = lines(catalog)
-    tell_damage("pflow nodes")
+    report_damaged_packs("pflow nodes")
     if json:
         print_json([line_entry(line) for line in listed])
     else:
@@ -125,7 +125,7 @@ def detail_text(node_type: NodeType, width: int, colour: Colour = PLAIN) -> str:
     return "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
 
 
-def _facts(entry: Entry, inferred: str) -> Iterator[tuple[str, str]]:
+def _facts(entry: Account, inferred: str) -> Iterator[tuple[str, str]]:
     if "pack" in entry:
         yield "Pack", clean(" ".join(filter(None, entry["pack"].values())))
     is_broken = "fault" in entry and entry["origin"] == PROGRAM

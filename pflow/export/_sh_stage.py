@@ -38,7 +38,7 @@ def word_of(place: Path) -> str:
 
 
 class State:
-    """What is known about the store between two stages.
+    """The facts that are known about the store between two stages.
 
     `places` has True for each place that surely has a value, False for one that may have. `carried` is the place that
     the pipe carries, None if unknown. With `is_open`, anything may have been written.

@@ -1,4 +1,4 @@
-"""A changed flow, and what its edit left alone: diff and new effects go to stderr, the IR to stdout or its file."""
+"""A change of a flow: the parts that an edit left alone are kept, the difference is shown, and the flow is written."""
 
 import difflib
 import json
@@ -49,7 +49,7 @@ class ChangeOptions:
 
 
 class FlowFile:
-    """Where a flow is from: its `file`, and its `name` if it is saved under one; each None if there is none."""
+    """The file of a flow, and the `name` under which it is saved. Without one they are None."""
 
     def __init__(self, file: str | None, name: str | None = None) -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""The inputs of a planned flow: the values that its sentence names, so that it can run with others, and the pipe's.
+"""The inputs of a planned flow: values that its sentence names, so that it can run with others, and the piped input.
 
 A model is told the piped input's kind, type and size, but no value of it.
 """

@@ -1,4 +1,4 @@
-"""What the store commands share: flags, input, and how they end."""
+"""The common parts of the store commands: their flags, their input, their errors and ends."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tools of MCP servers as nodes: what is kept of the servers, the process that calls them, and how it is asked."""
+"""The tools of MCP servers as nodes: the servers' files, the nodes, and the broker that holds the sessions."""

@@ -45,7 +45,7 @@ from pflow.text.printable import clean, foreign_line
 
 @dataclass(frozen=True)
 class Comparison:
-    """A server's nodes as they would be now: `server` is what will be kept of it, `before` what is kept.
+    """A server's nodes as they would be now. `server` is the server as its file will have it, `before` as it is kept.
 
     `left_out` names the tools that cannot be nodes, and why. `diff` has the lines of the nodes' files that differ; it
     is empty if none does.

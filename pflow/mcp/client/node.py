@@ -1,4 +1,4 @@
-"""A tool of an MCP server as a node: the class of each, and its call through the broker, which is started if need be.
+"""A tool of an MCP server as a node: its base class, and its call through the broker, which is started if needed.
 
 The files that `pflow mcp add` has written import McpNode from here.
 """

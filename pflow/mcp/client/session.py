@@ -1,4 +1,4 @@
-"""A session with one MCP server: the official SDK speaks the protocol; what comes is data or one clear error."""
+"""A session with one MCP server. The official SDK speaks the protocol; a call returns data or raises a PflowError."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,4 +1,4 @@
-"""How an MCP server is reached: as a program, whose messages are lines of its stdin and stdout, or by its URL."""
+"""The transports to an MCP server: a program, whose stdin and stdout have a message on each line, or a URL."""
 
 import asyncio
 import errno
@@ -247,7 +247,10 @@ class RemoteServer:
 
 
 async def talk(program: Program, grace: float) -> int:
-    """Talk to a program until it ends, and return its exit code. The takers are called in a thread."""
+    """Talk to a program until it ends, and return its exit code. A cancelled wait ends it and all that it started.
+
+    The callbacks of the program are called in a thread.
+    """
     threads = anyio.CapacityLimiter(math.inf)
     talking = asyncio.ensure_future(run_sync(program.talk, limiter=threads))
     try:

@@ -1,4 +1,4 @@
-"""The tools of the server: a node or a saved flow each, listed again as these change, and pflow's own six."""
+"""The server's tools: one for each offered node and saved flow, listed anew when files change, and pflow's own six."""
 
 import os
 import re
