@@ -45,7 +45,7 @@ def answer(self, words):
     if isinstance(response, str):
         self.emit(response)
     usage = {"model": model, "input": len(words.split()), "output": len(str(response).split())}
-    return SimpleNamespace(response=response, usage=usage, flaw="", warning="")
+    return SimpleNamespace(value=response, usage=usage, flaw="", warning="")
 
 
 Llm.prep, Llm.exec, Llm.warm = prep, answer, staticmethod(lambda: None)
