@@ -40,8 +40,7 @@ def pflow(server, tmp_path, warm):
         env = {**os.environ, "PATH": path, "HOME": str(tmp_path), **variables}
         if "PYTHONPATH" in variables:  # what has been loaded is found no more
             return subprocess.run(["pflow", *words], env=env, input=os.fsencode(stdin or ""), capture_output=True)
-        ran = warm.run(["pflow", *words], cwd=tmp_path, env=env, input=stdin)
-        return subprocess.CompletedProcess(words, ran.returncode, *map(os.fsencode, (ran.stdout, ran.stderr)))
+        return warm.run(["pflow", *words], cwd=tmp_path, env=env, input=stdin, text=False)
 
     return run
 

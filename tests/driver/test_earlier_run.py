@@ -18,6 +18,7 @@ from pflow.record.runs import find_run
 from pflow.record.snapshot import MOST_PIPED
 from pflow.stage.document import NOTHING, Document, Intake
 from tests.engine.flows import write_flow
+from tests.peers.warm import Warm
 
 LOUD = '''from pflow import Node
 
@@ -65,18 +66,15 @@ TWO = b'{"$pflow":{"v":1,"last":"value"},"value":[1,{"a":"\xc3\xa9"}],"text":"x"
 class Runs:
     """Runs in a directory of their own."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def __init__(self, directory: Path, warm: Warm) -> None:
+        self.directory, self.warm = directory, warm
         self.directory.mkdir()
         self.variables: dict[str, str] = {}
 
     def pflow(self, *words, stdin: bytes | None = None, **variables: str) -> subprocess.CompletedProcess:
-        source = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
         path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
         environment = {**os.environ, "HOME": str(self.directory), "PATH": path, **variables}
-        return subprocess.run(
-            ["pflow", *words], capture_output=True, check=False, cwd=self.directory, env=environment, **source
-        )
+        return self.warm.run(["pflow", *words], cwd=self.directory, env=environment, input=stdin, text=False)
 
     def store(self, *words, **options) -> bytes:
         """The members of the document that a command prints."""
@@ -95,10 +93,10 @@ class Runs:
 
 
 @pytest.fixture
-def runs(nodes, tmp_path):
+def runs(nodes, tmp_path, warm):
     (nodes / "loud.py").write_text(LOUD)
     (nodes / "opened.py").write_text(OPEN)
-    return Runs(tmp_path / "place")
+    return Runs(tmp_path / "place", warm)
 
 
 DECLARED = {

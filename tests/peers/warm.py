@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pflow
 from pflow.page import page
@@ -101,13 +101,14 @@ class Warm:
 
     def run(
         self,
-        words: Sequence[str],
+        words: Sequence[str | bytes],
         *,
         cwd: Path | str,
         env: Mapping[str, str],
         input: str | bytes | None = "",
         typed: str = "",
-    ) -> subprocess.CompletedProcess[str]:
+        text: bool = True,
+    ) -> subprocess.CompletedProcess[Any]:
         """Run pflow or a stage of pflow's to its end, as subprocess.run does; with something `typed`, at a terminal.
 
         Without an input, None, stdin is /dev/null.
@@ -118,7 +119,9 @@ class Warm:
             os.dup2(nothing, stdin[0])
             os.close(nothing)
         theirs = [stdin[0], stdout[1], stdout[1] if typed else stderr[1]]
-        socket.send_fds(self.socket, [json.dumps([[*words], dict(env), str(cwd)]).encode() + b"\n"], theirs)
+        socket.send_fds(
+            self.socket, [json.dumps([[*map(os.fsdecode, words)], dict(env), str(cwd)]).encode() + b"\n"], theirs
+        )
         for file in (stdin[0], stdout[1], stderr[1]):
             os.close(file)
         with ThreadPoolExecutor(4) as threads:
@@ -127,7 +130,8 @@ class Warm:
                 os.write(stdout[0], typed.encode())
             said = [threads.submit(_read, file) for file in (stdout[0], stderr[0])]
         code = int(self.socket.recv(16))
-        return subprocess.CompletedProcess([*words], code, *(each.result() for each in said))
+        shown = [each.result() for each in said]
+        return subprocess.CompletedProcess([*words], code, *(map(bytes.decode, shown) if text else shown))
 
 
 def _write(file: int, data: bytes) -> None:
@@ -135,13 +139,13 @@ def _write(file: int, data: bytes) -> None:
         stdin.write(data)
 
 
-def _read(file: int) -> str:
+def _read(file: int) -> bytes:
     parts = []
     with suppress(OSError):  # the end of a terminal
         while part := os.read(file, 65536):
             parts.append(part)
     os.close(file)
-    return b"".join(parts).decode(errors="surrogateescape")  # os.fsencode gives the bytes
+    return b"".join(parts)
 
 
 def serve(requests: socket.socket) -> None:

@@ -29,5 +29,5 @@ def github():
 
 
 @pytest.fixture
-def place(tmp_path, models, tube, github):
-    return Place(tmp_path, models, tube, github)
+def place(tmp_path, models, tube, github, warm):
+    return Place(tmp_path, models, tube, github, warm)

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.peers.github import KEY, GitHub
 from tests.peers.repository import IDENTITY, add_remote, git, make_repository
+from tests.peers.warm import Warm
 from tests.peers.youtube import YouTube
 from tests.seeds.blocks import HERE
 
@@ -48,8 +49,8 @@ class Ran:
 class Place:
     """A directory, and the environment of the commands in it."""
 
-    def __init__(self, directory: Path, llm_user_path: Path, tube: YouTube, github: GitHub) -> None:
-        self.directory = directory / "here"
+    def __init__(self, directory: Path, llm_user_path: Path, tube: YouTube, github: GitHub, warm: Warm) -> None:
+        self.directory, self.warm = directory / "here", warm
         self.directory.mkdir()
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("PFLOW_", "XDG_"))},
@@ -86,19 +87,16 @@ class Place:
 
     def pflow(self, *words: str, stdin: str = "") -> Ran:
         """Run pflow; without a text its stdin is /dev/null."""
-        return self._run(["pflow", *words], stdin)
+        ran = self.warm.run(["pflow", *words], cwd=self.directory, env=self.environment, input=stdin or None)
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
 
     def run(self, flow: Any, *flags: str, stdin: str = "") -> Ran:
         """Run a flow that is IR."""
         return self.pflow("run", self.write("flow.pflow.json", flow), *flags, stdin=stdin)
 
     def sh(self, script: str) -> Ran:
-        return self._run(["sh", "-c", script], "")
-
-    def _run(self, words: list[str], stdin: str) -> Ran:
-        source: dict[str, Any] = {"input": stdin} if stdin else {"stdin": subprocess.DEVNULL}
-        options: dict[str, Any] = {"cwd": self.directory, "env": self.environment, "check": False, **source}
-        ran = subprocess.run(words, capture_output=True, text=True, timeout=60, **options)
+        options: dict[str, Any] = {"cwd": self.directory, "env": self.environment, "stdin": subprocess.DEVNULL}
+        ran = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False, **options)
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
     def trace(self) -> dict[str, Any]:

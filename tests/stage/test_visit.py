@@ -287,10 +287,10 @@ class Tried:
 
     def start(self, *words: str, stdin: bytes | None) -> OutputDocument:
         """Run a program; the document that it printed."""
-        done = self.warm.run([*words, "-j"], cwd=self.folder, env=os.environ, input=stdin)
-        assert done.returncode == self.case.exit, done.stderr
-        answer = OutputDocument(os.fsencode(done.stdout))
-        assert not answer.fault, f"{answer.fault}: {done.stderr}"
+        done = self.warm.run([*words, "-j"], cwd=self.folder, env=os.environ, input=stdin, text=False)
+        assert done.returncode == self.case.exit, done.stderr.decode()
+        answer = OutputDocument(done.stdout)
+        assert not answer.fault, f"{answer.fault}: {done.stderr.decode()}"
         return answer
 
     def stdin(self) -> bytes | None:
