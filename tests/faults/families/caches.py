@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from pflow.cache import place
+from pflow.cache import directory as kept
 from pflow.cache.entries import KeptAnswer, find, keep, paths
 from pflow.cache.key import Key, KeyPart
 from tests.faults.points import Point, dice, spread
@@ -152,9 +152,9 @@ def killed(seed: int) -> Iterator[Point]:
             end_of(process, killed=True)
             assert [end_of(each).stdout for each in others] == ["is right\n"] * 2
             assert run_warm(*STAGE[:-1], "--cache=require").stdout == "is right\n"
-            place.prune(0)
+            kept.prune(0)
             assert run_warm("pflow", "cache", "verify").code == 0
-            for draft in Path(place.directory()).rglob("*.tmp"):  # of the killed one: pruned once it is old
+            for draft in Path(kept.directory()).rglob("*.tmp"):  # of the killed one: pruned once it is old
                 draft.unlink()
 
         yield Point(id, check)
