@@ -550,3 +550,30 @@ def test_with_the_same_ids_a_shell_pipe_and_pipe_syntax_leave_the_same_store(nod
     by_run = copy.deepcopy(store)
     Engine(wire(parse_pipe([" => ".join(steps)], FlowCatalog("."))), Context()).run(by_run)
     assert by_run == in_stages(flow, store, nodes, has_ids=True)
+
+
+READS_TEXT = node('- Reads: shared["text"]: str [pipe]', "- Params: allow_empty: bool = false")
+
+
+@pytest.mark.parametrize(
+    ("words", "store", "empty"),
+    [
+        ([], {"text": ""}, "text"),
+        ([], {"text": " \n"}, "text"),
+        ([], {"text": "a"}, None),
+        (["--allow-empty"], {"text": ""}, None),
+        (["--text="], {"text": ""}, None),
+        (["--map-in=text=other"], {"text": "a", "other": ""}, "other"),
+        (["--text=see $other"], {"other": ""}, "other"),
+        (["--text=$one $other"], {"one": "", "other": " "}, "one"),
+        (["--text=$one $other"], {"one": "", "other": "a"}, None),
+        (["--text=see $other", "--allow-empty"], {"other": ""}, None),
+    ],
+)
+def test_empty_data_is_refused_unless_a_person_wrote_or_allowed_it(words, store, empty):
+    if empty is None:
+        assert find(READS_TEXT, words, store, "text" if "text" in store else None).values.keys() == {"text"}
+        return
+    with pytest.raises(PflowError, match=f"'{empty}' is empty: did what wrote it fail") as caught:
+        find(READS_TEXT, words, store, "text" if "text" in store else None)
+    assert (caught.value.exit, caught.value.hint) == (66, "--allow-empty takes it")

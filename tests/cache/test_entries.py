@@ -173,7 +173,7 @@ def test_what_was_not_used_for_longest_goes_first(results, monkeypatch):
     assert left[0] == 0
     assert left[1:] == list(range(left[1], 11))
     assert 3 < len(left) < 6
-    assert sum(status.st_blocks * 512 for _, status in directory.files()) < 600 << 10
+    assert sum(status.st_blocks * 512 for _, status in directory.files()) <= 0.8 * (600 << 10)
 
 
 def test_what_is_in_use_is_never_pruned(monkeypatch):
@@ -213,8 +213,8 @@ def test_what_is_no_size(monkeypatch, text):
 
 def test_a_cache_that_others_may_write_to_is_refused(results):
     assert in_child(lambda: keep(key(a=1), "one")) == 0  # another process: this one has not looked at the cache yet
-    for folder in (results, results.parent):
-        folder.chmod(0o777)
+    for folder, mode in ((results, 0o777), (results.parent, 0o777), (results, 0o720), (results, 0o702)):
+        folder.chmod(mode)
         with pytest.raises(PflowError, match="others may write to it"):
             find(key(a=1), print)
         folder.chmod(0o700)

@@ -148,3 +148,22 @@ def test_a_path_is_written_where_its_links_lead_if_that_is_within_bounds(path, f
         assert read_whole(path, bytes.decode) == "x"
         monkeypatch.delenv(CONFINED)
         assert read_whole(path, bytes.decode) == "x"
+
+
+@pytest.mark.parametrize("act", ["read", "append"])
+def test_a_file_that_becomes_a_link_at_the_last_moment_is_not_followed(act, tmp_path, monkeypatch):
+    make_tree(tmp_path)
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv(ROOT, str(tmp_path / "here"))
+    before, really_open = read_tree(tmp_path / "outside"), os.open
+
+    def swap_and_open(path, flags, *arguments, **named):
+        if path == "f.txt":
+            (tmp_path / "here" / "d" / "f.txt").unlink()
+            (tmp_path / "here" / "d" / "f.txt").symlink_to(tmp_path / "outside" / "f.txt")
+        return really_open(path, flags, *arguments, **named)
+
+    monkeypatch.setattr(os, "open", swap_and_open)
+    with pytest.raises((PflowError, OSError)):
+        ACTS[act]()
+    assert read_tree(tmp_path / "outside") == before

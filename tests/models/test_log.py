@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
@@ -194,3 +195,25 @@ class TestLogging:
         assert "conversation" not in run("reply", log=True)["usage"]
         assert "there is no home directory" in capfd.readouterr().err
         assert not (place / "logs.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("chunks", "text", "kept"),
+    [
+        (["Hi ", "you"], "Hi you", ["Hi ", "you"]),
+        (["<think>a", "b</think>", "Hi"], "Hi", ["", "", "Hi"]),
+        (["<think>a</think>H", "i"], "Hi", ["H", "i"]),
+        (["<think>a</think>"], "", [""]),
+    ],
+)
+def test_thoughts_in_a_text_are_not_kept(tmp_path, monkeypatch, chunks, text, kept):
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
+    events = [
+        SimpleNamespace(type="reasoning", chunk="beside"),
+        *(SimpleNamespace(type="text", chunk=c) for c in chunks),
+    ]
+    written = []
+    response = SimpleNamespace(_chunks=chunks, _stream_events=events, log_to_db=written.append)
+    assert log.write(response, text)
+    assert [event.chunk for event in events] == ["beside", *kept]
+    assert len(written) == 1

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import EXIT_CODES, PflowError
-from pflow.stage.visit import Visit, Visitor
+from pflow.node import Node
+from pflow.stage.visit import NodeRunner, Visit
 from tests.stage.running import Ended, run
 
 NODE = '''
@@ -410,14 +411,31 @@ class Calls:
 
 @pytest.mark.parametrize(("calls", "noted"), [((0, 0), 0), ((1, 0), 0), ((2, 0), 2), ((0, 1), 1), ((1, 1), 2)])
 def test_the_calls_of_a_visit_are_noted_if_there_were_several_or_one_failed(monkeypatch, calls, noted):
-    visitor, visit = Visitor(), Visit()
+    runner, visit = NodeRunner(), Visit()
     visit.begun = 0.5
-    monkeypatch.setattr(visitor, "act", lambda *_: "acted", raising=False)
+    monkeypatch.setattr(runner, "act", lambda *_: "acted", raising=False)
     node = SimpleNamespace(tells_budget=True, calls=Calls(*calls))
-    assert visitor._act_counted(node, {}, visit) == "acted"
+    assert runner._act_counted(node, {}, visit) == "acted"
     asked = visit.more.get("asked", [])
     assert len(asked) == noted
     if noted and calls[0]:
         assert asked[0] == {"at": 500.0, "ms": 500.0, "tokens": 3}
     if noted and calls[1]:
         assert asked[-1] == {"at": 1500.0, "ms": 500.0, "exit": 75}
+
+
+class Flaky(Node):
+    """Fails a number of times."""
+
+    def exec(self, prepared):
+        self.failed = getattr(self, "failed", 0) + 1
+        if self.failed <= self.params["fails"]:
+            raise ValueError(f"try {self.failed}")
+
+
+@pytest.mark.parametrize(("fails", "more"), [(0, {}), (1, {"tries": 2}), (2, {"tries": 3})])
+def test_how_many_tries_a_visit_took_is_noted_if_it_took_several(fails, more):
+    node, visit = Flaky(), Visit()
+    node.set_params({"fails": fails})
+    NodeRunner().try_node(node, {}, visit, retries=2, wait=0)
+    assert visit.more == more

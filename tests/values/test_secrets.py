@@ -10,7 +10,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError, shorten
-from pflow.values.secrets import Secrets, hider, is_secret_name, is_secret_value, mask_flags, secret_variables
+from pflow.values.secrets import (
+    Secrets,
+    find_secrets,
+    hider,
+    is_secret_name,
+    is_secret_value,
+    mask_flags,
+    secret_variables,
+)
 from tests.tools import limited
 
 
@@ -163,3 +171,19 @@ def test_who_asks_the_environment_for_a_secret_is_known(text):
 
 def test_a_word_is_no_question_for_a_secret():
     assert secret_variables("grep -n API_TOKEN a.py; echo $HOME $token") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("--token=abc x", ["abc"]),
+        ("--token abc x", ["abc"]),
+        ("TOKEN=abc x", ["abc"]),
+        ("--ask.api-key=abc", ["abc"]),
+        ("--name=token --note password", []),
+        ("--token.name=abc", []),
+        ("--own=abc", ["abc"]),
+    ],
+)
+def test_the_value_of_a_secret_flag_is_found_by_the_flags_name_alone(text, found):
+    assert [text[start:end] for start, end in find_secrets(text, ["own"])] == found
