@@ -16,7 +16,14 @@ HOW = pytest.mark.parametrize("threads", [False, True])
 
 
 @pytest.fixture
-def executor():
+def hurried(monkeypatch):
+    """A pool soon looks for what hangs, and gives it little time."""
+    monkeypatch.setattr("pflow.process.pool.GRACE", 0.2)
+    monkeypatch.setattr("pflow.process.pool._LOOK", 0.05)
+
+
+@pytest.fixture
+def executor(monkeypatch):  # what is replaced is replaced until the end
     """Makes executors, and closes them: then no child is left."""
     made = []
 
@@ -90,7 +97,7 @@ def test_answers_may_come_later_and_in_any_order(executor, monkeypatch, threads)
 
 @HOW
 @pytest.mark.parametrize("is_stopped", [False, True])
-def test_a_process_that_only_hangs_is_killed_and_replaced(executor, marks, threads, is_stopped):
+def test_a_process_that_only_hangs_is_killed_and_replaced(executor, hurried, marks, threads, is_stopped):
     def work(id, item, parent):
         if item == "hangs":
             if not threads:
@@ -112,7 +119,9 @@ def test_a_process_that_only_hangs_is_killed_and_replaced(executor, marks, threa
     pool.submit(2, "id", "hangs")  # closing ends it
 
 
-def test_a_late_answer_is_dropped_and_a_process_most_of_whose_threads_hang_gets_no_more_work(executor, monkeypatch):
+def test_a_late_answer_is_dropped_and_a_process_most_of_whose_threads_hang_gets_no_more_work(
+    executor, hurried, monkeypatch
+):
     pool, asked = asking(executor, monkeypatch, 4, jobs=4)
     (worker,) = pool.workers
     pool.abandon(0)
