@@ -257,8 +257,8 @@ def test_a_process_where_something_differs_says_what(facts, words):
     ("limit", "asked", "left"),
     [("cost=1", 0, "$1.00 of $1.00"), ("tokens-total=4150", 2, "4,050 of 4,150")],
 )
-def test_a_budget_holds_from_the_first_item(cluster, tmp_path, limit, asked, left):
+def test_a_budget_holds_from_the_first_item(cluster, tmp_path, warm, limit, asked, left):
     with Server() as server:
-        shop, there = Shop(server, tmp_path), f"--scheduler={cluster.address}"
+        shop, there = Shop(server, tmp_path, warm), f"--scheduler={cluster.address}"
         code, paid, said = shop.run("map", "llm Name -m MODEL", "--executor=dask", there, f"--max-{limit}")
     assert (code, paid, f"the map has {left}" in said) == (79, asked, True), said
