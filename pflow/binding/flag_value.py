@@ -1,4 +1,4 @@
-"""From the text of a flag, or a place in the store, to a value of the declared type."""
+"""Convert the text of a flag, or a value of the store, to the declared type."""
 
 from __future__ import annotations
 

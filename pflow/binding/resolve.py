@@ -1,4 +1,4 @@
-"""Where each value of a node comes from: the one place that knows the order of the rules."""
+"""Bind each read and param of a node to its source. Only this module knows the order of the rules."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class Binding:
         return not (finds or self.hidden or self.by_name or self.stand_ins or self.refuses_empty)
 
     def is_watched(self, key: str) -> bool:
-        """Return True if a change in place counts as a write: only keys the node may write; all, if it is open."""
+        """Return True if a change in place is a write: of the keys that the node may write, or of all if it is open."""
         return self.interface.open or key in self.interface.writes
 
     def open(self, store: Any) -> NodeStore:

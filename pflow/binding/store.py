@@ -70,7 +70,7 @@ class NodeStore(_MutableDict):
         return dict.__getitem__(self, key) if dict.__contains__(self, key) else self._look_up(key)[1]
 
     def is_given(self, key: str) -> bool:
-        """Return True if the store, or a source of its own, has a value; not for a param or default that stands in."""
+        """Return True if the store, or a source, gives this read a value, and not just a param or default."""
         return key in self.found or (key in self._store and key not in self._hidden)
 
     def _is_there(self, key: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The code of a kind of node, as digests: of its file, or of all that a user's own file imports."""
+"""The code of a node or flow, as digests: of its file, or of all that a user's own file imports."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_current(node_type: NodeType) -> bool:
 
 
 def pack_part(pack: Any) -> str:
-    """Return the name of the part of a kind's code that records its pack: the pack's tree and version."""
+    """Return the name of the part of a node's code that has the tree and version of its pack."""
     return f"pack {pack.name}"
 
 
@@ -51,9 +51,8 @@ def _find(node_type: NodeType) -> Code:
     code = _of_file(node_type)
     if code.fault or node_type.pack is None:
         return code
-    return Code(
-        {**code.parts, pack_part(node_type.pack): f"{node_type.pack.tree[:12]} {node_type.pack.version}".strip()}
-    )
+    pack = node_type.pack
+    return Code({**code.parts, pack_part(pack): f"{pack.tree[:12]} {pack.version}".strip()})
 
 
 def _of_file(node_type: NodeType) -> Code:

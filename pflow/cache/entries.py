@@ -68,7 +68,7 @@ def _read_file(path: str) -> bytes:
 
 
 def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, KeptAnswer] | None:
-    """Return the answer kept under a key, and its entry; None without one. Drop a damaged one, with a warning."""
+    """Return the answer kept under a key, with its entry; None if there is none. Drop a damaged one, with a warning."""
     path = _path(key)
     try:
         entry = KeptAnswer(path)

@@ -222,7 +222,7 @@ def differences(
 ) -> list[str]:
     """Return a line for each part that changed, in the order of the key: `prompt: 'Summarize' was 'Sum up'`.
 
-    If X changed, no further part X, and no part "X's …", is told: they follow from it.
+    If X changed, the list has no other part X and no part "X's …", because these follow from it.
     """
     known, there = _by_name(before), _by_name(now)
     lines, told = [], set()
@@ -247,7 +247,7 @@ def _title(part: Facts) -> str:
 
 def _change(part: Facts, old: Facts, value: Any, before: Any) -> str:
     if part["kind"] == "code":
-        is_version = "." in part["digest"] or part["name"].startswith("pack ")  # a digest tells nobody a thing
+        is_version = "." in part["digest"] or part["name"].startswith("pack ")  # people cannot read a digest
         return f"{part['digest']} was {old['digest']}" if is_version else "changed"
     if "path" in part and part["path"] == old.get("path"):
         return _change_of_files(part.get("files", []), old.get("files", []), value)

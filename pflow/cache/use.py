@@ -1,4 +1,4 @@
-"""One node's use of the cache: an answer for the same values is looked up before it runs, and a new one kept after."""
+"""One node's use of the cache: look an answer for the same values up before it runs, and keep a new one after."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HIT, MISS, OFF = "hit", "miss", "off"
 class CachedNode:
     """A node whose answers are kept: `is_required` if it may not run, `refreshes` if kept answers are ignored.
 
-    Somebody asked for this node to be cached (`is_asked`), or nobody asked, but the node is pure (`is_unasked`).
+    `is_asked`: a flag or the flow wants it cached. `is_unasked`: nobody said anything, but the node is pure.
     """
 
     def __init__(
@@ -55,16 +55,8 @@ class CachedNode:
         """
         lookup = Lookup(self, warn)
         try:
-            lookup.key = make_key(
-                self.name,
-                self.node_type.version,
-                self.code,
-                self.interface,
-                node,
-                view,
-                self.secrets,
-                is_made=self.is_made,
-            )
+            about = (self.name, self.node_type.version, self.code, self.interface)
+            lookup.key = make_key(*about, node, view, self.secrets, is_made=self.is_made)
             found = entries.find(lookup.key, warn)
             if found is not None and (not self.refreshes or found[1].run == self.run != ""):
                 lookup.found, lookup.run = found[0], found[1].run

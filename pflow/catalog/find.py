@@ -1,4 +1,4 @@
-"""Finding kinds of nodes by name, without opening or running a file.
+"""Find node types by name, without opening or running a file.
 
 The first match wins: pflow's nodes and store commands, then a user's own directories, then packs, then PATH. Names that
 differ only in case, `-` and `_` are one name.
@@ -57,7 +57,7 @@ class Catalog:
         return find_type(type)
 
     def inline(self, flow: Any, items: tuple[str, ...]) -> NodeType | None:
-        """Return the kind of a step with a flow of its own, inside batches over `items`; None if only nodes count."""
+        """Return the type of a step with a flow inside, in batches over `items`; None if the catalog has only nodes."""
         return None
 
 
@@ -104,10 +104,8 @@ def find_node(name: str) -> NodeType | None:
     if not is_node_name(name):
         return None
     names = [wanted, wanted.removesuffix("node")] if wanted.endswith("node") else [wanted]
-    firsts = [
-        next((node_type for node_type in _candidates(each) if not node_type.fault), None) for each in names if each
-    ]
-    found = [node_type for node_type in firsts if node_type]
+    firsts = [next((found for found in _candidates(each) if not found.fault), None) for each in names if each]
+    found = [each for each in firsts if each]
     # "WordsNode" may name the node `words` by its class. A pack's node `words-node` must not take its place.
     return found[-1] if len(found) > 1 and found[0].pack and not found[1].pack else next(iter(found), None)
 
@@ -301,10 +299,7 @@ def no_such_type(type: str) -> PflowError:
         return PflowError(f"cannot find the flow '{type}'", hint=hint, exit=BAD_DATA)
     if fault := fault_of(type):
         return PflowError(f"cannot use the node '{type}': {fault}", hint="pflow nodes lists them", exit=BAD_DATA)
-    nodes, flows = (
-        {node_type.name: node_type.name for node_type in list_types()},
-        {each: f"flow:{each}" for each in saved_flows()},
-    )
+    nodes, flows = {each.name: each.name for each in list_types()}, {each: f"flow:{each}" for each in saved_flows()}
     first, other = (flows, nodes) if type.startswith("flow:") else (nodes, flows)
     types = first | other | first
     name = type.removeprefix("flow:")
@@ -322,9 +317,8 @@ def version_hint(type: str) -> str:
     node_type = find_type(name) if at else None
     if node_type is None and not (at and name in saved_flows()):
         return ""
-    there = result_of(
-        lambda: node_type.version if node_type else "1.0.0", otherwise="unknown", of=(OSError, PflowError)
-    )
+    unreadable = (OSError, PflowError)
+    there = result_of(lambda: node_type.version if node_type else "1.0.0", otherwise="unknown", of=unreadable)
     return f"there is no version {asked} of {name}; it is {there}" if asked not in ("", there) else did_you_mean(name)
 
 

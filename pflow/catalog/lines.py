@@ -1,4 +1,4 @@
-"""One line for every node and saved flow, read from its file, which is never run, and remembered.
+"""List every node and saved flow with one line from its file, which is never run; the lines are kept.
 
 The facts are kept in `$XDG_CACHE_HOME/pflow/nodes.json`, a JSON object with a file's stamp and facts in each member: a
 file that has not changed is not read again. An unreadable member is ignored.
@@ -64,9 +64,7 @@ class Listing:
         touched = ["open"] if interface.open else interface.effects
         self.touched = ", ".join([*touched, *["inferred"] * interface.inferred])
         fields = [*interface.reads.values(), *interface.writes.values(), *interface.params.values()]
-        self.words = "\n".join(
-            filter(None, [interface.description, *(f"{field.name} {field.doc}" for field in fields)])
-        )
+        self.words = "\n".join(filter(None, [interface.description, *(f"{each.name} {each.doc}" for each in fields)]))
 
 
 def lines(catalog: Catalog) -> list[Listing]:

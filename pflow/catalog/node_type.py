@@ -63,7 +63,7 @@ class NodeType:
         return self._interface
 
     def forget_interface(self) -> None:
-        """Let go of its interface, which is read again if it is asked for: a list of hundreds keeps none of them."""
+        """Drop its interface, which is read again when needed, so that a list of hundreds does not keep them all."""
         self._interface = None
 
     def _read_interface(self) -> Interface:
@@ -99,7 +99,7 @@ class NodeType:
         return []
 
     def told(self) -> Interface:
-        """Return the interface as others are told it, with a flow's own flags and the defaults of its steps."""
+        """Return the interface that lists and help show: with a flow's own flags and the defaults of its steps."""
         return self.interface
 
     def node_class(self) -> Any:

@@ -1,4 +1,4 @@
-"""The places of nodes and saved flows, and the loading of node classes."""
+"""Where nodes and saved flows lie; and load the class of a node."""
 
 from __future__ import annotations
 

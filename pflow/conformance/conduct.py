@@ -1,4 +1,4 @@
-"""The conduct of all checks, and the report: a line a check, the account of each failure, and the numbers."""
+"""Conduct the checks and print the report; and try a stranger's node, confined, before it is installed."""
 
 import os
 import shlex

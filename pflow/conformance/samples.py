@@ -1,4 +1,4 @@
-"""The samples that a node is sent: values of its types, flags, store documents; and its answer, taken apart."""
+"""Samples to send a node: values of its types, flags, store documents; and its answer, split into parts."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""One run of a node in a new directory with a home of its own: its input, its output, and what is expected."""
+"""One run of a node in a new directory and home: its input, its output, and the demands on that."""
 
 from __future__ import annotations
 

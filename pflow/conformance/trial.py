@@ -1,4 +1,4 @@
-"""A node under test, the runs that the checks ask for, and the table that the checks enter."""
+"""A node under test, its runs for the checks, and the table in which each check enters itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TestedNode:
 
 
 def find_node(path: str) -> TestedNode:
-    """Find the node that a path or a bare name stands for.
+    """Find the node that a path or a bare name means.
 
     Raises PflowError: 2 for a flow, 66 for a missing file, 77 for one that is not executable, 65 for one that cannot be
     a node, 127 for an unknown name.
@@ -106,7 +106,7 @@ ALIENS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Check:
-    """One demand: its id, its words, the function that raises Failed or Skipped, and whether the node must run."""
+    """One demand: its id, its words, the function that raises Failed or Skipped, and if the node must run for it."""
 
     id: str
     demand: str

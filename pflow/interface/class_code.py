@@ -1,4 +1,4 @@
-"""Inferring an interface from a node's code: the keys that prep reads, those that post sets, and the params."""
+"""Infer an interface from a node's code: the keys that prep reads, those that post sets, and the params."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _parse_item(kind: str, name: str, rest: str) -> Field:
 
 
 def stated_default(field: Field, words: str) -> Any:
-    """Return the default that a description states, `(default: "en")` or `(default gpt-4)`; without one the item's."""
+    """Return the default that a description states, `(default: "en")` or `(default gpt-4)`, else that of the field."""
     rest = words.partition("(default")[2].partition(")")[0]
     text = rest.strip(" :=") if rest[:1] in " :=" else ""
     json = {"None": "null", "True": "true", "False": "false"}.get(text, text)

@@ -101,7 +101,7 @@ class Field:
 
     @property
     def is_template(self) -> bool:
-        """True if its text is filled and handed on as it is, so that a mistake in it would be, too."""
+        """True for a template that the node only fills and passes on: nothing later would notice a mistake in it."""
         return self.name == "template" and not self.is_stored
 
     @property

@@ -1,4 +1,4 @@
-"""Read, without running it, what a pack declares: the names that it takes, and how two versions of it differ."""
+"""Read what a pack declares and its texts name, without running it; find clashing names; compare two versions."""
 
 from __future__ import annotations
 
@@ -116,9 +116,8 @@ def _of_node(node_type: NodeType) -> dict[str, Any]:
     entry = _entry("node", node_type.name, node_type.fault)
     try:
         entry |= {**_of_interface(node_type.interface), "version": node_type.version}
-        entry["fault"] = (
-            node_type.fault or node_type.interface.fault or node_type.class_fault or node_type.interpreter_fault
-        )
+        faults = (node_type.fault, node_type.interface.fault, node_type.class_fault, node_type.interpreter_fault)
+        entry["fault"] = next(filter(None, faults), "")
     except UNREADABLE as error:
         entry["fault"] = cannot_read(node_type.file, error)
     return entry
@@ -193,12 +192,8 @@ def shadows(declared: Declared, pack: str) -> dict[str, list[str]]:
     mine = Counter(name_key(entry["kind"], entry["name"]) for entry in declared.values())
     found: defaultdict[str, list[str]] = defaultdict(list)
     for entry in declared.values():
-        name, kind, key, node = (
-            entry["name"],
-            entry["kind"],
-            name_key(entry["kind"], entry["name"]),
-            name_key("node", entry["name"]),
-        )
+        name, kind = entry["name"], entry["kind"]
+        key, node = name_key(kind, name), name_key("node", name)
         found[name] += there[key] + [f"the pack has more than one {kind} of this name"] * (mine[key] > 1)
         is_command, is_node = there["command", plain(name)], kind == "flow" and (there[node] or mine[node])
         what, other = "command of pflow" if is_command else "node", f"{'flow:' if kind == 'flow' else 'pflow-'}{name}"
@@ -345,7 +340,10 @@ _STARTS = re.compile(r"(?:run|call|Popen|check_output|check_call|system|popen|wh
 
 
 def names_of(text: str, *, is_python: bool = False, is_shell: bool = True) -> Names:
-    """Return the names in a file's text. Python that cannot be parsed has no commands; its fault is shown elsewhere."""
+    """Return the names in a file's text: a hint for readers, not a guarantee.
+
+    Python that cannot be parsed has no commands; its fault is shown elsewhere.
+    """
     is_shell &= not is_python
     code = _COMMENT.sub("", text)
     variables = {one or other for one, other in _VARIABLE.findall(code)} - {*_ASSIGNED.findall(code * is_shell)}

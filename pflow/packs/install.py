@@ -1,4 +1,4 @@
-"""Install and remove packs: each change happens as a whole, and the next one clears what an interrupted one left.
+"""Install and remove packs, and pin them for a project. A change happens whole; the next clears what a kill left.
 
 The lock file decides which packs are installed. A pack's files are put in place before the lock file names them, and
 removed after it no longer does. The executables of nodes are made last and removed first, so none lacks its node.
@@ -220,11 +220,7 @@ def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
 
 def nodes_found(pack: Pack) -> list[NodeType]:
     """Return the nodes of a pack that are found by name, and not shadowed by another node."""
-    return [
-        node_type
-        for node_type in nodes_of(pack)
-        if (found := find_node(node_type.name)) and found.file == node_type.file
-    ]
+    return [each for each in nodes_of(pack) if (found := find_node(each.name)) and found.file == each.file]
 
 
 def make_commands(pack: Pack) -> list[str]:

@@ -94,7 +94,7 @@ class _Source:
         self.last = os.path.join(folder, f"asked-{digest_of(address.asked)[:32]}")
 
     def get(self, commit: str) -> Fetched:
-        """Return the files of a commit, or without one of what the address asks for."""
+        """Return the files of a commit; if that is empty, of the tag, branch or default that the address names."""
         if commit and os.path.isdir(self._kept(commit)):
             with suppress(_GitFailed):  # a power cut may have damaged it; the fetch below replaces it
                 return self._read(commit)

@@ -58,7 +58,7 @@ def parsing_limit(said: Mapping[str, list[str]]) -> Deadline:
 
 
 def flags_of(words: list[str], interface: Interface) -> Flags:
-    """Parse the words after a command's name; help, the version and the interface are told even beside wrong ones.
+    """Parse the words after a command's name. --help, --version and --describe work even beside wrong words.
 
     Raises PflowError (2), without secrets, for the first wrong flag.
     """

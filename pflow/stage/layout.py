@@ -1,4 +1,4 @@
-"""Reading a store: its members are found by line if pflow wrote it, by parsing if another program did."""
+"""Read a store: split it at its lines if pflow wrote it, and parse it whole if another program did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The beginning and the end of a node's executable."""
+"""Start a node's executable, and end its process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output of a stage: the changes of its node, put into the document and written in the chosen form."""
+"""The output of a stage: the document with its node's changes, in the chosen form; and its events in PFLOW_TRACE."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ class Destinations:
 
 
 def targets_in_words(values: Mapping[str, Any], led: Mapping[str, str]) -> dict[str, str]:
-    """Say in words the values that decide what a step touches, and what of each data chooses, such as its directory.
+    """Return the values that decide what a step touches, as text, with the part that data chooses, such as a directory.
 
     `...` stands for a value that is not known yet.
     """

@@ -72,7 +72,7 @@ def groups(words: Sequence[str], fields: Fields, *, is_open: bool = False) -> It
 
 
 def flags_in(words: Sequence[str], fields: Fields, *, is_open: bool = False) -> dict[str, list[str]]:
-    """Return the texts of the flags among the words, without refusing any; an unknown flag goes by its own name.
+    """Return the texts of the flags among the words, without refusing any; an unknown flag keeps its name.
 
     This is for what is decided before the words are parsed, or after they were refused. A switch alone is `true`.
     Letters beside an unknown one say nothing.
@@ -203,8 +203,8 @@ def _take_long(texts: Texts, fields: Fields, found: list[Field], word: str, valu
 def _add(texts: Texts, field: Field, flag: str, value: str | bool) -> str:
     """Add a text; return the flag of a switch, behind which `true` would be a mistake.
 
-    Behind a common flag with a letter, such as -n, `true` is a word: nobody gives these a value. A switch may be said
-    twice alike.
+    Behind a common flag with a letter, such as -n, `true` is a bare word, because nobody gives these flags a value. A
+    switch may be repeated with the same value.
     """
     if field.refused:
         raise refusal(field)
