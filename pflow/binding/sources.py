@@ -166,7 +166,7 @@ class Fallback(Source):
 
 
 def is_whole_object(shared: Any, place: Path) -> bool:
-    """Return True for the object that `--from=json` read. Its members are keys: no read is inferred to take it whole."""
+    """Return True for the object that `--from=json` read. Its members are keys: no inferred read takes it whole."""
     return place == ("stdin",) and has(shared, place) and isinstance(shared["stdin"], dict)
 
 
