@@ -52,7 +52,7 @@ EXIT_CODES = {
     CLOSED_PIPE: "closed pipe",
 }
 
-# A second try would fail the same way: no --retries, and no batch tries again.
+# A second try would fail the same way, so --retries makes none.
 PERMANENT = frozenset({USAGE, BAD_STDIN, MISSING, DENIED, BAD_CONFIG})
 
 _BY_ERRNO = {
