@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 
 from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.resolve import Binding, Places
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED, NodeStore
-from pflow.errors import USAGE, PflowError, Within
+from pflow.errors import USAGE, PflowError, Within, reason_of
 from pflow.interface.common import COMMON
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, divert_prints, raw_form, secure_standard_files, write_pieces
@@ -17,21 +18,13 @@ from pflow.stage.words import flags_in, is_on
 from pflow.terminal import messages
 from pflow.terminal.messages import say, write_stderr
 from pflow.text.printable import clean, encodable
-from pflow.values.jsontext import text_of
+from pflow.values.jsontext import compact, text_of
 from pflow.values.paths import write_path
 
 if TYPE_CHECKING:
     from pflow.stage.flags import Flags
     from pflow.stage.layout import Piece
-import time
 
-from pflow import TYPE_CHECKING
-from pflow.errors import reason_of
-from pflow.files.directories import make_private
-from pflow.values.jsontext import compact
-
-if TYPE_CHECKING:
-    from pflow.stage.document import Document
 
 DOCUMENT, RAW, TERMINAL, NOTHING = "document", "raw", "terminal", "nothing"
 
@@ -265,6 +258,8 @@ def write_line(program: str, line: bytes) -> None:
             write_stderr(line)
             return
         if target.endswith("/") or os.path.isdir(target):
+            from pflow.files.directories import make_private
+
             make_private(target)
             target = os.path.join(target, f"{program}-{os.getpid()}.jsonl")
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
