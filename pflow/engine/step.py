@@ -112,13 +112,13 @@ class StepNode(PlainStep, NodeRunner):
 
     def _cached(self) -> CachedNode | None:
         """Return the node as the cache knows it; None if it is not cached. Raises StepFailed if it had to be."""
-        wishes, wired = self.context.cache, self.wired
-        if wishes is None or wired.node_type is None:
+        policy, wired = self.context.cache, self.wired
+        if policy is None or wired.node_type is None:
             return None
         name = f"{self.context.recorder.prefix if self.context.recorder else ''}{self.id}"
         is_made = wired.step.made is not None
         try:
-            cached = wishes.of_step(name, wired.node_type, self.interface, self.node, wired.step.cache, is_made=is_made)
+            cached = policy.of_step(name, wired.node_type, self.interface, self.node, wired.step.cache, is_made=is_made)
             if cached is not None and cached.is_asked:
                 cached.check(self.node)
         except PflowError as error:
