@@ -62,8 +62,7 @@ none of forty plans, and takes ten times as long as another draw, for which it h
 
 @dataclass
 class UserTurns:
-    """The user turns of a conversation, by attempt (0, 1, 2), and the grammars of their answers, for models that take
-    one.
+    """The user turns of a conversation and the grammars of their answers, each by attempt (0, 1, 2).
 
     `calls` allows each call of the model.
     """
@@ -121,7 +120,7 @@ class ConversationResult:
 def converse(
     model: Model, turns: UserTurns, judge: Judge, report: Report, timeout: float | None = None
 ) -> ConversationResult:
-    """Ask until an answer passes or the same findings come again. An answer with doubts alone is asked for once more.
+    """Ask until an answer passes or the same findings come again. If an answer only has doubts, ask once more.
 
     `timeout` (seconds) is for all tries, `report` gets short lines on the progress.
 
