@@ -49,7 +49,7 @@ def explain(flow: WiredFlow, findings: Iterable[Finding] = ()) -> Account:
 
 
 def outside(provenance: Provenance) -> Account:
-    """Return what others see of a flow: its effects, its inputs, who reads the pipe, and its outputs."""
+    """Return the outside view of a flow: its effects, its inputs, who reads the pipe, and its outputs."""
     flow = provenance.flow
     outputs = {
         name: {"type": str(flow.output_type(name)), "from": provenance.of_output(name)} for name in flow.flow.outputs
@@ -163,7 +163,7 @@ def _manner(wired: WiredStep, provenance: Provenance) -> Account:
 def _edges(
     flow: WiredFlow, id: str, order: dict[str, int], meets: dict[tuple[str, str], str | None]
 ) -> Iterator[Account]:  # fmt: skip
-    """Yield the edges of a step, then its actions without an edge. If it has no edge at all, they would say nothing."""
+    """Yield the edges of a step, then its actions without an edge. If it has no edges, these go without saying."""
     edges = flow.graph.next[id]
     at = order.get(id, 0)
     for action in dict.fromkeys([*edges, *flow.steps[id].actions]) if edges else ():

@@ -19,7 +19,7 @@ Origin = dict[str, Any]
 """The origin of a value: `from` is its kind, on which the other members depend."""
 
 Use = tuple[int, Path, str]
-"""A use of the store: its number, the place, and its reader, a step or an output."""
+"""A use of the store: its number in the order of the flow, the place, and the reader, a step or an output."""
 
 
 class Provenance:
@@ -29,7 +29,7 @@ class Provenance:
         self.flow = flow
         self.inputs = {reader: input for input in flow.inputs.values() for reader in input.readers}
         self._uses: dict[tuple[object, str], list[Use]] = {}
-        """The uses of each key at the top of the store, by (key, writer); by (key, "") without a writer."""
+        """The uses of each key at the top of the store, by (key, writer); without a writer, by (key, "")."""
         found = [(place, id or f"output {key}", [write.step for write in by]) for place, id, key, by in uses(flow)]
         found += [(each.path, reader, []) for each in flow.inputs.values() for reader, _ in each.readers]
         found += [(("stdin",), flow.first_read[0], [])] if flow.first_read else []
@@ -125,7 +125,7 @@ class Provenance:
         return {**origin, "pipe": True} if input.pipe or reader == self.flow.first_read else origin
 
     def _is_of_param(self, input: FlowInput, step: WiredStep, key: str) -> bool:
-        """Return True if a param takes an input of another name: then the read of the param's name does not take it."""
+        """Return True if a param takes an input of another name: then the read named like the param does not."""
         named = [each.input for each in self.flow.references_to(step.id, key, PARAM)]
         return input.name in named and input.path != (key,)
 
@@ -151,7 +151,7 @@ class Provenance:
         return {"from": "param", "value": written, "of": [origin]}
 
     def readers_of(self, place: Path, writers: set[str]) -> list[str]:
-        """Return who reads a place, a part of it or what is around it, if one of these steps wrote it."""
+        """Return who reads a place, a part of it or an object around it, if one of these steps wrote it."""
         there = [use for writer in ("", *writers) for use in self._uses.get((place[0], writer), [])]
         return list(dict.fromkeys(reader for _, used, reader in sorted(there) if are_nested(used, place)))
 
@@ -177,13 +177,13 @@ SCHEMAS = ("schema", "schema_multi")
 """Params that may be the path of a file, though their type does not say so."""
 
 FILES_OF_LLM = ("attachment", "at", *SCHEMAS)
-"""Params of the llm node that name files to send. Its effect is the network, which would not tell them."""
+"""Params of the llm node that name files to send. Its effect is the network, which does not show that."""
 
 HISTORY_OF_LLM = ("continue", "conversation")
 """Params of the llm node that send an earlier conversation from llm's log."""
 
 FROM_ENVIRONMENT = ("header", "proxy")
-"""Params in which env:NAME sends the value of a variable of the environment."""
+"""Params in which env:NAME sends an environment variable's value."""
 
 SEVERITY = (ANYTHING, "runs commands", "writes files", "network", "reads files")
 
@@ -195,8 +195,8 @@ Outside = dict[str, list[Origin]]
 class Effect:
     """An effect of a step.
 
-    `name` is one of SEVERITY; `ids` are the steps that lead to the step, through the flows around it; `values` has the
-    origins of each key that tells what the effect is on: a path, a command, a model.
+    `name` is one of SEVERITY. `ids` lead to the step: the steps of the flows around it, then its own. `values` has the
+    origins of each key that says what the effect acts on: a path, a command, a model.
     """
 
     name: str
@@ -225,7 +225,7 @@ _IS_TELLING: dict[str, Callable[[Field], bool]] = {
         (field.type.is_path and field.name != "destination") or field.name in ("pattern", "hidden")
     ),
 }
-"""For each effect, which reads and params tell what it is on."""
+"""For each effect, the reads and params that say what it acts on."""
 
 
 def effects_of_flow(provenance: Provenance) -> list[Effect]:
@@ -273,7 +273,7 @@ def _telling_values(step: WiredStep, effect: str, provenance: Provenance, outsid
         above = outside.get(f"{step.id}.{key}")
         if (above or key in step.step.params) and is_telling(field):
             values[key] = above or [provenance.of_param(step, key)]
-        # A param that nobody sets acts by its default, which the gate has to see too.
+        # A param that the flow does not set has its default, which the gate has to see too.
         elif is_telling(field) and not field.env and not field.required and field.default:
             values[key] = [{"from": "constant", "value": field.default}]
     return {key: each for key, each in values.items() if not (key in SCHEMAS and _is_inline(each[0]))}

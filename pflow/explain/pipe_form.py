@@ -20,11 +20,11 @@ from pflow.values.templates import TEMPLATE, expand, parse_template
 def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
     """Write a flow in pipe syntax, with its inputs as literals and its outputs as a comment.
 
-    Raises PflowError (65) if pipe syntax cannot say it, or if a secret stands in it.
+    Raises PflowError (65) if pipe syntax cannot express it, or if a secret is in it.
     """
     if any(literal_secrets(wired)):
         raise _no_pipe("a secret stands in it, and a secret is never a flag")
-    # ValueError: a mapping is no path. Flows with findings are explained too.
+    # ValueError: a mapping is no path, which can be, since flows with findings are explained too.
     with Attempt("", lambda act, error: _no_pipe(str(error)), of=ValueError):
         flow = with_literals(wired, values or {})
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
@@ -38,7 +38,7 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
 
 
 def _check_kept(wired: WiredFlow, flow: FlowSpec) -> None:
-    """Raise PflowError (65) if another read would take a literal, since the step of the literal stores it."""
+    """Raise PflowError (65) if a step stores a literal that another read would then take."""
     for _, id, key, writes in uses(wire(flow)):
         for write in writes:
             if write.is_data and write.key not in wired.steps[write.step].step.inputs:
@@ -53,8 +53,8 @@ def _no_pipe(why: str) -> PflowError:
 def with_literals(wired: WiredFlow, values: dict[str, Any]) -> FlowSpec:
     """Return a copy of the flow in which the steps hold its inputs: their `values`, or else their defaults.
 
-    An input without a value stays a path that no step writes, and the input that takes the pipe becomes `stdin`. Raises
-    PflowError (65) if a read takes an input or another value.
+    An input without a value stays a path that no step writes. The input that takes the pipe becomes `stdin`. Raises
+    PflowError (65) for a read that takes the latest of several values, of which an input is one.
     """
     known = {name: each.default for name, each in wired.inputs.items() if each.has_default and not each.pipe}
     known |= values
@@ -79,7 +79,7 @@ def with_literals(wired: WiredFlow, values: dict[str, Any]) -> FlowSpec:
 
 
 class _Literals:
-    """Makes a `step` with the known inputs as literals in it. `piped` are inputs that take the pipe."""
+    """Makes a `step` with the known inputs as literals in it. `piped` are the inputs that take the pipe."""
 
     def __init__(self, wired: WiredStep, known: dict[str, Any], piped: set[str]) -> None:
         batch = wired.step.batch

@@ -84,7 +84,7 @@ def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
 
 
 def brief_text(account: Account, about: list[str], width: int, colour: Colour = PLAIN) -> str:
-    """Write what others see of a flow: the pipe, what it touches, needs and gives. `about` stands below the title."""
+    """Write the outside view of a flow: the pipe, what it touches, needs and gives. `about` goes below the title."""
     title, *parts = _outside(account, width, colour)
     return joined([[*title, *about], *parts, warnings(account, width, colour)])
 
@@ -131,7 +131,7 @@ def _outside(account: Account, width: int, colour: Colour) -> list[list[str]]:
 def section(
     heading: str, rows: Rows, width: int, first: Callable[[str], str] | None = None, without: str = ""
 ) -> list[str]:  # fmt: skip
-    """Return the lines of a table with its heading. If it has no rows, `without` stands there, or nothing at all."""
+    """Return the lines of a table below its heading. Without rows, return the heading and `without`, or no lines."""
     below = table(rows, width, first=first) if rows else [f"  {without}"] if without else []
     return [heading, *below] if below else []
 
@@ -145,7 +145,7 @@ def warnings(account: Account, width: int, colour: Colour) -> list[str]:
 
 
 def effect_rows(account: Account, words: Callable[[list[Origin]], str] = origins_text) -> Rows:
-    """Return a row for each effect, the worst first: its name, its step, and the values that tell what it is on."""
+    """Return a row for each effect, the worst first: its name, its step, and the values that say what it acts on."""
     rows: Rows = []
     before = ""
     for touch in account["touches"]:
@@ -156,7 +156,7 @@ def effect_rows(account: Account, words: Callable[[list[Origin]], str] = origins
 
 
 def values_text(what: dict[str, list[Origin]], words: Callable[[list[Origin]], str]) -> str:
-    """Write the values that tell what an effect is on, without unset ones: `path "b.txt"`. `words` writes origins."""
+    """Write the values that say what an effect acts on, without unset ones: `path "b.txt"`. `words` writes origins."""
     known = [(key, origins) for key, origins in what.items() if origins not in _UNSET]
     return ", ".join(f"{clean(key)} {words(origins)}" for key, origins in known)
 

@@ -20,7 +20,7 @@ INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "outp
 
 
 class Expression:
-    """A value in a flow's file: constant, template or path. `role` and `key` say for what, `location` where it stands.
+    """A value in a flow's file: constant, template or path. `role` and `key` say its use, `location` its place there.
 
     `paths` are the paths in it; `fault` says why they do not parse.
     """
@@ -51,7 +51,7 @@ class Expression:
 
 
 def expressions_of_step(step: Step, interface: Interface) -> Iterator[Expression]:
-    """Yield every expression of a step, its batch first. What a `[verbatim]` field takes is never a template."""
+    """Yield every expression of a step, its batch first. The value of a `[verbatim]` field is never a template."""
     if step.batch is not None:
         yield Expression((*step.location, "batch", "over"), OVER, "", step.batch.over)
     for role, name, values in ((INPUT, "inputs", step.inputs), (PARAM, "params", step.params)):
@@ -104,12 +104,12 @@ def escape_dollars(value: Any) -> Any:
 
 
 def literal(field: Field | None, value: Any) -> Any:
-    """Return a value as a flow holds it for a field: escaped, unless the field is `[verbatim]`."""
+    """Return a constant as a flow's file holds it for a field: escaped, unless the field is `[verbatim]`."""
     return value if field is not None and "verbatim" in field.marks else escape_dollars(value)
 
 
 def reference_text(path: Path) -> str:
-    """Write a reference to a path: `${a.b[0]}` with quoted keys where necessary, or `$a` if the flow has it bare."""
+    """Write a reference to a path: `${a.b[0]}` with quoted keys where necessary, or `$a` if the flow writes it so."""
     if isinstance(path, Bare):
         return f"${path[0]}"
     return "${" + path_text(path) + "}"
@@ -134,11 +134,11 @@ _TAKEN = {
     "dict": ("dict",),
     "choice": ("str", "url", "path"),
 }
-"""For each type, the types of which every value fits it (for a choice: some values) by `pflow.values.types.fit`."""
+"""For each type, the types whose values all fit it by `pflow.values.types.fit` (for a choice, some of them do)."""
 
 
 def fits(there: Type, wanted: Type) -> int:
-    """Return how one type fits another: NO, MAYBE (some values fit) or YES (all do, or the types do not tell)."""
+    """Return how one type fits another: NO, MAYBE (some values fit) or YES (all fit, or the types do not tell)."""
     if wanted.name == "any":
         return YES
     if there.name == "any":
@@ -154,7 +154,7 @@ def fits(there: Type, wanted: Type) -> int:
 
 
 def template_fits(there: Type, wanted: Type) -> int:
-    """Return how a template of one reference fits. Text is converted like a flag's; a list takes one item."""
+    """Return how a template that is one reference fits. Text is converted like a flag's; a list takes one item."""
     if there.name in ("str", "url", "choice", "any") and not (there.choices and wanted.choices):
         return YES
     if wanted.name == "list" and there.name != "list":
@@ -201,7 +201,7 @@ def check_form(field: Field, value: Any, *, opens_files: bool) -> None:
 
 
 def _is_unread(schema: Any, opens_files: bool) -> bool:
-    """Return True for a schema's file that the check may not read, or that is a pipe: the step has to read that."""
+    """Return True for a schema's file that only the step may read: the check may open no files, or it is a pipe."""
     is_file = isinstance(schema, str) and names_schema_file(schema)
     return is_file and not (opens_files and (os.path.isfile(schema) or not os.path.exists(schema)))
 

@@ -15,7 +15,7 @@ SHAPE = "PF00"
 class Rule:
     """A rule: its id, its title, and what happens to a flow that breaks it.
 
-    `check` yields the findings in a flow. A rule without a `check` is kept by another rule's check, or by the parser of
+    `check` yields the findings in a flow. A rule without a `check` is checked with another rule, or by the parser of
     flags.
     """
 
@@ -31,7 +31,7 @@ class Rule:
 class Finding:
     """A fault in a flow. `location` is a path in its file, `("nodes", 1, "id")`, or () for the whole flow.
 
-    `is_said_by_run` is True if a run warns of it when it comes to that step, so that nothing has to be said before.
+    `is_said_by_run` is True if the run itself warns of it at that step, so that no warning is needed before the run.
     """
 
     def __init__(

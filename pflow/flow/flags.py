@@ -1,4 +1,4 @@
-"""The flags of a flow: what each sets, why others are refused, and which flag help shows for an input."""
+"""The flags of a flow: what each one sets, which are refused and why, and which one help shows for an input."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Target = tuple[str, str, str]
 """What a flag sets: INPUT, DATA, PARAM or OPEN, the id of the step, and the name."""
 
 INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
-"""An input of the flow; a read to which the step gives a value; a param; any key of a step that takes any key (of all
-such steps, if the flag names none)."""
+"""What a flag can set: an input of the flow; a read, in the step's `inputs`; a param; or a key of an open step (of all
+open steps, if the flag names no step)."""
 
 OF_DIALECTS = (*OF_BINDINGS, *KEY_PARAMS)
 
 
 def only_binds(step: WiredStep, key: str) -> bool:
-    """Return True for a param of an older form that only repeats the step's mappings: its node does not know it."""
+    """Return True for a param of an older form of flow that only repeats the step's mappings: no param of the node."""
     return key in OF_DIALECTS and not step.interface.open and key not in step.interface.params
 
 
@@ -54,7 +54,7 @@ class FlowFlags:
         self.is_open = not declares_flags and any(step.interface.open for step in wired.steps.values())
         """True if unknown flags pass, to steps that take any key."""
         self.warnings: list[str] = []
-        """A warning for each flag that passed, but is near to a known one."""
+        """A warning for each unknown flag that passed although its name is near to a known one."""
         self.targets: dict[str, dict[Target, Field]] = {}
         self.refused: dict[str, tuple[WiredStep, str]] = {}
         """The step and the key that each refused flag would set."""
@@ -75,7 +75,7 @@ class FlowFlags:
             step = self.wired.steps[id]
             value = step.step.params.get(key)
             if key in step.interface.params and not (isinstance(value, str) and is_reference(value)):
-                continue  # a template around the input: a flag of the param replaces all of it
+                continue  # the input is a part of a template, and a flag of the param replaces the whole template
             paths = [each.path for each in self.wired.references_to(id, key) if each.input == wanted.name]
             if paths and (wanted.name,) not in paths:
                 continue  # each of these places has a flag of its own
@@ -136,7 +136,7 @@ class FlowFlags:
         return listed(spell_flag(name) for name in self.targets if "." not in name)
 
     def of_steps(self) -> list[tuple[Field, list[str]]]:
-        """Return each field of a step that a flag sets, but not the inputs, with the names that mean only this one."""
+        """Return the fields of steps that flags set, but no inputs, each with the flags that mean no other field."""
         found: dict[Target, tuple[Field, list[str]]] = {}
         for name, targets in self.targets.items():
             for target, field in self._meant(name).items():
@@ -164,7 +164,7 @@ class FlowFlags:
         return found
 
     def target(self, name: str, flag: str) -> tuple[Target, Field | None]:
-        """Return what a flag sets, and the field of that. Raises PflowError (2) as `values` does."""
+        """Return what a flag sets, and its field. Raises PflowError (2) as `values` does."""
         targets = self._meant(name)
         if len(targets) > 1:
             own = [
@@ -188,7 +188,7 @@ class FlowFlags:
         raise unknown_flag(flag, flag, self.fields(), f"flags: {self.listed}")
 
     def _meant(self, name: str) -> dict[Target, Field]:
-        """Return what a flag may set. If a person named an input so, it means that input alone."""
+        """Return what a flag may set. If a person gave an input this name, the flag sets that input only."""
         targets = self.targets.get(name, {})
         for target, field in targets.items():
             if target[0] == INPUT and _plain(target[2]) == name and target[2] in self.named:
@@ -196,7 +196,7 @@ class FlowFlags:
         return targets
 
     def shown(self, wanted: FlowInput) -> str:
-        """Return the flag that help shows for an input: one that is not ambiguous, and no flag of `pflow run` itself.
+        """Return the flag that help shows for an input: one that is neither ambiguous nor a flag of `pflow run` itself.
 
         It is the name that a person gave the input, or else its shortest name, or `--ID.READ`.
         """
@@ -215,12 +215,12 @@ def name_flags(wired: WiredFlow) -> None:
 
 
 def _names_of(wanted: FlowInput) -> list[str]:
-    """Return the names of an input: its own, other flags of its readers, the name of its only read if it has one."""
+    """Return the names of an input: its own, other flags of its readers, and its read's if it has only one."""
     return [wanted.name, *wanted.flags, *([wanted.read] if wanted.step else [])]
 
 
 def _kind_of(step: WiredStep, key: str) -> str:
-    """Return what a flag for a key sets; "" if only the flow may set that: a binding, or a read that a step feeds."""
+    """Return what a flag for a key sets; "" if only the flow may set it: a binding, or a read that a step feeds."""
     if key in OF_DIALECTS and key in step.step.params:
         return ""
     is_own = key in step.step.params and key not in step.interface.reads
@@ -241,7 +241,7 @@ def _why(flow: WiredFlow, step: WiredStep, key: str) -> str:
 
 
 def _type_of(value: Any) -> Type:
-    """Return the type of a flag for a key of an open node: that of its value in the flow, where a number is a float."""
+    """Return the type of a flag for a key of an open node: the type of its value in the flow; any number is a float."""
     for name, kind in (("bool", bool), ("float", (int, float)), ("list", list), ("dict", dict)):
         if isinstance(value, kind):
             return Type(name)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding
 
 ItemNames = tuple[str, ...]
-"""The names of the items around a flow inside a step: one for each step around it, "" for a step without a batch."""
+"""For a flow inside a step: the item's name in each step around it, outermost first; "" for a step without a batch."""
 Mapped = str | list[str]
-"""The source of a read as the flow has it: a path, `template:` and a text, or a list of paths."""
+"""The source of a read as the flow writes it: a path, `template:` and a text, or a list of paths."""
 
 INLINE = "flow"
 """The type of a step with a flow of its own inside."""
@@ -82,7 +82,7 @@ class FlowInput:
         return Field(kind, self.name, self.type, doc=self.doc, marks=marks, is_declared=self.declared, **default)
 
     def fitted(self, value: Any, origin: str) -> Any:
-        """Convert a value from elsewhere than a flag to the type. Raises PflowError (65)."""
+        """Convert a value that no flag gave to the input's type; `origin` names its source. Raises PflowError (65)."""
         return BoundField(self.name, Constant(value, origin), self.as_field()).find({})
 
     @property
@@ -121,18 +121,18 @@ class Batch:
 
     @property
     def parts(self) -> dict[str, str]:
-        """The names by which a step may use a part of an item that is a path, each with its part: name, stem or dir."""
+        """The names of the parts of an item that is a path, such as `item_stem`, each with name, stem or dir."""
         return {f"{self.item}_{part}": part for part in ("name", "stem", "dir")}
 
 
 def item_reader(interface: Interface) -> Field | None:
-    """Return the read that an item of a batch may fill by itself: the `[pipe]` read, else the first `[word]` read."""
+    """Return the read that takes a batch's item without a mapping: the `[pipe]` read, else the first `[word]` read."""
     marked = (item for item in interface.reads.values() if ITEM in item.marks)
     return interface.pipe_read or next(marked, None) or next(iter(word_reads(interface.reads)), None)
 
 
 class Edge:
-    """An edge: leads from one step to another if the first returns the action. `location` is where the file has it."""
+    """An edge from one step to another, taken if the first returns the action. `location` is its place in the file."""
 
     def __init__(self, source: str, target: str, action: str = "default", location: Path = ("edges",)) -> None:
         self.source = source
@@ -155,7 +155,7 @@ class Step:
         self.id = id
         self.type = type
         self.location = location
-        """Where the file has it, `("nodes", 1)`, for findings."""
+        """Its place in the file, such as `("nodes", 1)`, for findings."""
         self.version = version
         self.params = params if params is not None else {}
         self.inputs = inputs if inputs is not None else {}
@@ -172,11 +172,11 @@ class Step:
         self.timeout = timeout
         self.max_visits = max_visits
         self.repeats = repeats
-        """True if the step may run again without harm, False if not; None leaves the answer to its node."""
+        """True if the step may run again without harm, False if not; if None, its node decides."""
         self.batch = batch
         self.description = description
         self.cache = cache
-        """True to keep and reuse answers, False not to; `require` to fail if no answer is kept."""
+        """True to keep and reuse answers, False to do neither; `require` to fail if no answer is kept."""
         self.flow = flow
         """The flow that is written inside the step, if any."""
         self.made: Any = None
@@ -214,16 +214,16 @@ class FlowSpec:
         self.dialect = "pflow"
         self.catalog = Catalog()
         self.item_names: ItemNames | None = None
-        """The names of the items around it; None unless the flow stands inside a step."""
+        """The names of the items around the flow; None unless it is inside a step."""
         self.warnings: list[str] = []
         self.findings: list[Finding] = []
-        """A finding for each part of a wrong shape; the flow was read without these parts."""
+        """A finding for each part of the file that has the wrong shape; the flow was read without these parts."""
         self.document: dict[str, Any] | None = None
         """The JSON that the flow was read from, for the locations of findings; None if the flow differs from it."""
         self.stray_mappings: dict[str, Any] = {}
         """The members of `mappings` for ids that no step has."""
         self.guess = ""
-        """The word of a planned line that its model doubted most; empty if the model was sure of every word."""
+        """The word that the planning model was least sure of; empty if it was sure of every word."""
 
     @property
     def directory(self) -> str:
@@ -232,7 +232,7 @@ class FlowSpec:
 
     @property
     def item_parts(self) -> dict[str, str]:
-        """The names that batches around the flow give an item and the parts of its path, each with the part, or ""."""
+        """The names of the items around the flow, each with "", and of their parts, each with name, stem or dir."""
         batches = [Batch("", item) for item in self.item_names or () if item]
         return {name: part for batch in batches for name, part in {batch.item: "", **batch.parts}.items()}
 

@@ -22,7 +22,7 @@ from pflow.values.jsontext import decode, encode
 from pflow.values.paths import is_step_name
 
 _LOADED = ("pflow.nodes.", "pflow_node_")
-"""The beginnings of names of modules that are named after their node."""
+"""The prefixes of module names that end with the name of their node."""
 
 _MAPPINGS = ("input_mappings", "output_mappings", "soft")
 _WORK = (
@@ -40,7 +40,7 @@ _numbers = count(1)
 class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
     """A step made by `pflow.step`. `node` is a class, an instance or a name; `ir` is what a flow's file would say.
 
-    Unlike a node of pocketflow, it may have several edges for one action, which fork. `number` counts steps as made.
+    Unlike a node of pocketflow, it may have several edges for one action: a fork. `number` counts the steps made.
     """
 
     def __init__(self, node: Any, ir: dict[str, Any]) -> None:
@@ -64,7 +64,7 @@ class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 def flow_from(
     root: Any, catalog: Catalog | None = None, variables: Mapping[str, Any] | None = None, *, is_run_here: bool = False
 ) -> FlowSpec:
-    """Make a flow of a pocketflow Flow. A node without a name of its own is named after its variable in `variables`.
+    """Read a pocketflow Flow as a flow. A node without a name of its own is named after its variable in `variables`.
 
     A Flow inside it works on the same store. So its nodes become steps of this flow, and where it ends, the walk goes
     on after it. If the flow `is_run_here`, its node objects run themselves, and a Flow that does more than walk is one
@@ -93,7 +93,7 @@ def nodes_from(start: Any) -> list[Any]:
 
 
 def has_steps(start: Any) -> bool:
-    """Return True if `pflow.step` made a node, or one after it."""
+    """Return True if `pflow.step` made a node, or one of those after it."""
     return any(isinstance(node, WrittenStep) for node in nodes_from(start))
 
 
@@ -103,20 +103,20 @@ def _edges_of(node: Any) -> Iterator[tuple[str, Any]]:
     return ((action, target) for action, target in edges if target is not None)
 
 
-class _Around:
+class _Enclosing:
     """A Flow on the walk, the Flow around it, and the params that both pass down to their nodes."""
 
-    def __init__(self, flow: Any, outer: _Around | None) -> None:
+    def __init__(self, flow: Any, outer: _Enclosing | None) -> None:
         self.flow = flow
         self.outer = outer
         self.params: dict[str, Any] = {**flow.params, **(outer.params if outer else {})}
         self.key: tuple[int, ...] = (*(outer.key if outer else ()), id(flow))
 
-    def after(self, node: Any, *, declares_error: bool) -> list[tuple[str, Any, _Around]]:
+    def after(self, node: Any, *, declares_error: bool) -> list[tuple[str, Any, _Enclosing]]:
         """Return the edges of a node, as (action, target, Flow around it).
 
-        An action without an edge ends this Flow and goes on with its edges; `error`, if the node declares it, takes the
-        default edge first.
+        An action without an edge ends this Flow, so the edges of this Flow in the one around it count. A node that
+        declares `error` takes its own default edge before those.
         """
         own = [(action, target, self) for action, target in _edges_of(node)]
         actions = {action for action, _, _ in own}
@@ -126,7 +126,7 @@ class _Around:
 
 
 class _Walk:
-    """A walk through a Flow. A node that is reached twice is one step; in two Flows, it is a step in each."""
+    """A walk through a Flow. A node that is reached twice is one step; a node in two Flows is a step in each."""
 
     def __init__(self, root: Any, variables: Mapping[str, Any], *, is_run_here: bool) -> None:
         self.root = root
@@ -136,7 +136,7 @@ class _Walk:
         self.is_run_here = is_run_here
         self.ids: dict[tuple[int, ...], str] = {}
         self.taken: dict[str, int] = {}
-        self.todo: list[tuple[Any, _Around]] = []
+        self.todo: list[tuple[Any, _Enclosing]] = []
         self.steps: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
         self.edges: dict[tuple[str, str, str], None] = {}
         self.classes: dict[str, type] = {}
@@ -157,21 +157,21 @@ class _Walk:
         ir = {"pflow": 1, **getattr(self.root, "ir", {}), "nodes": [node for _, node, _ in steps], "edges": edges}
         return {**ir, "mappings": mappings} if mappings else ir
 
-    def _enter(self, node: Any, around: _Around | None) -> str:
+    def _enter(self, node: Any, around: _Enclosing | None) -> str:
         """Return the id of the step for a node; for a Flow, the id for its first node."""
         while isinstance(node, pocketflow.Flow) and not (self.is_run_here and _more_than_walks(node)):
             _check(node, around)
-            around = _Around(node, around)
+            around = _Enclosing(node, around)
             node = node.start_node
-        around = around or _Around(pocketflow.Flow(), None)
+        around = around or _Enclosing(pocketflow.Flow(), None)
         key = (*around.key, id(node))
         if key not in self.ids:
             self.ids[key] = self._add_step(node, around)
             self.todo.append((node, around))
         return self.ids[key]
 
-    def _add_step(self, node: Any, around: _Around) -> str:
-        """Add the step of a node, from what `pflow.step` was told or from the node itself."""
+    def _add_step(self, node: Any, around: _Enclosing) -> str:
+        """Add the step of a node, made from the arguments of `pflow.step` or from the node itself."""
         ir, inner = (dict(node.ir), node.node) if isinstance(node, WrittenStep) else ({}, node)
         kind = inner if isinstance(inner, str) else class_of(inner)
         type_ = kind if isinstance(kind, str) else self._type_of(kind)
@@ -206,7 +206,7 @@ class _Walk:
         return {"retries": tries - 1, "wait": wait} if tries > 1 else {}
 
     def _type_of(self, node: type) -> str:
-        """Return the name of a class as a node: the name under which pflow finds it, else one made from the class's."""
+        """Return the node name of a class: the name under which pflow finds it, else one made from the class's name."""
         module = node.__module__
         stem = next((module[len(start) :] for start in _LOADED if module.startswith(start)), "")
         own = kebab(node.__name__)
@@ -234,7 +234,7 @@ class _Walk:
 
 
 def _interface_of(node: Any) -> Interface:
-    """Return the interface of a node, or of a step's node; an open one if it is a name that nobody knows."""
+    """Return the interface of a node, or of a step's node; for the name of an unknown node, an open interface."""
     inner = node.node if isinstance(node, WrittenStep) else node
     if not isinstance(inner, str):
         return declared_interface(class_of(inner))
@@ -270,7 +270,7 @@ def _more_than_walks(flow: Any) -> str:
     return next((f"it overrides {each}" for base in own for each in _WORK if each in vars(base)), "")
 
 
-def _check(flow: Any, around: _Around | None) -> None:
+def _check(flow: Any, around: _Enclosing | None) -> None:
     """Raise PflowError (65) for a flow that cannot become steps."""
     why = _more_than_walks(flow)
     hint = "put that into a node" if why else ""
@@ -300,7 +300,7 @@ def remember_arguments() -> None:
 
 
 def lost_arguments(node: Any) -> list[str]:
-    """Return the names of constructor arguments that a flow does not keep: all but defaults, tries, wait and params."""
+    """Return the names of the constructor arguments that a flow loses: all but defaults, tries, wait and params."""
     words, named = getattr(node, _ARGUMENTS, ((), {}))
     parameters = inspect.signature(type(node).__init__).parameters
     bound = inspect.signature(type(node).__init__).bind(node, *words, **named).arguments
@@ -316,14 +316,14 @@ def lost_arguments(node: Any) -> list[str]:
 
 
 def set_later(node: Any) -> list[str]:
-    """Return the names of attributes that were set on a node after it was made: a second one made alike lacks them.
+    """Return the names of attributes that were set on a node after it was made. A fresh node of its class lacks them.
 
     Values that no flow could hold, such as clients, count as equal if they are of one class.
     """
     words, named = getattr(node, _ARGUMENTS, ((), {}))
     try:
         fresh = vars(type(node)(*words, **named))
-    except Exception:  # a second one cannot be made, so there is nothing to compare
+    except Exception:  # a fresh node cannot be made, so there is nothing to compare
         return []
     kept = {*vars(Node()), "id", _ARGUMENTS}
     return [

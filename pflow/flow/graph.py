@@ -97,7 +97,7 @@ class Graph:
         return is_before or bool(self._leading[past_loops][goal] & self._bits[head])
 
     def may_precede_first(self, one: str, other: str) -> bool:
-        """Return True if one step may run before the first visit of the other. In a loop it may only run after that."""
+        """Return True if one step may run before the first visit of the other, not only in a later turn of a loop."""
         if not self.may_precede(one, other) or not self.may_precede(other, other):
             return self.may_precede(one, other)
         head = self.heads[other]
@@ -108,7 +108,7 @@ class Graph:
         return one in self._before_first[head]
 
     def _find_leading(self, *, past_loops: bool) -> dict[str, int]:
-        """Return the chains that lead to each chain: by its head, the bits of their heads."""
+        """Return, for the head of each chain, the bits of the chains that lead to it."""
         positions, heads, bits = self.positions, self.heads, self._bits
         found = dict.fromkeys(bits, 0)
         while True:
@@ -159,7 +159,7 @@ class Graph:
         """
         reached = [self.reach(start, source, past_errors=False) for start in starts]
         common = set(reached[0]).intersection(*reached[1:]) - {source}
-        # The nearest step that all branches lead to; of two that are as near, the one that the flow has first.
+        # The nearest step that all branches lead to; of two equally near ones, the first in the flow.
         position = {id: at for at, id in enumerate(self.ids)}
         meet = min(common, key=lambda id: (max(each[id] for each in reached), position[id])) if common else None
         outside = {meet, source}
@@ -194,7 +194,7 @@ Writes = dict[tuple[str, str], "Write"]
 Made = tuple[int, "Write"]
 
 END = ""
-"""The end of the flow, where an id of a step is expected."""
+"""Stands for the end of the flow where a step's id is expected."""
 
 
 class Write:
@@ -212,7 +212,7 @@ class Write:
 
 
 def latest(writes: Iterable[Write]) -> list[Write]:
-    """Return the writes that a name means: those of steps, or if there are none, those of data flags."""
+    """Return the writes that a name means: the writes of steps, or if there are none, those of data flags."""
     every = list(writes)
     return [write for write in every if not write.is_data] or every
 
@@ -254,7 +254,7 @@ class ReachingWrites:
         return _merged(self._around(name, id, is_past=True) for id in self._graph.order if not self._graph.after(id))
 
     def _around(self, name: Path, id: str, *, is_past: bool = False) -> Writes:
-        """Return the writes before a step, or past it: the last one of its chain replaces others unless it is data."""
+        """Return the writes before a step, or past it: the last in its chain; if that is data, earlier ones too."""
         head = self._graph.heads[id]
         made = self.made[name[0]][name].get(head, [])
         count = bisect_left(made, (self._graph.positions[id] + is_past,))

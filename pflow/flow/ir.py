@@ -38,7 +38,7 @@ def load_document(document: Any, name: str, catalog: Catalog | None = None) -> F
 
 
 def build_flow(document: Document) -> FlowSpec:
-    """Build a flow from a document as `check_shape` returns it: with null in a list for each part of a wrong shape."""
+    """Build a flow from a document that `check_shape` returned: wrong parts are missing, or null in a list."""
     nodes = [node or {} for node in document.get("nodes", [])]
     mappings = document.get("mappings", {})
     steps, dialects = [], set()
@@ -73,7 +73,7 @@ def inputs_of_script(text: str) -> dict[str, FlowInput]:
 
 
 def _ids(nodes: list[Document]) -> list[str]:
-    """Return the id of each node: its own, or one after its name or type; "" if it has none of these."""
+    """Return the id of each node: its own, or one made from its name or type; "" if it has none of these."""
     taken = {node["id"]: 2 for node in nodes if "id" in node}
     ids = []
     for node in nodes:
@@ -91,7 +91,7 @@ def id_after(type: str, taken: dict[str, int]) -> str:
 
 
 def numbered(name: str, taken: dict[str, int]) -> str:
-    """Return the name if it is free, else `NAME-2` or the next free one. `taken` has the number to try, at first 2."""
+    """Return the name if it is free, else `NAME-2` or the next free one. `taken` has the next number for each name."""
     if name not in taken:
         return name
     while f"{name}-{taken[name]}" in taken:
@@ -124,7 +124,7 @@ def _source(written: Any) -> Any:
 
 
 def _edges(document: Document, ids: list[str]) -> list[Edge]:
-    """Return the edges, or a chain if there are none. A wrong edge makes a chain too, so that rules have a graph."""
+    """Return the edges; a chain if there are none, or if one has a wrong shape, so that rules have a graph."""
     written = [edge or {} for edge in document.get("edges", [{}])]
     if not all("from" in edge and "to" in edge for edge in written):
         return chain(ids)
@@ -143,17 +143,17 @@ PFLOW, BINDINGS, KEYS = "pflow", "bindings", "keys"
 
 _BINDINGS = {"input_bindings": "input_mappings", "output_bindings": "output_mappings"}
 OF_BINDINGS = (*_BINDINGS, "config")
-"""The members that a node has in the form of seed 002 only; they become params too."""
+"""The members that only a node of seed 002 has; they become params too."""
 
 
 def convert(node: Document, mapping: Document) -> tuple[Document, Document, str]:
     """Convert a node and its entry in `mappings` to pflow's form; return both, and the dialect of the node.
 
-    If both map a key, the entry counts.
+    If both map a key, the entry wins.
     """
     dialect = PFLOW
     if keys := key_mappings(node.get("params", {})):
-        # Only a visit fills in templates, and then maps by what they give.
+        # Only a visit can fill in a template, so it makes those mappings itself.
         keys = {goal: made for goal, made in keys.items() if "$" not in "".join(made)}
         mapping = {**mapping, **{goal: {**made, **mapping.get(goal, {})} for goal, made in keys.items()}}
         dialect = KEYS
@@ -223,7 +223,7 @@ def _input(given: Input) -> IR:
 
 
 def flow_hash(flow: WiredFlow) -> str:
-    """Return the hash of a flow: SHA-256 in hex, over what connects its steps and not over the values that they take.
+    """Return the hash of a flow: SHA-256 in hex, over how its steps are connected, without the values that they take.
 
     Hashed as canonical JSON are the steps in order (id, type, version), the edges, the mappings with outputs and
     batches, and the paths in templates. The version of a subflow is its hash; a step of an unknown kind has the version

@@ -70,7 +70,7 @@ def load_text(text: str, name: str, catalog: Catalog | None = None) -> FlowSpec:
     """Load the flow in a text, as `load_file` does; `name` is for errors. Raises PflowError (65; 66 if it is empty)."""
     if not text.strip():
         raise PflowError(f"cannot read the flow '{name}': it is empty", exit=MISSING)
-    if name.endswith(".json") or text.lstrip()[0] in '{["':  # no node's name, with which pipe syntax begins, begins so
+    if name.endswith(".json") or text.lstrip()[0] in '{["':  # pipe syntax begins with a node's name
         return load_document(parse_json(text, name), name, catalog)
     from pflow.flow.pipe.read import parse_pipe
 
@@ -125,7 +125,7 @@ def load_python(file: str, name: str, catalog: Catalog, *, is_run_here: bool = F
 
     if not is_run_here:
         remember_arguments()
-    with Diverted():  # what the file prints is not to stand in the document on stdout
+    with Diverted():  # text that the file prints must not get into the document on stdout
         module = _run_file(file)
         flow = flow_from(_flow_in(module, name, file), catalog, vars(module), is_run_here=is_run_here)
     if is_run_here:
@@ -164,7 +164,7 @@ def refuse_to_run(flow: Any, shared: Any = None) -> NoReturn:
 
 
 def _flow_in(module: Any, name: str, file: str) -> Any:
-    """Return the Flow of a name. Without a name, return the only one that no other contains, or call the only maker.
+    """Return the Flow of a name. Without a name, return the only one outside of others, or call the only maker.
 
     Raises PflowError: 66 if there is none, 2 if there are several, 65 if the name stands for something else.
     """

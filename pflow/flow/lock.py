@@ -55,7 +55,7 @@ def lock_of(file: str) -> str:
 
 
 def lock_text(flow: WiredFlow) -> str:
-    """Return the text of a lock file: JSON with sorted keys and a fact a line, so that git shows what changed."""
+    """Return the text of a lock file: JSON with sorted keys, one fact a line, so that git shows what changed."""
     return write_json({_MARK: VERSION, **_facts(flow)}, sort=True)
 
 
@@ -80,7 +80,7 @@ def drift(flow: WiredFlow) -> list[Finding]:
 
 
 def _check_form(document: Any, file: str) -> None:
-    """Raise PflowError (65) if a document is not a lock file, of any version."""
+    """Raise PflowError (65) if a document is not a lock file, whatever its version."""
     from pydantic import create_model
 
     from pflow.files.schema import read_as
@@ -109,7 +109,7 @@ def _facts_of_step(wired: WiredStep) -> Facts:
     code = code_of(node_type)
     parts = {"unknown": code.fault} if code.fault else {**code.parts}
     if node_type.pack is not None:
-        # The pack is a fact of its own, with more about it.
+        # The pack has its own, more detailed fact.
         parts.pop(pack_part(node_type.pack), None)
         facts["pack"] = {name: getattr(node_type.pack, name) for name in ("name", "version", "commit", "tree")}
     return {**facts, "version": node_type.version, "code": parts, "interface": _interface(wired.interface)}

@@ -29,17 +29,17 @@ def data_of(wired: WiredStep) -> Iterator[Write]:
 
 
 def _is_of_item(step: Step, key: str) -> bool:
-    """Return True if a data flag uses the item of a batch: no single value of it could be stored."""
+    """Return True if a data flag uses the item of a batch: then it has no single value that could be stored."""
     names = {step.batch.item, *step.batch.parts} if step.batch is not None else ()
     named = result_of(references, step.inputs.get(key), of=ValueError, otherwise=[]) if names else []
     return any(path[0] in names for path in named)
 
 
 def writes_of(wired: WiredStep) -> list[Write]:
-    """Return the writes of a step, wherever they go, without its data flags."""
+    """Return the writes of a step, moved ones included, without its data flags."""
     keys = dict.fromkeys([*wired.interface.writes, *wired.targets])
     if wired.is_known and wired.interface.writes:
-        keys.pop(REST, None)  # its place is that of all keys, which are known here
+        keys.pop(REST, None)  # it stands for keys that are not known, and here all are
     return [Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key)) for key in keys]
 
 

@@ -199,17 +199,17 @@ OTHER_WORDS = {
     "condition": 'a step returns an action, which chooses the edge: {"from": …, "to": …, "action": …}',
     "flow": 'nodes and edges stand at the top; a step of type "flow" has its own, "flow:NAME" runs another flow',
 }
-"""The remedy for members and types of other programs, for which no near name of ours is meant."""
+"""The remedies for members and types of other programs, for which a near name of ours would be a wrong guess."""
 
 
 def check_shape(document: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """Return a document without the parts of a wrong shape (null for these in lists), and a finding for each."""
+    """Return a document without the parts of a wrong shape (in lists, null replaces them), and a finding for each."""
     findings: list[Finding] = []
     return _sound(document, SCHEMA, (), findings), findings
 
 
 _INLINE = 'write "over": "items", and "inputs": {"items": {"type": "list", "default": […]}} in the flow'
-"""The remedy for a batch that has the list itself instead of a path."""
+"""The remedy for a batch whose `over` is the list itself instead of a path."""
 
 
 def _sound(value: Any, schema: Schema, location: Path, findings: list[Finding]) -> Any:

@@ -1,4 +1,4 @@
-"""Flows by name: as a node of another flow, whose reads are its inputs, or loaded and checked for a command's words."""
+"""Flows found by name: as a node in another flow, where the reads are the flow's inputs, or as a command's argument."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CALLS, _CALLS_A_LEVEL = 1_000, 60
 """Python's own recursion limit, and what each nested flow needs beyond it, to be loaded and to run."""
 
 CARRIED = "carried"
-"""The mark of the write that a flow as a node has beside its own, for what it carries."""
+"""The mark of the write that a flow as a node gets in addition to its own, for what the pipe carries at its end."""
 
 
 class FlowCatalog(Catalog):
@@ -53,14 +53,14 @@ class FlowCatalog(Catalog):
         file = flow_file(type, self.directory) if type.startswith("flow:") or may_be_file else None
         if file is None or not (type.startswith("flow:") or self._may_name(file)):
             return None
-        if file in self.loading:  # it contains itself, which `load` refuses with all files on the way
+        if file in self.loading:  # the flow contains itself: `load` refuses it and names all files on the way
             return FlowType(type, file, self)
         if (type, file) not in self.node_types:
             self.node_types[type, file] = node_in(file) or FlowType(type, file, self)
         return self.node_types[type, file]
 
     def _may_name(self, file: str) -> bool:
-        """Return False for a file outside the pack whose flow names it: nobody was shown that file at the install."""
+        """Return False for a file outside the pack of the flow that names it: no user saw it at the install."""
         folder = os.path.abspath(self.directory)
         pack = pack_of(os.path.join(folder, ""))
         return pack is None or pack_of(file) is pack
@@ -88,7 +88,7 @@ class FlowCatalog(Catalog):
 
 
 class FlowType(NodeType):
-    """A flow as a kind of node. It comes from a file, or from its `spec` inside a step, and is wired when asked for."""
+    """A flow as a node type. It comes from a file, or from its `spec` inside a step, and is wired when first used."""
 
     def __init__(self, type: str, file: str, catalog: FlowCatalog) -> None:
         super().__init__(type, FLOW, file)
@@ -109,7 +109,7 @@ class FlowType(NodeType):
             written = {write.key: write.target for id in flow.order for write in flow.writes[id] if write.field}
             is_chain = all([*next] in ([], ["default"]) for next in flow.graph.next.values())
             if is_chain and not self.spec.outputs and any(len(place) > 1 for place in written.values()):
-                # Outputs, so that a name means its latest write outside too, wherever that moved.
+                # With outputs, a name means its latest write outside of the flow too, even if that write has moved.
                 spec = copy(self.spec)
                 spec.outputs = {key: path_text(place) for key, place in written.items()}
                 self._flow = wire(spec)
@@ -140,7 +140,7 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     interface.summary = flow.flow.description
     first = flow.steps.get(flow.graph.first or "")
     reader = item_reader(first.interface) if first else None
-    if first and reader and first.step.fills(reader.name):  # what fills it by name is no place for an item
+    if first and reader and first.step.fills(reader.name):  # a read with a value takes no item
         reader = None
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
         field = given.as_field()
@@ -155,7 +155,7 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         marks[AS_IT_IS] = not given.declared and len(types) > 1  # each reader converts it to its own type
         marks[ITEM] = bool(first and reader and not marks["pipe"] and (first.id, reader.name) in given.readers)
         field.marks |= {mark for mark, is_so in marks.items() if is_so}
-        is_named = given.flag == spell_flag(given.name)  # help shows no flag but this one, and a flow around it neither
+        is_named = given.flag == spell_flag(given.name)  # help shows this flag only, for a flow around it too
         field.flags = [] if is_named else [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = field
     for name, type in _outputs(flow).items():
@@ -194,7 +194,7 @@ def has_open_steps(flow: WiredFlow) -> bool:
 
 
 def _mark_carried(flow: WiredFlow, interface: Interface) -> None:
-    """Mark the write that has what the flow carries when it runs alone; if no write always has it, add `output`."""
+    """Mark the write that the pipe carries after the flow when it runs alone; if that varies, add a write `output`."""
     places, writes = set(map(flow.place_outside, carried_out(flow))), interface.writes
     if places <= {None}:
         return
@@ -279,7 +279,7 @@ def find_file(word: str) -> str | None:
         return None
     is_text = "\n" in word and not word.startswith(("/", "./", "../"))
     is_file = not is_text and FlowCatalog.opens_files and os.path.exists(word) and not os.path.isdir(word)
-    if is_file and ("/" in word or word.endswith(".json")):  # bash makes /dev/fd/63 of `<(…)`
+    if is_file and ("/" in word or word.endswith(".json")):  # bash turns `<(…)` into /dev/fd/63
         return word
     if (own := own_flow(word)) or find_type(word):  # no installed pack may take a name from a node or an own flow
         return own
@@ -287,7 +287,7 @@ def find_file(word: str) -> str | None:
 
 
 def no_saved_flow(name: str) -> PflowError:
-    """Return the error for a name that no saved flow has (127), with the nearest names."""
+    """Return the error (127) for a name that no saved flow has; it suggests the nearest names."""
     hint = guess(name, saved_flows(), "pflow list lists them", 2)
     return PflowError(f"cannot find the saved flow '{name}'", hint=hint, exit=NOT_FOUND)
 

@@ -73,7 +73,7 @@ class WiredStep:
         self.over: Source | None = None
         """The source of the items of its batch."""
         self.uses_errors = False
-        """True if something reads `ID.errors`, the failures in its batch: then they are no failure of the run."""
+        """True if something reads `ID.errors`, the failures in its batch: then these do not fail the run."""
         self.over_type = Type("any")
         self.item_type = Type("any")
 
@@ -84,7 +84,7 @@ class WiredStep:
 
     @property
     def inline(self) -> WiredFlow | None:
-        """The flow that is written inside the step, if any; a flow in a file of its own is a `subflow` only."""
+        """The flow that is written inside the step, if any. A flow in its own file is a `subflow`, but not inline."""
         return self.subflow if self.step.flow is not None else None
 
     @property
@@ -94,7 +94,7 @@ class WiredStep:
         return any("model" in each.interface.params for each in inside)
 
     def most_visits(self, flow: FlowSpec) -> int:
-        """Return how often a loop may lead to the step: as it or its flow says, else less often if it costs money."""
+        """Return how often a loop may lead to the step: as it or its flow says, else less often if it asks a model."""
         return self.step.max_visits or flow.max_visits or (MODEL_VISITS if self.asks_model else MAX_VISITS)
 
     @property
@@ -104,7 +104,7 @@ class WiredStep:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """The actions that the step can return; `one of KEY` if they are in data that only the run has."""
+        """The actions that the step can return; `one of KEY` if only the run knows them, from the value of that key."""
         if self.step.batch is not None:
             return ("default",)
         key = self.interface.actions[0].removeprefix(ONE_OF)
@@ -121,7 +121,7 @@ class WiredStep:
         return self.step.batch is not None or (self.is_known and is_closed and not self.actions[0].startswith(ONE_OF))
 
     def is_wired(self, key: str) -> bool:
-        """Return True if the flow names a source for the read, and the step fails without it."""
+        """Return True if the flow names a source for the read and the step fails if that has no value."""
         return key in self.sources and not self.sources[key].is_optional
 
     def may_repeat(self, params: Mapping[str, Any]) -> bool:
@@ -153,7 +153,7 @@ class WiredStep:
             yield from self.over.paths
 
     def place_of(self, key: str) -> Path:
-        """Return the place that a write goes to."""
+        """Return the place in the store that a write goes to."""
         if key in self.targets:
             return self.targets[key]
         # The visit fills in the template, which gives a path.
@@ -185,19 +185,19 @@ class WiredFlow:
         self.opens_files = False
         """True if checking may open the files that the flow names: a person wrote it, and it is about to run here."""
         self.is_uncertain = len(ids) < len(flow.steps) or not ends <= ids
-        """True if an id is there twice or an edge leads nowhere: then rules about the graph would only repeat that."""
+        """True if two steps have one id or an edge leads nowhere: then rules about the graph would only repeat that."""
         self.steps: dict[str, WiredStep] = {}
         self.expressions: dict[str, list[Expression]] = {}
         """The expressions in each step, and those in the outputs (END)."""
         self.writes: dict[str, list[Write]] = {}
-        """The writes of each step in their order, wherever they go; data flags are no writes here."""
+        """The writes of each step in their order, moved ones included, without data flags."""
         self.reaching: ReachingWrites
         self.references: list[Reference] = []
         self.references_of: dict[str, list[Reference]] = {}
         """The references in each step, and those in the outputs (END)."""
         self.inputs: dict[str, FlowInput] = {}
         self.places: dict[str, FlowInput] = {}
-        """The places in inputs that mappings name, by path. Each has a flag of its own, as an input has."""
+        """The places inside inputs that mappings name, by path. Each has a flag of its own, as an input has."""
         self.alternatives: list[list[Path]] = []
         """Lists of inputs, or places in them, of which a step needs only one."""
         self.outputs: dict[str, Source] = {}
@@ -211,18 +211,18 @@ class WiredFlow:
         return self.inputs.get(name) or self.places.get(name)
 
     def asked(self) -> Iterator[FlowInput]:
-        """Yield what a run asks for: each input, or the places in it if its readers need nothing else of it."""
+        """Yield what a run asks for: each input, or the places in it if no reader needs the input as a whole."""
         for given in self.inputs.values():
             places = [place for place in self.places.values() if place.path[0] == given.name]
             in_places = {reader for place in places for reader in place.readers}
             yield from places if given.step is None and given.needed_by and given.needed_by <= in_places else [given]
 
     def references_to(self, step: str, key: str, role: str = "") -> list[Reference]:
-        """Return the references in what a step gives a key, in one role or in any; for END, those in an output."""
+        """Return the references in the value that a step gives a key, in one role or in any; for END, in an output."""
         return [each for each in self.references_of.get(step, ()) if each.key == key and role in ("", each.role)]
 
     def reader_of(self, input: FlowInput) -> str:
-        """Return the name of the only node that reads an input, or else that of the flow."""
+        """Return the name of the only node that reads an input, else the name of the flow."""
         nodes = {self.steps[id].step.type for id, _ in input.readers}
         return nodes.pop() if len(nodes) == 1 else self.flow.name or "the flow"
 
@@ -271,7 +271,7 @@ class WiredFlow:
         yield from self.outputs.values()
 
     def left_by_pipe(self, input: FlowInput, reader: tuple[str, str] | None) -> FlowInput:
-        """Return an undeclared input without the reader that the pipe fills; others may still need it."""
+        """Return a copy of an undeclared input without the reader that the pipe fills; others may still need it."""
         left = copy(input)
         left.readers = [each for each in input.readers if each != reader]
         soft = {(id, key) for id, key in left.readers if key in (self.steps[id].step.soft or ())}
@@ -279,7 +279,7 @@ class WiredFlow:
         return left
 
     def is_given_by_pipe(self, input: FlowInput) -> bool:
-        """Return True if an input needs no flag when data comes by pipe, which fills one read of an undeclared one."""
+        """Return True if an input needs no flag when data comes by pipe, which fills one read if it is undeclared."""
         is_first = self.first_read in input.readers
         return input.pipe or (is_first and not self.left_by_pipe(input, self.first_read).required)
 
@@ -302,7 +302,7 @@ class WiredFlow:
         return [str(root) for root, names in there if any(self.reaching.at(id, name) for name in names)]
 
     def default_of(self, input: FlowInput) -> Any:
-        """Return the default of an optional input: its own, or one that its readers share, else UNDECLARED."""
+        """Return the default of an optional input: its own, or the one that all its readers share, else UNDECLARED."""
         if input.required or input.secret:
             return UNDECLARED
         if input.has_default:
@@ -315,7 +315,7 @@ class WiredFlow:
         return defaults[0] if defaults and defaults == defaults[:1] * len(defaults) else UNDECLARED
 
     def write_type(self, write: Write) -> Type:
-        """Return the type of what is at a write's place: the declared one; after a batch, a list or object of it."""
+        """Return the type of the value at a write's place: the declared one; after a batch, a list or object of it."""
         declared = write.field.type if write.field else Type("any")
         wired = self.steps[write.step]
         if wired.step.batch is None or write.is_data:
@@ -327,7 +327,7 @@ class WiredFlow:
         return Type("dict") if over.name == "dict" else Type("any") if over.name == "any" else Type("list", declared)
 
     def types_at(self, reference: Reference) -> list[tuple[Type, int]]:
-        """Return the type of each value that a reference may lead into, and how many steps of its path lead to that."""
+        """Return the type of each value that a reference may lead into, and how many keys of its path lead to it."""
         if reference.is_item:
             return [(Type("path") if reference.item_part else self.steps[reference.step].item_type, 1)]
         if reference.input in self.inputs:
@@ -353,9 +353,9 @@ class WiredFlow:
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
     def led_by_data(self, id: str, key: str) -> str:
-        """Return what data chooses at the beginning of a read or param: DIRECTORY of a path, HOST of a URL, or "".
+        """Return which part at the beginning of a value data chooses: DIRECTORY of a path, HOST of a URL, or "".
 
-        Data is what a step writes, an item or stdin; a person's input is none.
+        Data is a write of a step, an item or stdin, but not an input, which a person gives.
         """
         found = (each for each in self.references_to(id, key) if each.input in (None, "stdin") or each.writes)
         return next(filter(None, map(self._led, found)), "")
@@ -383,7 +383,7 @@ class WiredFlow:
         return chosen_by_lead(self.steps[reference.step].interface.field(reference.key))
 
     def place_outside(self, place: Path | None) -> Path | None:
-        """Return where others find what is carried to this place: there, or in the output of the flow that takes it."""
+        """Return where a caller of the flow finds the value at a place: there, or in the output whose source it is."""
         names = list(self.flow.outputs)
         if not names:
             return place

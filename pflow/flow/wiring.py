@@ -20,7 +20,7 @@ from pflow.values.types import Type, parse_type
 
 
 def wire(flow: FlowSpec) -> WiredFlow:
-    """Wire a flow. No fault stops it: a reference keeps its trouble, and the rules find everything else.
+    """Wire a flow. No fault stops it: a reference keeps its own `trouble`, and the rules find all other faults.
 
     A flow inside a step gives only what it carries and what other steps use.
     """
@@ -28,12 +28,12 @@ def wire(flow: FlowSpec) -> WiredFlow:
 
 
 def lay_out(flow: FlowSpec) -> WiredFlow:
-    """Resolve the names in a flow of pipe syntax that is not compiled yet; so no value has a source yet."""
+    """Resolve the names in a flow of pipe syntax before it is compiled. Values have no sources yet."""
     return _Layout(flow, _used(flow, is_draft=True), is_draft=True).resolved()
 
 
 def _used(flow: FlowSpec, *, is_draft: bool = False) -> set[tuple[str, str]] | None:
-    """Return the writes that are used, as (step, key); None if that matters to no step, since none has such a flow."""
+    """Return the writes that are used, as (step, key); None if no inline flow lacks outputs and has to know them."""
     if not any(step.flow is not None and not step.flow.outputs for step in flow.steps):
         return None
     # Only a flow with all its names resolved shows who uses what, so such a flow is laid out twice.
@@ -97,10 +97,10 @@ class _Layout:
         return WiredStep(step, number, node_type, interface)
 
     def _set_targets(self) -> None:
-        """Set the places of writes: where their step maps them, or under its id if a path in the flow says `ID.KEY`."""
+        """Set the place of each write: where its step maps it, or under the id if a path in the flow says `ID.KEY`."""
         for wired in self.steps.values():
             for key, written in wired.step.output_mappings.items():
-                with Ignoring(ValueError):  # PF14 says why it is no path
+                with Ignoring(ValueError):  # PF14 reports what is no path
                     wired.targets[key] = parse_place(written)
         for path in [path for several in self.wired.expressions.values() for expr in several for path in expr.paths]:
             writer = self.steps.get(str(path[0]))
@@ -134,7 +134,7 @@ class _Layout:
         return found
 
     def _set_item_type(self, wired: WiredStep, over: list[Reference]) -> None:
-        """Set the types of a batch's items and of what it runs over. An input without a type becomes a list."""
+        """Set the types of a batch's items and of their list. An input without a type becomes a list."""
         wired.over_type = self.wired.type_of(over[-1]) if over else Type("any")
         wired.item_type = wired.over_type.items or Type("any")
         needed = self.inputs.get(str(over[0].path[0])) if over and len(over[0].path) == 1 else None
@@ -142,18 +142,18 @@ class _Layout:
             needed.type = Type("list")
 
     def _is_choice(self, wired: WiredStep, found: list[Reference]) -> bool:
-        """Return True if none of a list's paths has to be there by itself: a step writes one, or several are inputs."""
+        """Return True if no path of a list is required on its own: a step writes one of them, or several are inputs."""
         inputs = [each.path for each in found if each.input is not None]
         is_written = any(each.writes and are_there_first(self.wired, wired.id, each.writes) for each in found)
         self.wired.alternatives += [inputs] if len(inputs) > 1 and not is_written else []
         return is_written or len(inputs) > 1
 
     def _note_reader(self, reference: Reference, wired: WiredStep | None, expr: Expression, *, is_choice: bool) -> None:
-        """Note who reads an input of the flow, which is made if the flow does not declare it."""
+        """Note who reads an input of the flow; make the input if the flow does not declare it."""
         name = reference.input
         if name is None or name == "stdin":
             return
-        # A template inside converts what the flow around gives.
+        # In a flow inside a step, a template converts its value, so the input needs no type.
         is_typed = self.flow.item_names is None or expr.role == MAPPING
         is_path, is_whole = _is_one_path(expr) and is_typed, len(reference.path) == 1
         field = wired.interface.reads.get(expr.key) if wired and is_path else None
@@ -162,7 +162,7 @@ class _Layout:
             return
         needed.secret = needed.secret or wired.is_secret(expr.key)
         flags = [expr.key, *(field.flags if field else [])]
-        # A mapping fails without its source even if the read is optional: so it needs the input all the same.
+        # A mapping fails without its source even if the read is optional, so the input is required.
         self._add_reader(needed, wired, expr.key, flags if is_path and is_whole else [], is_required=not is_choice)
         is_place = not is_whole and all(isinstance(step, str) for step in reference.path)
         if field is not None and is_place and len(expr.paths) == 1:  # so that the flag of the read fills this place
@@ -176,7 +176,7 @@ class _Layout:
     ) -> None:
         needed.readers.append((wired.id, key))
         needed.flags += [flag for flag in flags if flag not in needed.flags]
-        # An open step may write any key, so behind one the input may turn out not to be needed.
+        # An open step may write any key, so after one the input may turn out not to be needed.
         precedes = self.wired.graph.may_precede
         if is_required and not needed.declared and not any(precedes(id, wired.id) for id in self.open_steps):
             needed.required = True
@@ -225,7 +225,7 @@ class _Wiring(_Layout):
                 first = [wired.sources[key]] if key in wired.sources else []
                 wired.sources[key] = Fallback(*first, PathSource((key,)), mapped)
         if wired.subflow is not None:
-            self._hold_hosts(wired, wired.subflow)
+            self._guard_hosts(wired, wired.subflow)
         if wired.over is not None and wired.has_secret_items:
             for path in wired.over.paths:
                 if (needed := self.inputs.get(str(path[0]))) is not None:
@@ -260,8 +260,8 @@ class _Wiring(_Layout):
             writes += [write for path in wired.over.paths for _, write in self.wired.writes_at(wired.id, path)]
         return any(not write.is_data for write in writes)
 
-    def _hold_hosts(self, wired: WiredStep, flow: WiredFlow) -> None:
-        """Keep what steps wrote from the beginning of a URL in a flow inside, which cannot tell who wrote it."""
+    def _guard_hosts(self, wired: WiredStep, flow: WiredFlow) -> None:
+        """Make a template of a step's write that begins a URL in a subflow, which cannot tell who wrote it."""
         for key in [each for each in wired.interface.reads if flow.begins_url(each)]:
             source = wired.sources.get(key, PathSource((key,)))
             given = self.wired.references_to(wired.id, key)
@@ -272,7 +272,7 @@ class _Wiring(_Layout):
                 template.from_steps, template.is_optional = template.sources, source.is_optional
 
     def _set_by_name(self, wired: WiredStep, key: str, field: Field, *, is_required: bool) -> None:
-        """Give a read the store's key of its name: where the latest write of it went, or else an input."""
+        """Give a read the store's key of its name: the place of the latest write of that name, or else an input."""
         if wired.step.batch is not None and key == wired.step.batch.item:
             wired.sources[key] = PathSource((key,))
             return
@@ -285,7 +285,7 @@ class _Wiring(_Layout):
             wired.sources[key] = _place_source(places)
             wired.sources[key].is_optional = True
         is_there = found and are_there_first(self.wired, wired.id, [write for _, write in found])
-        # A flow that declares inputs has no others: PF03 then reports the read.
+        # A flow that declares inputs has only those: PF03 then reports the read.
         if is_there or (self.flow.inputs and key not in self.flow.inputs):
             return
         is_required = is_required and key not in wired.step.params
@@ -309,7 +309,7 @@ class _Wiring(_Layout):
         self.wired.runs_over_pipe = first.over is not None and first.over.paths == (("stdin",),)
         if read is None or self.wired.runs_over_pipe:
             return
-        # The form of seed 000 maps a read to its own name, which leaves it to the pipe all the same.
+        # Seed 000 maps a read to its own name; the pipe fills it nevertheless.
         is_named = first.step.params.get("input_key") == read.name
         if first.is_wired(read.name) and not is_named:
             return
@@ -320,14 +320,14 @@ class _Wiring(_Layout):
 
 def _declared(flow: FlowSpec, name: str) -> FlowInput:
     written = flow.inputs[name]
-    # PF00 says why it is no type.
+    # PF00 reports a text that is no type.
     type, _ = result_of(parse_type, written.type, of=ValueError, otherwise=(Type("any"), 0))
     said = {fact: getattr(written, fact) for fact in ("required", "pipe", "default", "has_default")}
     return FlowInput(name, (name,), type, doc=written.description, declared=True, **said)
 
 
 def _is_one_path(expr: Expression) -> bool:
-    """Return True if an expression is one path and nothing else: then the value there must have the read's type."""
+    """Return True if an expression is just one path: then the value there must have the read's type."""
     if expr.role == MAPPING:
         return not expr.is_template
     return expr.role == INPUT and isinstance(expr.written, str) and is_reference(expr.written)

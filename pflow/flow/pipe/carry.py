@@ -1,4 +1,4 @@
-"""What a pipe carries into each step of a flow, and which steps move under their ids so that no write is lost."""
+"""What the pipe carries into each step of a flow, and which steps write under their ids so that no write is lost."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pflow.text.naming import joined
 from pflow.values.paths import Path, parse_path, write_path
 
 STDIN = ""
-"""The flow's stdin, where an id of a writer is expected."""
+"""Stands for the flow's stdin where a writer's id is expected."""
 
 
 def carried_into(flow: WiredFlow) -> tuple[dict[str, list[str]], set[str]]:
-    """Find who wrote what the pipe carries into each step: on each path there, the step with the latest `[pipe]` write.
+    """Find the writers of what the pipe carries into each step: on each path, the step with the latest `[pipe]` write.
 
-    The writers are in the order of the flow. The set has the steps to which something is carried on every path. Nothing
-    is carried out of a fork, nor from a failed step along its `error` edge.
+    The writers are in the order of the flow. The set has the steps into which the pipe carries something on every path.
+    It carries nothing out of a fork, and nothing along the `error` edge of a failed step.
     """
     closed = _out_of_forks(flow)
     first = flow.graph.first
@@ -37,7 +37,7 @@ def _takes_stdin(first: WiredStep) -> bool:
 
 
 def _handed_to(flow: WiredFlow, id: str, closed: set[tuple[str, str]]) -> list[str]:
-    """Return the next steps to which a step's write is carried; after `error` only if the node itself returns that."""
+    """Return the next steps to which the pipe carries a step's write; along `error` only if the node returns that."""
     interface = flow.steps[id].interface
     if interface.pipe_write is None:
         return []
@@ -47,7 +47,7 @@ def _handed_to(flow: WiredFlow, id: str, closed: set[tuple[str, str]]) -> list[s
 
 
 def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, str]]) -> set[str]:
-    """Return these steps and all that follow, up to steps that write something else; a failed step writes nothing."""
+    """Return these steps and all after them, up to those with a `[pipe]` write of their own, unless they fail."""
 
     def follow(id: str) -> list[str]:
         is_passed = flow.steps[id].interface.pipe_write is None
@@ -58,7 +58,7 @@ def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, st
 
 
 def doubts(flow: WiredFlow, id: str, writers: list[str]) -> Iterator[str]:
-    """Warn if a step takes what `writers` wrote, though an open step right before it may have written it anew."""
+    """Warn if a step takes what `writers` wrote, though an open step right before it may have written a newer value."""
     read = flow.steps[id].interface.pipe_read
     step = flow.steps[id].step
     if read is None or step.is_unfed or step.fills(read.name) or (read.required and not writers):
@@ -82,14 +82,14 @@ def _out_of_forks(flow: WiredFlow) -> set[tuple[str, str]]:
 
 
 UNKNOWN: Path = ()
-"""The place of what an open step carries: only the run knows it."""
+"""The place of the value that the pipe carries from an open step: only the run knows it."""
 
 
 def carried_out(flow: WiredFlow) -> list[Path | None]:
-    """Find the places of what a flow may carry at its end, in the order of the flow.
+    """Find the places of the values that the pipe may carry at the end of a flow, in the order of the flow.
 
-    There is one for each latest `[pipe]` write on a path to the end, and None if on some path no step has one. An open
-    step may write something (UNKNOWN), or pass on what it gets.
+    There is one for each latest `[pipe]` write on a path to the end, and None if some path has no such write. An open
+    step may write something (UNKNOWN), or pass on the value that it gets.
     """
     in_forks = {id for fork in flow.graph.forks() for branch in fork.branches for id in branch}
     writers: set[str] = set()
@@ -106,16 +106,16 @@ def carried_out(flow: WiredFlow) -> list[Path | None]:
         for each in flow.graph.before[id]:
             for action in (action for action, targets in flow.graph.next[each].items() if id in targets):
                 is_returned = action != ERROR or ERROR in flow.steps[each].interface.actions
-                ways = [(each, False)] * is_returned + [(each, True)] * (action == ERROR)
-                todo += [way for way in ways if way not in met]
-                met.update(ways)
+                ends = [(each, False)] * is_returned + [(each, True)] * (action == ERROR)
+                todo += [end for end in ends if end not in met]
+                met.update(ends)
     writes = [(flow.steps[id], flow.steps[id].interface.pipe_write) for id in flow.order if id in writers]
     places = [UNKNOWN if write is None else step.place_of(write.name) for step, write in writes]
     return [None, *places] if STDIN in writers else [*places]
 
 
 def carried_behind(flow: WiredFlow) -> str | None:
-    """Return the path of what a pipe carries after a flow, if it is known; of several, that of the latest step."""
+    """Return the path of the value that the pipe carries after a flow, if known; of several, the latest step's."""
     known = [place for place in map(flow.place_outside, carried_out(flow)) if place]
     return write_path(known[-1]) if known else None
 
@@ -141,13 +141,13 @@ def is_certain(flow: WiredFlow, writers: set[str], id: str) -> bool:
         actions = flow.graph.next
         return [each for each in flow.graph.before[id] if each not in writers or id in actions[each].get(ERROR, [])]
 
-    return first not in distances([id], lead)  # backwards: a writer is most often near, and the first step far
+    return first not in distances([id], lead)  # backwards, since a writer is usually nearer than the first step
 
 
 def find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
     """Find the steps that move under their ids: those `apart`, and those that write a key that another step writes too.
 
-    A step that moves may meet another one under its id, so this goes on until nothing more moves.
+    A moved step's id may be a key that another step writes, so this goes on until no more steps move.
     """
     moved = set(apart)
     while more := _meeting(flow, moved):
@@ -156,7 +156,7 @@ def find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
 
 
 def _meeting(flow: WiredFlow, moved: set[str]) -> set[str]:
-    """Return the steps that write under a key at the top of the store under which another step writes too."""
+    """Return the steps that write under the same key at the top of the store as another step."""
     writers: dict[str, set[str]] = {}
     free: list[tuple[str, str]] = []
     for id, step in flow.steps.items():

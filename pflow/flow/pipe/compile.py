@@ -1,4 +1,4 @@
-"""Compiling pipe syntax to an ordinary flow, in which mappings do what the pipe carries."""
+"""Compiling pipe syntax to an ordinary flow, in which mappings replace the pipe."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compile_flow(flow: FlowSpec, apart: set[str]) -> FlowSpec:
 
 
 class _Compiler:
-    """A flow of pipe syntax with its names resolved, and where each path leads once the steps in `moved` have moved.
+    """A flow of pipe syntax with its names resolved, and the place of each path after the steps in `moved` have moved.
 
     `places` has the new places of each step's paths; `fed` has the steps that take what the pipe carries, with its
     writers.
@@ -52,9 +52,9 @@ class _Compiler:
         self.warnings: list[str] = []
         self.places: dict[str, dict[Path, tuple[Path, ...]]] = {id: {} for id in flow.steps}
         self.overs: dict[str, tuple[Path, ...]] = {}
-        """The new places of what a step's batch runs over."""
+        """The new places of the list that a step's batch runs over."""
         self.templates: dict[str, list[Reference]] = {id: [] for id in flow.steps}
-        """The references in the flags of each step; those of --map-in are no templates."""
+        """The references in the flags of each step, but not those of --map-in."""
         for reference in flow.references:
             self._find_places(reference)
             if reference.role in (INPUT, PARAM):
@@ -65,7 +65,7 @@ class _Compiler:
         self.warnings += [text for id in flow.steps if not self.templates[id] for text in doubts(flow, id, fed[id])]
 
     def _find_places(self, reference: Reference) -> None:
-        """Find the new places of a name whose writes have moved. `ID.KEY` needs none: it finds its write anywhere."""
+        """Find the new places of a name whose writes have moved. `ID.KEY` needs none: it finds its write anyway."""
         path = reference.path
         is_by_id = len(path) > 1 and path[0] in self.flow.steps
         if is_by_id or not any(write.step in self.moved for write in reference.writes):
@@ -80,7 +80,7 @@ class _Compiler:
             self.places[reference.step][path] = tuple(places)
 
     def _place_in(self, path: Path, write: Write) -> Path:
-        """Return the new place of a path that leads into a write. A path to something around the write stays."""
+        """Return the new place of a path that leads into a write. A path to an object around the write stays."""
         for name in (write.target, (write.key,)):
             if path[: len(name)] == name:
                 return self._place_of(write) + path[len(name) :]
@@ -107,7 +107,7 @@ class _Compiler:
         return (key,) if writer == STDIN else self._place_of_key(self.flow.steps[writer], key)
 
     def _feeders(self, step: WiredStep) -> list[str]:
-        """Return the writers of what a step takes from the pipe; none if it takes nothing, or may get nothing."""
+        """Return the writers of the value that a step takes from the pipe; none if it takes or may get nothing."""
         read, carriers = step.interface.pipe_read, self.carriers[step.id]
         if read is None or step.step.takes_pipe_apart or step.step.is_unfed or step.step.fills(read.name):
             return []
@@ -119,12 +119,12 @@ class _Compiler:
         return [] if is_start or is_used else self._fitting_carriers(step)
 
     def _fitting_carriers(self, step: WiredStep) -> list[str]:
-        """Return the writers that feed a step's `[pipe]` read. A write with the name of another read feeds that one."""
+        """Return the writers that feed a step's `[pipe]` read. A write named like another read feeds that one."""
         fed = {id: step.interface.read_fed(self._carried_key(id)) for id in self.carriers[step.id]}
         return [id for id, read in fed.items() if read is step.interface.pipe_read]
 
     def _leads_to(self, reference: Reference, writer: str) -> bool:
-        """Return True if a reference leads to what a step hands on, to a part of that, or to all writes of the step."""
+        """Return True if a reference leads to a step's `[pipe]` write, a part of it, or all writes of the step."""
         if writer == STDIN:
             return reference.path[0] == "stdin"
         keys = {write.key for write in reference.writes if write.step == writer and not write.is_data}
@@ -139,12 +139,12 @@ class _Compiler:
                 raise PflowError(what, hint=reference.remedy, exit=USAGE)
 
     def guess(self) -> None:
-        """Take an unknown `$name` right after a step for what that step hands on, if nothing else takes that.
+        """Take an unknown `$name` right after a step for that step's `[pipe]` write, if nothing else takes that write.
 
-        If the name ends like the key, as `$code_report` for `report`, the template takes it even from the step's own
-        [pipe] read.
+        If the name ends with the key, as `$code_report` for `report`, the template gets the write even if the step's own
+        `[pipe]` read could.
         """
-        if self.flow.flow.item_names is not None:  # inside a step it is an input, which the flow around it fills
+        if self.flow.flow.item_names is not None:  # inside a step, the name is an input, which the flow around it fills
             return
         batches = [id for id, step in self.flow.steps.items() if step.step.takes_pipe_apart]
         taken = {writer for id in batches for writer in self.carriers[id]}
@@ -167,7 +167,7 @@ class _Compiler:
     def _only_unknown(self, id: str) -> Reference | None:
         """Return the reference to the only name in a step's templates that nothing writes and nothing else reads.
 
-        A template node gets none: a wrong name in its text is an error in a stage, so it is one here.
+        Return None for a template node: a wrong name in its text is an error in a stage, so it is one here.
         """
         known = (None, "stdin", *self.flow.flow.inputs)
         unknown = [each for each in self.templates[id] if each.input not in known]
@@ -182,7 +182,7 @@ class _Compiler:
         return None if is_other else unknown[0]
 
     def _is_taken(self, writer: str) -> bool:
-        """Return True if a template, a mapping or a read of its name takes what a step hands on."""
+        """Return True if a template, a mapping or a read of its name takes a step's `[pipe]` write."""
         if any(self._leads_to(reference, writer) for reference in self.flow.references):
             return True
         later = (self.flow.steps[id] for id in self.flow.graph.reach(writer))
@@ -207,7 +207,7 @@ class _Compiler:
         if read is not None and wired.id in self.fed:
             step.input_mappings[read.name] = source_of(map(self._carried_place, self.fed[wired.id]))
             carried = {self._carried_key(writer) for writer in self.fed[wired.id]}
-            # An inferred [pipe] read is a guess: the store's key of its name is surer, so it comes first.
+            # An inferred [pipe] read is a guess, so the store's key of its name comes first.
             if _is_inferred(wired) and carried != {read.name}:
                 step.soft = [read.name]
         if step.batch is not None:
@@ -218,7 +218,7 @@ class _Compiler:
         if wired.id in self.moved:
             writes = wired.interface.writes
             own = {key: path_text((wired.id, key)) for key in writes}
-            # Only REST maps writes that nobody knows.
+            # Only REST can map writes whose names are unknown.
             if wired.id in self.apart and (wired.interface.open or not writes):
                 own = {REST: path_text((wired.id,))}
             step.output_mappings = own | wired.step.output_mappings
@@ -239,7 +239,7 @@ class _Compiler:
         return path_text(places[0]) if len(places) == 1 else written
 
     def _as_mapping(self, step: WiredStep, field: Field | None, value: Any) -> str | list[str] | None:
-        """Return a mapping for a flag with a reference, if no stage would store it or it means several writes."""
+        """Return a mapping for a flag with a reference, if no stage would store the flag or it means several writes."""
         if field is None or not can_be_mapping(field, value):
             return None
         if not (field.is_textual and is_reference(value)):
@@ -249,7 +249,7 @@ class _Compiler:
         return None if field.is_stored and isinstance(source, str) else source
 
     def _rewritten(self, step: WiredStep, key: str, value: Any) -> Any:
-        """Replace each name in the value of a flag by its new place; warn of one with several places, and leave it."""
+        """Replace each name in the value of a flag by its new place. If it has several places, warn and leave it."""
         if step.interface.is_verbatim(key):
             return value
         places = self.places[step.id]
@@ -272,7 +272,7 @@ class _Compiler:
 
 
 def _is_inferred(step: WiredStep) -> bool:
-    """Return True if an interface is inferred from code; for a flow, that of its step that takes the pipe."""
+    """Return True if a step's interface is inferred from code; for a flow, that of the step that takes the pipe."""
     flow = step.subflow
     return _is_inferred(flow.steps[flow.first_read[0]]) if flow and flow.first_read else step.interface.inferred
 

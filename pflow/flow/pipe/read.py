@@ -42,7 +42,7 @@ from pflow.values.templates import parse_template
 
 
 def parse_pipe(words: Sequence[str], catalog: Catalog | None = None, item_names: ItemNames | None = None) -> FlowSpec:
-    """Read and compile a flow in pipe syntax; its `warnings` have the doubts. `item_names` are those of a FlowSpec.
+    """Read and compile a flow in pipe syntax; its `warnings` say what is doubtful. `item_names` are as in FlowSpec.
 
     One word is a text with quotes and comments; several words were split by a shell. Without a `catalog`, steps can
     only be nodes. Raises PflowError (2) for wrong syntax and flags, and quotes the text around them.
@@ -57,7 +57,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None, item_names:
 
 
 def _check_words(words: Sequence[str]) -> None:
-    """Refuse what a shell leaves of an unquoted `=>`, and words after a flow in quotes."""
+    """Refuse the rest of an unquoted `=>` of which a shell took the `>`, and words after a flow in quotes."""
     if any(map(is_cut_separator, words)) and (error := taken_for_redirection(words)):
         raise error
     if not any(map(is_separator, words)) and is_pipe_text(words[0]):
@@ -80,7 +80,7 @@ def read_flow(
     chains = read_chains(text, grouped(text, tokens))
     reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])
     for draft in [reader.draft_of[chain[-1]] for chain in chains[:-1]] if is_script else ():
-        # Every pipe of a script but the last has to have -q, so it is no flag that a flow ignores.
+        # Every pipe of a script but the last needs -q, so no warning says that a flow ignores it.
         draft.stream = [name for name in draft.stream if name != "quiet"]
     flow = FlowSpec([draft.step for draft in reader.drafts], reader.edges(chains))
     flow.dialect = "pipe"
@@ -91,7 +91,7 @@ def read_flow(
 
 
 class _Reader:
-    """Makes the steps of a flow: `drafts` in their order, and `named` those to which later mentions may refer."""
+    """Makes the steps of a flow: all `drafts` in order, and the `named` ones by id, for mentions that refer to them."""
 
     def __init__(self, text: str, catalog: Catalog, mentions: list[Mention]) -> None:
         self.text = text
@@ -177,7 +177,7 @@ _TOOLS = {
     "catch": "use an edge for failures: step =error=> other",
     "map": "--each runs a step for each item of a list",
 }
-"""pflow's programs that are no nodes, each with what a flow has instead."""
+"""pflow's programs that are no nodes, each with its equivalent in a flow."""
 
 _FILES = {"cat": "read-file --path=", "tee": "write-file --path="}
 
@@ -223,9 +223,9 @@ def _check_program(text: str, mention: Mention, catalog: Catalog) -> None:
 
 
 class Mention:
-    """A step as a chain has it: its `words`, and the separators `before` and `after` it, if any.
+    """One appearance of a step in a chain: its `words`, and the separators `before` and `after` it, if any.
 
-    `prefix` is what a pasted command has before the name: `pflow-` of a program, or `pflow`, the driver. A step in
+    `prefix` stands before the name in a pasted command: `pflow-` for a program, `pflow` for the driver. A step in
     parentheses has its tokens in `inside`.
     """
 
@@ -258,7 +258,7 @@ class Mention:
 
     @property
     def action(self) -> str:
-        """The action of the step before, for which the edge to this step is."""
+        """The action of the step before it that leads to this step."""
         separator = self.before.text if self.before else ""
         return separator[1:-2] if len(separator) > 3 else "default"
 
@@ -267,7 +267,7 @@ class Mention:
 
 
 def _words_in(word: Token) -> list[Token]:
-    """Split a quoted step into words, since exported scripts quote a batch or a flow; leave a quoted chain."""
+    """Split a quoted step into words, since exported scripts quote a batch or a flow. Leave a quoted chain whole."""
     inside = [each for each in grouped(word.text, scan(word.text)) if each.kind != END] if " " in word.text else [word]
     if any(each.kind == LINK for each in inside):
         return [word]

@@ -1,4 +1,4 @@
-"""Scanning pipe syntax into words and separators, quoted as for a POSIX shell; and recognizing it by them."""
+"""Scanning pipe syntax into words and separators, quoted as for a POSIX shell; and telling it from a sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pflow.text.naming import nearest
 from pflow.values.paths import is_step_name
 
 Piece = tuple[str, int]
-"""A piece of a word, and its kind of quoting."""
+"""A piece of a word, and its kind of quotes."""
 
 WORD, LINK, END, OPEN, CLOSE = "word", "link", "end", "open", "close"
 SEPARATORS = ("=>", ">>", "|", "::")
@@ -28,14 +28,14 @@ _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 _MASK = "\0"
 UNQUOTED, _DOUBLE, _QUOTED = range(3)
 _MOST_STEPS = 100
-"""The most names to look up for one error. A text that is no flow at all may have thousands."""
+"""The most names to look up for one error, since a text that is no flow may have thousands of words."""
 
 
 class Token:
     """A word, a separator (LINK), the end of a chain (END), `(` (OPEN) or `)` (CLOSE). `at` is its index in the text.
 
     `bare` is the text with \\0 for each quoted letter; `loose` keeps double-quoted text, where a shell expands a `$`. A
-    step in parentheses becomes one word, with the tokens between them in `inside`.
+    step in parentheses becomes one word, whose `inside` has the tokens between the parentheses.
     """
 
     def __init__(self, kind: str, at: int, parts: list[Piece]) -> None:
@@ -63,7 +63,7 @@ def separates(word: str) -> bool:
 
 
 def is_cut_separator(word: str) -> bool:
-    """Return True for what is left of `=>` or `=failed=>` after a shell has taken the `>` for a redirection."""
+    """Return True for the rest of `=>` or `=failed=>` after a shell has taken the `>` for a redirection."""
     return word == "=" or (len(word) > 2 and word.startswith("=") and word.endswith("="))
 
 
@@ -118,7 +118,7 @@ def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
 
 
 def _shown(word: str) -> str:
-    """Quote a word for a shell; of a flag, quote only the value."""
+    """Quote a word for a shell; if it is a flag, quote only its value."""
     flag, equals, value = word.partition("=")
     if not flag.startswith("--"):
         return quote(word)
@@ -131,11 +131,11 @@ def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:
 
 
 def cannot_read(text: str, at: int) -> str:
-    """Return the beginning of an error, which quotes the text around an index and masks values of secret flags."""
+    """Return the first part of an error: it quotes the text around an index and masks the values of secret flags."""
     from pflow.values.secrets import MASK, find_secrets
 
     line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text else ""
-    # From the end, so that the indices of those before stay right.
+    # From the end, so that the indices of earlier secrets stay right.
     for begin, behind in reversed(find_secrets(text, secret_flags(text))):
         text = text[:begin] + MASK + text[behind:]
         at = at if at <= begin else max(begin, at + begin + len(MASK) - behind)
@@ -146,7 +146,7 @@ def cannot_read(text: str, at: int) -> str:
 
 
 def secret_flags(text: str) -> set[str]:
-    """Return the names of secret flags of all nodes that a text seems to have as steps, even if it cannot be parsed."""
+    """Return the names of the secret flags of all nodes that a text seems to name, even if it cannot be parsed."""
     import re
 
     from pflow.catalog.find import find_type
@@ -163,7 +163,7 @@ def secret_flags(text: str) -> set[str]:
 
 
 def quote(text: str) -> str:
-    """Quote a text as one word for a shell, if it has to be, in the quotes that need fewer escapes."""
+    """Quote a text as one word for a shell if necessary, in the quotes that need fewer escapes."""
     if text and set(text) <= _SAFE and text != "::":
         return text
     if "'" in text and not set(text) & set('"$`\\!'):
@@ -172,7 +172,7 @@ def quote(text: str) -> str:
 
 
 def _piece(text: str, at: int) -> tuple[list[Piece], int]:
-    """Return the piece of a word that begins here, and its end. A backslash at the end of a line gives no piece."""
+    """Return the piece of a word that begins here, and its end. A backslash before a newline gives no piece."""
     letter = text[at]
     if letter == "\\":
         ending = next((each for each in ("\\\n", "\\\r\n") if text.startswith(each, at)), "")
@@ -213,7 +213,7 @@ def _unclosed(text: str, at: int) -> PflowError:
 
 
 def is_pipe(words: Sequence[str]) -> bool:
-    """Return True if a command's words are pipe syntax: one is a separator, or the first is a flow by itself."""
+    """Return True if a command's words are pipe syntax: one is a separator, or the first one is a whole flow."""
     if any(is_separator(word) for word in words):
         return True
     return bool(words) and is_pipe_text(words[0])
@@ -248,7 +248,7 @@ def is_misspelt_step(text: str) -> bool:
 
 
 def _has_words(text: str, step: list[Token]) -> bool:
-    """Return True if a step has words after its name, or a name that nobody writes in a sentence, and a comment."""
+    """Return True if a step has words after its name; or only a comment, and its name is not one of a sentence."""
     return len(step) > 1 or (len(step) == 1 and "#" in text and _is_typed(step[0].text))
 
 
@@ -268,14 +268,14 @@ def _without_driver(words: list[Token]) -> list[Token]:
 
 
 def _is_typed(name: str) -> bool:
-    """Return True if a name has a sign that no sentence begins with; a sentence may begin with a file."""
+    """Return True if the first word has a character that marks a step's name. A sentence may begin with a file."""
     return not name.endswith(".json") and not set("-_:").isdisjoint(name.rstrip(":"))
 
 
 def _is_one_step(words: list[Token]) -> bool:
     """Return True if the words after a name are those of a step: one is a flag, or all are quoted."""
     if words and not words[0].is_quoted and words[0].text.startswith(('"', "'")):
-        return True  # reading it says that the quote is never closed
+        return True  # the reader then reports that the quote is never closed
     return all(word.is_quoted for word in words) or any(is_flag_in_text(word.bare) for word in words)
 
 
@@ -291,7 +291,7 @@ def _holds_pipe(words: list[Token], *, begins: bool) -> bool:
 
 
 def _holds_arrow(step: list[Token]) -> bool:
-    """Return True if an arrow, && or > stands between nodes, of which some may be misspelt."""
+    """Return True if an arrow, && or > is between names of nodes, some of which may be misspelt."""
     sides = [step[0].text, *(word.text for before, word in pairwise(step) if before.bare in (*ARROWS, "&&", ">"))]
     known = [word for word in sides if names_node(word)]
     return len(sides) > 1 and len(known) > 0 and all(word in known or is_slip(word) for word in sides)
@@ -317,18 +317,18 @@ def is_slip(word: str) -> bool:
 
 
 def taken_for_redirection(words: Sequence[str]) -> PflowError | None:
-    """Return the error if the shell took an unquoted `=>`: a `=` is left, or stdout is a file with a node's name."""
+    """Return the error if a shell took the `>` of an unquoted `=>`: a `=` is left, or stdout is a file like a node."""
     rest = next((word for word in words if is_cut_separator(word)), None)
     file = _file_of_stdout()
     if rest is not None:
         return _redirected(f"'{rest}>'", rest, file)
-    if file and _is_step(file):
+    if file and _may_be_step(file):
         return _redirected("'>>' or '>'", file, file)
     return None
 
 
-def _is_step(file: str) -> bool:
-    """Return True if a step could have this file's name. The shell makes it empty, and an empty file is no flow."""
+def _may_be_step(file: str) -> bool:
+    """Return True if a step could have this file's name. A file that the shell has just made is empty: no flow."""
     if is_flow_type(file):
         return os.path.getsize(file) > 0
     name = split_name(file.removeprefix("pflow-"))[0]
@@ -350,7 +350,7 @@ def _file_of_stdout() -> str:
         there = os.fstat(1)
         if stat.S_ISREG(there.st_mode):
             with os.scandir(".") as entries:
-                # Only an entry of the same inode is worth a system call; another file system may have that number too.
+                # Compare inodes first, without a system call; then devices too, since another may have that inode.
                 own = (each for each in entries if each.inode() == there.st_ino)
                 return next((each.name for each in own if os.path.samestat(each.stat(), there)), "")
     return ""
@@ -366,14 +366,14 @@ def split_name(word: str) -> tuple[str, str | None]:
 
 
 def full_type(type: str) -> str:
-    """Return the type for a name in pipe syntax: a node's, or else `flow:NAME` for a saved flow."""
+    """Return the type that a name in pipe syntax means: a node, or else a saved flow as `flow:NAME`."""
     if is_flow_type(type) or find_type(type) is not None:
         return type
     return f"flow:{type}" if saved_flow(type) else type
 
 
 def free_id(type: str, taken: dict[str, int]) -> str:
-    """Make an id for a step without one, as `id_after` does, but only of signs that pipe syntax can say."""
+    """Make an id for a step without one, as `id_after` does, but only of characters that pipe syntax allows."""
     base = id_after(type, {})
     if not is_step_name(base):
         base = "".join(each if each.isalnum() and each.isascii() else "-" for each in base).strip("-")

@@ -16,14 +16,14 @@ from pflow.flow.wired_flow import WiredFlow
 from pflow.flow.wiring import lay_out
 
 NO_FLAGS = """[ $# -eq 0 ] || exec pflow-set -n --inputs={} -- "$@\""""
-"""The line in an exported script without inputs: pflow-set answers any flag."""
+"""The line in an exported script without inputs that lets pflow-set answer any flag."""
 
 _PLAIN = re.compile(r"([A-Za-z_]\w*)=(?:\$[1-9]|\$\{[1-9](?::?-([^$`}\0]*))?\}|([^$`]*))", re.ASCII)
 _SET = re.compile(r"set(?: -[Eeux]+| -[Eeux]*o (?:errexit|nounset|pipefail))+")
 _STOPS = re.compile(r"(?:#!|set ).*(?:-\w*e|errexit)")
 """A line that makes a shell stop at the first failure."""
 _EXPANDED = re.compile(r"~.*|.*\{.*(?:,|\.\.).*\}.*|(?!-).*([*?]|\[.+\]).*", re.DOTALL)
-"""An unquoted word that a shell replaces by names of files or by several words; no file has the name of a flag."""
+"""An unquoted word that a shell replaces by names of files or by several words. A flag matches no file."""
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\}|\{[^}]*\}?|[@#?*!$-])", re.ASCII)
 _WHOLE = re.compile(r"[\w./:,@%+=-]+", re.ASCII)
 """A text that a shell neither splits nor expands."""
@@ -45,7 +45,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     for words in split_chains(scan(text)):
         is_plain = len(words) == 1 and not set("~&<>()") & set(words[0].bare)
         plain = _PLAIN.fullmatch(words[0].loose) if is_plain else None
-        # In a shell, to set a variable of the environment changes what programs see, and IFS how words are split.
+        # In a shell, setting a variable of the environment changes what programs see; IFS changes how words are split.
         if plain and plain[1] not in {**inputs, **values, **os.environ, "IFS": ""}:
             if plain[3] is not None:
                 values[plain[1]] = words[0].text.partition("=")[2]
@@ -66,12 +66,12 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     flow.inputs = inputs | {name: _written(each) for name, each in given.items()}
     heads = [at for at, step in enumerate(flow.steps) if at and all(edge.target != step.id for edge in flow.edges)]
     apart |= {step.id for step in flow.steps[: heads[-1] if heads else 0]}
-    # In a pipe of programs, a later stage replaces keys of an earlier one; in pipe syntax both would move.
+    # In a pipe of programs, a later stage replaces keys of an earlier one. In pipe syntax, both stages would move.
     for id, wired in lay_out(flow).steps.items():
         if id not in apart and wired.inline is None:
             step = flow.step(id)
             step.output_mappings = {key: key for key in wired.interface.writes} | step.output_mappings
-    # The flow still has all inputs, so that compiling takes no `$name` of one for what the pipe carries.
+    # The flow still has all inputs here: else compiling could take the `$name` of an input for the pipe's value.
     flow = compile_flow(flow, apart)
     flow.inputs = {name: each for name, each in flow.inputs.items() if name in inputs or given[name].declared}
     flow.edges += [Edge(flow.steps[at - 1].id, flow.steps[at].id) for at in heads]
@@ -80,7 +80,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
 
 
 def _without_head(words: list[Token]) -> tuple[list[Token], dict[str, FlowInput]]:
-    """Return the first pipe without the `pflow-set` that an exported script begins with, and the inputs of that."""
+    """Return the first pipe without the `pflow-set` that begins an exported script, and the inputs that it declares."""
     at = next((at for at, word in enumerate(words) if word.kind == LINK), 0)
     said = [word.text for word in words[:at] if word.text not in ("--", "$@", "--store", "-n")]
     if said[:1] != ["pflow-set"] or len(said) > 2 or not all(each.startswith("--inputs=") for each in said[1:]):
@@ -110,19 +110,19 @@ def _stages(text: str, words: list[Token]) -> list[list[Token]]:
 
 
 def _meant(text: str, word: Token) -> str:
-    """Return what to write instead of a word that is none of pflow's programs; "" if nobody can tell."""
+    """Return what to write instead of a word that is none of pflow's programs; "" if there is no guess."""
     if word.text == "for":
         return "list-files '*.txt' => ( … ) --each"
     if "=" not in word.bare:
         return ""
     name, is_default, value = text[word.at :].partition("}")[0].partition("=${")
-    if is_default and "}" not in word.text:  # unquoted, so that a blank in the default ended the word
+    if is_default and "}" not in word.text:  # it is unquoted, so a blank in the default has ended the word
         return f'{name}="${{{value}}}"'
     return "NAME=$1, NAME=${1:-text} or NAME=text, once, if the environment has no NAME"
 
 
 def _expand(text: str, word: Token, values: dict[str, str], inputs: dict[str, Input]) -> None:
-    """Put the texts of variables into a word, as a shell does; variables that are inputs stay, as templates."""
+    """Put the texts of variables into a word, as a shell does; variables that are inputs stay as templates."""
     if _EXPANDED.fullmatch(word.bare):
         hint = "list-files finds files; quotes keep it as it is"
         raise fault(text, word.at, f"a shell would expand '{word.text}'", hint)
@@ -135,14 +135,14 @@ def _expand(text: str, word: Token, values: dict[str, str], inputs: dict[str, In
             raise fault(text, word.at, f"no line before sets '{match[0]}'", "NAME=$1 or NAME=text does")
         if word.bare.startswith("$", start) and not _WHOLE.fullmatch(values.get(name, "")):
             raise fault(text, word.at, f"a shell would split '{match[0]}'", f'"{match[0]}" keeps it whole')
-        # As if it were quoted, so that nothing warns of a `$` in the value.
+        # Mark the value as quoted, so that nothing warns of a `$` in it.
         mask = "\0" * len(values.get(name, match[0]))
         word.text = word.text[:start] + values.get(name, match[0]) + word.text[end:]
         word.bare, word.loose = (each[:start] + mask + each[end:] for each in (word.bare, word.loose))
 
 
 def _check_values(text: str, flow: WiredFlow, stages: list[list[Token]], heads: list[int], names: set[str]) -> None:
-    """Refuse a variable where nothing would fill it or a key has its name, and a later pipe that would read stdin."""
+    """Refuse a variable that nothing would fill or that has a key's name, and a later pipe that would read stdin."""
     for at, ((id, wired), words) in enumerate(zip(flow.steps.items(), stages, strict=False)):
         by_name = {key for key in wired.interface.reads if not wired.step.fills(key)}
         if same := names & (by_name | {*wired.interface.writes}):

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 OF_STREAMS = {
     name: f"-{flag.letter}" if flag.letter else flag.flag for name, flag in COMMON.items() if flag.of == STREAM
 }
-"""Flags for how a stage reads and prints. A flow reads and prints once, as a whole, so a step does not have them."""
+"""Flags for how a stage reads and prints. Only the whole flow reads and prints, so its steps do not have them."""
 _MANNER = ("retries", "wait", "timeout", "cache")
-"""The flags of every stage that a step has too."""
+"""The flags that both every stage and every step have."""
 OF_STEPS = tuple(name for name, flag in COMMON.items() if flag.of in (STEP, BOTH))
 _OF_RUN = ("", "give it to pflow run: pflow run {} …")
 _COMMON = {
@@ -39,13 +39,13 @@ _COMMON = {
     else flag
     for name, flag in COMMON.items()
 }
-"""The common flags; those that only a run takes are refused, and say so."""
+"""The common flags. Those that only a run takes are refused, with a hint to give them to the run."""
 
 
 class Draft:
     """A step made from its words, before it is wired.
 
-    `is_kept_apart` is True if `--id` puts all its keys under its name. `stream` has its flags that a flow ignores.
+    `is_kept_apart` is True if `--id` puts all its keys under its name. `stream` names its flags that a flow ignores.
     """
 
     def __init__(self, step: Step, interface: Interface) -> None:
@@ -111,7 +111,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
 def _as_open(words: list[str], fields: Fields, *, is_known: bool) -> list[str]:
     """Return the words with `=true` after each unknown flag without a value.
 
-    If the type is unknown, leave only flags: PF11 is to be the error, not a word that nothing takes.
+    If the type is unknown, drop all bare words: the error should be PF11, not a word that nothing takes.
     """
     kept = []
     for found, group in groups(words, fields, is_open=True):
@@ -123,7 +123,7 @@ def _as_open(words: list[str], fields: Fields, *, is_known: bool) -> list[str]:
 
 
 def split_step(words: list[str], own: Fields) -> tuple[list[str], list[str]]:
-    """Split the words of a step from flags that only the command has (`own`)."""
+    """Separate the words of a step from the flags that only the command has (`own`); return both."""
     name = "".join(words[:1]).removeprefix("pflow-")
     interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
     fields = {**interface.fields, "repeats": OF_VISITS["repeats"]}
@@ -134,7 +134,7 @@ def split_step(words: list[str], own: Fields) -> tuple[list[str], list[str]]:
 
 
 def _refuse_files(words: list[str]) -> None:
-    """Refuse --KEY@FILE in a flow that a model or an MCP client wrote: it would bring any file into the flow."""
+    """Refuse --KEY@FILE in a flow that a model or an MCP client wrote: it could read any file into the flow."""
     for word in words:
         flag, sign, _ = split_flag(word)
         if sign == "@" and flag.startswith("--"):
@@ -142,7 +142,7 @@ def _refuse_files(words: list[str]) -> None:
 
 
 def _map_in(step: Step, interface: Interface, text: str) -> None:
-    """Take a --map-in. Several of one key make a list of places, of which a run takes the one written last."""
+    """Add the mapping of a --map-in. Several for one key make a list of places: a run takes the one written last."""
     key, _, path = text.partition("=")
     is_template = path.startswith(TEMPLATE)
     found: dict[str, Path] = {}
@@ -165,7 +165,7 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
 
 
 def _ir_value(flags: Flags, name: str, value: FlagValue) -> Any:
-    """Return the value of a flag as a flow's JSON holds it: the text of a text or a template, else the typed value.
+    """Return the value of a flag as a flow's JSON holds it: a text or a template as its text, all else typed.
 
     With --verbatim each `$` is doubled, so that it begins no template; `[verbatim]` fields have no templates.
     """
@@ -180,7 +180,7 @@ def _ir_value(flags: Flags, name: str, value: FlagValue) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """Return each text or bytes as text if it is UTF-8, else as bytes, as a file name of another encoding is.
+    """Return each text or bytes as text if it is UTF-8, else as bytes, such as a file name in another encoding.
 
     Raises PflowError (2) for a text that no command line can hold.
     """
@@ -207,7 +207,7 @@ def _escaped(flag: str, value: Any) -> Any:
 
 
 def step_words(step: Step, catalog: Catalog) -> list[str]:
-    """Write the flags of a step, quoted. Raises PflowError for a value that no flag gives."""
+    """Write the flags of a step, quoted. Raises PflowError for a value that no flag can give."""
     interface = interface_of_type(step.type, catalog, step.flow)[0]
     words = batch_words(step.batch) if step.batch is not None else []
     words += option_words({name: getattr(step, name) for name in OF_VISITS})
@@ -227,7 +227,7 @@ def manner_words(step: Step) -> list[str]:
 
 
 def flag_words(id: str, key: str, field: Field | None, value: Any) -> list[str]:
-    """Write the words that give a read or a param its value, quoted for a shell. Raises PflowError if no words do."""
+    """Write the words that give a read or a param its value, quoted for a shell. Raises PflowError if none can."""
     type, flag = field.type.name if field else "any", spell_flag(key)
     if key.replace("-", "_") in COMMON and field is None:
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
@@ -251,7 +251,7 @@ def flag_words(id: str, key: str, field: Field | None, value: Any) -> list[str]:
 
 
 def _is_plain_list(value: list[Any]) -> bool:
-    """Return True if a flag for each item can give a list: its texts look neither like JSON nor like a reference."""
+    """Return True if one flag for each item can give a list: its texts look neither like JSON nor like references."""
     if not value or not all(isinstance(item, str) and not item.lstrip(BLANK).startswith("[") for item in value):
         return False
     return len(value) > 1 or not is_reference(value[0])
@@ -297,7 +297,7 @@ def as_typed(value: Any) -> str:
 
 
 def filled_by_item(step: Step, interface: Interface, inside: WiredFlow | None = None) -> str | None:
-    """Return the read that the item of a step's batch fills by itself: the `[pipe]` read, else the first `[word]` read.
+    """Return the read that the item of a step's batch fills unmapped: the `[pipe]` read, else the first `[word]` read.
 
     Return None if the step gives the read a value, or if another read has the item's name. An optional read is not
     filled if the step, or the first step `inside` it, names the item.

@@ -1,4 +1,4 @@
-"""Writing a flow as pipe syntax: as a text that compiles to a flow in which each step takes the same values."""
+"""Writing a flow as pipe syntax that compiles to a flow in which each step takes the same values."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Chain = list[tuple[str, str]]
 """Steps in a row, each with the action of the edge to it; "" for the first."""
 
 Facts = dict[tuple[str, ...], Any]
-"""What each step is, takes and leads to, by the step's id, the kind of fact, and the key of a value."""
+"""The facts by which two flows are compared, by the step's id, the kind of fact, and a key if it is about a value."""
 
 
 def write_pipe(flow: FlowSpec) -> str:
-    """Write a flow as pipe syntax, a step a line, without mappings that this implies. Raises PflowError (65)."""
+    """Write a flow as pipe syntax, one step a line, without the mappings that it implies. Raises PflowError (65)."""
     try:
         return "\n".join(_lines(flow)) + "\n"
     except (PflowError, ValueError) as error:  # ValueError: a mapping is no path, which no rule has checked yet
@@ -47,7 +47,7 @@ def _lines(flow: FlowSpec) -> list[str]:
     wanted = wire(flow)
     facts = _facts(wanted)
     lines = _steps(*_draft(wanted, facts))
-    # No text is given out that may mean another flow: it is compiled again, and all facts are compared.
+    # The text must not mean another flow: compile it and compare all facts.
     compiled = parse_pipe(["\n".join(lines)], flow.catalog, flow.item_names)
     if wrong := _difference(_facts(wire(compiled)), facts):
         raise PflowError(f"it cannot express {wrong}")
@@ -74,7 +74,7 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
 
 
 def _facts(flow: WiredFlow) -> Facts:
-    """Return the facts of each step. A value from a step is told by its writer, since its place may differ."""
+    """Return the facts of each step. A value from another step is known by its writer, since its place may differ."""
     facts: Facts = {}
     ends: dict[str, dict[Path, Any]] = {id: {} for id in ["", *flow.steps]}
     for each in flow.references:
@@ -93,7 +93,7 @@ def _facts(flow: WiredFlow) -> Facts:
         for key in {**wired.interface.reads, **step.inputs, **step.input_mappings}:
             field, source = wired.interface.reads.get(key), step.input_mappings.get(key)
             if field is None and key in step.inputs and step.params.get(key, ...) == step.inputs[key]:
-                continue  # an open node takes the flag as both, and the param is compared
+                continue  # an open node takes the flag as read and as param, and the param is compared
             if key in step.inputs or _is_flag(wired, key):
                 fact = _value({**step.params, **step.inputs}[key], field or wired.interface.params.get(key), there)
             elif source is None:
@@ -112,7 +112,7 @@ def _facts(flow: WiredFlow) -> Facts:
 
 
 def _ends(reference: Reference) -> set[Any]:
-    """Return what a reference leads to: each write as step, key and the path inside it; else its own path."""
+    """Return the ends of a reference: each write as step, key and the path inside it; without writes, its own path."""
     found: set[Any] = {
         (write.step, write.key, place[len(write.target) :], write.target[len(place) :])
         for write in latest(reference.writes)
@@ -123,7 +123,7 @@ def _ends(reference: Reference) -> set[Any]:
 
 
 def _difference(made: Facts, wanted: Facts) -> str:
-    """Say in words which fact is the first that pipe syntax would make different; "" if there is none."""
+    """Say which fact pipe syntax would change, if any: the first one; else ""."""
     for at in {**wanted, **made}:
         there, here = made.get(at), wanted.get(at)
         if there != here:
@@ -147,14 +147,14 @@ def _shown(ends: Any) -> str:
 
 
 def _is_flag(step: WiredStep, key: str) -> bool:
-    """Return True if a param does what the flag of a read would: the store neither gives the read nor keeps it."""
+    """Return True if a param acts like the flag of a read that the store neither gives nor keeps."""
     read = step.interface.reads.get(key)
     is_alone = key in step.step.params.keys() - {*step.step.inputs, *step.step.input_mappings, *step.interface.params}
     return is_alone and read is not None and "explicit" in read.marks and not read.is_stored
 
 
 def _by_name(flow: WiredFlow, id: str, key: str, field: Field | None) -> set[Any]:
-    """Return what a read takes from the store's key of its name, or from the pipe."""
+    """Return the ends of a read that has no mapping: the store's key of its name, or the pipe."""
     if field is None or "explicit" in field.marks:
         return set()
     found = {(write.step, write.key, (), ()) for write in latest(flow.reaching.at(id, (key,)).values())}
@@ -162,7 +162,7 @@ def _by_name(flow: WiredFlow, id: str, key: str, field: Field | None) -> set[Any
 
 
 def _value(value: Any, field: Field | None, ends: dict[Path, Any]) -> Any:
-    """Return a value with each template as a list of its parts, and each path in it as what that leads to."""
+    """Return a value with each template as a tuple of its parts, in which the ends replace each path."""
     if field is not None and "verbatim" in field.marks:
         return value
 
@@ -176,7 +176,7 @@ def _value(value: Any, field: Field | None, ends: dict[Path, Any]) -> Any:
 
 
 def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
-    """Leave out the mappings that compiling makes by itself; return the flow and the steps to write with --id."""
+    """Return a flow without the mappings that compiling makes by itself, and the steps to write with --id."""
     draft, old_steps = copy(wanted.flow), wanted.flow.steps
     draft.steps = [_without_mappings(wanted.steps[step.id]) for step in old_steps]
     for each in [each for each in wanted.references if is_moved(wanted, each)]:
@@ -195,7 +195,7 @@ def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
             if key in step.inputs or (key not in step.input_mappings and made.get(at) == facts[at]):
                 continue
             is_from_step = any(each.writes for each in wanted.references_to(step.id, key))
-            # A flag keeps the value from other reads.
+            # Given as a flag, the value is not taken by other reads.
             is_flag = is_from_step or _is_unknown_beside(wanted, step, source)
             if is_flag and isinstance(source, str) and _has_flag(reads.get(key)):
                 step.inputs[key] = reference_text(parse_path(source))
@@ -217,7 +217,7 @@ def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
 
 
 def is_moved(flow: WiredFlow, reference: Reference) -> bool:
-    """Return True if a reference says `ID.KEY`, by which wiring moves that write under the id."""
+    """Return True if a reference says `ID.KEY`: then wiring moves that write under the id."""
     step = flow.steps.get(str(reference.path[0]))
     return step is not None and reference.path[1:2] != () and reference.path[1] in step.moved
 
@@ -240,7 +240,7 @@ def _keep_places(wanted: WiredFlow, facts: Facts, draft: FlowSpec) -> tuple[set[
             continue
         away = [(draft.step(id), key, path_text(facts[id, place, key])) for id, place, key in wrong]
         away = [(step, key, path) for step, key, path in away if step.output_mappings.get(key) != path]
-        if not away:  # every write is in its place, or no mapping can help: then the comparison says so
+        if not away:  # every write is in its place, or no mapping can help, which the comparison reports
             return apart, made
         shared = [each for each in away if met[str(parse_path(each[2])[0])] > 1]
         for step, key, path in shared or away:
@@ -248,14 +248,14 @@ def _keep_places(wanted: WiredFlow, facts: Facts, draft: FlowSpec) -> tuple[set[
 
 
 def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -> bool:
-    """Return True if flags of the step have another unknown name; compiling guesses one only if it is alone."""
+    """Return True if flags of the step have another unknown name: compiling guesses only a single one."""
     flags = {*step.inputs, *step.params}
     others = (each for each in wanted.references_of.get(step.id, ()) if path_text(each.path) != source)
     return any(each.key in flags and each.input not in (None, "stdin") for each in others)
 
 
 def _without_mappings(wired: WiredStep) -> Step:
-    """Return a step with its template mappings as flags, and without other mappings and the places of moved keys."""
+    """Return a step with template mappings as flags, and without other mappings and those of keys to its id."""
     step, bare = wired.step, copy(wired.step)
     flags = {key: value for key, value in step.params.items() if _is_flag(wired, key)}
     bare.params = {key: value for key, value in step.params.items() if key not in flags and not only_binds(wired, key)}
@@ -315,20 +315,20 @@ def _chains(flow: FlowSpec) -> list[Chain]:
         last = found[-1][-1][0] if found else ""
         edge = next((edge for edge in edges if edge.source == last), edges[0] if edges else None)
         if edge is None or edge.source != last:
-            _go_on(found, left, met)
+            _extend_chain(found, left, met)
             found.append([(edge.source if edge else step.id, "")])
         if edge is not None:
             del left[edge]
             found[-1].append((step.id, edge.action))
         met.add(step.id)
     while left:
-        if not _go_on(found, left, met):
+        if not _extend_chain(found, left, met):
             found.append([(next(iter(left)).source, "")])
     return found
 
 
-def _go_on(chains: list[Chain], left: dict[Edge, None], met: set[str]) -> bool:
-    """Lengthen the last chain to a step that was there before (a loop, or where branches meet); return True if done."""
+def _extend_chain(chains: list[Chain], left: dict[Edge, None], met: set[str]) -> bool:
+    """Extend the last chain to a step that was met before (a loop, or where branches meet); return True if done."""
     edge = next((edge for edge in left if chains and edge.source == chains[-1][-1][0] and edge.target in met), None)
     if edge is not None:
         del left[edge]

@@ -29,7 +29,7 @@ def check(flow: WiredFlow) -> list[Finding]:
 
 def _check(flow: WiredFlow, seen: set[str]) -> list[Finding]:
     found = list(flow.flow.findings)
-    if flow.flow.steps:  # a flow without steps is a wrong shape, which says enough
+    if flow.flow.steps:  # PF00 reports a flow without steps
         found += [each for rule in RULES.values() if rule.check for each in rule.check(flow)]
     for step in flow.steps.values():
         found += _in_subflow(step, seen)
@@ -37,7 +37,7 @@ def _check(flow: WiredFlow, seen: set[str]) -> list[Finding]:
 
 
 def _in_file(flow: FlowSpec, finding: Finding) -> Finding:
-    """Move a finding to a location that is in the flow's file: that of an older form, else the nearest one above it."""
+    """Move a finding to a location that the flow's file has: one of an older form, else the nearest location above."""
     document: Any = flow.document
     if document is None:
         from pflow.flow.ir import flow_to_ir
@@ -69,7 +69,7 @@ def _existing(value: Any, location: Path) -> Path:
 
 
 def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
-    """Yield the findings of the flow that a step runs: at their own locations, or at the step if in another file."""
+    """Yield the findings of the flow that a step runs: at their locations, or at the step if in another file."""
     if step.subflow is None or step.node_type is None or step.node_type.file in seen:
         return
     if step.step.flow is not None:
@@ -79,7 +79,7 @@ def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
     seen.add(step.node_type.file)
     for each in _check(step.subflow, seen):
         if each.rule == "PF03" and each.is_said_by_run:
-            continue  # only the flow around it knows if it gives the read
+            continue  # the flow around it may give the read
         message = f"in {write_path(each.location)} of '{step.step.type}', {each.message}"
         remedy = f"there, {each.remedy}" if each.remedy else ""
         yield each.at((*step.step.location, "type"), message, remedy)

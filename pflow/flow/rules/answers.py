@@ -1,4 +1,4 @@
-"""PF18: no answer is dropped while a later step takes an older value instead, or none."""
+"""PF18: no answer is dropped while a later step takes an older value or no value instead."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pflow.text.naming import joined
 from pflow.values.jsontext import quote
 
 ONLY_GIVES = {"network", "reads files"}
-"""The effects of steps that somebody runs only for what they write."""
+"""The effects of a step that is run only for its writes: if nothing uses these, it had no purpose."""
 
 
 class Dropped:
-    """An answer that nothing uses, and the read (`field` of the step `reader`) that would be the nearest to take it.
+    """An answer that nothing uses, and the nearest read that could take it: `field` of the step `reader`.
 
     `writers` are the last steps before the reader, on each path to it. `older` are the steps whose write the read takes
     instead, if any.
@@ -35,7 +35,7 @@ class Dropped:
 def dropped_answers(flow: WiredFlow) -> list[Dropped]:
     """Find the steps whose writes nothing uses, and the nearest read that could take them: one finding for each read.
 
-    What such a read takes now counts as unused, so one finding may uncover another.
+    The value that such a read takes now counts as unused, so one finding may lead to another.
     """
     found: dict[str, Dropped] = {}
     seen: set[str] = set()
@@ -51,9 +51,9 @@ def dropped_answers(flow: WiredFlow) -> list[Dropped]:
 
 
 def unused_steps(flow: WiredFlow, found: Mapping[str, Dropped]) -> list[str]:
-    """Return the steps whose answers nothing uses. To choose an edge is a use; an open step may use anything."""
+    """Return the steps whose answers nothing uses. Choosing an edge is a use, and an open step may use anything."""
     if flow.is_uncertain or any(flow.graph.open_edges(fork) for fork in flow.graph.forks()):
-        return []  # PF12 reports the graph, and what it means is unknown
+        return []  # PF12 reports the graph, which has no sure meaning
     used = _used(flow, {(reader, each.field.name) for reader, each in found.items()})
     unknown = [id for id, each in flow.steps.items() if not each.is_known]
     used |= distances(unknown, flow.graph.before.__getitem__).keys()
@@ -61,7 +61,7 @@ def unused_steps(flow: WiredFlow, found: Mapping[str, Dropped]) -> list[str]:
 
 
 def _used(flow: WiredFlow, but: Collection[tuple[str, str]]) -> set[str]:
-    """Return the steps with a write that is read, apart from the reads in `but`, or an action that has an edge."""
+    """Return the steps with a write that a read other than those in `but` takes, or with an action that has an edge."""
     used = {write.step for _, id, key, writes in uses(flow) if (id, key) not in but for write in writes}
     awaited = {id: flow.graph.next[id].keys() & flow.steps[id].actions for id in flow.order}
     return used.union(id for id, actions in awaited.items() if actions - {"default"})
@@ -70,7 +70,7 @@ def _used(flow: WiredFlow, but: Collection[tuple[str, str]]) -> set[str]:
 def _stops(flow: WiredFlow) -> dict[str, tuple[str, bool]]:
     """Return, for each step, where a search for readers stops: there, or at the next fork, branch or open read.
 
-    The second value is True if there are `[pipe]` reads before the stop, which have a value. A search from stop to stop
+    The second value is True if there are `[pipe]` reads before the stop; these have values. A search from stop to stop
     stays short in chains of thousands of steps.
     """
     stops: dict[str, tuple[str, bool]] = {}
@@ -89,8 +89,8 @@ def _nearest(
 ) -> Iterator[Dropped]:
     """Yield, on each path, the nearest `[pipe]` read that could take the answer, but takes an older write or nothing.
 
-    Behind a read that has its value from the flow, or that is in `found` with a newer answer, a read that takes nothing
-    is no fault any more; one that takes an older write still is.
+    After a read to which the flow gives a value, or that is in `found` with a newer answer, a read that takes nothing
+    is no longer a fault. A read that takes an older write still is.
     """
     answer = writer.interface.pipe_write
     if answer is None or answer.is_secret:
@@ -117,7 +117,7 @@ def _nearest(
 
 
 def _takes(wired: WiredStep) -> bool:
-    """Return True if the step has a `[pipe]` read for which the flow gives no value."""
+    """Return True if the step has a `[pipe]` read to which the flow gives no value."""
     field = wired.interface.pipe_read
     return field is not None and _is_left_open(wired, field)
 
@@ -135,12 +135,12 @@ def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, field: Field
     paths = [(field.name,)] if reader.over is None else reader.over.paths
     found = [each for path in paths for each in find_writes(flow, reader.id, path)]
     older = [write.step for _, write in found if flow.graph.may_precede(write.step, writer.id, past_loops=False)]
-    if reader.over is not None:  # a step that runs once for its effects may well stand before a batch over older items
+    if reader.over is not None:  # a step that runs once for its effects may well come before a batch over older items
         gives = writer.step.batch is not None or set(writer.interface.effects) <= ONLY_GIVES
         return Dropped(reader.id, field, list(dict.fromkeys(older))) if older and gives else None
     is_declared = field.name in flow.flow.inputs or flow.first_read == (reader.id, field.name)
     is_templated = any(expr.paths for expr in flow.expressions[reader.id])
-    # Without a value, a required read stops the run or is an input.
+    # A required read without a value is an input or stops the run, so it does not go unnoticed.
     is_left = field.required or is_declared or is_templated
     if older or not (found or is_left or set(writer.interface.effects) - ONLY_GIVES):
         return Dropped(reader.id, field, list(dict.fromkeys(older)))
@@ -148,7 +148,7 @@ def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, field: Field
 
 
 def newer_source(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
-    """Return the source with which a mapping would take the answer; None if no path leads to it in every run."""
+    """Return the source for a mapping that takes the answer; None if no path leads to it in every run."""
     writers, is_batch = set(dropped.writers), flow.steps[dropped.reader].over is not None
     if is_batch or are_parallel(flow, writers) or not is_certain(flow, writers, dropped.reader):
         return None
@@ -181,10 +181,10 @@ def mapping_of(flow: WiredFlow, id: str, key: str, source: str | list[str]) -> s
 
 
 def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterator[Finding]:
-    """Yield a finding for each answer that only a soft mapping takes, if the store's own key comes before it.
+    """Yield a finding for each answer that only a soft mapping takes, if the store has a key of the read's own name.
 
-    Before a run, the store's own keys are those of earlier steps and of required inputs; `given` has the others, when a
-    run has got its values.
+    Before a run, the known keys of the store are those of earlier steps and of required inputs. When a run has its
+    values, `given` has its other keys.
     """
     soft = {(id, key): set[str]() for id, wired in flow.steps.items() for key in wired.step.soft or ()}
     """The steps whose answers each soft mapping takes."""

@@ -43,10 +43,10 @@ def _check_ids(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_reach(flow: WiredFlow) -> Iterator[Finding]:
-    """Yield a finding for each step that is not reached, but none for steps behind it."""
+    """Yield a finding for each step that is not reached, but none for the steps after it."""
     seen = set(flow.order)
     left = [id for id in flow.steps if id not in seen]
-    # Those that nothing leads to come first, so that their finding covers the steps behind them.
+    # Steps without an edge to them come first, so that their finding covers the steps after them.
     starts = [id for id in left if all(each in seen for each in flow.graph.before[id])]
     for id in [*starts, *left]:
         if id not in seen:
@@ -72,18 +72,18 @@ def _may_leave(flow: WiredFlow, step: WiredStep, loop: list[str]) -> bool:
 
 
 def _has_actions(step: WiredStep) -> bool:
-    """Return True if a step's actions are known. Those of a flow depend on its last step."""
+    """Return True if a step's actions are known. A flow's are not, since they depend on its last step."""
     is_flow = step.node_type is None or step.node_type.origin == FLOW
     return step.is_known and not is_flow and not step.actions[0].startswith(ONE_OF)
 
 
 def _own_actions(step: WiredStep) -> list[str]:
-    """Return the declared actions but `error`, which any step may return."""
+    """Return the declared actions without `error`, which any step may return."""
     return [action for action in step.actions if action != ERROR]
 
 
 def _check_forks(flow: WiredFlow) -> Iterator[Finding]:
-    """Yield one finding for forks that share steps, since one wrong edge is in the way of all of them."""
+    """Yield one finding for all forks that share steps, since one wrong edge spoils all of them."""
     seen: set[str] = set()
     for fork in flow.graph.forks():
         crossing = flow.graph.open_edges(fork)
@@ -114,7 +114,7 @@ def _check_actions(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_ends(step: WiredStep, edges: dict[str, list[str]]) -> Iterator[Finding]:
-    """Warn of actions that end the flow although others have an edge."""
+    """Warn of actions without an edge, which end the flow, if another action of the step has one."""
     own = _own_actions(step) if _has_actions(step) else []
     misspelt = {meant(action, own) for action in edges if action not in own}
     ending = [action for action in own if action not in edges and action not in misspelt]

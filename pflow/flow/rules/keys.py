@@ -33,7 +33,7 @@ def check_words(flow: WiredFlow) -> Iterator[Finding]:
     for location, path in _made_keys(flow):
         steps = path[1:] if path[0] in flow.steps else path
         if location[-2] == "output_mappings" and steps[-1:] == location[-1:]:
-            steps = steps[:-1]  # the author of the node chose this name, not that of the flow
+            steps = steps[:-1]  # the node's author chose this name, not the flow's author
         names = [step for step in steps if isinstance(step, str)]
         odd = [name for name in names if not (name.isascii() and name.isidentifier() and name == name.lower())]
         # Scripts have capitals for variables, and `pflow import` keeps their names.
@@ -53,7 +53,7 @@ def _made_keys(flow: WiredFlow) -> Iterator[tuple[Path, Path]]:
         if step.batch is not None:
             yield (*step.location, "batch", "as"), (step.batch.item,)
         for key in step.output_mappings:
-            if key in wired.targets:  # else it is no path, which PF14 reports
+            if key in wired.targets:  # PF14 reports a target that is no path
                 yield ("mappings", step.id, "output_mappings", key), wired.targets[key]
     for reference in flow.references:
         given = flow.inputs.get(reference.input or "")
@@ -63,7 +63,7 @@ def _made_keys(flow: WiredFlow) -> Iterator[tuple[Path, Path]]:
 
 def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
-    is_map = bool(flow.flow.item_names)  # in a map, the items give what the flow names: no flag has to
+    is_map = bool(flow.flow.item_names)  # in a map, the items give the inputs, so they need no flags
     named = {} if is_map else {reference.input: reference.location for reference in flow.references}
     for name, given in flow.inputs.items():
         flag, plain = spell_flag(name), name.replace("-", "_")
@@ -81,7 +81,7 @@ def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_use(flow: WiredFlow) -> Iterator[Finding]:
-    """Warn of an input that nothing uses, if all reads are known. A misspelt name is reported where it stands."""
+    """Warn of an input that nothing uses, if all reads are known. A misspelt name is reported at its own location."""
     is_known = all(step.is_known for step in flow.steps.values()) and not flow.is_uncertain
     expressions = [expr for several in flow.expressions.values() for expr in several]
     is_faulty = any(each.trouble for each in flow.references) or any(expr.fault for expr in expressions)
@@ -97,7 +97,7 @@ def _check_use(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def check_injection(flow: WiredFlow) -> Iterator[Finding]:
-    """Refuse an input that a step replaces before anybody takes it, and writes into an input that cannot have keys."""
+    """Refuse an input that a step replaces before another step takes it, and a write into an input without keys."""
     writes = [write for each in flow.writes.values() for write in each]
     taken = {reference.input for reference in flow.references}
     for name, given in flow.inputs.items():

@@ -55,7 +55,7 @@ def _check_secrets(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str], str]]:
-    """Yield each name in a step that its node does not have: its location, the name, the known names, a message."""
+    """Yield each name in a step that its node does not know: its location, the name, the known names, a message."""
     step, interface = wired.step, wired.interface
     params, mappings = [*interface.params, *interface.reads], ("mappings", step.id)
     config = step.params.get("config")
@@ -76,7 +76,7 @@ def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str]
 
 
 def slips(wired: WiredStep) -> set[str | None]:
-    """Return the reads and params to which a step seems to give a value, but under a misspelt name."""
+    """Return the reads and params to which a step seems to give a value under a misspelt name."""
     return {meant(key, there) for location, key, there, _ in unknown_names(wired) if location[-2] != "output_mappings"}
 
 
@@ -95,7 +95,7 @@ def _check_needed(wired: WiredStep) -> Iterator[Finding]:
         if field.name not in misspelt:
             message = f"nothing gives '{wired.id}' the param '{field.name}'" + (f" ({field.doc})" if field.doc else "")
             remedy = f'"{field.name}": …, or {field.flag}'
-            is_said = wired.interface.open  # without a flag for it, the step fails and says so
+            is_said = wired.interface.open  # if no flag sets it, the step fails and says so
             yield Finding("PF13", (*step.location, "params"), message, remedy, is_warning=True, is_said_by_run=is_said)
 
 
@@ -110,7 +110,7 @@ def _check_kept_items(wired: WiredStep) -> Iterator[Finding]:
 
 
 def _check_value(flow: WiredFlow, wired: WiredStep, expr: Expression, reference: Reference | None) -> Iterator[Finding]:
-    """Check an input or a param by its type and form; a template as far as the type of its value is known."""
+    """Check the type and form of an input or a param; of a template, the type of its value if that is known."""
     role, interface = expr.role, wired.interface
     field = interface.reads.get(expr.key) if role == INPUT else interface.field(expr.key) if role == PARAM else None
     is_constant = not expr.paths

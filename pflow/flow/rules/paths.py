@@ -38,7 +38,7 @@ def check_paths(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_whole(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
-    """Find a template in a batch that names the whole list where the item is meant: surely if items have that key."""
+    """Find a template in a batch that names the whole list instead of the item: an error if the items have that key."""
     wired = flow.steps.get(reference.step)
     batch = wired.step.batch if wired else None
     if (
@@ -58,7 +58,7 @@ def _check_whole(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
 
 
 def _check_first(flow: WiredFlow) -> Iterator[Finding]:
-    """Refuse a path to a write that comes only with a later turn of a loop, unless a list of paths has another one."""
+    """Refuse a path to a write of a later turn of a loop only, unless it is in a list with an earlier path."""
     early = {each.location for each in flow.references if not (each.expression.is_template or _is_late(flow, each))}
     late = [each for each in flow.references if _is_late(flow, each) and each.location not in early]
     for reference in {each.location: each for each in late}.values():
@@ -100,7 +100,7 @@ def _check_expression(expr: Expression, wired: WiredStep | None) -> Iterator[Fin
 def check_unfilled(
     flow: WiredFlow, incoming: Container[str] | None = None, *, is_warning: bool = True
 ) -> Iterator[Finding]:
-    """Find names of inputs and writes in `[verbatim]` values, which nothing fills; else those of keys in `incoming`."""
+    """Find names that nothing fills in `[verbatim]` values: of inputs and writes, or of keys in `incoming` if given."""
     for wired in flow.steps.values():
         for location, interface, expr in _values(flow, wired, ()):
             field = interface.field(expr.key)
@@ -110,7 +110,7 @@ def check_unfilled(
 
 
 def _values(flow: WiredFlow, wired: WiredStep, before: Path) -> Iterator[tuple[Path, Interface, Expression]]:
-    """Yield the values of a step and of the flow inside it, each with its location; none of a --verbatim step."""
+    """Yield the values of a step and of the flow inside it, each with its location, except with --verbatim."""
     if wired.inline is not None:
         for step in wired.inline.steps.values():
             yield from _values(wired.inline, step, (*before, *wired.step.location))
@@ -144,7 +144,7 @@ def _check_targets(wired: WiredStep) -> Iterator[Finding]:
 
 
 def _check_trouble(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
-    """Yield the trouble of a reference, unless another rule reports its cause."""
+    """Yield a finding for the trouble of a reference, unless another rule reports its cause."""
     root, reader = str(reference.path[0]), reference.step
     roots = {str(write.target[0]) for writes in flow.writes.values() for write in writes}
     writer = flow.steps.get(root)
@@ -163,7 +163,7 @@ def _check_trouble(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
 
 
 def _writes(writer: WiredStep, reference: Reference) -> bool:
-    """Return True if the step of `ID.KEY` has such a write."""
+    """Return True if the step that a reference `ID.KEY` names has that write."""
     return any(key in writer.interface.writes or key in writer.targets for key in map(str, reference.path[1:2]))
 
 

@@ -1,4 +1,4 @@
-"""PF03, PF08 and PF15: every required read has a source, which fits its type; an `[explicit]` read has its own."""
+"""PF03, PF08 and PF15: every required read has a source that fits its type; for an `[explicit]` read, a named one."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from pflow.values.types import Type
 def check_sources(flow: WiredFlow) -> Iterator[Finding]:
     """Check PF03 and PF08.
 
-    In a flow without `inputs`, a read without a source becomes an input, so that a flag gives it. That is only a
-    warning, for a read that an earlier step could give. In a flow inside a step and in a map it is none: the flow
-    around it, or an item, may give the read.
+    In a flow without `inputs`, a read without a source becomes an input with a flag. This is only a warning, given if
+    an earlier step could give the read. There is no warning in a flow inside a step or in a map, since the flow around
+    it or an item may give the read.
     """
     for (id, key), source in sources_before(flow).items() if flow.flow.item_names is None else ():
         message = f"only a flag gives '{id}' its '{key}', though '{source}' fits it"
@@ -49,7 +49,7 @@ def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Field]]:
     """Yield the required reads that have no mapping, input or param and do not take the pipe."""
     if not flow.flow.inputs or flow.is_uncertain:
         return
-    # A step whose mappings stand under a misspelt id has its sources there: PF12 reports the id.
+    # A step whose mappings are under a misspelt id has its sources there. PF12 reports the id.
     mismapped = {meant(id, flow.steps) for id in flow.flow.stray_mappings}
     for wired in [flow.steps[id] for id in flow.order if id not in mismapped]:
         misspelt = slips(wired) if wired.is_known else set()
@@ -61,10 +61,10 @@ def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Field]]:
 
 
 def sources_before(flow: WiredFlow) -> dict[tuple[str, str], str]:
-    """Return an earlier write for each read that only a flag gives: one of its name, or the latest unused answer.
+    """Return an earlier write for each read that only a flag gives: one of its name, or else the latest unused answer.
 
-    Reads for which a flag is meant have none: `[explicit]`, `[own]` and `[word]` reads, and the one that the pipe
-    fills.
+    Reads that are meant to have a flag are left out: `[explicit]`, `[own]` and `[word]` reads, and the one that the
+    pipe fills.
     """
     found, written = {}, [*_written(flow, reversed(flow.order))]
     unused = [id for id in unused_steps(flow, {}) if flow.steps[id].interface.pipe_write]
@@ -126,7 +126,7 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_by_name(flow: WiredFlow, wired: WiredStep, field: Field) -> Iterator[Finding]:
-    """Check the type of a read by the only write of its name, or by the flow's declared input."""
+    """Check the type of a read against the only write of its name, or the flow's declared input."""
     key = field.name
     writes = [write for _, write in flow.writes_at(wired.id, (key,))]
     given = flow.inputs.get(key)

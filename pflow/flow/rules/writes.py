@@ -1,4 +1,4 @@
-"""PF06 and PF16: no step overwrites another one, nor one branch of a fork another, unless the flow says so."""
+"""PF06 and PF16: steps, and branches of a fork, do not overwrite each other's writes, unless the flow says so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pflow.values.jsontext import quote
 from pflow.values.paths import Path, are_nested, write_path
 
 Pair = tuple[Write, Write]
-"""Two writes to the same place, or one inside the other, the earlier one first."""
+"""Two writes to the same place, or to a place inside the other's; the earlier write is first."""
 
 
 class _Index:
@@ -30,7 +30,7 @@ class _Index:
             self._inside.setdefault(write.target[:length], []).append(write)
 
     def around(self, place: Path) -> list[list[Write]]:
-        """Return the writes around a place, of which it is a part."""
+        """Return the writes to objects that contain a place."""
         return [self._at.get(place[:length], []) for length in range(1, len(place))]
 
     def meeting(self, place: Path) -> list[list[Write]]:
@@ -41,15 +41,15 @@ class _Index:
 def _latest(
     flow: WiredFlow, several: Iterable[list[Write]], later: Write, is_it: Callable[[WiredFlow, Write, Write], bool]
 ) -> Write | None:
-    """Return the latest write of all lists that passes a test with a `later` one: most often the last of its list."""
+    """Return the latest write of all lists that passes `is_it` with a `later` write, usually the last of a list."""
     found = [next((each for each in reversed(there) if is_it(flow, each, later)), None) for there in several]
     return max(filter(None, found), key=lambda each: flow.graph.positions[each.step], default=None)
 
 
 def _overlaps(flow: WiredFlow) -> Iterator[tuple[Write, Write | None, Write | None]]:
-    """Yield each write with the latest earlier one that must not be at its place, and the latest one that it replaces.
+    """Yield each write with the latest earlier one that clashes with it, and the latest one that is lost to it.
 
-    Only lists that may have such a write are searched, since thousands of steps may write to one place.
+    Only lists that can have such a write are searched, since thousands of steps may write to one place.
     """
     mapped, unmapped = _Index(), _Index()
     for id in flow.order:
@@ -87,7 +87,7 @@ def _both_go(flow: WiredFlow, earlier: Write, later: Write) -> Finding:
 
 
 def _clash(flow: WiredFlow, earlier: Write, later: Write) -> bool:
-    """Return True if two writes are an error: both are mapped to the place, or one goes into a value without keys."""
+    """Return True if two writes are an error: both are mapped to one place, or one goes into a value without keys."""
     is_mapped = [_is_mapped(flow, earlier), _is_mapped(flow, later)]
     if earlier.step == later.step:
         rest, other = (earlier, later) if earlier.key == REST else (later, earlier)
@@ -100,7 +100,7 @@ def _clash(flow: WiredFlow, earlier: Write, later: Write) -> bool:
 
 
 def _is_overwritten(flow: WiredFlow, earlier: Write, later: Write) -> bool:
-    """Return True if one write replaces the other, and not only as each turn of a loop replaces the last."""
+    """Return True if one write replaces the other. A write before a loop that has only the other in it does not count."""
     precedes, one, other = flow.graph.may_precede, earlier.step, later.step
     return precedes(one, other, past_loops=False) and (precedes(other, one) or not precedes(other, other))
 
@@ -108,8 +108,8 @@ def _is_overwritten(flow: WiredFlow, earlier: Write, later: Write) -> bool:
 def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
     """Check PF16: one finding for each step that overwrites writes of others.
 
-    A by-product that the step also reads is updated, not overwritten. One that nothing reads afterwards, such as llm's
-    `usage`, does not count.
+    A by-product that the step also reads is updated, not overwritten. A by-product that nothing reads afterwards, such
+    as llm's `usage`, does not count.
     """
     over: dict[str, list[Pair]] = {}
     for later, _, earlier in _overlaps(flow):
@@ -134,7 +134,7 @@ def _overwritten(flow: WiredFlow, pairs: list[Pair]) -> Finding:
 
 
 def _is_lost(flow: WiredFlow, earlier: Write, later: Write) -> bool:
-    """Return True if a later write replaces an earlier one, and no mapping of the flow sends it there."""
+    """Return True if a later write replaces an earlier one although no mapping of the flow sends it there."""
     is_inside = len(later.target) > len(earlier.target)
     is_said = _is_mapped(flow, later) and (not is_inside or _is_mapped(flow, earlier))
     return earlier.step != later.step and not is_said and _is_overwritten(flow, earlier, later)
