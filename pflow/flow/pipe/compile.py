@@ -141,8 +141,8 @@ class _Compiler:
     def guess(self) -> None:
         """Take an unknown `$name` right after a step for that step's `[pipe]` write, if nothing else takes that write.
 
-        If the name ends with the key, as `$code_report` for `report`, the template gets the write even if the step's own
-        `[pipe]` read could.
+        If the name ends with the key, as `$code_report` for `report`, the template takes the write even from the step's
+        own `[pipe]` read.
         """
         if self.flow.flow.item_names is not None:  # inside a step, the name is an input, which the flow around it fills
             return

@@ -100,7 +100,7 @@ def _clash(flow: WiredFlow, earlier: Write, later: Write) -> bool:
 
 
 def _is_overwritten(flow: WiredFlow, earlier: Write, later: Write) -> bool:
-    """Return True if one write replaces the other. A write before a loop that has only the other in it does not count."""
+    """Return True if one write replaces the other. A write before a loop around only the other does not count."""
     precedes, one, other = flow.graph.may_precede, earlier.step, later.step
     return precedes(one, other, past_loops=False) and (precedes(other, one) or not precedes(other, other))
 
