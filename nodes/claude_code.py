@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import check_positive, filled
+from pflow.errors import check_positive, nonblank
 from pflow.interface.interface import spell_flag
 from pflow.node import Node, Shared
 
@@ -58,7 +58,7 @@ class ClaudeCode(Node):
         from pflow.kit.agents.work import AgentTask
 
         params = self.params
-        prompt = filled(shared["prompt"], "cannot have claude work", "prompt", "--prompt gives one")
+        prompt = nonblank(shared["prompt"], "cannot have claude work", "prompt", "--prompt gives one")
         for name in ("max_turns", "max_budget", "time_limit"):
             check_positive(spell_flag(name), params[name])
         settings = {name: params[name] for name in AgentTask.__dataclass_fields__ if name in params}

@@ -1,6 +1,6 @@
 """The github-add-comment node: comment on an issue or a pull request on GitHub."""
 
-from pflow.errors import filled
+from pflow.errors import nonblank
 from pflow.node import Node, Shared
 
 
@@ -28,7 +28,7 @@ class GithubAddComment(Node):
         from pflow.kit.github.access import find_issue
 
         repo, number = find_issue(shared, "issue_number")
-        return repo, number, filled(shared["body"], f"cannot comment on '{repo}#{number}'", "comment")
+        return repo, number, nonblank(shared["body"], f"cannot comment on '{repo}#{number}'", "comment")
 
     def exec(self, prepared: tuple[str, int, str]) -> str:
         from pflow.kit.github.client import Client, earliest, make_once

@@ -1,6 +1,6 @@
 """The github-create-issue node: create an issue on GitHub."""
 
-from pflow.errors import filled
+from pflow.errors import nonblank
 from pflow.node import Any, Node, Shared
 
 
@@ -29,7 +29,7 @@ class GithubCreateIssue(Node):
         from pflow.kit.github.access import resolve
 
         repo = resolve(shared.get("repo"))
-        title = filled(shared["title"].strip(), f"cannot create an issue in '{repo}'", "title")
+        title = nonblank(shared["title"].strip(), f"cannot create an issue in '{repo}'", "title")
         labels = {"labels": self.params["labels"]} if self.params["labels"] else {}
         return repo, {"title": title, "body": shared.get("body") or "", **labels}
 

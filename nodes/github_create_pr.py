@@ -1,6 +1,6 @@
 """The github-create-pr node: create a pull request on GitHub."""
 
-from pflow.errors import filled
+from pflow.errors import nonblank
 from pflow.node import Any, Node, Shared
 
 
@@ -30,7 +30,7 @@ class GithubCreatePr(Node):
         from pflow.kit.github.access import current_branch, resolve
 
         repo, head = resolve(shared.get("repo")), self.params["head"]
-        title = filled(shared["title"].strip(), f"cannot create a pull request in '{repo}'", "title")
+        title = nonblank(shared["title"].strip(), f"cannot create a pull request in '{repo}'", "title")
         content = {"title": title, "body": shared.get("body") or "", "head": head or current_branch()}
         return repo, content | ({"draft": True} if self.params["draft"] else {})
 

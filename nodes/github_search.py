@@ -1,6 +1,6 @@
 """The github-search node: search GitHub."""
 
-from pflow.errors import check_positive, filled
+from pflow.errors import check_positive, nonblank
 from pflow.node import Any, Node, Shared
 
 Found = tuple[list[dict[str, Any]], int]
@@ -39,7 +39,7 @@ class GithubSearch(Node):
         from pflow.kit.github.reader import search
 
         check_positive("--limit", self.params["limit"])
-        query = filled(shared["query"], "cannot search GitHub", "query")
+        query = nonblank(shared["query"], "cannot search GitHub", "query")
         repo = resolve(shared["repo"]) if shared.get("repo") is not None else None
         return *search(query, self.params["kind"], repo), self.params["limit"]
 

@@ -76,12 +76,12 @@ class PflowError(Exception):
 
     `message` is lower case, without a full stop, the failed act first and its subject quoted. `hint` says what to do.
     `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is the number of seconds that a server asked us to
-    wait. `is_permanent`: another try would fail too; by default the exit code decides. `details` are further JSON
-    members of the error document. `store` is the store document that came in, to be handed on. `usage` is the usage of
-    the failed calls of models (pflow.values.usage). `ends_run`: no `error` edge catches the failure and no batch keeps
-    going; running steps end in order, and no other begins. `is_cut`: the step was interrupted, so its effects are
-    unknown. `refusal`: the server did nothing since it got too many requests, in words: `429 from HOST`. `status` is
-    the HTTP status with which a provider refused; None if it may have done the work, and bill it, nevertheless.
+    wait. `is_permanent` means that another try would fail too; by default the exit code decides. `details` are further
+    JSON members of the error document. `store` is the store document that came in, to be handed on. `usage` is that of
+    the failed calls of models (pflow.values.usage). `ends_run` means that no `error` edge catches the failure and no
+    batch keeps going: running steps end in order, and no other begins. `is_cut` means that the step was interrupted, so
+    that its effects are unknown. `refusal`, such as `429 from HOST`, is set if the server got too many requests and did
+    nothing. `status` is the HTTP status of a provider's refusal; None if it may have done the work and bill it.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class Attempt:
 
     It turns each OSError, or each error of the kinds in `of`; a PflowError stays as it is.
 
-    `failure` makes it, if `hint` and `exit` are not enough. Without an `exit` the exit code is that of the error.
+    `failure` makes the PflowError, if `hint` and `exit` are not enough. Without an `exit`, the error decides the code.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class Attempt:
 
 
 class Within(Attempt):
-    """A larger act: a PflowError within it becomes its reason, as `PflowError.within` says."""
+    """A context for a larger act: a PflowError in it becomes the reason why the act failed (`PflowError.within`)."""
 
     def __exit__(self, kind: object, error: BaseException | None, frames: object) -> None:
         if isinstance(error, PflowError):
@@ -215,7 +215,7 @@ class Within(Attempt):
 
 
 class Ignoring:
-    """A context that ignores errors of these kinds. To import contextlib's costs a stage half a millisecond."""
+    """A context that ignores errors of these kinds. To import contextlib.suppress costs a stage half a millisecond."""
 
     def __init__(self, *kinds: type[Exception]) -> None:
         self.kinds = kinds
@@ -246,7 +246,7 @@ def lone_surrogate(act: str) -> PflowError:
     return PflowError(f"{act}: the text has a lone surrogate", exit=BAD_DATA)
 
 
-def filled(text: str, act: str, what: str, hint: str = "") -> str:
+def nonblank(text: str, act: str, what: str, hint: str = "") -> str:
     """Return `text`. Raises PflowError (66), which begins with `act`, if it is empty or blank."""
     if not text.strip():
         raise PflowError(f"{act}: the {what} is empty", hint=hint, exit=MISSING)
@@ -254,13 +254,13 @@ def filled(text: str, act: str, what: str, hint: str = "") -> str:
 
 
 def check_positive(flag: str, value: float | None) -> None:
-    """Check a param that is above 0 if it is set. Raises PflowError (2)."""
+    """Check that a param is above 0 if it is set. Raises PflowError (2)."""
     if value is not None and not value > 0:
         raise PflowError(f"cannot take {flag}={value}: it must be more than 0", exit=USAGE)
 
 
 def check_natural(flag: str, value: float | None) -> None:
-    """Check a param that is 0 or more if it is set. Raises PflowError (2)."""
+    """Check that a param is 0 or more if it is set. Raises PflowError (2)."""
     if value is not None and not value >= 0:
         raise PflowError(f"cannot take {flag}={value}: it must be 0 or more", exit=USAGE)
 

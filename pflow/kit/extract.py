@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, filled, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, nonblank, shorten
 from pflow.files import atomic
 from pflow.files.directories import cache_directory, make_private
 from pflow.files.installation import needs
 from pflow.terminal.messages import silence
 from pflow.web.address import show
 from pflow.web.client import request
-from pflow.web.hosts import see_signals
+from pflow.web.hosts import let_signals_end_lookups
 from pflow.web.response import check, content_of
 from pflow.web.route import check_bundle, via
 
@@ -85,7 +85,7 @@ _FAILURES: dict[str, tuple[int, str, str]] = {
 
 def video_of(url: str) -> str:
     """Return the ID of the video in a URL, or the ID itself. Raises PflowError (66 if it is empty, 65)."""
-    text = filled(url, "cannot get a transcript", "URL").strip()
+    text = nonblank(url, "cannot get a transcript", "URL").strip()
     is_id = len(text) == _ID_LENGTH and _is_id(text)
     if found := text if is_id else _id_in(text if "://" in text else f"https://{text}"):
         return found
@@ -144,9 +144,9 @@ def _session(proxy: str | None) -> Any:
     """Return a client that waits at most MAX_SILENCE, and uses this proxy, else that of the environment."""
     import requests
 
-    see_signals()
+    let_signals_end_lookups()
     session: Any = requests.Session()
-    proxies = {"http": proxy, "https": proxy} if proxy else None  # a session's own count after the environment's
+    proxies = {"http": proxy, "https": proxy} if proxy else None  # Session.proxies would yield to the environment's
     session.request = partial(session.request, timeout=MAX_SILENCE, proxies=proxies)
     return session
 
@@ -170,7 +170,7 @@ def wait_turn(delay: float) -> None:
     """Wait until `delay` seconds have passed since the last call in any of the user's processes."""
     place = cache_directory() if delay else None
     if place is None:
-        time.sleep(delay)  # without a shared file nobody knows when other processes called
+        time.sleep(delay)  # without a shared file, the last call of another process is unknown
         return
     make_private(place)
     with open(atomic.open_private(os.path.join(place, "yt-transcript"), os.O_APPEND), "wb", buffering=0) as file:

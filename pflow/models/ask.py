@@ -50,11 +50,11 @@ from pflow.values.usage import Calls, Usage, amount, answer_members, usage_of
 
 @dataclass
 class ModelRequest:
-    """A prompt with its attachments, and how to ask it. The attachments are the `piped` bytes and what `places` name.
+    """A prompt with its attachments (the `piped` bytes and the files and addresses in `places`), and how to ask it.
 
-    `places` are files and addresses, and `types` the media types that a person gave for some of them. `calls` asks the
-    run's budget before each call. A request that `takes_any` answer accepts it unchecked, up to LONGEST characters. A
-    `grammar` is sent only to a model that takes one; `draw` is the number of the answer that is drawn from it.
+    `types` has the media types that a person gave for some of the places. `calls` asks the run's budget before each
+    call. With `takes_any`, any answer of up to LONGEST characters is accepted unchecked. A `grammar` is sent only to a
+    model that takes one; with it, `draw` 0 asks for the likeliest answer, and each other number for another sample.
 
     Two members change between tries: `wrong` says why an earlier answer did not fit the schema, and `attached` keeps
     the prompt and the attachments of the first try.
@@ -82,8 +82,8 @@ class ModelRequest:
 class ModelAnswer:
     """An answer: its text, or its value if there was a schema; and `usage` (model, input, output, cost, conversation).
 
-    `flaw` says why another answer to the same question may be better, and keeps this one out of the cache; `warning`
-    is for its reader. `no_text` is the failure of an answer without text, for a caller that takes it all the same.
+    An answer with a `flaw` is not cached, since another answer to the same question may be better. `warning` is shown
+    to the person who reads the answer. `no_text` is the failure of an answer without text that the request allows.
     `is_limited` is true if the answer stopped at its token limit.
 
     With a grammar, `guess` is the word of which the model was least sure, or empty, and `first_tokens` has the
@@ -114,11 +114,11 @@ def ask(conversation: Conversation, request: ModelRequest, emit: Callable[[str],
     while True:
         model, ending = watch(chosen)
         conversation.model = model
-        # llm has recorded an answer that does not fit, too: the model is not to see it as a turn of its own.
+        # llm has also recorded the answer that did not fit. The model must not see it as an earlier turn.
         conversation.responses, conversation.loaded_messages = [*before[0]], before[1]
         response = _prepare(conversation, model, request, schema)
         try:
-            with call_of(request.calls, model, response.prompt) as call:  # drops a refusal in a map, to ask again
+            with call_of(request.calls, model, response.prompt) as call:  # drops a refusal in a map: then ask again
                 answer = _answer(response, model, ending, request, schema, emit)
                 call.usage = answer_members(answer.usage)
                 used.add(call.usage)
@@ -127,7 +127,7 @@ def ask(conversation: Conversation, request: ModelRequest, emit: Callable[[str],
                     note_ignored(model, schema)
                 return answer
         except PflowError as failure:
-            # The budget raises one object in all steps: words about this step would stand in the others' messages.
+            # All steps get the same exception from the budget: words about this step would show up in the others.
             error = copy(failure) if failure.exit == OVER_BUDGET else failure
             error.message += earlier if error is not failure else ""
             used.add(usage_of(error))
@@ -139,16 +139,16 @@ def ask(conversation: Conversation, request: ModelRequest, emit: Callable[[str],
 
 
 def _why_again(ending: Ending, error: PflowError) -> str:
-    """Return why a question is asked again, and which option avoids a refusal."""
+    """Return the reason for asking again, and the option that avoids this refusal, as the end of a later message."""
     why, hint = error.message.partition("': ")[2], HINTS.get(ending.refused)
     beforehand = f" ({hint} says so beforehand)" if hint else ""
     return f"; the server refused '{ending.refused}': {why}{beforehand}" if ending.refused else f"; at first, {why}"
 
 
 def _is_asked_once_more(error: PflowError, request: ModelRequest, ending: Ending) -> bool:
-    """Return True for the first answer that does not fit the schema; the next question then says what was wrong.
+    """Return True for the first answer that does not fit the schema. The fault goes into the next prompt.
 
-    A second answer that does not fit is final. Each of --retries asks once more, with what was wrong in the prompt.
+    A second answer that does not fit is final, but each of --retries asks again, with the fault in the prompt.
     """
     if not isinstance(error, Unfit):
         return False
@@ -184,10 +184,10 @@ def _answer(
             raise no_tokens(model)
     except PflowError as error:
         spent, is_begun = usage_in(response, ending, model), bool(response._chunks)
-        # Providers bill a question that they refuse, and thoughts that reach the limit, although no text comes.
+        # Without any text, providers still bill a refused question, and thoughts that used up the token limit.
         if is_begun or "input" in spent or "output" in spent:
             error.usage = answer_members(spent)
-        # A map repeats a refused call silently; once a part was emitted, its reader would get that part twice.
+        # A map repeats a refused call silently. After that, the reader of a part already emitted would see it twice.
         error.refusal = "" if is_begun else error.refusal
         raise
     warning = no_text.message.partition("': ")[2] if no_text else _warn(ending, usage, model, request.calls)
@@ -207,7 +207,7 @@ def _may_be_empty(no_text: PflowError, request: ModelRequest) -> bool:
 def _read(response: Response, model: Model, ending: Ending, emit: Callable[[str], None], request: ModelRequest) -> str:
     """Return the text of an answer; `emit` gets each part of it. A request that `takes_any` stops at LONGEST."""
     parts, size, limit = list[str](), 0, LONGEST if request.takes_any else inf
-    # Closed, since this thread reports what HTTP says to `ending` until then, and other requests would be told there.
+    # Until it is closed, this thread reports all its HTTP responses to `ending`, those of other requests too.
     with closing(parts_of(response, model, ending)) as arriving:
         for part in filter(None, arriving):
             parts.append(part)
@@ -292,13 +292,13 @@ def _failure(
     """Return what an exception of llm or a plugin means; None if the answer had ended. Note a refused member."""
     is_open = ending.reason is None
     ending.read(response.response_json)
-    if is_open and ending.reason is not None:  # plugins stumble after the end, for one if a refusal has no text
+    if is_open and ending.reason is not None:  # a plugin can fail after the end, such as for a refusal without text
         return None
     if ending.tool and isinstance(error, ValueError | AttributeError):  # llm could not read the call's arguments
         return called_tool(ending, model)
     kind = ending.headers.get("content-type", "")
     if "html" in kind and not (is_begun or ending.error or hasattr(model, "get_client")):
-        error = ErrorInAnswer(b"<html>")  # a plugin's error says nothing of the page that came instead
+        error = ErrorInAnswer(b"<html>")  # the server sent a page, which the plugin's error does not mention
     if ending.says_end and not ending.error and isinstance(error, _MISSHAPEN):
         return garbled(model)
     if ending.error and not hasattr(model, "get_client"):  # plugins drop the status or the provider's words
@@ -326,9 +326,9 @@ def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]
 
 
 def _billed(usage: Mapping[str, Any]) -> Any:
-    """Return the cost that a provider states: a number, Perplexity's `total_cost`, or OpenRouter's fee and the price.
+    """Return the cost that a provider states: a number, or Perplexity's `total_cost`.
 
-    OpenRouter states the price apart if the user's own key paid for it (`is_byok`).
+    If the user's own key paid (`is_byok`), OpenRouter's cost is only its fee, to which the price is added.
     """
     cost, parts = usage.get("cost"), usage.get("cost_details")
     cost = cost.get("total_cost") if isinstance(cost, dict) else cost
@@ -348,7 +348,7 @@ def _first(*values: Any) -> Any:
 
 
 LONGEST = 1 << 20
-"""Characters after which an answer to a planner is read no further: no plan is that long."""
+"""The most characters that are read of an answer to the planner: no plan is that long."""
 
 
 def ask_after(model: Model, system: str, text: str, calls: Calls, grammar: str = "", draw: int = 0) -> ModelAnswer:
@@ -360,5 +360,5 @@ def ask_after(model: Model, system: str, text: str, calls: Calls, grammar: str =
         return ask(model.conversation(), request, lambda _: None)
     except PflowError as error:
         if error.exit == TRY_AGAIN:
-            error.hint = "try again"  # the usual hint names --retries, which planning has not
+            error.hint = "try again"  # the usual hint names --retries, which planning does not have
         raise

@@ -1,7 +1,7 @@
 """The attachments of a prompt: piped bytes, files and addresses, each with its media type.
 
-The content tells the type: names and servers err, and a PDF or an SVG may be pure ASCII. A provider reads an address
-itself, so only what it cannot reach is fetched here.
+The type comes from the content, since names and servers can be wrong, and a PDF or an SVG may be pure ASCII. The
+provider fetches an address itself; only a file that it cannot reach is fetched here.
 """
 
 import os
@@ -27,7 +27,7 @@ _PIPED = "what the pipe brings"
 
 _GLANCE = 4096
 _PATIENCE = 5.0
-"""How many bytes of a file at an address tell its type, and how many seconds to wait while none of them comes."""
+"""The bytes that are read of a file at an address to find its type, and the most seconds without any data."""
 
 
 def attach(
@@ -35,8 +35,8 @@ def attach(
 ) -> tuple[str, list[Attachment]]:
     """Return the prompt and its attachments: the piped bytes, then the files and addresses.
 
-    The places in `types` are attached too, as those types. An SVG stands before the prompt, as text, if the model takes
-    no drawings. Raises PflowError: 65 for a type that the model does not take, or the code of a failed read.
+    The places in `types` are attached too, as those types. If the model takes no SVG, the text of one is put before the
+    prompt. Raises PflowError: 65 for a type that the model does not take, or the code of a failed read.
     """
     places = [*places, *(place for place in types if place not in places)]
     found = []
@@ -44,7 +44,7 @@ def attach(
         found.append((_PIPED, Attachment(types.get(PIPE) or type_of(piped, _PIPED), content=piped)))
     elif PIPE in places:
         raise PflowError(f"cannot attach '{PIPE}': no file comes through the pipe", exit=MISSING)
-    found += [(f"'{each}'", _at(each, model, types.get(each))) for each in places if each != PIPE]
+    found += [(f"'{each}'", _attachment_of(each, model, types.get(each))) for each in places if each != PIPE]
     words, attachments = [], []
     for name, each in found:
         each.type = common_name(each.type, model.attachment_types)
@@ -57,13 +57,13 @@ def attach(
     return "\n\n".join(filter(None, [*words, prompt])), attachments
 
 
-def _at(place: str, model: Model, kind: str | None) -> Attachment:
+def _attachment_of(place: str, model: Model, kind: str | None) -> Attachment:
     """Return the attachment for a path or an address; without a `kind`, its content tells its type.
 
     llm's log keeps the path of a regular file, and the content of anything else.
     """
     if place.lower().startswith(("http://", "https://")):
-        return _at_address(place, model, kind)
+        return _attachment_at(place, model, kind)
     act = f"cannot attach '{place}'"
     with Attempt(act), open(open_file(place), "rb", buffering=0) as file:
         data = read_to_end(file.fileno(), act)
@@ -75,16 +75,16 @@ def _at(place: str, model: Model, kind: str | None) -> Attachment:
     return Attachment(kind, path=os.path.realpath(place))
 
 
-def _at_address(url: str, model: Model, kind: str | None) -> Attachment:
+def _attachment_at(url: str, model: Model, kind: str | None) -> Attachment:
     """Return the attachment for an address, which the provider reads.
 
-    What it cannot reach, in a network of ours, is fetched here; so is an SVG that becomes text of the prompt.
+    A file in this machine's network, which the provider cannot reach, and an SVG for the prompt are fetched here.
     """
     act, shown, name = f"cannot attach '{url}'", f"'{url}'", unquote(urlsplit(url).path)
     host, base = (urlsplit(each or "").hostname or "" for each in (url, getattr(model, "api_base", None)))
     if not is_near(host) or is_near(base):
         if kind is None:
-            said, data = _look_at(url, act, name)
+            said, data = _peek(url, act, name)
             kind = type_of(data, shown, name, said) if data else said
         if kind != SVG or SVG in model.attachment_types:
             return Attachment(kind, url=url)
@@ -106,21 +106,21 @@ def _fetch(url: str, act: str) -> tuple[str, bytes]:
     """Return the type that a server states, and the file. Raises PflowError, which begins with `act`."""
     with Within(act):
         response = check(_request("GET", url))
-    return response.kind, _filled(response, act)
+    return response.kind, _nonempty_body(response, act)
 
 
-def _look_at(url: str, act: str, name: str) -> tuple[str, bytes]:
+def _peek(url: str, act: str, name: str) -> tuple[str, bytes]:
     """Return the type that a server states for an address, and the beginning of the file there.
 
     GET comes first, since servers answer HEAD wrongly or refuse it, and a signed URL is signed for GET alone. If GET
-    gets no answer, HEAD is tried, and then the name counts. Raises PflowError, which begins with `act`.
+    gets no answer, the type comes from HEAD, else from `name`. Raises PflowError, which begins with `act`.
     """
     with Within(act):
         response = _ask("GET", url)
         if response is None or response.status in (405, 501):
-            return _said(url, guess_type(name, strict=False)[0] or ""), b""
+            return _type_by_head(url, guess_type(name, strict=False)[0] or ""), b""
         check(response)
-    return response.kind, _filled(response, act)
+    return response.kind, _nonempty_body(response, act)
 
 
 def _request(method: str, url: str, **limits: Any) -> Response:
@@ -139,7 +139,7 @@ def _ask(method: str, url: str) -> Response | None:
     return None
 
 
-def _said(url: str, named: str) -> str:
+def _type_by_head(url: str, named: str) -> str:
     """Return the type in the response to HEAD, else the type of the name."""
     response = _ask("HEAD", url)
     if response is None:
@@ -151,7 +151,7 @@ def _said(url: str, named: str) -> str:
     return named if kind in VAGUE else kind
 
 
-def _filled(response: Response, act: str) -> bytes:
+def _nonempty_body(response: Response, act: str) -> bytes:
     if not response.body:
         raise PflowError(f"{act}: it is empty", exit=MISSING)
     return response.body
@@ -180,7 +180,7 @@ _BRANDS = {
     **dict.fromkeys((b"M4A ", b"M4B "), "audio/mp4"),
     b"qt  ": "video/quicktime",
 }
-"""The types of files that begin with `ftyp`, by what stands behind it; others are MP4. puremagic knows few of them."""
+"""The types of `ftyp` files, by the brand that follows `ftyp`; others are MP4. puremagic knows few of them."""
 _USUAL = {
     **dict.fromkeys(("image/jpg", "image/pjpeg"), "image/jpeg"),
     **dict.fromkeys(("audio/wave", "audio/vnd.wave"), "audio/wav"),
@@ -190,7 +190,7 @@ _USUAL = {
     "audio/m4a": "audio/mp4",
     "application/ogg": "audio/ogg",
 }
-"""The usual names of types, by others without their x-."""
+"""The usual names of types, by their other names without `x-`."""
 
 
 def media_type(text: str) -> str | None:
@@ -203,7 +203,7 @@ def media_type(text: str) -> str | None:
 
 
 def is_file(text: str) -> bool:
-    """Return True for a text from a pipe that is a file in truth: UTF-16, a PDF, an SVG or the pointer of Git LFS."""
+    """Return True if a text from a pipe is really a file: UTF-16, a PDF, an SVG or the pointer of Git LFS."""
     return bool(wide_bytes(text) or media_type(text) or text.startswith(POINTER.decode()))
 
 
@@ -214,8 +214,8 @@ def is_html(data: bytes) -> bool:
 def type_of(data: bytes, shown: str, name: str = "", said: str = "") -> str | None:
     """Return the type of a file: by its content, else by what a server `said`, else by its name.
 
-    The name decides between kinds of text, and for sounds and films. Raises PflowError (65), which calls the file
-    `shown`, for a web page or a Git LFS pointer in place of the file, and for a text that is not UTF-8.
+    The name decides between kinds of text, and for sounds and films. `shown` is the file's name in messages. Raises
+    PflowError (65) for a web page or a Git LFS pointer in place of the file, and for a text that is not UTF-8.
     """
     said = "" if said in VAGUE else said
     named = guess_type(name, strict=False)[0] or ""
@@ -256,7 +256,7 @@ def _is_media(kind: str) -> bool:
 
 
 def common_name(kind: str | None, known: Collection[str]) -> str | None:
-    """Return the name by which the `known` types include a type; if they do not, return the type unchanged."""
+    """Return the name under which a type is among the `known` ones, or its own name if it is not; None if vague."""
     kind = (kind or "").partition(";")[0].strip().lower()
     kind = "" if kind in VAGUE else kind
     usual = kind.replace("/x-", "/")

@@ -31,7 +31,7 @@ from pflow.models.transport import reporting_to
 from pflow.text.naming import did_you_mean, likely
 from pflow.text.printable import foreign_line
 from pflow.values.digest import digest_of
-from pflow.web.route import spare_this_machine
+from pflow.web.route import bypass_proxies_here
 
 PLAN_VARIABLE = "PFLOW_PLAN_MODEL"
 _PLAN_HINT = f"--model or {PLAN_VARIABLE} names any of `pflow models`, `llm keys set openai` gives one its key"
@@ -155,11 +155,11 @@ def warm() -> None:
 
 def all_models() -> dict[str, Model]:
     """Return every model by id and alias, those with a key first, and keep the list for TAB. Raises PflowError (78)."""
-    spare_this_machine()
+    bypass_proxies_here()
     # llm marks its plugins as loaded before it loads them: a second thread of a batch would find no models.
     with _loading, _EXPLAINED:
         models = settings.load_models()
-        with suppress(PflowError):  # if the keys cannot be read, no order is better than no model
+        with suppress(PflowError):  # if the keys cannot be read, list the models unsorted
             models = dict(sorted(models.items(), key=lambda item: (not has_key(item[1]), item[0])))
         keep_models((name, describe(name, model)) for name, model in models.items())
     return models

@@ -36,8 +36,8 @@ _SETTINGS = r"OPENAI_|LLM_|SSL_|(?i:.*_proxy$)"
 def watch(model: Any) -> tuple[Any, Ending]:
     """Return a copy of `model` that sends each request once, and the ending of the answer, which the copy fills in.
 
-    It is needed because llm drops the finish reason of a streamed completion, and in OpenAI's newer protocol every
-    ending but the good one. A model that does not use the openai client is returned unchanged.
+    llm itself drops the finish reason of a streamed completion, and in OpenAI's newer protocol the reason of every
+    incomplete answer. A model that does not use the openai client is returned unchanged.
     """
     ending = Ending(model)
     if not hasattr(model, "get_client"):
@@ -51,7 +51,7 @@ def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the client of a model and key. llm would make a new one, which takes 20 ms, for each question."""
     about = sorted((name, str(value)) for name, value in vars(model).items() if isinstance(value, _PLAIN))
     settings = [each for each in os.environ.items() if re.match(_SETTINGS, each[0])]
-    # With the process: two of them that used one connection, as after a fork, would mix their answers.
+    # A forked process needs a client of its own: on a shared connection, parent and child would mix their answers.
     key = (os.getpid(), type(model), args, *kwargs.items(), *about, *settings)
     with _making:
         if key not in _kept:
@@ -76,8 +76,8 @@ _LITTLE = 8
 def _made(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return a client that sends each request once, since only --retries decides about another try.
 
-    It keeps as many connections as there are threads, of which a map has many. llm's own would load the certificates
-    and set up all proxies of the environment, even if none is used.
+    It has no limit of connections, since a map has many threads. llm's own client would load the certificates and set
+    up all proxies of the environment, even if none is used.
     """
     import httpx2
     import openai
@@ -89,14 +89,14 @@ def _made(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         client = model.get_client(*args, **kwargs)
         client.max_retries = 0
         return client
-    key = model.get_key(*args) if model.needs_key else "DUMMY_KEY"  # llm's: the client refuses to have none
+    key = model.get_key(*args) if model.needs_key else "DUMMY_KEY"  # as llm does: the client demands a key
     http = openai.DefaultHttpxClient(**route(address_of(model)), limits=httpx2.Limits())
     about: dict[str, Any] = {"base_url": model.api_base, "default_headers": model.headers, "http_client": http}
     return openai.OpenAI(api_key=key, max_retries=0, **about)
 
 
 class _NoUsage(BaseModel):
-    """The usage of an answer that states none: llm dumps it, and gets an empty object."""
+    """The usage of an answer that states no usage. llm calls model_dump(), which returns an empty object."""
 
 
 class _Watched:
@@ -122,7 +122,7 @@ class _Watched:
         if "stream" in self._ending.sent:
             return self._noted(answer)
         self._ending.note(answer)
-        if getattr(answer, "usage", ...) is None:  # llm dumps it without looking if it came
+        if getattr(answer, "usage", ...) is None:  # llm calls its model_dump() without a check
             answer.usage = _NoUsage()
         return answer
 

@@ -32,10 +32,10 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     from pflow.models.errors import explained
     from pflow.models.settings import defer_types
     from pflow.text.printable import foreign_line
-    from pflow.web.route import spare_this_machine
+    from pflow.web.route import bypass_proxies_here
 
     defer_types()
-    spare_this_machine()
+    bypass_proxies_here()
     try:
         model = llm.get_embedding_model(name)  # type: ignore[no-untyped-call]
     except llm.UnknownModelError:

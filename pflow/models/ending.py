@@ -33,10 +33,10 @@ _KINDS = {reason: kind for kind, reasons in _REASONS.items() for reason in reaso
 """The kind of end by its reason in small letters; with any other reason the answer is complete."""
 
 _IN_JSON = ("finish_reason", "stop_reason", "finishReason", "done_reason", "blockReason")
-"""The members for the reason: OpenAI's, llm-anthropic's, llm-gemini's, llm-ollama's; of a question Gemini refuses."""
+"""The members with the reason: of OpenAI, llm-anthropic, llm-gemini, llm-ollama; Gemini's for a refused question."""
 
 _EXPLAIN = ("explanation", "finishMessage", "blockReasonMessage")
-"""The members for the provider's words about it."""
+"""The members with the provider's words about the reason."""
 
 _SHAPES = ("chat.completion", "text_completion", "message")
 """The beginnings of the `object` or `type` of answers that state a reason when they are complete."""
@@ -51,22 +51,22 @@ _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking",
 """The members of a message in which servers send thoughts; the openai client knows none of them."""
 
 
-_SURE = log(0.05)
-"""The logarithm of a probability. A token with less was not the model's wish: the grammar left it no better one."""
+_UNSURE = log(0.05)
+"""The log-probability below which the grammar chose a token: the model would have preferred a forbidden one."""
 
 
 class Ending:
     """The end of an answer: the `reason` for it, a `refusal` in place of a text, and the provider's `words` about it.
 
-    `note` reads what comes through a client of pflow.models.client, `read` what any other plugin keeps of an answer.
-    An answer without a reason was cut if the complete ones of its plugin state a reason (`says_end`). If they do not,
-    a stream may have been cut: nobody knows.
+    `note` reads the answers that come through a client of pflow.models.client, and `read` those of any other plugin. An
+    answer without a reason was cut if the plugin's complete answers state a reason (`says_end`); otherwise a stream
+    may or may not have been cut.
 
     `tool` is the tool that the answer wants to call; `has_reasoned` is true if thoughts came beside the text. `sent`
-    are the members of the request, `refused` the one that a server's error names (pflow.models.request_form).
-    `headers`, and the `error` for a status, come from pflow.models.transport, which keeps the request to `time_limit`
-    seconds. `tokens` are pairs of a token and the logarithm of its probability, if these were asked for, and
-    `first_tokens` has the probability of each token with which the answer could have begun.
+    has the request's members, and `refused` is the member that a server's error names (pflow.models.request_form).
+    pflow.models.transport sets `headers`, and `error` for a bad status, and ends the request after `time_limit`
+    seconds. `tokens` has pairs of a token and its log-probability, if the request asked for them, and `first_tokens`
+    the probability of each token with which the answer could have begun.
     """
 
     def __init__(self, model: Any = None, time_limit: float | None = None) -> None:
@@ -93,7 +93,7 @@ class Ending:
     @property
     def guess(self) -> str:
         """The word of the answer that holds the least likely token; empty if the model was sure of all."""
-        text, at, least = "", 0, _SURE
+        text, at, least = "", 0, _UNSURE
         for token, logprob in self.tokens:
             if logprob < least:
                 at, least = len(text) + len(token), logprob
@@ -148,9 +148,9 @@ class Ending:
         if hasattr(usage, "model_dump"):
             try:
                 self.usage = usage.model_dump(warnings="error")
-            except ValueError:  # a count is not a number: llm would dump it too, and pydantic warn the user
+            except ValueError:  # a count is not a number; drop it before llm dumps it and pydantic warns the user
                 self.usage, response.usage = usage.model_dump(warnings=False), None
-        elif usage:  # not an object, which llm takes for granted
+        elif usage:  # llm expects an object, and would fail for anything else
             response.usage = None
 
 
@@ -254,7 +254,7 @@ _TOOL = re.compile(r'name"?\s*[:=]\s*"([^"]+)"|(?:function=|functions\.|calls?>|
 
 
 def without_thoughts(parts: Iterable[str]) -> Iterator[str]:
-    """Yield the parts of an answer that follow its thoughts; an empty part for each part before.
+    """Yield the parts of an answer that follow its thoughts, and an empty part in place of each earlier one.
 
     A text without visible characters, or whose thoughts do not end, gives only empty parts. Marks further inside the
     text are the user's data.

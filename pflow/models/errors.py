@@ -200,7 +200,7 @@ def _meaning_of_class(error: Exception) -> tuple[int, str, Reason] | None:
 def _words(error: BaseException) -> str:
     """Return an exception's words on one line, without the number of a system error."""
     words = foreign_line(str(error) or type(error).__name__)
-    errno, bracket, reason = words.partition("] ")  # httpx has made a text of it: "[Errno 111] Connection refused"
+    errno, bracket, reason = words.partition("] ")  # httpx keeps only the text: "[Errno 111] Connection refused"
     return f"{reason[:1].lower()}{reason[1:]}" if bracket and errno.startswith("[Errno ") else words
 
 

@@ -16,13 +16,13 @@ from pflow.files.reading import file_digest
 from pflow.files.schema import read_as
 from pflow.models.errors import meaning_of
 from pflow.models.known import CHOICES, SUFFIX
-from pflow.models.local import place_of
+from pflow.models.local import path_in_models
 from pflow.terminal.ask import confirm
 from pflow.text.naming import guess
 from pflow.text.printable import foreign_line
 from pflow.web.reasons import meaning_of_status
 from pflow.web.response import limit_body
-from pflow.web.route import fault_behind, spare_this_machine
+from pflow.web.route import bypass_proxies_here, fault_behind
 
 _MOST_SAID = 10_000_000
 """The most bytes of a hub's description of a repository."""
@@ -69,11 +69,11 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
     from huggingface_hub.utils import build_hf_headers
 
     logging.set_verbosity_error()
-    spare_this_machine()
+    bypass_proxies_here()
     told = _describe(act, repo)
     files = {each.rfilename: each.lfs for each in told.siblings if each.lfs and each.rfilename.isprintable()}
     file = choose_file(act, [*files], quant, file)
-    size, digest, path = files[file].size, files[file].sha256, place_of(os.path.basename(file))
+    size, digest, path = files[file].size, files[file].sha256, path_in_models(os.path.basename(file))
     if os.path.exists(path):
         if file_digest(path) == digest:
             return path, False
@@ -155,7 +155,7 @@ def _failure(act: str, error: Exception) -> PflowError:
     if isinstance(error, ImportError):
         return no_extra(act, "huggingface_hub", "local")
     if isinstance(error, OSError) and error.errno is not None:
-        return not_written(f"{act}: '{error.filename or place_of('')}'", error)
+        return not_written(f"{act}: '{error.filename or path_in_models('')}'", error)
     refused = {401: "it is not public, or not there", 403: "you have no access", 404: "there is no such repository"}
     exit, _, reason = meaning_of(error)
     status = reason.status

@@ -25,8 +25,8 @@ def identify(name: str | None) -> dict[str, str]:
     """Return what identifies the model that `name` stands for, or the default one.
 
     `id` is its id, `plugin` the plugin that brings it, `entry` the digest of its entry in extra-openai-models.yaml,
-    `weights` its file on this machine. `unchosen` is there for the small model if nobody chose it, which stderr then
-    says. Raises what `choose` raises.
+    `weights` its file on this machine. If nobody chose a model and the small one is used, there is an `unchosen`, and
+    stderr says so. Raises what `choose` raises.
     """
     if parts := split_address(name):
         return {"id": "#".join(parts)}
@@ -37,7 +37,7 @@ def identify(name: str | None) -> dict[str, str]:
     files = [os.path.join(settings, each) for each in _SETTINGS] + [*filter(None, [weights, *sys.path])]
     files += sorted(each.path for each in os.scandir(weights)) if weights and os.path.isdir(weights) else []
     said = [f"{each}={os.environ.get(each, '')}" for each in _VARIABLES]
-    # A key that is set or gone can change the default model: llm's own counts only if it has its key.
+    # Setting or removing a key can change the default model: llm's default is used only if its key is set.
     keys = sorted(each for each in os.environ if each.endswith("_KEY") and os.environ[each])
 
     def find() -> Any:
@@ -49,7 +49,7 @@ def identify(name: str | None) -> dict[str, str]:
     if "unchosen" in found:
         from pflow.models.known import say_unchosen
 
-        say_unchosen()  # here, since nobody is asked for an answer from the cache, and it is the small model's too
+        say_unchosen()  # also for an answer from the cache, for which no model is asked
     return found
 
 

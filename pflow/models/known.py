@@ -39,7 +39,7 @@ def model_at(base: str, name: str) -> Any:
     from llm import get_key
     from llm.default_plugins.openai_models import Chat
 
-    can = dict.fromkeys(("vision", "audio", "reasoning", "supports_schema"), True)  # as llm's own command has it
+    can = dict.fromkeys(("vision", "audio", "reasoning", "supports_schema"), True)  # as llm's own command does
     model: Any = Chat(f"{base}#{name}", model_name=name, api_base=base, **can)  # type: ignore[no-untyped-call]
     model.needs_key, model.key_name, model.key_env_var = base if get_key(alias=base) else None, base, None
     if runs_here(name, base):
@@ -61,7 +61,7 @@ def runs_here(name: str, address: str) -> bool:
 
 
 def find_served(seconds: float = 0.1) -> dict[str, str]:
-    """Return the models of the servers at their usual ports, and keep the list for TAB. Each has so many `seconds`."""
+    """Return the models of the servers at their usual ports, and keep the list for TAB. Each server has `seconds`."""
     import json
     from http.client import HTTPConnection
 
@@ -85,7 +85,7 @@ SMALL = "SmolLM2"
 SUFFIX = ".gguf"
 
 PLANNER = "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF"
-"""A model to get that can plan."""
+"""A model for download that can plan."""
 
 CHOICES = {
     "smollm2": "98 MB, too small to plan",
@@ -124,7 +124,7 @@ def planning_models() -> str:
 
 
 def _seen(act: str) -> Iterator[str]:
-    """Yield words that ask a model, for each one of the servers that were seen; `act` begins them."""
+    """Yield `ACT+NAME asks SERVER` for each model of the servers that answered last; `act` is a command or a flag."""
     import shlex
 
     yield from (f"{act}{shlex.quote(name)} asks {server}" for name, server in read_models(SERVED))
@@ -146,7 +146,7 @@ def better_models() -> str:
 MODELS, SERVED = "models", "served"
 """The lists for TAB: the models of llm, and those that servers on this machine offered when they were last asked.
 
-Whatever loads llm or asks the servers keeps them, since both are too slow for TAB.
+TAB has no time to load llm or to ask the servers: each command that does so stores its list.
 """
 
 

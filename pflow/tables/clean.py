@@ -10,7 +10,7 @@ from pflow.text.naming import read_pairs
 from pflow.values.jsontext import compact, text_of
 
 EMPTY, DUPLICATES, VALUES = "empty", "duplicates", "values"
-"""What is dropped and counted: empty rows, duplicate rows, values that do not have their column's type."""
+"""The names in `dropped`: empty rows, duplicate rows, values that do not have their column's type."""
 
 
 class Cleaner:
@@ -148,6 +148,6 @@ def _converted(text: str, kind: str) -> Any:
 
 
 def _identity(row: Row, names: list[str]) -> Any:
-    """Return a value that equal rows share. As JSON, since Python holds 1 and true for equal."""
+    """Return a value that equal rows share. It is JSON, since 1 == True in Python."""
     values = tuple(map(row.get, names))
     return values if {*map(type, values)} <= {str} else compact(values)

@@ -39,14 +39,15 @@ def read_csv(
     text: str, name: str, *, delimiter: str | None = None, quotes: bool = True, header: bool = True,
     ragged: bool = False, rest: str | None = None, decimal: str = ".", infers: bool = False,
 ) -> tuple[list[str], list[Row], list[str]]:  # fmt: skip
-    """Return the names of the columns, the rows, and the names of those columns that a decimal comma does not fit.
+    """Return the names of the columns, the rows, and the names of the columns with decimal commas in only some values.
 
-    Values are texts, unless it `infers` the types of columns. If `ragged`, short rows are filled with nulls. The values
-    past the header become a list in the column `rest`. Raises PflowError: 65 with line and column, 66 for no header.
+    Values stay texts, unless `infers` asks for the types of columns. If `ragged`, short rows are filled with nulls.
+    Values past the header become a list in the column `rest`. Raises PflowError: 65 with line and column, 66 for no
+    header.
     """
     sep, text = split_sep(text.removesuffix("\x1a"))  # DOS ended files with it, and some programs still do
     delimiter, quotes, decimal = (sep, True, ".") if sep == UNIT else (delimiter or sep, quotes, decimal)
-    limit = csv.field_size_limit(sys.maxsize)  # of all readers in the process, so it is restored; the text is in memory
+    limit = csv.field_size_limit(sys.maxsize)  # the text is in memory anyway; the limit is global, so restore it later
     try:
         start = iter(text[:SAMPLE].encode(errors="replace").splitlines(keepends=True))
         _, sample, form = find_form(start, name, delimiter, quotes=quotes, available=MOST_LINES)
@@ -97,7 +98,7 @@ def stream_csv(
     The form shows in the lines that are `available` without waiting. Messages about renamed columns begin with
     `teller`. Raises PflowError: 65 for a malformed header or a value that is too long, 66 for no header.
     """
-    own: list[bytes] = []  # the lines of the current row, which an error has to show as they are
+    own: list[bytes] = []  # the lines of the current row, which an error shows unchanged
 
     def noted(line: bytes) -> str:
         own.append(line)
@@ -137,7 +138,7 @@ def stream_csv(
 
 
 def _tell_texts(texts: dict[str, int], names: list[str], read: Callable[[], Any], header: bool) -> None:
-    """Say which columns stay text, and why: at a row of each is a value that is no number. `read` opens the records."""
+    """Say which columns stay text. `texts` has a row of each whose value is not a number; `read` opens the records."""
     for column, at in texts.items():
         reader = read()
         value = next(islice(filter(None, reader), at + header, None))[names.index(column)]
@@ -146,7 +147,7 @@ def _tell_texts(texts: dict[str, int], names: list[str], read: Callable[[], Any]
 
 
 def _take_sep(lines: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
-    """Return the delimiter in a first line `sep=;`, and the lines with that one blank."""
+    """Return the delimiter in a first line `sep=;`, and the lines, of which that one is now blank."""
     first = next(lines, b"")
     sep, rest = split_sep(first.decode(errors="replace"))
     return sep, chain([rest.encode() if sep else first], lines)
@@ -189,7 +190,7 @@ def _ragged(record: list[str], names: list[str], line: int) -> tuple[str, str]:
 
 
 def _place(text: str, form: dict[str, Any], error: str, before: int = 0) -> str:
-    """Return the place of a wrong quote in a text after `before` lines. The reader knows only where it noticed it."""
+    """Return the place of a wrong quote in a text after `before` lines. csv.reader tells only where it gave up."""
     stop = re.compile(rf"{re.escape(form['delimiter'])}|\r\n?|\n|\Z")
     at = 0
     while at < len(text):
@@ -240,7 +241,7 @@ def write_csv(
     records = ([text_of(each) for each in map(row.get, names)] for row in rows)
     csv.writer(sink, **form).writerows(map(escape, records))
     text = "".join(f"{line[:-2]}\n" for line in lines)
-    return "\ufeff" + text if text.startswith("\ufeff") else text  # a reader takes the first for a byte order mark
+    return "\ufeff" + text if text.startswith("\ufeff") else text  # readers drop the first, as a byte order mark
 
 
 DELIMITERS = ",;\t|"
@@ -277,9 +278,9 @@ def find_form(
 ) -> tuple[list[bytes], str, dict[str, Any]]:
     """Take the first lines; return them, a sample of their text, and the arguments with which csv.reader reads them.
 
-    Taken are the lines that are `available` without waiting, but at least a header and a row. The delimiter is the
-    given one, a tab if the file's name says so, or the one on which the lines agree. Raises PflowError (65) for HTML,
-    XML and JSON.
+    Take the lines that are `available` without waiting, but at least a header and a row. The delimiter is the given
+    one, a tab if the file's name says so, or the one on which the lines agree. Raises PflowError (65) for HTML, XML and
+    JSON.
     """
     taken = [*islice(lines, available)]
 
@@ -308,9 +309,9 @@ def find_form(
 
 
 def _delimiter_in(bare: str) -> str:
-    """Return the delimiter of a text whose quoted values are gone: the one in the header on which most lines agree.
+    """Return the delimiter of a text without its quoted values: the one in the header on which most lines agree.
 
-    If two fit, the better one also stands outside prose and decimals; after that, the one that makes more columns.
+    Of several, prefer one that also stands outside prose and decimals, then the one that makes more columns.
     """
     lines = [*filter(None, LINE_END.split(bare))] or [""]
     rows = _PROSE.sub("", "\n".join(lines[1:] or lines))
@@ -323,11 +324,11 @@ def _delimiter_in(bare: str) -> str:
 
 
 def complete_header(header: list[str], sample: str, form: dict[str, Any]) -> list[str]:
-    """Return a header as wide as all rows: without its trailing delimiters, or with empty names for those of the rows.
+    """Return a header as wide as all rows: cut its trailing delimiters, or add empty names for those of the rows.
 
-    It also gets an empty first name if the rows have one more value: R and pandas write the names of rows so. If a
-    comma in a text or a number may be the reason instead, those names must be numbers as pandas writes them, from 0,
-    or as R does, from 1 and in quotes.
+    Also add an empty first name if the rows have one more value, as R and pandas write tables with names of rows. With
+    commas, which may also be part of a text or a number, those names must be numbers as pandas writes them, from 0, or
+    as R does, from 1 and in quotes.
     """
     rows = [*filter(None, csv.reader(io.StringIO(sample, newline=""), **{**form, "strict": False}))][1:]
     whole = rows[:-1] or rows  # the end of the sample may cut the last one

@@ -115,7 +115,7 @@ def _restrict(base: sqlite3.Connection) -> None:
     """Allow only reading from here on, and stop at the memory limit."""
     for name in (*_TABLE_FUNCTIONS, *(f"pragma_{name}" for name in _PRAGMAS)):
         with suppress(sqlite3.Error):  # this SQLite has no such function
-            base.execute(f"SELECT 1 FROM {name}")  # first use declares a table: denied later
+            base.execute(f"SELECT 1 FROM {name}")  # the first use declares a table, which is denied later
     limit = _peak_memory() + _MOST_BYTES
     base.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
@@ -133,7 +133,7 @@ def _guarded(base: sqlite3.Connection, sql: str, guard: NumberGuard) -> str:
     base.create_function("pflow_exact", 1, guard.exact, deterministic=True)
     try:
         watched = guard.watch(sql)
-        if watched != sql:  # to find a mistake of ours; an EXPLAIN has no operands, and cannot be explained itself
+        if watched != sql:  # check our own rewriting; a user's EXPLAIN stays as it is, and cannot be explained again
             base.execute(f"EXPLAIN {watched}")
         return watched
     except (SqlglotError, LookupError, RecursionError, sqlite3.Error) as error:
@@ -227,7 +227,7 @@ class NumberGuard:
         return value if isinstance(value, int | float | bytes) else text_of(value)
 
     def restored(self, value: Any) -> Any:
-        """Return a value of the result: an integer past 63 bits gets its digits back, one past 64 is a text."""
+        """Return a value of the result: integers past 63 bits get their digits back, and those past 64 become texts."""
         value = self.large.get(value, value) if value.__class__ is float else value
         return value if value.__class__ is not int or LOWEST <= value < HIGHEST else str(value)
 

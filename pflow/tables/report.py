@@ -69,14 +69,14 @@ def _numbers(counts: Counter[Any], convert: Any) -> dict[str, Any]:
     ordered = sorted(numbers)
     ends = list(accumulate(numbers[number] for number in ordered))
     total = sum if convert is int else fsum
-    unit = 1 << 99 if max(-ordered[0], ordered[-1]) > 1e250 else 1  # or their sum could be too much for a float
+    unit = 1 << 99 if max(-ordered[0], ordered[-1]) > 1e250 else 1  # else their sum could be too large for a float
     quartiles = {name: _quantile(ordered, ends, at) for name, at in _QUARTILES.items()}
     mean = total(number / unit * count if unit > 1 else number * count for number, count in numbers.items())
     return {"min": ordered[0], "max": ordered[-1], "mean": mean / ends[-1] * unit, **quartiles}
 
 
 def _quantile(ordered: list[Any], ends: list[int], at: float) -> Any:
-    """Return a quantile, interpolated as in spreadsheets. `ends` are the numbers of values up to each ordered one."""
+    """Return a quantile, interpolated as in spreadsheets. `ends` counts the values up to and with each ordered one."""
     place = (ends[-1] - 1) * at
     low, part = int(place), place % 1
     below = ordered[bisect_right(ends, low)]

@@ -99,7 +99,7 @@ def is_int(text: str) -> bool:
 
 
 def is_finite(text: str) -> bool:
-    """Return True for a number of any length that a float can hold, if only nearly."""
+    """Return True for a number of any length in the range of a float, which may round it."""
     return _NUMBER.fullmatch(text) is not None and abs(float(text)) < float("inf")
 
 

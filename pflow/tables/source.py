@@ -42,7 +42,7 @@ def read_text(path: Any, text: Any, encoding: str | None = None, *, is_table: bo
     content = text
     is_wide = isinstance(text, str) and text.isascii() and ("\0" in text or (encoding and "\x1b" in text))
     if is_wide or (isinstance(text, str) and recognize(text[:300].encode("utf-8", "replace"))[0]):
-        content = text.encode()  # UTF-16, ISO 2022 or a file such as a PDF, which is valid UTF-8 by chance
+        content = text.encode()  # UTF-16, ISO 2022 or a file such as a PDF, whose bytes are valid UTF-8 by chance
     if path is not None:
         content = read_whole(name, lambda data: _decode(data, name, encoding, is_table))
     elif isinstance(content, bytes):
@@ -181,7 +181,7 @@ _NO_RESULT = re.compile(
     rb"""<(?:\w+:)?c\s(?![^>]*\bt="str")[^>]*?\br="(\w+)"[^>]*>\s*<((?:\w+:)?)f\b[^>]*(?:/>|>[^<]*</\2f>)"""
     rb"""\s*(?:<\2v\s*/>|<\2v></\2v>)?\s*</\2c>"""
 )
-"""A cell with a formula and no result, which programs write that do not calculate. An empty text is a result."""
+"""A cell with a formula and no result: programs that do not calculate write such cells. An empty text is a result."""
 
 
 def first_sheet(data: bytes, act: str) -> str:

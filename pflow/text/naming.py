@@ -139,7 +139,7 @@ def free(name: str, taken: set[str]) -> str:
 def read_pairs(
     flag: str, texts: Iterable[str], wanted: str = "NAME=VALUE", *, at_last: bool = False
 ) -> list[tuple[str, str]]:
-    """Read the NAME=VALUE texts of a flag, split at the first or last `=`. Raises PflowError (2), without values."""
+    """Read the NAME=VALUE texts of a flag, split at the first or last `=`. Raises PflowError (2) without values."""
     pairs = []
     for text in texts:
         name, equals, value = text.rpartition("=") if at_last else text.partition("=")
@@ -160,7 +160,7 @@ def read_types(flag: str, texts: Iterable[str]) -> dict[str, str]:
 
 
 def split_type(text: str) -> tuple[str, str]:
-    """Split PATH=TYPE, and drop the type's parameters; two empty texts if no `=` with a path has a type behind it."""
+    """Split PATH=TYPE, and drop the type's parameters; return two empty texts if there is no path or no type."""
     at = max(text.lower().rfind(f"={kind}/") for kind in _MEDIA)
     kind = text[at + 1 :].partition(";")[0].strip().lower()
     is_type = kind.partition("/")[2].translate(str.maketrans("", "", "+-._")).isalnum()

@@ -5,7 +5,7 @@ import re
 
 import httpx2
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, USAGE, PflowError, filled, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, USAGE, PflowError, nonblank, shorten
 from pflow.text.printable import clause
 from pflow.values.secrets import all_secrets, is_secret_header
 
@@ -19,7 +19,7 @@ def parse_url(text: str, base: httpx2.URL | None = None, act: str = "") -> httpx
     (unless a server sent it, with `base`), 77 for a user or password.
     """
     act = act or f"cannot ask for '{show(text)}'"
-    text = filled(text, act, "URL").strip()
+    text = nonblank(text, act, "URL").strip()
     if base is None and "\n" in text:
         raise PflowError(f"{act}: it has several lines", hint="--each in a flow takes one in each line", exit=BAD_DATA)
     if base is None and " " in text:
@@ -51,9 +51,9 @@ _FROM_ENVIRONMENT = re.compile(r"(?<![\w:])env:([A-Za-z_]\w*)")
 def read_headers(texts: list[str], *, are_private: bool = False) -> tuple[dict[str, str], list[str]]:
     """Read `NAME: VALUE` texts, in which env:NAME stands for a variable's value; return the headers and their secrets.
 
-    With `are_private` a key may be written out, since other users cannot see the texts, as they see a command line; the
-    last word of each value then counts as a secret. Raises PflowError: 2 for an invalid header or a key that is written
-    out, 77 for an unset variable.
+    With `are_private` a key may be written out: other users can see a command line, but not these texts. The last word
+    of each value then counts as a secret. Raises PflowError: 2 for an invalid header or a key that is written out, 77
+    for an unset variable.
     """
     headers: dict[str, str] = {}
     secrets: list[str] = []

@@ -18,7 +18,7 @@ from pflow.terminal.messages import say
 from pflow.values.jsontext import encode
 from pflow.values.secrets import Secrets, masked
 from pflow.web.address import parse_url, show
-from pflow.web.hosts import see_signals
+from pflow.web.hosts import let_signals_end_lookups
 from pflow.web.response import Response, cut, explain
 from pflow.web.route import route, via
 
@@ -139,7 +139,7 @@ def _follow(first: _Request, most: int) -> Response:
 
 def _ask(request: _Request, *, follow: bool) -> Response | _Request:
     """Send a request; return the response, or the next request if the response redirects."""
-    see_signals()
+    let_signals_end_lookups()
     timeout = httpx2.Timeout(time_left(request.max_silence), connect=time_left(_CONNECT))
     headers = {"user-agent": f"pflow/{__version__}", "accept-encoding": "gzip", **request.headers}
     try:
@@ -221,10 +221,10 @@ def unpack(packed: Iterator[bytes], codings: str, act: str) -> Iterator[bytes]:
 
 
 def inflate(packed: Iterable[bytes], coding: str, act: str) -> Iterator[bytes]:
-    """Yield unpacked gzip or deflate data, also if a server calls one of them the other.
+    """Yield unpacked gzip or deflate data, even if the server mixes up the two names.
 
-    Read all members and ignore what follows them, as gzip(1) does. httpx2's own decoder is not used: it takes a cut
-    stream for a whole one, and reads only the first member.
+    Read all members and ignore what follows them, as gzip(1) does. httpx2's own decoder does not notice a cut stream,
+    and reads only the first member.
     """
     is_gzip = False
 

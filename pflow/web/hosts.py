@@ -30,10 +30,10 @@ def is_near(host: str) -> bool:
 
 
 look_up: Any = socket.getaddrinfo
-"""The C library's lookup, kept here because `see_signals` puts another function in its place."""
+"""The C library's lookup, kept here because `let_signals_end_lookups` puts another function in its place."""
 
 
-def see_signals() -> None:
+def let_signals_end_lookups() -> None:
     """Let signals and time limits end every lookup of this process from now on.
 
     Each runs in a thread: while the C library waits for an answer, Python handles no signal.

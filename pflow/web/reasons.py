@@ -92,13 +92,13 @@ KINDS = {
         f"|{_MODEL}(is|been|was) (deprecated|decommissioned|retired|discontinued|shut ?down)"
         "|no endpoints found|no models? loaded",
     ),
-    # A member of the request is unknown, missing or malformed. No words: sentences about that have too many forms.
+    # A member of the request is unknown, missing or malformed. There is no pattern for words: they vary too much.
     "value": FailureKind(
         BAD_DATA,
         "invalid(value|type|schema|json|image|base64)|unsupported(value|param)|unknownparam|missingrequired|(above|below)m",
         "(?!)",
     ),
-    # Too many requests, ours or everybody's. It comes after "credit" and "length", which share words with it.
+    # There are too many requests, from us or from all users. "credit" and "length" come first, since they share words.
     "busy": FailureKind(
         TRY_AGAIN,
         "ratelimit|toomanyrequests|throttl|exhausted|overload|capacity|slowdown|busy|quotaexceeded|concurren",
@@ -169,8 +169,8 @@ class Reason:
     def kind(self) -> str:
         """Return the kind in KINDS, "other" for a status without a kind, "" if nothing tells it.
 
-        A failure that will last counts first: by its code, then by its words. After that count a code for a failure
-        that may pass, the status, and words for one that may pass.
+        Look first for a failure that will last: in the codes, then in the words. Then look for one that may pass: in
+        the codes, the status and the words.
         """
         codes = [re.sub("[^a-z0-9]", "", code.lower()) for code in self.codes]
         words = " ".join([*codes, *re.sub(_QUOTED, "", self.words).lower().split()])  # not a quoted prompt or name
@@ -204,11 +204,11 @@ class Reason:
         if isinstance(said, list):
             return "; ".join(filter(None, (self.read(each, depth - 1) for each in said[:5])))
         members = {str(name).lower(): member for name, member in said.items()}
-        if isinstance(loc := members.get("loc"), list):  # FastAPI names a missing member so
+        if isinstance(loc := members.get("loc"), list):  # FastAPI's path to a missing member
             members["loc"] = ".".join(map(str, loc))
         for name in _CODES.split():
             self.note(members.get(name))
-        self.read(members.get("details"), depth - 1)  # for its codes; Gemini's words there are for its own clients
+        self.read(members.get("details"), depth - 1)  # only for its codes: Gemini's words here are for its own clients
         found = [self.read(members.get(name), depth - 1) for name in _WORDS.split()]
         return ": ".join(dict.fromkeys(filter(None, found)))
 

@@ -125,7 +125,7 @@ _IN_PAGE = re.compile(
 )
 _GLANCE = 4096
 _WIDER = {"gbk": "gb18030", "euc-jp": "euc_jis_2004", "iso-2022-jp": "iso2022_jp_ext"}
-"""The codecs that know all characters which browsers read under these names; Python's codecs of the names do not."""
+"""The codecs for these charsets: Python's codecs of the same name lack some characters that browsers read."""
 _AS_CONTROLS = {0xDC00 + byte: byte for byte in range(0x80, 0xA0)}
 """The control characters that browsers read for the bytes that Windows' charsets leave undefined."""
 

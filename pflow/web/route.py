@@ -12,9 +12,9 @@ import httpx2
 from pflow.errors import BAD_CONFIG, Attempt, PflowError, causes, reason_of, result_of
 from pflow.web.hosts import is_here
 
-_BY_CLIENTS = {"ImportError", "OSError", "ValueError", "InvalidURL"}
-_OF_CLIENTS = ("proxy", "socks", "scheme", "port", "ssl", "x509", "certificate", "no such file", "directory")
-"""The classes of errors, and the words in them, with which clients refuse a proxy or certificates."""
+_CLASSES = {"ImportError", "OSError", "ValueError", "InvalidURL"}
+_WORDS = ("proxy", "socks", "scheme", "port", "ssl", "x509", "certificate", "no such file", "directory")
+"""The classes and the words of errors by which clients refuse a proxy or certificates."""
 
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -56,7 +56,7 @@ def via(url: str | None) -> str:
         return ""
 
 
-def spare_this_machine() -> None:
+def bypass_proxies_here() -> None:
     """Make libraries with clients of their own reach this machine without a proxy, as `route` does."""
     proxies = getproxies()
     listed = proxies.get("no", "")
@@ -68,8 +68,8 @@ def spare_this_machine() -> None:
 
 def fault_behind(error: BaseException) -> PflowError | None:
     """Return what is wrong with the environment's proxies or certificates, if that is why a library's client failed."""
-    chain = [each for each in causes(error) if not _BY_CLIENTS.isdisjoint(kind.__name__ for kind in type(each).__mro__)]
-    if not any(word in str(each).lower() for each in chain for word in _OF_CLIENTS):
+    chain = [each for each in causes(error) if not _CLASSES.isdisjoint(kind.__name__ for kind in type(each).__mro__)]
+    if not any(word in str(each).lower() for each in chain for word in _WORDS):
         return None
     try:
         check_bundle()

@@ -30,7 +30,7 @@ def test_a_lookup_runs_where_a_time_limit_can_leave_it(monkeypatch):
 
     monkeypatch.setattr(hosts, "look_up", look_up)
     monkeypatch.setattr(socket, "getaddrinfo", socket.getaddrinfo)
-    hosts.see_signals()
+    hosts.let_signals_end_lookups()
     with pytest.raises(PflowError) as caught, Deadline(0.05, act="cannot look up"):
         socket.create_connection(("a.example", 80))
     is_over.set()

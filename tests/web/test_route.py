@@ -8,7 +8,7 @@ import pytest
 
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.web.client import request
-from pflow.web.route import check_bundle, fault_behind, route, spare_this_machine, via
+from pflow.web.route import bypass_proxies_here, check_bundle, fault_behind, route, via
 from tests.peers.proxy import Proxy
 from tests.peers.replies import Replies
 
@@ -106,16 +106,16 @@ def test_a_proxy_of_socks_is_used(environment):
 
 
 def test_other_libraries_spare_this_machine_unless_no_proxy_is_set(environment):
-    spare_this_machine()
+    bypass_proxies_here()
     assert "NO_PROXY" not in os.environ
     environment("http_proxy", PROXY)
-    spare_this_machine()
+    bypass_proxies_here()
     assert os.environ["NO_PROXY"] == "localhost,.localhost,127.0.0.0/8,127.0.0.1,0.0.0.0,::1"
     assert not any(map(via, ("http://127.8.9.1", "http://0.0.0.0", "http://localhost")))
     environment("NO_PROXY", "a.example,10.0.0.0/8")
-    spare_this_machine()
+    bypass_proxies_here()
     assert os.environ["NO_PROXY"] == "a.example,10.0.0.0/8"
     for listed in ("a.example,127.0.0.0/8", ""):  # httpx reads no network
         environment("no_proxy", listed)
-        spare_this_machine()
+        bypass_proxies_here()
         assert re.match(f"{listed}.*,127.0.0.1,", os.environ["NO_PROXY"])

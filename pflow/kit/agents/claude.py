@@ -61,12 +61,12 @@ _IN_RESULT = {
     "input": ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
     "output": ("output_tokens",),
 }
-"""The names of its counts of tokens, for one model and for the whole result."""
+"""Claude Code's names for the counts of tokens: of one model, and of the whole result."""
 
 
 def arguments(task: AgentTask) -> list[str]:
     """Return the arguments of the program. A person's values follow a =, so that none of them is taken for a flag."""
-    # Without sources of settings, since their permissions count even in safe mode.
+    # Load no settings: even in safe mode, Claude Code applies the permissions in them.
     isolation = ["--safe-mode", "--setting-sources=", "--no-session-persistence"]
     tools = {_name_of(str(tool)) for tool in task.allowed_tools}
     # --bare saves 65,000 characters a turn, but offers only these tools, whatever --tools says.
@@ -108,10 +108,10 @@ def as_text(prompt: str) -> str:
 
 
 class _Output:
-    """What the lines of its output tell: the result, and the model, text, end, error and rate limit before it.
+    """The output of Claude Code: its result, and the model, text, end, error and rate limit in the lines before it.
 
-    `text` is that of the last message, whose blocks may come as events of their own, and `stop` why that message ended.
-    `error` is the kind of error in a message that Claude Code wrote itself in place of a model.
+    `text` is the text of the last message, whose blocks may come as several events, and `stop` the reason for its end.
+    `error` is the kind of error in a message that Claude Code itself wrote in place of the model.
     """
 
     def __init__(self, lines: Iterable[bytes]) -> None:
@@ -124,12 +124,12 @@ class _Output:
         for event in _events(lines):
             kind = event.get("type")
             if kind == "result" and (self.result is None or event.get("result") or event.get("num_turns") != 0):
-                self.result = event  # a later one without a turn only tells of work in the background
+                self.result = event  # a later result without a turn only reports work in the background
             elif kind == "system":
                 self.model = str(event.get("model") or self.model)
             elif kind == "user":
-                self.stop, self._is_cut = None, False  # a tool's result: the message before has not ended too early
-            elif kind == "assistant" and not event.get("parent_tool_use_id"):  # those of subagents are no report
+                self.stop, self._is_cut = None, False  # a tool's result, so the message before it was complete
+            elif kind == "assistant" and not event.get("parent_tool_use_id"):  # else a subagent wrote the message
                 self._note_message(event)
             elif kind == "rate_limit_event":
                 self._note_limit(event)
@@ -148,7 +148,7 @@ class _Output:
             self.text = text or self.text
         self.stop = message.get("stop_reason") or ("tool_use" if calls_tool else None)
         self.error = str(event.get("error") or ("unknown" if message.get("model") == "<synthetic>" else ""))
-        # At its token limit it goes on in another message without saying so: a text that stops within a sentence.
+        # At its token limit Claude Code silently goes on in another message. A text cut within a sentence shows that.
         last = "" if self.error else self.text.rstrip()[-1:]
         self._id, self._is_cut = message.get("id"), last.isalnum() or last == ","
 
@@ -175,7 +175,7 @@ def read(lines: Iterable[bytes]) -> AgentReply | None:
     result = output.result or {}
     said = result.get("result")
     report = said if isinstance(said, str) else ""
-    if report.strip() in output.text:  # the result may have only one of several blocks, or none
+    if report.strip() in output.text:  # the result may have only one of the text's blocks, or none
         report = output.text
     failure = _failure(result, output, report)
     session = str(result.get("session_id") or "")
@@ -272,8 +272,8 @@ CLAUDE = Agent(
     program="claude",
     how_to_get="npm install -g @anthropic-ai/claude-code, then set ANTHROPIC_API_KEY, or claude and /login",
     secrets=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
-    # With attachments it reads any @FILE in a prompt, even without the right to, and a prompt may come from strangers.
-    # With CLAUDECODE set, as in the terminal of another Claude Code, it refuses to start.
+    # Attachments are off, since Claude Code would read any @FILE in a prompt, even one that it has no right to read,
+    # and a prompt may come from strangers. It refuses to start with CLAUDECODE, which another Claude Code sets.
     variables={"CLAUDE_CODE_DISABLE_ATTACHMENTS": "1", "CLAUDECODE": ""},
     arguments=arguments,
     prompt=as_text,

@@ -64,11 +64,11 @@ class Agent:
     arguments: Callable[[AgentTask], list[str]]
     prompt: Callable[[str], str]
     read: Callable[[Iterable[bytes]], AgentReply | None]
-    """Return the reply, None if it is incomplete. A `failure` that `ends_run` means that its budget is used up."""
+    """Return the reply; None if it is incomplete. A `failure` with `ends_run` says that the agent's budget is spent."""
 
 
 def run_agent(agent: Agent, task: AgentTask, calls: Calls) -> AgentReply:
-    """Have an agent do a task, once the budget behind `calls` allows it. Raises PflowError; its changes stay then."""
+    """Have an agent do a task, once the budget behind `calls` allows it. Raises PflowError, and keeps its changes."""
     _check(agent, task)
     while True:
         most = {"cost": task.max_budget} if task.max_budget else {}

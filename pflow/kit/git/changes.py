@@ -85,7 +85,7 @@ _OPTIONS = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-su
 
 
 def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
-    """List the files that differ: how, from which path, how many lines (null for a binary file or a conflict)."""
+    """List the changed files: the kind of change, the old path, the lines (null for a binary file or a conflict)."""
     git.run("rev-parse", "--git-dir")  # fails outside a repository, where git diff would compare any two files
     fields = iter(git.run(*_OPTIONS, "--raw", "--numstat", "-z", *selected).split(b"\0"))
     found: dict[bytes, dict[str, Any]] = {}
@@ -98,7 +98,7 @@ def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
             path = path if origin is None else next(fields)
             letter = "U" if is_merged else letters[0]
             about = {"change": _CHANGES.get(letter, letter), "added": None, "deleted": None}
-            found.setdefault(path, _paths(path, origin) | about)  # the conflict stays: git lists one of its sides next
+            found.setdefault(path, _paths(path, origin) | about)  # git lists a conflict first, then one of its sides
         elif field:
             added, deleted, path = field.split(b"\t", 2)
             if not path:

@@ -22,7 +22,7 @@ _FIELDS = {"hash": "%H", "author": "%an <%ae>", "date": "%aI", "subject": "%s", 
 
 _SETTINGS = ("-c", "i18n.commitEncoding=UTF-8")
 _AS_IT_IS = ("--file=-", "--cleanup=whitespace", "--no-verbose", "--allow-empty")
-"""Flags that take message and index unchanged. --allow-empty, since git sees no change in an ignored submodule."""
+"""Flags that take message and index unchanged. --allow-empty: git overlooks changes in a submodule set to `ignore`."""
 
 
 def find_commits(git: Git, revision: str, paths: list[Word], *options: str) -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ def mark_of(step_key: str, message: bytes, paths: list[Word] | None) -> str:
 def find_marked(git: Git, mark: str) -> str | None:
     """Return the commit that an earlier try of this visit made, if HEAD contains it.
 
-    The reflog's words name the parent, and it must be the commit's: hooks inherit the words, and may move HEAD too.
+    The reflog's entry must name the commit's own parent: hooks inherit the words of the entry, and may commit too.
     """
     if not mark or not head_of(git):
         return None
@@ -111,7 +111,7 @@ def _restore(path: str, index: bytes, status: os.stat_result) -> None:
     with suppress(OSError), open(f"{path}.lock", "xb") as lock:
         try:
             replace(path, index)
-            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # git reads files again that are newer
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # git rereads files newer than the index
         finally:
             os.unlink(lock.name)
 
@@ -131,7 +131,7 @@ def _refuse_conflicts(git: Git) -> None:
 
 
 def _has_staged(git: Git, head: str | None, selected: list[Word]) -> bool:
-    """Return True if there is something to commit, as in a merge always. `git diff` would obey the user's settings."""
+    """Return True if there is something to commit; a merge always has. `git diff` would obey the user's settings."""
     is_merge = git.ask("rev-parse", "--verify", "--quiet", "MERGE_HEAD") is not None
     tree = head or git.run("hash-object", "-t", "tree", "--stdin", input=b"").decode().strip()
     flags = ("--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none", "--ita-invisible-in-index")
@@ -168,7 +168,7 @@ def parse_since(text: str) -> datetime:
 
 
 def _ask_git(said: str) -> int | None:
-    """Return the seconds since 1970 that git reads in words; None for unknown words, which git takes for now."""
+    """Return the seconds since 1970 that git reads in words; None for unknown words, which git reads as now."""
     import re
     from calendar import day_abbr, day_name, month_abbr, month_name
 
@@ -178,7 +178,7 @@ def _ask_git(said: str) -> int | None:
     is_wrong_date = re.search(r"\d{4}" if days else r"\d{4}[-/]", said)  # such as 30 Feb 2001
     if words - named - _COUNTS - {"ago", "at"} or is_wrong_date or not (named or re.match(r"@\d|\d{9}|\d\d?:", said)):
         return None
-    if words & weekdays and not words & _COUNTS:  # git takes the bare name for today
+    if words & weekdays and not words & _COUNTS:  # git reads the name of a day without a number as today
         said = f"last {said}"
     if days and not (words & _TIMES or ":" in said):  # git adds the present time of day
         said += " 00:00"
@@ -222,16 +222,15 @@ def _ref(git: Git, name: str | None) -> str:
 
 
 def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: bool) -> str:
-    """Return the named remote, else that of the branch.
+    """Return the named remote, else the branch's remote, else, for a target that `is_new`, the only remote.
 
-    Unless the target `is_free`, the branch's upstream there must have the branch's name. A target that `is_new` may go
-    to the only remote.
+    Unless the target `is_free`, the branch's upstream on its remote must have the branch's own name.
     """
-    # Not %(upstream:…), which is empty for what git never fetches: a URL, a pull request, another branch of one clone.
+    # %(upstream:…) would be empty for what git never fetches: a URL, a pull request, another branch of one clone.
     branch = ref.removeprefix("refs/heads/")
     its, upstream = (git.ask("config", f"branch.{branch}.{each}") for each in ("remote", "merge"))
     remotes = (git.ask("remote") or "").split()
-    configured = git.ask("for-each-ref", "--format=%(push:remotename)", ref)  # may be a URL, which `remotes` has not
+    configured = git.ask("for-each-ref", "--format=%(push:remotename)", ref)  # may be a URL, not in `remotes`
     usual = configured if configured != "." else ""  # a branch here is not a place to push to
     only = "origin" if len(remotes) > 1 else "".join(remotes)
     remote = named or usual or (only if is_new else "")

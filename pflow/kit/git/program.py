@@ -16,8 +16,8 @@ from pflow.errors import (
     UNAVAILABLE,
     PflowError,
     encode_text,
-    filled,
     lone_surrogate,
+    nonblank,
 )
 from pflow.files.beneath import ROOT, is_confined
 from pflow.terminal.messages import write_stderr
@@ -39,7 +39,7 @@ _AS_SHIPPED = (
     *("diff.renameLimit=1000", "diff.submodule=short", "diff.suppressBlankEmpty=false", "status.renames=true"),
     *("status.renameLimit=1000", "core.bigFileThreshold=512m", "core.hooksPath=/dev/null"),
 )
-"""git's defaults for the settings with which users change its output. No hooks, since even reading can start one."""
+"""git's defaults for the settings that change its output. Hooks are off, since even reading can start one."""
 
 _READING = ("--no-optional-locks", *(word for setting in _AS_SHIPPED for word in ("-c", setting)))
 """Settings of a git that only reads: it takes no lock, and starts none of the programs that a repository's settings
@@ -47,15 +47,15 @@ name. Filters are the exception: without them git cannot tell if a file has chan
 """
 
 _WITHIN_BOUNDS = ("-c", "safe.bareRepository=explicit")
-"""In a confined process a repository must be in a .git, which nothing there may write: its settings name programs."""
+"""In a confined process, a repository must be in a .git, which no child can write, since its settings name programs."""
 
-_OF_ANOTHER = (
+_REPOSITORY_VARIABLES = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
 )
 """The variables with which git tells a hook its repository. They are dropped if a node names another repository."""
 
-_OF_OUTPUT = ("GIT_ATTR_SOURCE", "GIT_CONFIG", "GIT_CURL_VERBOSE", "GIT_DIFF_OPTS", "GIT_GRAFT_FILE",
+_OUTPUT_VARIABLES = ("GIT_ATTR_SOURCE", "GIT_CONFIG", "GIT_CURL_VERBOSE", "GIT_DIFF_OPTS", "GIT_GRAFT_FILE",
               "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE")  # fmt: skip
 """Variables that change what git prints, and that no flag overrides."""
 
@@ -64,7 +64,7 @@ class Git:
     """git in the repository at `repo`; messages of failures begin with `cannot ACT in 'REPO'`.
 
     With `reads` it changes nothing, asks no server, and its stderr is dropped. Otherwise its stderr, and that of its
-    hooks, is shown as it comes.
+    hooks, is shown at once.
     """
 
     def __init__(self, repo: Word, act: str, *, reads: bool = False) -> None:
@@ -76,14 +76,14 @@ class Git:
             raise PflowError(f"{self.act}: the path is empty", exit=MISSING)
 
     def run(self, *words: Word, input: bytes | None = None, env: Mapping[str, str] | None = None) -> bytes:
-        """Return its output. Raises PflowError if it fails."""
+        """Run git and return its output. Raises PflowError if git fails."""
         code, printed, said = self.call(*words, input=input, env=env)
         if code:
             raise fault(self.act, code, said)
         return printed
 
     def ask(self, *words: Word) -> str | None:
-        """Return its output without the last newline; None for exit code 1, git's way to say no."""
+        """Run git and return its output without the last newline; None for exit code 1, by which git says no."""
         code, printed, said = self.call(*words, is_shown=False)
         if code not in (0, 1):
             raise fault(self.act, code, said)
@@ -96,7 +96,7 @@ class Git:
         env: Mapping[str, str] | None = None,
         is_shown: bool = True,
     ) -> tuple[int, bytes, str]:
-        """Return its exit code, its stdout, and its stderr as text."""
+        """Run git and return its exit code, its stdout, and its stderr as text."""
         from pflow.process.children import run
 
         printed, said = bytearray(), bytearray()
@@ -120,7 +120,7 @@ class Git:
                 if not is_ours:
                     write_stderr(bytes(line))
 
-        plain = ("-c", "color.advice=false", "-c", "color.push=false")  # lines are known by their beginnings
+        plain = ("-c", "color.advice=false", "-c", "color.push=false")  # `hear` compares how lines begin
         start = ("git", "-C", self.repo, "--no-pager", *plain, *self.settings)
         argv: list[Word] = [self._word(each) for each in (*start, *words)]
         try:
@@ -146,7 +146,7 @@ class Git:
 
 def message_of(git: Git, text: str) -> bytes:
     """Encode a message for git's stdin. Raises PflowError if it is empty or not text."""
-    if "\0" in filled(text, git.act, "message"):
+    if "\0" in nonblank(text, git.act, "message"):
         raise PflowError(f"{git.act}: the message contains NUL", exit=BAD_DATA)
     return encode_text(text, git.act)
 
@@ -164,14 +164,14 @@ def _environment(repo: str) -> dict[str, str]:
     root = os.environ.get(ROOT)
     if root:  # or git would find a repository above the root, which is out of bounds
         env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(os.path.realpath(root))
-    dropped = () if repo == "." else _OF_ANOTHER
+    dropped = () if repo == "." else _REPOSITORY_VARIABLES
     return {name: value for name, value in env.items() if not (name in dropped or _disturbs(name, value))}
 
 
 def _disturbs(name: str, value: str) -> bool:
     """Return True for a variable that changes what git prints or a path means, or that traces to stderr."""
     is_trace = name.startswith("GIT_TRACE") and not value.startswith("/")
-    return is_trace or name in _OF_OUTPUT or name.endswith("_PATHSPECS")
+    return is_trace or name in _OUTPUT_VARIABLES or name.endswith("_PATHSPECS")
 
 
 _NO_REPOSITORY = "--repo names a directory in one; git init makes one"

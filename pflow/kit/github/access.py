@@ -16,7 +16,7 @@ _PUBLIC = "https://api.github.com"
 
 
 def api_url() -> str:
-    """Return GITHUB_API_URL, else github.com's API. Raises PflowError (78) for a URL over which no key may go."""
+    """Return GITHUB_API_URL, else github.com's API. Raises PflowError (78) for a URL to which no key may be sent."""
     url = (os.environ.get("GITHUB_API_URL") or _PUBLIC).rstrip("/")
     host = _host_of(url)
     if not host or not url.startswith(("https://", "http://") if is_here(host) else "https://"):
@@ -93,7 +93,7 @@ def find_issue(reads: Mapping[str, Any], key: str) -> tuple[str, int]:
 
 
 def _checked(found: re.Match[str], act: str, exit: int, host: str = "") -> str:
-    """Return OWNER/NAME of a match; `host` is what ssh's settings say, if they say anything.
+    """Return OWNER/NAME of a match; `host` is the host in ssh's settings, if they name one.
 
     Raises PflowError, which begins with `act`, if the repository is on another host than the API's.
     """

@@ -30,8 +30,8 @@ Query = dict[str, Any]
 class Client:
     """GitHub's API, asked with the key in the environment.
 
-    `act` begins each message, such as "cannot get 'owner/repo#1'"; `missing` says what a 404 means. If a response is
-    incomplete, the `node` is told, so that its result is not cached.
+    `act` begins each message, such as "cannot get 'owner/repo#1'"; `missing` says what a 404 means. The result of the
+    `node` is not cached if a response is incomplete.
     """
 
     def __init__(self, act: str, missing: str = "", *, node: Any = None) -> None:
@@ -72,7 +72,8 @@ class Client:
     def post(self, path: str, body: dict[str, Any], *, repeats: bool) -> Any:
         """Create something and return it.
 
-        An uncertain failure is permanent, unless the post `repeats`: then another try finds what this one has made.
+        A failure that may have come after the post was made is permanent, unless the post `repeats`: then another try
+        looks for what this one has made.
         """
         if not self.key:
             raise PflowError(f"{self.act}: there is no key", hint=NO_KEY, exit=DENIED)
@@ -132,7 +133,7 @@ def _params(text: str) -> dict[str, str]:
 def _next(link: str) -> Query | None:
     """Return the query of the next page in a Link header (RFC 8288); None on the last page.
 
-    The query alone, so that no other host gets the key, whatever the header says.
+    Only the query of the link is used, so that no other host gets the key.
     """
     for url, params, *_ in _LINK.findall(link):
         if "next" in _params(params).get("rel", "").lower().split():
@@ -141,7 +142,7 @@ def _next(link: str) -> Query | None:
 
 
 def _sso_of(response: Response) -> tuple[str, dict[str, str]]:
-    """Return what GitHub says of single sign-on (`required`, `partial-results`, ""), and parameters with a `url`."""
+    """Return GitHub's word on single sign-on (`required`, `partial-results`, ""), and further members such as `url`."""
     kind, _, rest = response.headers.get("x-github-sso", "").partition(";")
     return kind.strip().lower(), {"url": f"https://{web_host()}/settings/tokens", **_params(f";{rest}")}
 
@@ -153,7 +154,7 @@ _DAYS = 30
 
 
 def make_once(github: Client, path: str, content: Row, step_key: str, there: Iterable[Row]) -> Row:
-    """POST the content, unless `there` has what an earlier try of the same visit posted; return the posted row.
+    """POST the content, unless the rows `there` have it from an earlier try of the same visit; return the posted row.
 
     A mark at the end of the body identifies it: an HTML comment, which GitHub does not show. Outside a run there is no
     `step_key`, and so no mark.
@@ -161,7 +162,7 @@ def make_once(github: Client, path: str, content: Row, step_key: str, there: Ite
     body = content["body"].rstrip()
     made: Row | None = None
     if step_key:
-        # A step may run several of these commands, all with its key: the content tells them apart.
+        # A step may run several of these commands, all with the same step key: the content tells them apart.
         mark = f"<!-- pflow:{digest_of([step_key, path, content])[:32]} -->"
         body = f"{body}\n\n{mark}".lstrip()
         made = next((row for row in there if (row.get("body") or "").rstrip().endswith(mark)), None)

@@ -6,7 +6,7 @@ from pflow import Any, Mapping
 
 
 class Reader:
-    """A node that reads from a repository; without a prep of its own, an issue or pull request there."""
+    """A node that reads from a GitHub repository. Unless a subclass has a `prep`, it reads an issue or pull request."""
 
     number = "issue_number"
     """The key from which the number is read; nodes of pull requests have another."""
@@ -37,7 +37,7 @@ _KEPT = (
 
 
 def reduced(value: Any) -> Any:
-    """Reduce a value from GitHub to the members that people use, under GitHub's names. `url` is that of the page."""
+    """Reduce a value from GitHub to the members that people use, under GitHub's names. `url` is the web page's."""
     if isinstance(value, list):
         return [reduced(each) for each in value]
     if not isinstance(value, dict):
@@ -80,7 +80,7 @@ _SEARCHES = {"prs": ("issues", "is:pr"), "issues": ("issues", "is:issue")}
 
 
 def time_of(text: str | None) -> str | None:
-    """Convert the value of --since to a time in GitHub's form. Raises PflowError (2) if it is none."""
+    """Convert the value of --since to a time in GitHub's form. Raises PflowError (2) if it is not a time."""
     from pflow.kit.git.history import parse_since
 
     return None if text is None else f"{parse_since(text):%Y-%m-%dT%H:%M:%SZ}"
