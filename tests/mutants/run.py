@@ -31,7 +31,7 @@ from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
 ROOT = Path(__file__).parents[2]
 
 TARGETS = {
-    "pflow/record": "tests/record/test_*.py tests/commands/test_o*.py",
+    "pflow/record": "tests/record/test_*.py tests/driver/test_earlier*.py tests/commands/test_o*.py",
     "pflow/stage": "tests/stage/test_*.py",
     "pflow/cache": "tests/cache/test_*.py",
     "pflow/engine": "tests/engine/test_*.py tests/driver/test_[bi]*.py tests/record/test_j*.py",

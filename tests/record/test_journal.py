@@ -1,5 +1,6 @@
 """A run that is killed anywhere goes on from its journal: the same store, nothing done twice, nothing left out."""
 
+import errno
 import json
 import os
 from collections import Counter
@@ -13,7 +14,7 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, exit_code
 from pflow.files import atomic
 from pflow.files.state_key import state_key
 from pflow.record import journal
-from pflow.record.journal import Journal, pieces_of, read_lines
+from pflow.record.journal import Journal, pieces_of, read_lines, text_bytes
 from pflow.record.records import JOURNAL, Records
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
@@ -274,3 +275,70 @@ def test_a_journal_without_its_beginning_is_none(tmp_path, data):
     with pytest.raises(PflowError, match="cannot read the journal") as caught:
         read_journal(str(tmp_path))
     assert caught.value.exit == BAD_DATA
+
+
+LONG = "é\n" * 200_000
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"begin": "R", "texts": {"a": b'\xff\0"\\\n', "b": b"", "c": LONG.encode()}},
+        {"begin": "R", "texts": {}, "more": [1]},
+        {"begin": "R", "texts": {"a": b"x"}, "changes": [[["y"], LONG]]},
+        {"end": "a@1", "action": "left", "changes": [[["x"], LONG], [["y"]], [["z"], {"a": [LONG, 1]}]]},
+    ],
+)
+def test_a_record_with_long_values_or_bytes_comes_back_as_it_was(record):
+    data = b"".join(pieces_of(record))
+    (found,), size = read_lines(data + data[:-1] + b"0")
+    assert size == len(data)
+    texts = {name: text_bytes(text) for name, text in found.pop("texts", {}).items()}
+    assert (found, texts) == (
+        {name: value for name, value in record.items() if name != "texts"},
+        record.get("texts", {}),
+    )
+
+
+def ends(count):
+    return [{"end": f"a@{number}", "changes": [[["x"], f"{number:0200}"]]} for number in range(1, count + 1)]
+
+
+def test_a_disk_that_is_full_leaves_a_journal_as_it_was_that_is_to_be_compacted(tmp_path, monkeypatch):
+    monkeypatch.setattr(journal, "_SMALL", 10)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    kept, path, write_all = Journal(str(folder), Secrets(), b"key"), folder / JOURNAL, journal.write_all
+    kept.write({"begin": "R"})
+
+    def write(fd, data):
+        if len(os.listdir(folder)) > 1:  # the draft
+            raise OSError(errno.ENOSPC, "no space left")
+        write_all(fd, data)
+
+    with monkeypatch.context() as full:
+        full.setattr(journal, "write_all", write)
+        before = len(os.listdir("/proc/self/fd"))
+        for record in ends(100):
+            kept.write(record)
+        assert len(os.listdir("/proc/self/fd")) == before
+    assert (read_lines(path.read_bytes())[0], os.listdir(folder)) == ([{"begin": "R"}, *ends(100)], [JOURNAL])
+    size = path.stat().st_size
+    for record in ends(200)[100:]:
+        kept.write(record)
+    assert (path.stat().st_size < 2 * size, os.listdir(folder)) == (True, [JOURNAL])
+    records = read_journal(str(folder))
+    assert len(records.done) == 200
+    assert [[path for path, end in records.done.items() if "dropped" not in end][-1:]] == [["a@200"]]
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_journal_is_removed_with_its_run_unless_it_is_kept(tmp_path, is_kept):
+    kept = Journal(str(tmp_path), Secrets(), b"key")
+    kept.write({"begin": "R"})
+    kept.finish(is_kept=is_kept)
+    assert (tmp_path / JOURNAL).exists() == is_kept
+    with pytest.raises(PflowError, match="cannot keep the journal") as caught:
+        kept.write({"end": "a@1"})
+    assert (caught.value.exit, caught.value.ends_run, caught.value.is_cut) == (CANNOT_WRITE, True, True)
+    assert f"make room, then pflow resume {tmp_path.name}" in caught.value.hint
