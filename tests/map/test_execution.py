@@ -106,7 +106,7 @@ def test_the_same_map_again_goes_on_if_it_was_not_finished_and_that_is_wanted(ru
     code, _, said = run("map", *words)
     assert (code, said.count("pflow resume ID goes on")) == (1, 1)
     (tmp_path / "ready").touch()
-    resumed = run("map", *words[:3], "--halt=now,fail=3", "--resume", "-r")
+    resumed = run("map", *words[:4], "--halt=now,fail=3", "--resume", "-r")
     assert resumed[:2] == (0, "\n" * 4)
     assert "resuming the run ID" in resumed[2]
     assert "0 done, 4 to do" in resumed[2]
