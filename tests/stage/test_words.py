@@ -15,6 +15,7 @@ from pflow.interface.grammar import parse_interface
 from pflow.interface.interface import Interface
 from pflow.stage.flags import flags_of
 from pflow.stage.words import is_on, part
+from pflow.stage.wrong_words import check_arguments
 
 NODE = parse_interface("""Ask.
 
@@ -323,3 +324,13 @@ def test_an_option_of_llms_says_what_its_page_says_and_only_for_pflow_llm(option
         hint = hint_at("llm", option)
         assert hint in (None, f"with pflow: {there.replace('`', '')}"), option
         assert hint is None or hint != hint_at("list-files", option)
+
+
+def test_a_word_behind_a_command_that_uses_no_arguments_is_refused():
+    check_arguments(["grep $1", "x"])
+    with pytest.raises(PflowError) as caught:
+        check_arguments(["echo hi", "x", "y"])
+    assert caught.value.message == "cannot take the bare word 'x': 'echo hi' does not use its arguments"
+    assert caught.value.hint.startswith("quotes keep words together: 'echo hi x y'; ")
+    with pytest.raises(PflowError, match="bare word 'x'"):
+        check_arguments(["echo hi", "x"])
