@@ -63,14 +63,13 @@ def _names(body: str) -> set[str]:
 class _Grammar:
     """The rules of a grammar: alternatives by name. Some may name missing rules, and are removed later."""
 
-    def __init__(
-        self, kinds: Mapping[str, Interface], sentence: str, shown: str, is_piped: bool, is_strict: bool
-    ) -> None:
+    def __init__(self, kinds: Mapping[str, Interface], sentence: str, shown: str, is_piped: bool, is_strict: bool):
         fixed = (line.split(" ::= ", 1) for line in _FIXED.read_text(encoding="utf-8").splitlines())
         self.topics, self.names = topics_of(sentence), dict[str, str]()
         self.rules = {name: body.split(" | ") for name, body in fixed} | value_rules(sentence, self.topics, is_strict)
         self.kinds, self.sentence, self.shown, self.is_strict = kinds, sentence, shown, is_strict
         self.said = {*words(sentence)}
+        self.name_words = {name: {*words(name.replace("-", " "))} for name in kinds}
         self.is_piped = is_piped or "pipe" in self.topics
         self.plain = {name: each for name, each in kinds.items() if "default" in each.actions and self._is_needed(name)}
         self.begins = self._beginnings() if is_strict else []
@@ -144,7 +143,7 @@ class _Grammar:
 
     def _is_needed(self, name: str) -> bool:
         """Return False for nodes that small models use unasked: file writers, `shell`, nodes for CSV or links."""
-        kind, named = self.kinds[name], {each: {*words(each.replace("-", " "))} for each in self.kinds}
+        kind, named = self.kinds[name], self.name_words
         runs = [each for each, kind in self.kinds.items() if kind.effects == ("reads files", "runs commands")]
         is_other = "command" in kind.reads and any(self.said >= named[each] for each in runs)
         is_end = any(field.name == "path" and _is_written(field, kind) for field in kind.taken)
