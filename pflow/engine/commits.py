@@ -1,4 +1,4 @@
-"""What a visit commits to the journal of its run: its end, and the files that it read and changed before."""
+"""The commit of a visit to the journal of its run: the end of the visit, and the files that it read and changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class VisitCommit:
-    """The record of one visit of a step or fork; `done` is its end, if an earlier part of the run has done it."""
+    """The record of one visit of a step or fork; `done` is its end, if an earlier part of the run made the visit."""
 
     def __init__(self, context: Context, journal: JournalClient, path: str) -> None:
         self.context = context
@@ -39,7 +39,7 @@ class VisitCommit:
         return done.get("action"), done.get("handled", "")
 
     def end_fork(self, action: Any, handled: str, steps: list[str]) -> None:
-        """Commit a failure that was handled outside and ended all branches; else these have committed their steps."""
+        """Commit a failure that a step outside handles, if there is one: branches commit their own steps."""
         if handled:
             self.end(action, handled, over=[f"{self.context.prefix}{step}@" for step in steps])
         else:
@@ -66,7 +66,7 @@ class VisitCommit:
 
 
 class StepFiles:
-    """How a step uses files: `reads` is True if it reads those that its paths name, `changes` if it may change any."""
+    """How a step uses files: it `reads` the files that its paths name, and if it `changes` files, it may change any."""
 
     def __init__(self, wired: WiredStep) -> None:
         interface, effects = wired.interface, {*wired.interface.effects}
@@ -78,7 +78,7 @@ class StepFiles:
         self.fields = [field for field in interface.taken if field.type.is_path and origin != FLOW]
 
     def named(self, node: Any, view: NodeStore) -> list[str]:
-        """Return the keys of the files that a node's paths name, and of those that it says it looks at besides."""
+        """Return the keys of the files that a node's paths name, and of those that its method `looks_at` returns."""
         more = node.looks_at(view) if hasattr(node, "looks_at") else ()
         try:
             found = [file_key(each) if isinstance(each, str) else listing_key(*each) for each in more]
@@ -94,10 +94,10 @@ class StepFiles:
 
 
 class FileWatch:
-    """Notes the files that a visit reads and changes, in records before its end: `with FileWatch(…):`.
+    """Records the files that a visit reads and changes, before its end: `with FileWatch(…):`.
 
-    The visit of a step may change any known file, an item of a batch only those that it names. Without `files` nothing
-    is noted.
+    It watches all known files for the visit of a step, but for an item of a batch only those that the item names.
+    Without `files` nothing is recorded.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class FileWatch:
         before = self.before.items()
         changed = [key for key, stamp in before if key in self.begun or not stamp or stamp != stamp_of(key)]
         left = {key: state_of(key) for key in changed}
-        made = [key for key, state in left.items() if self.found.get(key) == MISSING != state]  # no input of it
+        made = [key for key, state in left.items() if self.found.get(key) == MISSING != state]  # not inputs
         read = {key: state for key, state in self.found.items() if state is not None and key not in made}
         if read:
             self.ask("keep", {"read": self.visit, "files": read})

@@ -35,13 +35,13 @@ class StepFailed(PflowError):
     def __init__(self, step: str, node: str, error: PflowError) -> None:
         super().__init__(error.message)
         self.changes: dict[Path, Any] = {}
-        """The changes that its branch had made by then."""
+        """The changes that the failed branch of a fork had made."""
         self.__dict__ |= error.__dict__
         self.step = step
         self.node = node
 
     def __reduce__(self) -> Any:
-        """Pickle it, for the way from a child process to its parent."""
+        """Pickle the failure, so that a child process can send it to its parent."""
         return StepFailed, (self.step, self.node, PflowError(self.message)), self.__dict__
 
     def inside(self, outer: str) -> StepFailed:
@@ -67,7 +67,7 @@ def in_words(node: str, wired: WiredStep, error: BaseException, secrets: Secrets
 
 
 class Recorder:
-    """Makes the events of one lane of a run and hands each, a line, to `write`.
+    """Makes the events of one lane of a run, and passes each to `write` as a line.
 
     `item` says in which item of the batches around it a step is: `3`, or `3/0` in a batch within one. `index` is the
     item that runs now.
@@ -86,7 +86,7 @@ class Recorder:
         return Recorder(self.write, prefix=f"{self.prefix}{step}/", lane=self.lane, item=item)
 
     def to(self, write: Callable[[bytes], None], lane: str = "") -> Recorder:
-        """Return the recorder of another process, or of another lane."""
+        """Return a recorder for another process or lane."""
         return Recorder(write, prefix=self.prefix, lane=lane or self.lane, item=self.item)
 
     def event(self, event: str, step: str, about: dict[str, Any]) -> None:
@@ -104,7 +104,7 @@ _MOMENT = 0.05
 
 
 def gate_of(ask: Callable[[str, Any], Any]) -> Callable[[str, dict[str, Any]], Any]:
-    """Return the gate of Calls, which asks the driver or the map by `ask`. Time limits stand still while it waits."""
+    """Return a gate for Calls, which asks the driver or the map by `ask`. Time limits are paused while it waits."""
 
     def gate(name: str, question: dict[str, Any]) -> Any:
         from pflow.process.worker import line_of_descent
@@ -124,10 +124,11 @@ _SERVICES = ("keep", "claim", "release", "learn")
 
 
 class Coordinator:
-    """Does what the steps of a run ask of its driver; in a child process it passes each request on to `parent`.
+    """Answers the requests of a run's steps; in a child process it passes each request on to `parent`.
 
-    It keeps a record in the journal, tells which item of a batch has claimed a file, forgets the claims of a batch, and
-    learns secrets. `outside` answers all other requests: the budget of the run, or the map whose item this is.
+    It writes a record to the journal (`keep`), notes which item of a batch writes a file (`claim`), forgets these notes
+    at the end of the batch (`release`), and masks secrets (`learn`). `outside`, the run's budget or the map of this
+    item, answers all other requests.
     """
 
     def __init__(self, journal: Journal | None, secrets: Secrets) -> None:
@@ -152,7 +153,7 @@ class Coordinator:
 
     def answer(self, name: str, request: Any, reply: Callable[[Any], None]) -> None:
         """Answer the request of a child process, or pass it on without waiting."""
-        from pflow.process.worker import own_parent  # with pickle, for runs with child processes alone
+        from pflow.process.worker import own_parent  # not at the top: only runs with child processes need its pickle
 
         if name == "keep":
             self.files.add(request)
@@ -189,7 +190,7 @@ class Coordinator:
 
 
 class JournalClient:
-    """The journal as one process has it: `write` hands each record to the driver, which alone writes the file.
+    """One process's access to the journal: `write` hands each record to the driver, which alone writes the file.
 
     `done` has the ends of visits from an earlier part of the run, by their paths. Each is taken once: another try of
     the flow around a step runs the step again.
@@ -214,7 +215,7 @@ class JournalClient:
         self.write(record)
 
     def fail(self, path: str, error: PflowError) -> None:
-        """Note that a visit or item failed. One that was cut short gets no record: nobody knows what it has done."""
+        """Note that a visit or item failed. If it was cut short, write no record, since its effects are unknown."""
         if not (error.is_cut or error.exit == TIMED_OUT or error.exit >= 128):
             self.write({"failed": path, "exit": error.exit})
 
@@ -229,15 +230,15 @@ class JournalClient:
 class Context:
     """One run, or one lane of it.
 
-    `write` takes its events, each a line. `jobs` limits how many processes work at once (None: as many as there is work
+    `write` takes each event as a line. `jobs` limits how many processes work at once (None: as many as there is work
     for), `isolate` gives each step a process of its own, `warn` takes a warning's words, and `secrets` are masked in
-    failures. `run_id` is empty outside of a run. `cache` is what the run asks of the cache, `journal` keeps what is
-    done, `calls` are those of models under its budget. `emit` takes the parts of an answer that the step `emitter`
-    streams. `max_visits` replaces the limits of the flow.
+    failures. `run_id` is empty outside of a run. `cache` says how the run uses the cache, `journal` records finished
+    visits, and `calls` lets calls of models begin within the budget. `emit` takes the parts of an answer that the step
+    `emitter` streams. `max_visits` replaces the limits of the flow.
 
-    `claim` takes the path of each file that an item of a batch or a map is about to write. `carried` is the place that
-    the pipe carries so far, `prefix` the path of the visit that a subflow's steps are in, `item` the name of a batch's
-    item (`name_items`). Each of `watchers` gets the last change of each place, in order.
+    An item of a batch or a map calls `claim` with the path of each file before it writes the file. `carried` is the
+    place in the store of the value that the pipe carries, `prefix` the path of the visit that a subflow's steps are in,
+    and `item` the name of a batch's item (`name_items`). `watchers` are dicts that get the last change of each place.
     """
 
     def __init__(
@@ -331,7 +332,7 @@ class Context:
         else:
             assign(shared, path, value)
         if len(path) > 1:
-            shared[path[0]] = shared[path[0]]  # a NodeStore counts only keys that are set as changed
+            shared[path[0]] = shared[path[0]]  # a NodeStore notes a change only when a key is set
         if self._written_at is not None:
             self._clock += 1
             self._written_at[path] = self._clock

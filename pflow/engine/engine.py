@@ -1,4 +1,4 @@
-"""The engine: a flow walked step by step as a pocketflow Flow, a flow as a step of another, and what a flow gives."""
+"""The engine: a flow that runs as a pocketflow Flow, a flow as a step of another, and the results of a flow."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             return visit.redo(shared, visit.done)
         try:
             action, handled = self._attempt(node, shared, stop, inside)
-        except StepFailed as failure:  # a signal leaves no record: nobody knows what the step has done
+        except StepFailed as failure:  # after a signal no record is written: the step's effects are unknown
             visit.fail(failure)
             raise
         if node.id:
@@ -246,7 +246,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return results_of(self.flow, self.interface, store, context.carried, given), action
 
     def _secret_outputs(self) -> Iterator[Path]:
-        """Yield the places of its own store that a step outside takes as secrets."""
+        """Yield the places in the inner flow's store that a step outside takes as secrets."""
         for name, write in self.interface.writes.items():
             if any(are_nested(path, self.place_of(name)) for path in self.context.secret_paths):
                 yield from places_behind(self.flow, write)
@@ -278,10 +278,10 @@ def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:
 def results_of(
     flow: WiredFlow, interface: Interface, store: Mapping[str, Any], carried: Path | None, given: Mapping[str, Any]
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the writes of a flow as a step: its declared outputs, else all that its steps wrote, and what it carries.
+    """Return the writes of a flow as a step: its declared outputs, else all writes of its steps.
 
-    The carried value has a key of its own if no write is it. A flow whose steps carry nothing hands on the value that
-    was `given` to its input from the pipe.
+    The value that the flow carries is added if none of these is that value. A flow whose steps carry nothing hands on
+    the value that was `given` to its input from the pipe.
     """
     outputs, write = flow.flow.outputs, interface.pipe_write
     inputs = {"stdin", *(each.path[0] for each in flow.inputs.values())}

@@ -58,7 +58,7 @@ class BatchStep(StepNode):
         self.paths: list[str] = []
         named = wired.params.get(OUTPUT_KEY)
         self.names_keys = named is not None and any(path[0] == self.batch.item for path in named.paths)
-        """True if each item names a key of its own for its write."""
+        """True if the item decides under which key its result is stored."""
 
     def perform(self, shared: Any, visit: Visit) -> None:
         over = items_in(self.over.find(shared))
@@ -78,7 +78,7 @@ class BatchStep(StepNode):
             with FileWatch(self.files, self.context, self.visit_path()):
                 done = self._noted_items(shared, visit)
         finally:
-            self.context.coordinator.ask("release", self.visit_path())  # in a loop, its next visit writes these files
+            self.context.coordinator.ask("release", self.visit_path())  # in a loop, the next visit may write them again
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
         for key in keys:
             values = [self._result(key, item, each) for (_, item), each in zip(items, done, strict=True)]
@@ -119,7 +119,7 @@ class BatchStep(StepNode):
         what = self._named(first["index"], first["item"])
         text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"
         if len(errors) == count:
-            if self.context.journal is not None:  # when this visit runs again, so do its items, which have no result
+            if self.context.journal is not None:  # all failed, so another try of this visit runs all items again
                 self.context.journal.write({"again": self.visit_path()})
             is_one = len({error["exit"] for error in errors}) == 1
             raise PflowError(text, exit=first["exit"] if is_one else FAILED, is_permanent=True)
@@ -143,7 +143,7 @@ class BatchStep(StepNode):
         before = self._done_before()
         failed = sum(bool(done[2]) for done in before.values())
         counts: dict[str, Any] = {"done": len(before) - failed, "failed": failed}
-        counts |= {"at": self.visit_path()} if self.context.prefix else {}  # within a flow, visits are counted anew
+        counts |= {"at": self.visit_path()} if self.context.prefix else {}  # a subflow counts its own visits from 1
         visit.more["items"] = counts
         recorder, which = self.context.recorder, {"visit": self.context.visits.get(self.id, 1)}
 
@@ -189,7 +189,7 @@ class BatchStep(StepNode):
             if isinstance(result, PflowError):
                 if not result.ends_run or usage_of(
                     result
-                ):  # the budget refuses a call before it begins: no end to note
+                ):  # else the budget refused a call before it began, so there is no end to note
                     note(None, {"exit": result.exit}, usage_of(result))
                 return result.within(self._named(*self.items[number])) if isinstance(result, Died) else result
             if context.journal is not None:
@@ -198,7 +198,7 @@ class BatchStep(StepNode):
             return result
 
         def work(number: int) -> WorkItem:
-            digest = self.paths[number].rpartition(".")[0]  # equal items share what name_items puts before the dot
+            digest = self.paths[number].rpartition(".")[0]  # the part of the name that equal items share
             return WorkItem(number, key=digest * shares_equals, is_alone=context.isolate)
 
         loop = ListLoop(map(work, rest), keep)
@@ -278,11 +278,11 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.engine = engine
 
     def visit_path(self) -> str:
-        """Return the path of the fork's own record: a failure that is handled outside. Branches commit their steps."""
+        """Return the path of the fork's record, which is written only for a failure that a step outside handles."""
         return str(self.engine.context.visit_path(self.fork.source)) + ":fork"
 
     def handler_of(self, step: str) -> Any:
-        """Return the step that an `error` edge out of the fork leads to from the failed one, if there is one."""
+        """Return the step outside the fork to which an `error` edge of the failed step leads, if there is one."""
         target = next((target for source, target in self.fork.exits if source == step), None)
         return self.engine.nodes[target] if target is not None else None
 
@@ -301,16 +301,16 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         except StepFailed as failure:
             self._apply(shared, failure.changes)
             raise
-        self._refuse_meeting([journal for journal, _ in branches])
+        self._refuse_conflicts([journal for journal, _ in branches])
         for journal, visits in branches:
             self._apply(shared, journal)
             context.visits.update(visits)
 
-    def _refuse_meeting(self, journals: list[dict[Path, Any]]) -> None:
+    def _refuse_conflicts(self, journals: list[dict[Path, Any]]) -> None:
         """Raise StepFailed if two branches wrote different values to one place: one of them would be lost.
 
-        The rules have checked the writes that nodes declare, but an open node may write any key. A data flag counts for
-        nothing here: it is stored only where nothing is.
+        The rules have checked the writes that nodes declare, but an open node may write any key. Values of data flags
+        are not compared, since they are stored only where nothing is.
         """
         steps = [self.engine.flow.steps[id] for branch in self.fork.branches for id in branch]
         flags = {step.data_place(key) for step in steps for key in step.step.inputs}

@@ -46,13 +46,13 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         return self.context.visit_path(self.id)
 
     def handler_of(self, step: str) -> Any:
-        """Return the step that handles its failures, if there is one."""
+        """Return the step to which this step's `error` edge leads, if there is one."""
         return self.successors.get(ERROR)
 
     def _run(self, shared: Any) -> Any:
         """Make one visit. Raises StepFailed."""
         try:
-            action = _action(self.made()._run(shared))
+            action = _action(self.new_node()._run(shared))
         except (StepFailed, Interrupted, ClosedPipe):
             raise
         except BaseException as error:
@@ -61,8 +61,8 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             self.context.carried = self.carried
         return action
 
-    def made(self) -> Any:
-        """Return the node for one visit, equipped with what it asks before it writes a file or calls a model.
+    def new_node(self) -> Any:
+        """Return a node for one visit, with the functions that it calls before it writes a file or asks a model.
 
         The nodes inside a pocketflow Flow that is one step are equipped too.
         """
@@ -111,7 +111,7 @@ class StepNode(PlainStep, NodeRunner):
         self.files = StepFiles(wired) if context.journal is not None else None
 
     def _cached(self) -> CachedNode | None:
-        """Return the node as the cache knows it; None if it is not cached. Raises StepFailed if it had to be."""
+        """Return the node for the cache; None if it is not cached. Raises StepFailed if it has to be and cannot."""
         policy, wired = self.context.cache, self.wired
         if policy is None or wired.node_type is None:
             return None
@@ -165,7 +165,7 @@ class StepNode(PlainStep, NodeRunner):
 
     def run_once(self, store: Any, visit: Visit) -> tuple[dict[str, Any], dict[str, Any]]:
         """Find the values in a store and run the node on them; return its changes, checked, and the values."""
-        binding, node = self.binding, self.made()
+        binding, node = self.binding, self.new_node()
         view = self.open(store)
         if binding.bound_params:
             node.set_params(binding.find_params(store))
@@ -181,7 +181,7 @@ class StepNode(PlainStep, NodeRunner):
         return changes, view.found
 
     def _secrets_in(self, changes: dict[str, Any]) -> Iterator[Any]:
-        """Yield the parts of its changes that some step takes as secrets."""
+        """Yield the parts of the node's changes that some step takes as secrets."""
         for key, value in changes.items():
             place = self.wired.place_of(key)
             for path in self.context.secret_paths if value is not REMOVED else ():
@@ -189,7 +189,7 @@ class StepNode(PlainStep, NodeRunner):
                     try:
                         yield look_up(value, path, len(place))
                     except PflowError:
-                        yield value  # of one item the path finds nothing: it leads into the list of all
+                        yield value  # the path leads into the list of all items, so one item does not have it
 
     def places_of(self, keys: Iterable[str]) -> Places:
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}

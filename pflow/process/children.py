@@ -39,7 +39,7 @@ class Child:
         self.code: int | None = None
 
     def has_ended(self) -> bool:
-        """Return True if it has ended."""
+        """Return True if the process has ended."""
         with HeldSignals():  # waitpid tells the code only once: an exception before it is noted would lose it
             try:
                 pid, status = os.waitpid(self.pid, os.WNOHANG) if self.code is None else (0, 0)
@@ -50,11 +50,11 @@ class Child:
         return self.code is not None
 
     def is_left(self) -> bool:
-        """Return True if it, or a process in the session that it leads, still runs."""
+        """Return True if the process, or another one in the session that it leads, still runs."""
         return not self.has_ended() or (self.leads_session and bool(running_groups(self.pid)))
 
     def signal(self, *signums: int) -> None:
-        """Signal it, with all in the session that it leads."""
+        """Send signals to the process and all others in the session that it leads."""
         if self.leads_session:  # no call signals a session, only its process groups one by one
             for group in running_groups(self.pid):
                 for signum in signums:
@@ -64,7 +64,7 @@ class Child:
                 os.kill(self.pid, signum)
 
     def hang_up(self) -> None:
-        """Close the connection to it, if there is one, so that neither waits for the other."""
+        """Close the connection to the process, if there is one, so that neither side waits for the other."""
 
 
 def end(children: Iterable[Child], grace: float | None = None) -> None:
@@ -72,7 +72,7 @@ def end(children: Iterable[Child], grace: float | None = None) -> None:
     children = [*children]
     try:
         for child in children:
-            child.signal(_signal.SIGTERM, _signal.SIGCONT)  # one that is stopped takes no SIGTERM before it goes on
+            child.signal(_signal.SIGTERM, _signal.SIGCONT)  # a stopped process must go on to get SIGTERM
             child.hang_up()
         wait_for_end(children, GRACE if grace is None else grace)
     finally:  # at once, if a second signal cuts the wait short
@@ -91,9 +91,10 @@ def wait_for_end(children: Sequence[Child], seconds: float) -> None:
 class Program(Child):
     """A program in a session of its own: `with Program(…):` ends the session on any exception, a signal handler's too.
 
-    A guard ends it after kill -9 of us or a second signal. `input` goes to its stdin, which the program need not read;
-    without it stdin is /dev/null. The takers get its output in parts as they come. A descriptor in place of any of
-    these goes to the program itself. `restrict` confines the thread that starts it. Raises OSError if that fails.
+    A guard ends the session after a kill -9 of this process or a second signal. `input` goes to the program's stdin,
+    which it need not read; without `input`, stdin is /dev/null. `on_stdout` and `on_stderr` get its output in parts as
+    they arrive. A descriptor in place of any of these is passed to the program. `restrict` confines the thread that
+    starts it. Raises OSError if it does not start.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class Program(Child):
         self.open: set[int] = set()
         theirs: list[int] = []
         self._held = HeldSignals()  # an exception before the child is known would leave it running
-        self._guard = Guard()  # before the program, which is then never without one
+        self._guard = Guard()  # started first, so that the program is never without a guard
         try:
             files = [self._file(end, theirs) for end in (input, on_stdout, on_stderr)]
             super().__init__(spawn(argv, files, env, directory, restrict=restrict), leads_session=True)
@@ -128,7 +129,7 @@ class Program(Child):
         self._guard.watch(self.pid)
 
     def _file(self, end: bytes | int | Taker | None, theirs: list[int]) -> int:
-        """Return the descriptor that the program gets for `end`: that itself, or its end of a pipe, put in `theirs`."""
+        """Return the program's descriptor for `end`: `end` itself, or an end of a new pipe, which `theirs` gets."""
         if end is None or isinstance(end, int):
             return -1 if end is None else end
         ours, other = os.pipe()
@@ -289,7 +290,7 @@ def running_groups(session: int) -> set[int]:
 
 
 def holder(file: str) -> str:
-    """Return the other process that opened a file first, `4711 (sleep)`; empty if the system has no /proc."""
+    """Return the first other process that opened a file, as `4711 (sleep)`; empty if the system has no /proc."""
     return min(_holders(file), default=(0, ""))[1]
 
 
@@ -301,8 +302,8 @@ def writers(fd: int) -> list[str]:
 def feeds_pflow(fd: int) -> bool:
     """Return True if only programs of pflow, and the shells that run them, have a pipe as stdin; False without /proc.
 
-    A program with -n does not count: the loop of a shell around it may read the pipe. A process that has been forked
-    and has no program yet is waited for, a second at most.
+    A program with -n does not count: the loop of a shell around it may read the pipe. Wait up to a second for a process
+    that was forked and has not begun its program yet.
     """
     for _ in range(100):
         readers = dict(_readers(fd))
@@ -314,7 +315,7 @@ def feeds_pflow(fd: int) -> bool:
 
 
 def _holders(file: str | int, mode: int = 0) -> Iterator[tuple[int, str]]:
-    """Yield when each other process started that has opened a file, in this `mode` if there is one, and its name."""
+    """Yield the start time and name of each other process that has opened a file, in this `mode` if it is given."""
     for pid, name, fields in _processes():
         with Ignoring(OSError):  # it has ended, or belongs to another user
             for link in descriptors(pid, file) if pid != os.getpid() else ():
@@ -346,7 +347,7 @@ def _words(pid: int) -> list[bytes]:
 
 
 def descriptors(pid: int, file: str | int) -> Iterator[str]:
-    """Yield the link to each descriptor of a process that is of this file. Raises OSError."""
+    """Yield the link in /proc of each descriptor by which a process has this file open. Raises OSError."""
     about = os.stat(file)
     for fd in os.listdir(f"/proc/{pid}/fd"):
         link = f"/proc/{pid}/fd/{fd}"

@@ -19,7 +19,7 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
 _EXECUTE = 1
 _TCP = 1 << 0 | 1 << 1  # bind and connect, since the fourth version
-_ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1  # of what is outside, since the sixth
+_ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1  # to processes outside, since the sixth version
 _OF_FILES = 1 << 1 | 1 << 14  # write and truncate
 _OF_DIRECTORIES = _OF_FILES | sum(1 << bit for bit in range(4, 14))  # remove, make, link and rename too
 _CAPABILITIES_VERSION, _DROP_CAPABILITY = 0x20080522, 24
@@ -37,7 +37,7 @@ _rulesets: dict[str, int] = {}
 """The descriptors of rules, by the text of their bounds."""
 
 _thread_state = _thread._local()
-"""Its `is_restricted` is True in a confined thread. The thread's number would not do: the system gives it again."""
+"""Its `is_restricted` is True in a confined thread. A set of thread numbers would not do: the system reuses them."""
 
 
 def has_landlock() -> bool:
@@ -50,12 +50,12 @@ def _landlock_version() -> int:
 
 
 def confine(text: str) -> None:
-    """Hold the files that this process opens to bounds (pflow.files.beneath), and confine to them all that it starts.
+    """Check the files that this process opens against the bounds (pflow.files.beneath), and confine all that it starts.
 
-    The process itself goes on writing its log, its journal and the cache. It does not enter Landlock: what it may write
-    its programs could write too, such as wider bounds in the journal. They, and the steps of nodes that are not ours,
-    write only within the bounds, into temporary files of their own, and into the files that they have open. Reads,
-    modes and times are free: Landlock's writes are of content and names.
+    The process itself does not enter Landlock, since it goes on writing its log, its journal and the cache. With its
+    rights, the programs that it starts could write wider bounds into the journal. They, and the steps of nodes that are
+    not ours, write only within the bounds, into temporary files of their own, and into files that they have open. They
+    may still read anything and set modes and times: Landlock limits only the writing of content and names.
     """
     os.environ[CONFINED] = text
     if has_landlock() and (cache := cache_directory()):
@@ -103,8 +103,8 @@ def _call_rules(mark: int, ioctl: int, socket: int, *, has_network: bool) -> lis
     """Return a program for seccomp(2) that refuses what Landlock does not.
 
     A node could type commands into the terminal (TIOCSTI, TIOCLINUX), which the user's shell would run. Without the
-    network, it gets only Unix sockets: Landlock does not see connections by UDP, Multipath TCP or TCP Fast Open. An
-    instruction has a code, how many instructions to skip if its test holds, how many if not, and a number.
+    network, it gets only Unix sockets: Landlock does not see connections by UDP, Multipath TCP or TCP Fast Open. Each
+    instruction has a code, the number of instructions to skip if its test holds, that number if not, and an operand.
     """
     closed = [] if has_network else [(_IF_EQUAL, 9, 0, _IO_URING), (_IF_EQUAL, 6, 0, socket)]
     return [
@@ -210,9 +210,9 @@ def restrict_to(folders: Sequence[str], *, has_network: bool) -> None:
 
 
 def start_restricted(start: Callable[[], int], restrict: Callable[[], None] = restrict) -> int:
-    """Start a program from a confined thread, whose limits it inherits, so that it cannot trace this process either.
+    """Start a program from a confined thread. It inherits the thread's limits, and cannot trace this process either.
 
-    Landlock holds the thread that enters it, and what that starts: the rest of the process stays free.
+    Landlock confines only the thread that enters it and all that this thread starts; other threads stay free.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -245,7 +245,7 @@ def _allow_temporary(ruleset: int) -> None:
 
 
 def _allow_open(ruleset: int) -> None:
-    """Let processes open anew what they may write to already: their own devices, and the trace."""
+    """Let processes reopen the files to which they may write already: their own devices, and the trace."""
     for path in _DEVICES:
         _allow(ruleset, path)
     trace = os.environ.get("PFLOW_TRACE", "")
@@ -258,8 +258,8 @@ def _allow_open(ruleset: int) -> None:
 def _allow_around(ruleset: int, folder: str, shut: Sequence[str], *, hides: bool, mode: int = 0o700) -> None:
     """Let processes write below a directory, but not below those that are `shut`.
 
-    Landlock cannot forbid part of a directory that it allows. So if a directory holds a shut one, each of its other
-    entries is allowed instead, with `hides` only those that are not hidden, and no new entry can be made in it.
+    Landlock cannot forbid part of a directory that it allows. If a directory holds a shut one, allow each of its other
+    entries instead, but with `hides` no hidden one. No new entry can be made in such a directory.
     """
     if any(is_below(folder, each) for each in shut):
         return

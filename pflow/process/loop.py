@@ -1,4 +1,4 @@
-"""The loop that batches, maps and forks run their items in: each end is kept before more items begin."""
+"""The loop in which batches, maps and forks run their items: the end of an item is kept before more items begin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
             """Return True if it takes one more item now, or one that runs `alone`."""
 
         def submit(self, number: int, /, *about: Any, alone: bool = False) -> None:
-            """Begin an item. `alone`: nothing else runs in its process, since it may have ended that of others."""
+            """Begin an item; if `alone`, in a process without other items, since it may have killed an earlier one."""
 
         def wait(self, seconds: float | None) -> list[tuple[int, Any]]:
             """Return the numbers that have ended with their results, or with a PflowError for work without a result.
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 
 
 class WorkItem:
-    """An item to run: `about` is what its executor gets, and `lost` counts the tries whose process was gone.
+    """An item to run: `about` are the arguments for its executor, and `lost` counts the tries whose process died.
 
-    One that `is_alone` shares its process with no other. Those of one `key` wait for the first of them, whose answer
-    the cache then has. One that `has_begun` a step which may not repeat is not tried again.
+    An item that `is_alone` shares its process with no other. Items with the same `key` wait for the first of them, and
+    then find its answer in the cache. An item that `has_begun` a step which may not repeat is not tried again.
     """
 
     def __init__(self, *about: Any, key: str = "", is_alone: bool = False) -> None:
@@ -68,10 +68,10 @@ class WorkItem:
 
 
 class ItemLoop:
-    """One pass over items. A subclass keeps the end of each (`end`); `stopped` is why the pass ended early, if it did.
+    """One pass over items. A subclass keeps the end of each (`end`). If the pass ends early, `stopped` has the reason.
 
-    An item whose process dies is tried `tries` times in all, one that takes longer than `timeout` is given up. No more
-    items run at once than the executor and the `pace` have room for.
+    An item whose process dies is tried `tries` times in all. An item that takes longer than `timeout` is given up. The
+    executor and the `pace` limit how many items run at once.
     """
 
     executor: Executor
@@ -95,10 +95,10 @@ class ItemLoop:
         raise NotImplementedError
 
     def flush(self) -> None:
-        """Print what there is before the loop waits."""
+        """Print the rows that are ready, before the loop waits."""
 
     def rest(self) -> None:
-        """Keep what has ended, before more begins."""
+        """Keep the items that have ended, before more begin."""
 
     def stop(self, error: PflowError, *, at_once: bool) -> None:
         """Begin no more items. What runs goes on to its end, or ends with the executor `at_once`."""
@@ -126,7 +126,7 @@ class ItemLoop:
             self.take_results(self.seconds())
 
     def take_results(self, seconds: float) -> None:
-        """Take what has come, or comes in so many seconds, and keep it before more begins."""
+        """Take the results that arrive within `seconds`, and keep them before more items begin."""
         self.flush()
         for number, result in self.executor.wait(seconds) if self.running else ():
             if (work := self.running.pop(number, None)) is not None:  # a given-up try may still answer
@@ -175,7 +175,7 @@ class ItemLoop:
         self.executor.submit(self._numbers, *work.about, alone=work.is_alone)
 
     def _settle(self, work: WorkItem, result: Any) -> None:
-        """Keep the end of an item, unless it is tried again: alone, since it may have ended the process of others."""
+        """Keep the end of an item, or plan another try, alone in a process, since it may have killed that of others."""
         if isinstance(result, PflowError) and not isinstance(result, TooLate):
             work.lost += not isinstance(result, Lost) or result.is_guilty
             if work.lost < self.tries and not work.has_begun:
@@ -192,7 +192,7 @@ class ItemLoop:
         if not self.timeout:
             return
         for work in self.running.values() if self.pace and self.pace.has_waiting() else ():
-            work.limit += now - looked  # the limiter's wait is no time of the item
+            work.limit += now - looked  # waiting for the limiter does not count as the item's time
         for number in [number for number, work in self.running.items() if work.limit < now]:
             work = self.running.pop(number)
             self.executor.abandon(number)

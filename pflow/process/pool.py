@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
     Take = Callable[[Any], None]
     AskLater = Callable[[str, Any, Callable[[Any], None]], None]
-    """Takes a request and the function for its answer, which it calls now or later; a PflowError is raised there."""
+    """Takes a request and the function for its answer, which it calls now or later; the asker raises a PflowError."""
 else:
     import _signal  # signal's C part, as in pflow.process.signals
 
 MOST_ALONE = 8
-"""The most processes for one piece of work each, where others share theirs in threads."""
+"""The most processes that work on one piece alone, in a pool whose processes otherwise have several threads."""
 
 _LOOK = 1.0
 """Seconds between two looks at the processes."""
@@ -53,7 +53,7 @@ class Lost(PflowError):
 
 
 class Died(Lost):
-    """The process that worked on it ended without an answer, so that nobody knows what it has done."""
+    """The process that worked on it ended without an answer, so that its effects are unknown."""
 
     def __init__(self, code: int, most_memory: int = 0) -> None:
         how = f"signal {-code} killed it" if code < 0 else f"it exited with {code}"
@@ -71,9 +71,9 @@ class Worker(Child):
     is_retired = False
     """True if it gets no more work, and is ended when it has none."""
     abandoned = 0
-    """How many of its numbers nobody waits for."""
+    """The number of its pieces of work whose results are not wanted any more."""
     changed = 0.0
-    """When it got or ended work last."""
+    """The time at which it last got or ended work."""
 
     def __init__(
         self, serve: Serve | list[str], workers: list[Worker], *, threads: int, is_foreign: bool = False
@@ -110,7 +110,7 @@ class Worker(Child):
             self.rest.clear()
 
     def close(self) -> None:
-        """Let it end and wait for that."""
+        """Let the process end, and wait until it has."""
         self.workers.remove(self)
         self.hang_up()
         if self.is_foreign:  # a stranger's code need not end when its socket is closed
@@ -125,7 +125,7 @@ class Worker(Child):
         self.fd = -1
 
     def memory(self) -> int:
-        """Return how many bytes of memory it has; 0 if the system does not say."""
+        """Return how many bytes of memory the process uses; 0 if the system does not say."""
         try:
             with open(f"/proc/{self.pid}/statm", "rb") as file:
                 return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
@@ -136,12 +136,12 @@ class Worker(Child):
 class Pool:
     """Processes for numbered pieces of work, at most `jobs` at once.
 
-    They are forks of this process, which should have no threads (a lock that one holds stays locked in the fork), and
-    `serve` is what they do; or `serve` is the words of a program that calls serve_parent for the socket that is its
-    stdin. With `threads` as many processes as there are processors share the work. `take` gets the lines of the
-    processes, `ask` their requests, and a request `lost` with the id of each process that is gone before its time: the
-    calls that it had in flight are then given up. A process that has more than `memory` bytes is replaced. Those that
-    run a stranger's code are `is_foreign` (Inbox).
+    If `serve` is a function, the processes are forks of this one that call it. This process should then have no
+    threads, since a lock that one holds stays locked in the fork. Otherwise `serve` has the words of a program that
+    calls serve_parent for the socket that is its stdin. With `threads`, as many processes as there are processors share
+    the work. `take` gets the lines of the processes, and `ask` their requests; `ask` also gets a request `lost` with
+    the id of each process that dies, so that the calls it had in flight are given up. A process that uses more than
+    `memory` bytes is replaced. `is_foreign` processes run a stranger's code (Inbox).
     """
 
     def __init__(
@@ -260,7 +260,7 @@ class Pool:
         self.ask("lost", worker.pid, lambda nothing: None)
         for number in worker.numbers & self.places.keys():
             died = Died(worker.code or 0, self.memory if worker.is_large else 0)
-            died.is_guilty = len(worker.numbers) == 1  # of several, nobody knows which one ended the process
+            died.is_guilty = len(worker.numbers) == 1  # of several, any may have ended the process
             del self.places[number]
             found.append((number, died))
 
@@ -275,7 +275,7 @@ class Pool:
                 self._lose(worker, found)
             elif not worker.has_ended():
                 hangs = 0 < len(worker.numbers) == worker.abandoned and now > worker.changed + GRACE
-                worker.is_large |= 0 < self.memory < worker.memory()  # remembered: one that is killed has none any more
+                worker.is_large |= 0 < self.memory < worker.memory()  # a killed process uses none
                 if hangs or worker.is_large:
                     worker.is_retired = True
                     worker.signal(_signal.SIGKILL)

@@ -81,8 +81,8 @@ def _interrupt(signum: int, frame: object) -> None:
 def heed_parent(grace: float) -> None:
     """Handle SIGTERM as sent by our parent, and end `grace` seconds after it, even if a node drops the exception.
 
-    After a ^C, which the terminal sends to the whole process group, it says nothing new: as a second signal it would
-    cut short the cleanup of the commands that we run.
+    A SIGTERM after a ^C, which the terminal has sent to the whole process group, does not count as a second signal: it
+    would cut short the cleanup of the commands that we run.
     """
 
     def end(signum: int, frame: object) -> None:
@@ -112,7 +112,7 @@ def _send_again(unraisable: sys.UnraisableHookArgs) -> None:
         _arm()
     elif isinstance(error, Interrupted):
         _caught.remove(error.signal)
-        # By a thread, not by the timer: a time limit that begins or ends meanwhile sets that anew.
+        # A thread sends it, since a time limit that begins or ends meanwhile would reset the timer.
         _thread.start_new_thread(_send, (_thread.get_ident(), error.signal))
     else:
         sys.__unraisablehook__(unraisable)
@@ -247,7 +247,7 @@ class Deadline:
 
     With an `act`, such as "cannot finish", the block ends with a PflowError of that act and `exit` instead. Code that
     drops the exception or raises another for it, as some libraries do while they are imported, changes nothing. In any
-    other thread the block itself ends in time, by `time_left`; a failure after the limit then counts as TimedOut.
+    other thread the code in the block has to end in time, by `time_left`; its failure after the limit becomes TimedOut.
     """
 
     __slots__ = ("act", "at", "due", "exit", "seconds", "what")
@@ -306,14 +306,14 @@ class TimedOut(Interrupted):
 _open: list[Deadline] = []
 
 
-class _OfThread(_thread._local):
+class _ThreadDeadlines(_thread._local):
     """The deadlines of a thread other than the main one."""
 
     def __init__(self) -> None:
         self.open: list[Deadline] = []
 
 
-_of_thread = _OfThread()
+_of_thread = _ThreadDeadlines()
 
 
 def time_left(most: float | None = None) -> float | None:

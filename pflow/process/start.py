@@ -208,7 +208,7 @@ def _loaders(begin: bytes) -> list[str]:
 
 
 def mark_as_body(file: str, name: str) -> None:
-    """Set PFLOW_NODE for a program that looks at it: it hands itself to pflow otherwise, and we would call it again."""
+    """Set PFLOW_NODE for a program that checks it; else it would hand itself to pflow, which would call it again."""
     if NODE.encode() in first_bytes(file, 1 << 26):  # in a compiled program the name may be anywhere
         refuse_itself(name)
         os.environ[NODE] = name

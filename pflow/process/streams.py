@@ -1,4 +1,4 @@
-"""Stdin and stdout: is there input, reading it to its end, and writing whole."""
+"""Stdin and stdout: detecting input, reading it to its end, and writing all of the output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NULL = os.makedev(1, 3)
 _PATIENCE = 10.0
 """Seconds after which a stage says that nothing has come.
 
-Under supervisord, ansible and ssh a pipe may stay open that nobody writes to, and in a log nobody sees a stage wait.
+Under supervisord, ansible and ssh a pipe may stay open without any writer, and a log does not show that a stage waits.
 """
 
 
@@ -52,7 +52,7 @@ def is_readable(source: str = "auto") -> bool:
 def read_all(limit: Deadline | None = None) -> bytes:
     """Read stdin to its end. If no byte comes for ten seconds, say once that the stage waits.
 
-    The time limit restarts while another stage of pflow works on what is to come: that has a limit of its own.
+    The time limit restarts while another stage of pflow works on the input: that stage has a limit of its own.
     """
     act = "cannot read stdin"
     if not stat.S_ISREG(os.fstat(0).st_mode):  # a file has its bytes at once
@@ -84,13 +84,13 @@ def _wait_for_first_byte(limit: Deadline | None) -> None:
 _LARGE = 1 << 16
 
 written_to: set[int] = set()
-"""The descriptors that something was written to, or tried to be: no error document may follow."""
+"""The descriptors to which a write has begun, even if it failed: no error document may follow there."""
 
 
 def secure_standard_files() -> list[int]:
     """Open /dev/null for closed standard descriptors: a file opened later would get their numbers, and be printed to.
 
-    Return which of 0, 1 and 2 were closed. What libraries print on stderr is tamed from here on.
+    Return which of 0, 1 and 2 were closed. From here on, stderr is filtered (`filter_stderr`).
     """
     filter_stderr()
     closed = []

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import signal as _signal
 
     Serve = Callable[..., Any]
-    """Does a piece of work in a worker process: what is known about it comes in, and then the Parent."""
+    """Does a piece of work in a worker process. Its arguments describe the work; the last one is the Parent."""
     Message = tuple[str, int, Any]
     """A kind, the number of the work or the request, and a value."""
     Box = _queue.SimpleQueue[Any]
@@ -208,15 +208,15 @@ class Parent(Inbox):
 
 
 _parents: list[Parent] = []
-"""The Parent of this process, behind those of the processes that it descends from."""
+"""The Parent of this process, after the Parents of the processes that it descends from."""
 
 _said: set[str] = set()
 
 
 def say_once(text: str, is_for_logs: bool = False) -> None:
-    """Say what is good to know, once a process; a process that was forked for work passes it on.
+    """Print a notice once per process; a process that was forked for work passes it on to its parent.
 
-    A text that `is_for_logs` is said even under -q if there is no terminal: in cron nobody sees anything else.
+    A text that `is_for_logs` is printed even under -q if there is no terminal: under cron it is all that a person gets.
     """
     is_silent = messages.is_quiet and not (is_for_logs and not any(map(os.isatty, (0, 1, 2))))
     if _parents:
@@ -227,7 +227,7 @@ def say_once(text: str, is_for_logs: bool = False) -> None:
 
 
 def own_parent() -> Parent | None:
-    """Return what a process that was forked for work asks; None in any other."""
+    """Return the Parent of a process that was forked for work; None in any other process."""
     return _parents[-1] if _parents else None
 
 
